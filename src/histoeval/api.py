@@ -18,6 +18,7 @@ from histoeval.metric import Explanation, Metric
 from histoeval.metrics.base import explain_pair, pair_of
 from histoeval.metrics.registry import MetricInfo, metric_entries
 from histoeval.metrics.registry import create as made
+from histoeval.run.engines.choose import choose_engine
 from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
 from histoeval.terms.language import english_problem
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from histoeval.judges.panel import JudgePanel, JudgeSampling
     from histoeval.pathgls.policy.policy import Policy
     from histoeval.pathgls.results import Logic
+    from histoeval.run.engines.engine import Engine
     from histoeval.run.results import Readings, Scores, Verdicts
     from histoeval.run.trust.setup import TrustOptions
 
@@ -184,8 +186,11 @@ def score(
     system: str | None = None,
     encoding: str | None = None,
     models: Models | None = None,
-    batch_size: int = 256,
+    batch_size: int | None = None,
     overwrite: bool = False,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    address: str | None = None,
 ) -> Scores:
     """Score candidates against references.
 
@@ -204,8 +209,12 @@ def score(
         system: the column that names the system that wrote a candidate.
         encoding: of text files, where it cannot be detected.
         models: the reader, aligner, encoder and judge to use.
-        batch_size: pairs handled together; it never changes a score.
+        batch_size: pairs handled together; by default the engine chooses.
         overwrite: replace what `output` holds.
+        engine: "local", processes on all cores; "ray", a Ray cluster; "inline", this process. By
+            default local, but inline for small inputs. It never changes a result.
+        workers: how many processes; by default one per core.
+        address: of a Ray cluster; by default a new one on this machine.
 
     Returns:
         A summary, the rows, and frames of them. Without `output` the rows are held in memory.
@@ -236,6 +245,7 @@ def score(
             overwrite=overwrite,
             batch_size=batch_size,
             watch=watch,
+            engine=choose_engine(engine, workers, address),
         )
 
 
@@ -248,8 +258,11 @@ def extract(
     id: str | None = None,  # noqa: A002 - the name people give the column
     encoding: str | None = None,
     models: Models | None = None,
-    batch_size: int = 256,
+    batch_size: int | None = None,
     overwrite: bool = False,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    address: str | None = None,
 ) -> Readings:
     """Read reports: entities, whether they are asserted, and the relations between them.
 
@@ -261,8 +274,12 @@ def extract(
         id: the column that names a report.
         encoding: of text files, where it cannot be detected.
         models: the reader to use; by default that of this package.
-        batch_size: reports handled together; it never changes what is read.
+        batch_size: reports handled together; by default the engine chooses.
         overwrite: replace what `output` holds.
+        engine: "local", processes on all cores; "ray", a Ray cluster; "inline", this process. By
+            default local, but inline for small inputs. It never changes a result.
+        workers: how many processes; by default one per core.
+        address: of a Ray cluster; by default a new one on this machine.
 
     Returns:
         A summary and the rows; `reports` has the reports themselves.
@@ -278,8 +295,6 @@ def extract(
     from histoeval.run.inputs import text_source
     from histoeval.run.results import Readings
 
-    if batch_size < 1:
-        raise SettingError(f"batch_size is {batch_size}; it must be 1 or more")
     source = text_source(data, text=text, id_=id, encoding=encoding)
     file = None if output is None else RowStore(Path(output), ReadRow.of_line)
     models = models or Models()
@@ -293,6 +308,7 @@ def extract(
             overwrite=overwrite,
             batch_size=batch_size,
             watch=watch,
+            engine=choose_engine(engine, workers, address),
         )
     return Readings(done.summary, done.rows)
 
@@ -316,6 +332,9 @@ def judge(
     encoding: str | None = None,
     models: Models | None = None,
     overwrite: bool = False,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    address: str | None = None,
 ) -> Scores:
     """Have one or several language models judge candidates against references.
 
@@ -338,6 +357,9 @@ def judge(
         encoding: of text files, where it cannot be detected.
         models: the models of the metrics that are run as well.
         overwrite: replace what `output` holds.
+        engine: "inline", "local" or "ray"; servers are asked by one process of it.
+        workers: how many processes; see `score`.
+        address: of a Ray cluster; by default a new one on this machine.
 
     Returns:
         The scores; `summary["judge"]` says how stable the answers are, `summary["usage"]` what
@@ -375,8 +397,8 @@ def judge(
             beside=load_metrics(beside, models) if beside else (),
             folder=None if output is None else ResultFolder(Path(output)),
             overwrite=overwrite,
-            batch_size=max(16, panel.concurrency),
             watch=watch,
+            engine=choose_engine(engine, workers, address),
         )
 
 
@@ -432,6 +454,10 @@ def trust(
     encoding: str | None = None,
     pictures: bool = True,
     overwrite: bool = False,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    address: str | None = None,
+    batch_size: int | None = None,
 ) -> Verdicts:
     """Tell how far reports can be trusted when there is no reference.
 
@@ -465,6 +491,11 @@ def trust(
         encoding: of text files, where it cannot be detected.
         pictures: draw the evidence; only with `output`.
         overwrite: replace what `output` holds.
+        engine: "local", processes on all cores; "ray", a Ray cluster; "inline", this process. By
+            default local, but inline for small inputs. It never changes a result.
+        workers: how many processes; by default one per core.
+        address: of a Ray cluster; by default a new one on this machine.
+        batch_size: reports handled together; by default one.
 
     Returns:
         A summary and a row per report: the three dimensions, trust, the route and the evidence.
@@ -495,7 +526,15 @@ def trust(
     source = case_source(data, text=text, image=image, id_=id, images=images, encoding=encoding)
     tools = open_instruments(options, source)
     folder = None if output is None else Path(output)
-    return trust_with_page(source, tools, folder, pictures=pictures, overwrite=overwrite)
+    return trust_with_page(
+        source,
+        tools,
+        folder,
+        pictures=pictures,
+        overwrite=overwrite,
+        engine=choose_engine(engine, workers, address),
+        batch_size=batch_size,
+    )
 
 
 def _vlm(given: Any) -> Any:

@@ -89,12 +89,17 @@ def called_from(caller: Caller) -> Iterator[None]:
         del _shell[len(_shell) - len(verbs) :]
 
 
+def current_caller() -> Caller | None:
+    """Who has called, for another process that words messages for the same caller."""
+    return _current.get() or (_shell[-1] if _shell else None)
+
+
 def argument(name: str, value: object = None) -> str:
     """An argument as the caller writes it; nothing where the caller has none of the kind.
 
     The name of a column ends in `_column`.
     """
-    caller = _current.get() or (_shell[-1] if _shell else None)
+    caller = current_caller()
     if caller is not None:
         return caller.spelt(name, value)
     plain = name.removesuffix("_column")

@@ -382,7 +382,7 @@ def test_a_report_of_a_megabyte_is_read(tmp_path: Path) -> None:
 def test_long_reports_are_handled_fewer_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ExtractJob, "chunk_characters", 100)
+    monkeypatch.setattr(ExtractJob, "block_characters", 100)
     lengths = [150, 60, 60, 1]
     file = write_lines(tmp_path / "in.jsonl", [{"text": "x" * n} for n in lengths])
     reader = WordReader()

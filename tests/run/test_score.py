@@ -139,7 +139,7 @@ def test_no_more_pairs_are_handled_together_than_was_said() -> None:
 
 
 def test_long_texts_are_handled_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ScoreJob, "chunk_characters", 100)
+    monkeypatch.setattr(ScoreJob, "block_characters", 100)
     metric = Told()
     run(source("x" * 150, "x" * 60, "x" * 60, "x"), metric)
     assert metric.asked == [["0"], ["1", "2"], ["3"]]

@@ -14,7 +14,7 @@ from histoeval.align.opposites import vector as channel
 from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.onnx import Session, open_tokenizer
 from histoeval.runtime.threads import cores
 
 _REMEMBERED = 100_000
@@ -39,8 +39,8 @@ class BuiltinAligner:
         home = folder or resource_path("models/aligner")
         self.manifest = read_aligner_manifest(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
-        self._session = open_session(home / ENCODER)
-        self._threads = threads or cores()
+        self._session = Session(home / ENCODER)
+        self._threads = threads
         self._remembered = Memory(self._embed, most=_REMEMBERED)
 
     @property
@@ -77,9 +77,10 @@ class BuiltinAligner:
         ]
 
     def _run_all(self, groups: Sequence[Sequence[_Tokens]]) -> list[Vectors]:
-        if len(groups) == 1 or self._threads == 1:
+        threads = self._threads or cores()
+        if len(groups) == 1 or threads == 1:
             return [self._run(group) for group in groups]
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(self._run, groups))
 
     def _whole(self, vector: Vectors, phrase: str) -> Vectors:

@@ -7,6 +7,7 @@ import typer
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption
+from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.models import MODELS, DeviceOption, LanguageOption
 from histoeval.cli.options.output import (
     OverwriteOption,
@@ -48,7 +49,7 @@ def entail(
     encoding: EncodingOption = None,
     device: DeviceOption = None,
     language: LanguageOption = "en",
-    batch_size: Annotated[int, option("Pairs per batch; it never changes a result.", min=1)] = 256,
+    engine: EngineOptions = EngineOptions(),
 ) -> None:
     """Classify pairs of sentences: the probability of entailment, neutral and contradiction.
 
@@ -67,7 +68,8 @@ def entail(
             output,
             language=language,
             overwrite=overwrite,
-            batch_size=batch_size,
+            batch_size=engine.block_rows,
+            engine=engine.chosen(),
             watch=watch,
         )
     rows, failed = summary["rows"], summary["rows_with_errors"]

@@ -8,6 +8,7 @@ import typer
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, IdOption, TextOption
+from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.models import ReaderModels
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
 from histoeval.console import Console
@@ -51,9 +52,7 @@ def extract(
     id_column: IdOption = None,
     encoding: EncodingOption = None,
     models: ReaderModels = ReaderModels(),
-    batch_size: Annotated[
-        int, option("Reports per batch; it never changes the result.", min=1)
-    ] = 256,
+    engine: EngineOptions = EngineOptions(),
 ) -> None:
     """Extract entities, whether they are present, and how they are related.
 
@@ -82,7 +81,8 @@ def extract(
             file=written,
             language=chosen.language,
             overwrite=overwrite,
-            batch_size=batch_size,
+            batch_size=engine.block_rows,
+            engine=engine.chosen(),
             watch=watch,
         )
     _show(list(islice(extraction.rows, show or 0)))

@@ -8,6 +8,7 @@ import typer
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption
+from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.models import DeviceOption
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_errors, resumable
 from histoeval.cli.options.vlm import (
@@ -104,6 +105,7 @@ def generate(
     requests: VlmRequestOptions = VlmRequestOptions(),
     encoding: EncodingOption = None,
     device: DeviceOption = None,
+    engine: EngineOptions = EngineOptions(),
 ) -> None:
     """Let a vision-language model write a report for each image or slide.
 
@@ -139,6 +141,8 @@ def generate(
             system=system or names.model,
             overwrite=overwrite,
             watch=lambda rows, errors, _: report(rows, f"{errors} with errors"),
+            engine=engine.chosen(),
+            batch_size=engine.block_rows,
         )
     rows, failed = summary["rows"], summary["rows_with_errors"]
     typer.echo(

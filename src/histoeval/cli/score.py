@@ -8,6 +8,7 @@ import typer
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, PairColumns
+from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
@@ -51,7 +52,7 @@ def score(
     encoding: EncodingOption = None,
     models: MetricModels = MetricModels(),
     judges: JudgeOptions = JudgeOptions(),
-    batch_size: Annotated[int, option("Pairs per batch; it never changes a score.", min=1)] = 256,
+    engine: EngineOptions = EngineOptions(),
     signatures: Annotated[bool, option("Print the signatures whole.", name="--signatures")] = False,
 ) -> None:
     """Score reports against references.
@@ -74,7 +75,8 @@ def score(
                 load_metrics(chosen, models.models(judge=judges.config())),
                 folder,
                 overwrite=overwrite,
-                batch_size=batch_size,
+                batch_size=engine.block_rows,
+                engine=engine.chosen(),
                 watch=watch,
             )
     summary = found.summary

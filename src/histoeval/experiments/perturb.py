@@ -21,6 +21,7 @@ from histoeval.io.store import RowStore, not_of_input
 from histoeval.io.writing import write_whole
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun
+from histoeval.run.engines.engine import Task
 from histoeval.run.extract import read_failed
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.vlm.model import Vlm
@@ -73,45 +74,38 @@ class PerturbedFile(RowStore[PerturbedRow]):
             write_whole(self.path, b"".join(row.line() for row in kept))
 
 
-class PerturbJob(Job[TextRow, PerturbedRow]):
-    """Edited versions of every report, by rule and where there is one by a model."""
+class PerturbTask(Task[TextRow, PerturbedRow]):
+    """Edited versions of reports, by rule and where there is one by a model."""
 
-    chunk_characters = 200_000
+    name = "perturb"
 
     def __init__(
         self,
-        source: TextSource,
         reader: Reader,
         settings: Settings,
         subject: Vlm | None,
-        batch_size: int,
+        along: Mapping[int, Mapping[str, str]],
     ) -> None:
-        super().__init__(source)
-        self.chunk_rows = batch_size
         self.reader = reader
         self.settings = settings
         self.subject = subject
-        self.along = taken_along(source)
-        self.cases = 0
-        self.made: Counter[str] = Counter()
-        self.groups: Counter[str] = Counter()
-        self.not_made: Counter[tuple[str, str]] = Counter()
+        self.along = along
 
-    def work(self, chunk: Sequence[TextRow]) -> list[PerturbedRow]:
+    def work(self, rows: Sequence[TextRow]) -> list[PerturbedRow]:
         """Everything that is made of each report."""
-        texts = [row.text for row in chunk if row.text is not None]
+        texts = [row.text for row in rows if row.text is not None]
         read = iter(answers(self.reader.read, texts, read_failed))
         chosen = [g for g in rewritten_groups() if g in (self.settings.groups or groups())]
         nothing: list[Rewritten] = [([], [])] * len(texts)
         written = iter(nothing if self.subject is None else rewrite(self.subject, texts, chosen))
-        rows: list[PerturbedRow] = []
-        for row in chunk:
+        found: list[PerturbedRow] = []
+        for row in rows:
             if row.text is None:
-                rows.append(PerturbedRow(id=row.id, row=row.number, errors=row.problems))
+                found.append(PerturbedRow(id=row.id, row=row.number, errors=row.problems))
                 continue
             report, (also, not_also) = next(read), next(written)
             if isinstance(report, Problem):
-                rows.append(PerturbedRow(id=row.id, row=row.number, errors=(report,)))
+                found.append(PerturbedRow(id=row.id, row=row.number, errors=(report,)))
                 continue
             made, skipped = perturb(
                 report,
@@ -123,8 +117,36 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
             common = {"case": row.id, "reference": row.text, **self.along.get(row.number, {})}
             if self.settings.answers:
                 common |= {"report_augmented": row.text, "report_attacked": row.text}
-            rows += _rows(common, made, also, [*skipped, *not_also])
-        return rows
+            found += _rows(common, made, also, [*skipped, *not_also])
+        return found
+
+    def failed(self, row: TextRow, problem: Problem) -> PerturbedRow:
+        """A report of which nothing was made."""
+        return PerturbedRow(id=row.id, row=row.number, errors=(problem,))
+
+
+class PerturbJob(Job[TextRow, PerturbedRow]):
+    """Edited versions of every report, by rule and where there is one by a model."""
+
+    block_characters = 200_000
+
+    def __init__(
+        self,
+        source: TextSource,
+        reader: Reader,
+        settings: Settings,
+        subject: Vlm | None,
+        batch_size: int,
+    ) -> None:
+        super().__init__(source, batch_size)
+        self.reader = reader
+        self.settings = settings
+        self.subject = subject
+        self.task = PerturbTask(reader, settings, subject, taken_along(source))
+        self.cases = 0
+        self.made: Counter[str] = Counter()
+        self.groups: Counter[str] = Counter()
+        self.not_made: Counter[tuple[str, str]] = Counter()
 
     def request(self) -> dict[str, Any]:
         """The input, the reader, the rules and the model."""

@@ -28,6 +28,7 @@ from histoeval.io.store import RowStore
 from histoeval.nli.load import open_entailer
 from histoeval.pathgls.stability.distance import open_distance
 from histoeval.report import Noun
+from histoeval.run.engines.engine import Task
 from histoeval.run.models import Models, load_reader
 from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.statistics.correlation import ratio
@@ -139,18 +140,32 @@ def measure_file(
     return list(MeasureJob(path, bench).run(store, overwrite=overwrite, watch=watch).rows)
 
 
+class MeasureTask(Task[PerturbedRow, ScoredReports]):
+    """Every measure on reports of a perturbed set."""
+
+    name = "measure"
+
+    def __init__(self, bench: MeasureSet) -> None:
+        self.bench = bench
+
+    def work(self, rows: Sequence[PerturbedRow]) -> list[ScoredReports]:
+        """The scores of a few reports."""
+        return measured(rows, self.bench)
+
+    def failed(self, row: PerturbedRow, problem: Problem) -> ScoredReports:
+        """A report without any score."""
+        return _scored(row, dict.fromkeys(self.bench.signatures, problem))
+
+
 class MeasureJob(Job[PerturbedRow, ScoredReports]):
     """Every measure on every report of a perturbed set."""
 
-    chunk_rows = 8
+    block_rows = 8
 
     def __init__(self, path: Path, bench: MeasureSet) -> None:
         super().__init__(PerturbedSet(path, read_perturbed(path)))
         self.bench = bench
-
-    def work(self, chunk: Sequence[PerturbedRow]) -> list[ScoredReports]:
-        """The scores of a few reports."""
-        return measured(chunk, self.bench)
+        self.task = MeasureTask(bench)
 
     def summary(self) -> dict[str, Any]:
         """How many reports there are, and what could not be measured."""

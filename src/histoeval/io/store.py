@@ -92,7 +92,7 @@ class RowStore(Generic[R]):
         self._lock = (
             self.path.with_name(".lock") if own_lock else path.with_name(f"{path.name}.lock")
         )
-        self._read = read
+        self.read = read
         self._rows = -1
         if not folder and path.suffix.lower() not in ENDINGS:
             raise OutputError(f"{path} must end in .jsonl, since it is written as JSON lines")
@@ -101,7 +101,7 @@ class RowStore(Generic[R]):
         """The rows that are there, from the start."""
         if self.path.exists():
             with writing_to(self.home):
-                yield from read_lines(self.path, self._read)
+                yield from read_lines(self.path, self.read)
 
     @contextmanager
     def opened(self, request: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[None]:
@@ -120,8 +120,12 @@ class RowStore(Generic[R]):
 
     def write(self, rows: Iterable[R]) -> None:
         """Append rows and hand them to the system, so that a kill loses none of them."""
+        self.write_lines(row.line() for row in rows)
+
+    def write_lines(self, lines: Iterable[bytes]) -> None:
+        """Append rows as lines."""
         with writing_to(self.home):
-            left = memoryview(b"".join(row.line() for row in rows))
+            left = memoryview(b"".join(lines))
             try:
                 while left:
                     left = left[os.write(self._rows, left) :]

@@ -12,6 +12,7 @@ from histoeval.llm.access import JUDGE_KEY, Access, one_each
 from histoeval.llm.chat import Chat
 from histoeval.llm.local import LOCAL, LocalChat
 from histoeval.llm.service import EndpointConfig, Service
+from histoeval.runtime.recipe import remember
 
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
 
@@ -61,7 +62,9 @@ def chosen_by_environment() -> JudgeConfig | None:
 
 def open_panel(config: JudgeConfig) -> JudgePanel:
     """The panel that a configuration describes. Nothing is asked yet."""
-    return JudgePanel(config.chats(), config.open_cache(), config.manner, config.concurrency)
+    panel = JudgePanel(config.chats(), config.open_cache(), config.manner, config.concurrency)
+    remember(panel, open_panel, config)
+    return panel
 
 
 def _chat(config: JudgeConfig, endpoint: str, model: str, access: Access) -> Chat:

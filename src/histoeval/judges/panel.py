@@ -13,6 +13,7 @@ from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat
 from histoeval.llm.usage import Usage
 from histoeval.report import Noun, Pair
+from histoeval.runtime.recipe import Remade
 
 Form = Literal["auto", "json_schema", "json_object", "plain"]
 
@@ -60,7 +61,7 @@ class _Asked(NamedTuple):
     answers: list[list[JudgeAnswer]]
 
 
-class JudgePanel:
+class JudgePanel(Remade):
     """Some judges, how they are asked, and the cache of their replies."""
 
     def __init__(

@@ -95,7 +95,7 @@ class JudgeQueue:
             self._loop.close()
         seconds = perf_counter() - self._began
         for asker in self._askers.values():
-            asker.usage.retries = asker.chat.retries
+            asker.usage.retries += asker.chat.retries - asker.retries_before
             asker.usage.seconds += seconds
 
     async def _end(self) -> None:
@@ -129,6 +129,7 @@ class _Asker:
         self, chat: Chat, cache: Cache, usage: Usage, concurrency: int, reachable: set[str]
     ) -> None:
         self.chat = chat
+        self.retries_before = chat.retries
         self.usage = usage
         self.slots = asyncio.Semaphore(concurrency)
         self._cache = cache

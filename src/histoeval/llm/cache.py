@@ -94,6 +94,9 @@ class Cache:
             self._file.create_function("checksum", -1, _checksum, deterministic=True)
             self._lay_out()
 
+    def __reduce__(self) -> tuple[type["Cache"], tuple[Path | None]]:
+        return Cache, (self.path,)
+
     def _lay_out(self) -> None:
         """Create or migrate the table; a file with other tables is refused and left as it is."""
         self._check_layout()

@@ -1,7 +1,7 @@
 """Requests, tokens and time; and their cost where a price is known."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,6 +83,17 @@ class Usage:
     def found(self, _reply: Reply) -> None:
         """Count a cached reply."""
         self.cached += 1
+
+    def add(self, other: "Usage") -> None:
+        """Take in what was counted elsewhere."""
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
+
+    def take(self) -> "Usage":
+        """What was counted, and begin to count anew."""
+        taken = replace(self)
+        vars(self).update(vars(Usage()))
+        return taken
 
     def cost(self, price: Price | None) -> float | None:
         """The cost, or None where the price or the tokens are unknown."""

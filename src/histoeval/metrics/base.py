@@ -287,6 +287,10 @@ class SettledMetric(MetricBase):
 
     name: str
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Only the settings and models travel; what was worked out from them is made again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     @property
     def unsigned(self) -> frozenset[str]:
         """Fields that are not settings."""

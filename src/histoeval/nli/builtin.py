@@ -13,7 +13,7 @@ from histoeval.nli.manifest import EntailerManifest, read_entailer_manifest
 from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.onnx import Session, open_tokenizer
 from histoeval.runtime.threads import cores
 
 _REMEMBERED = 100_000
@@ -35,8 +35,8 @@ class BuiltinEntailer:
         home = folder or resource_path("models/nli")
         self.manifest = read_entailer_manifest(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
-        self._session = open_session(home / ENCODER)
-        self._threads = threads or cores()
+        self._session = Session(home / ENCODER)
+        self._threads = threads
         self._remembered = Memory(self._judge, most=_REMEMBERED)
 
     @property
@@ -49,7 +49,7 @@ class BuiltinEntailer:
         return self._remembered(pairs)
 
     def _judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(self._threads or cores()) as pool:
             return list(pool.map(self._run, pairs))
 
     def _run(self, pair: NliPair) -> Entailment:

@@ -11,8 +11,7 @@ from histoeval.reader.manifest import ENCODER, LINKER, TOKENIZER, read_manifest
 from histoeval.reader.tagset import Floats
 from histoeval.reader.windowed import WindowedReader
 from histoeval.resources import resource_path
-from histoeval.runtime.onnx import open_session, open_tokenizer
-from histoeval.runtime.threads import cores
+from histoeval.runtime.onnx import Session, open_tokenizer
 
 
 class BuiltinReader(WindowedReader):
@@ -25,7 +24,7 @@ class BuiltinReader(WindowedReader):
         home = folder or resource_path("models/reader")
         manifest = read_manifest(home)
         tokenizer = open_tokenizer(home / TOKENIZER)
-        super().__init__(manifest, tokenizer, OnnxEngine(home), threads or cores())
+        super().__init__(manifest, tokenizer, OnnxEngine(home), threads)
 
     @property
     def identity(self) -> str:
@@ -42,8 +41,8 @@ class OnnxEngine:
     """Both halves of the model as ONNX sessions of one thread each; several may call at once."""
 
     def __init__(self, folder: Path) -> None:
-        self._encoder = open_session(folder / ENCODER)
-        self._linker = open_session(folder / LINKER)
+        self._encoder = Session(folder / ENCODER)
+        self._linker = Session(folder / LINKER)
 
     def encode(self, tokens: Integers) -> tuple[Floats, Floats, Floats]:
         """Encoded tokens, and logits of their tags and of their assertions."""

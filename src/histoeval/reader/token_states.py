@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from histoeval.reader.manifest import ENCODER, TOKENIZER, read_manifest
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.onnx import Session, open_tokenizer
 
 NAME = "builtin"
 _MAX_CACHED = 2_000
@@ -36,7 +36,7 @@ class ReaderStates:
         home = resource_path("models/reader")
         self._manifest = read_manifest(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
-        self._session = open_session(home / ENCODER)
+        self._session = Session(home / ENCODER)
         self._cached = Memory(self._encode, most=_MAX_CACHED)
 
     @property

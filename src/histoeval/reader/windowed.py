@@ -28,6 +28,7 @@ from histoeval.reader.tagset import (
 from histoeval.reader.windows import Window, windows, within
 from histoeval.report import Assertion, Entity, Relation, Report
 from histoeval.runtime.memo import Memory
+from histoeval.runtime.threads import cores
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 """Halves of a character that JSON can smuggle in; a tokenizer cannot take them."""
@@ -91,7 +92,9 @@ class WindowedReader:
     sure_of_phrases = True
     """A score is the chance that a whole phrase is right, and no mean over its words."""
 
-    def __init__(self, manifest: Manifest, tokenizer: Any, engine: Engine, threads: int) -> None:
+    def __init__(
+        self, manifest: Manifest, tokenizer: Any, engine: Engine, threads: int | None
+    ) -> None:
         self.manifest = manifest
         self.tokenizer = tokenizer
         self.engine = engine
@@ -112,9 +115,10 @@ class WindowedReader:
         return [self._complete(report) for report in reports]
 
     def _read(self, texts: Sequence[str]) -> list[Report]:
-        if len(texts) == 1 or self.threads == 1:
+        threads = self.threads or cores()
+        if len(texts) == 1 or threads == 1:
             return [self._report(text, self._decode) for text in texts]
-        with ThreadPoolExecutor(self.threads) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(lambda text: self._report(text, self._decode), texts))
 
     def _complete(self, report: Report) -> Report:

@@ -13,6 +13,7 @@ from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
+from histoeval.run.engines.engine import INLINE, Engine, Task
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.terms.language import Language, english_problem
 
@@ -53,41 +54,57 @@ def entail(
     *,
     language: Language = "en",
     overwrite: bool = False,
-    batch_size: int = 256,
+    batch_size: int | None = None,
     watch: Watch = no_progress,
+    engine: Engine = INLINE,
 ) -> dict[str, Any]:
     """Judge every pair of a source and write a row for each; the summary of all rows."""
     store = RowStore(output, EntailedRow.model_validate_json)
     job = EntailJob(source, model, batch_size, language)
-    return job.run(store, overwrite=overwrite, watch=watch).summary
+    return job.run(store, overwrite=overwrite, watch=watch, engine=engine).summary
 
 
-class EntailJob(Job[PairRow, EntailedRow]):
-    """An NLI model on every pair."""
+class EntailTask(Task[PairRow, EntailedRow]):
+    """An NLI model on pairs."""
 
-    def __init__(
-        self, source: PairSource, model: Entailer, batch_size: int, language: Language = "en"
-    ) -> None:
-        super().__init__(source)
-        self.language = language
-        self.chunk_rows = batch_size
+    name = "entail"
+
+    def __init__(self, model: Entailer, language: Language) -> None:
         self.model = model
-        self.labels: Counter[str] = Counter()
+        self.language = language
+        self.parallel = not getattr(model, "on_gpu", False)
 
-    def work(self, chunk: Sequence[PairRow]) -> list[EntailedRow]:
-        """The probabilities for each pair of a chunk."""
-        chunk = [self._in_english(row) for row in chunk]
+    def work(self, rows: Sequence[PairRow]) -> list[EntailedRow]:
+        """The probabilities for each pair of a block."""
+        rows = [self._in_english(row) for row in rows]
         pairs = [
-            NliPair(row.pair.reference, row.pair.candidate) for row in chunk if row.pair is not None
+            NliPair(row.pair.reference, row.pair.candidate) for row in rows if row.pair is not None
         ]
         judged = iter(answers(self.model.judge, pairs, _failed))
-        return [_row(row, row.problems if row.pair is None else next(judged)) for row in chunk]
+        return [_row(row, row.problems if row.pair is None else next(judged)) for row in rows]
+
+    def failed(self, row: PairRow, problem: Problem) -> EntailedRow:
+        """A pair without probabilities."""
+        return _row(row, problem)
 
     def _in_english(self, row: PairRow) -> PairRow:
         if (pair := row.pair) is None:
             return row
         no = english_problem(self.language, premise=pair.reference, hypothesis=pair.candidate)
         return row if no is None else row._replace(pair=None, problems=(no,))
+
+
+class EntailJob(Job[PairRow, EntailedRow]):
+    """An NLI model on every pair."""
+
+    def __init__(
+        self, source: PairSource, model: Entailer, batch_size: int | None, language: Language
+    ) -> None:
+        super().__init__(source, batch_size)
+        self.language = language
+        self.model = model
+        self.task = EntailTask(model, language)
+        self.labels: Counter[str] = Counter()
 
     def request(self) -> dict[str, Any]:
         """The input and the model; columns have fixed names."""

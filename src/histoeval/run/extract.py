@@ -12,6 +12,7 @@ from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
 from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report
+from histoeval.run.engines.engine import INLINE, Engine, Task
 from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
 from histoeval.terms.language import Language, english_problem
 
@@ -23,12 +24,13 @@ def extract(
     file: RowStore[ReadRow] | None = None,
     language: Language = "en",
     overwrite: bool = False,
-    batch_size: int = 256,
+    batch_size: int | None = None,
     watch: Watch = no_progress,
+    engine: Engine = INLINE,
 ) -> RunResult[ReadRow]:
     """Read every text of a source; with a file, a stopped run resumes."""
     return ExtractJob(source, reader, batch_size, language).run(
-        file, overwrite=overwrite, watch=watch
+        file, overwrite=overwrite, watch=watch, engine=engine
     )
 
 
@@ -36,7 +38,33 @@ def first_rows(
     source: TextSource, reader: Reader, most: int, language: Language = "en"
 ) -> list[ReadRow]:
     """The first few rows, with what the reader finds in them; the others are not read."""
-    return ExtractJob(source, reader, language=language).work(list(islice(source.rows(), most)))
+    return ExtractTask(reader, language).work(list(islice(source.rows(), most)))
+
+
+class ExtractTask(Task[TextRow, ReadRow]):
+    """A reader on texts."""
+
+    name = "extract"
+
+    def __init__(self, reader: Reader, language: Language = "en") -> None:
+        self.reader = reader
+        self.language = language
+        self.parallel = not getattr(reader, "on_gpu", False)
+
+    def work(self, rows: Sequence[TextRow]) -> list[ReadRow]:
+        """A report for each text of a block."""
+        rows = [self._in_english(row) for row in rows]
+        texts = [row.text for row in rows if row.text is not None]
+        read = iter(answers(lambda few: _one_each(self.reader.read(few), few), texts, read_failed))
+        return [_row(row, row.problems if row.text is None else next(read)) for row in rows]
+
+    def failed(self, row: TextRow, problem: Problem) -> ReadRow:
+        """A text without a report."""
+        return _row(row, problem)
+
+    def _in_english(self, row: TextRow) -> TextRow:
+        no = None if row.text is None else english_problem(self.language, report=row.text)
+        return row if no is None else row._replace(text=None, problems=(no,))
 
 
 class ExtractJob(Job[TextRow, ReadRow]):
@@ -46,26 +74,15 @@ class ExtractJob(Job[TextRow, ReadRow]):
         self,
         source: TextSource,
         reader: Reader,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         language: Language = "en",
     ) -> None:
-        super().__init__(source)
+        super().__init__(source, batch_size)
         self.language = language
-        self.chunk_rows = batch_size
         self.reader = reader
+        self.task = ExtractTask(reader, language)
         self.entities: Counter[str] = Counter()
         self.relations: Counter[str] = Counter()
-
-    def work(self, chunk: Sequence[TextRow]) -> list[ReadRow]:
-        """A report for each text of a chunk."""
-        chunk = [self._in_english(row) for row in chunk]
-        texts = [row.text for row in chunk if row.text is not None]
-        read = iter(answers(lambda few: _one_each(self.reader.read(few), few), texts, read_failed))
-        return [_row(row, row.problems if row.text is None else next(read)) for row in chunk]
-
-    def _in_english(self, row: TextRow) -> TextRow:
-        no = None if row.text is None else english_problem(self.language, report=row.text)
-        return row if no is None else row._replace(text=None, problems=(no,))
 
     def request(self) -> dict[str, Any]:
         """The input, the reader, and the type of its numbers."""

@@ -8,8 +8,9 @@ table for each level where there are several, and `summary.json`.
 import csv
 import io
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,10 +21,12 @@ from histoeval.io.store import RowStore
 from histoeval.io.tables.delimited import OWN_HEADER, formula_proof
 from histoeval.io.tables.row_faults import shown
 from histoeval.io.writing import write_json, write_text, writing_to
+from histoeval.llm.usage import Usage
 from histoeval.pathgls.stability.attacks import task_of
 from histoeval.pathgls.stability.examine import Examination, draft, views_in
 from histoeval.pathgls.stability.tile_reports import TileReport, TileReportDraft, write_all
 from histoeval.report import Noun
+from histoeval.run.engines.engine import INLINE, Engine, Task
 from histoeval.run.image_list import Cases, ContextLevel, ImageCase
 from histoeval.run.pipeline import Job, Watch, no_progress
 from histoeval.vlm.model import Vlm
@@ -93,6 +96,8 @@ def generate(
     system: str,
     overwrite: bool = False,
     watch: Watch = no_progress,
+    engine: Engine = INLINE,
+    batch_size: int | None = None,
 ) -> dict[str, Any]:
     """Have a report written for every case at every level; the summary of all rows.
 
@@ -102,14 +107,58 @@ def generate(
     if output.is_file():
         raise OutputError(f"{output} is a file; reports need a folder")
     store = RowStore(output / ROWS, GeneratedRow.model_validate_json, verb="generate")
-    job = GenerateJob(cases, subject, examination, levels, system)
+    job = GenerateJob(cases, subject, examination, levels, system, batch_size)
 
     def conclude(summary: dict[str, Any]) -> None:
         with writing_to(output):
             _write_tables(output, store, levels)
             write_json(output / SUMMARY, summary)
 
-    return job.run(store, overwrite=overwrite, watch=watch, conclude=conclude).summary
+    return job.run(
+        store, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine
+    ).summary
+
+
+class GenerateTask(Task[ReportTask, GeneratedRow]):
+    """Reports for cases at levels, all of a block requested together."""
+
+    name = "generate"
+    parallel = False
+
+    def __init__(self, subject: Vlm, examination: Examination, names: Mapping[str, str]) -> None:
+        self.subject = subject
+        self.examination = examination
+        self.names = names
+        self._home = os.getpid()
+
+    def work(self, rows: Sequence[ReportTask]) -> list[GeneratedRow]:
+        """A row for each task, all of them requested together."""
+        planned: list[Planned] = []
+        hashes: list[str | None] = []
+        for case, tasks in groupby(rows, key=lambda task: task.case):
+            levels = [task.level for task in tasks]
+            hashes += [None if case.problems else image_hash(case.path)] * len(levels)
+            planned += _planned(case, self.examination, levels)
+        drafts = [each for each, _ in planned if isinstance(each, TileReportDraft)]
+        reports = iter(write_all(drafts, self.subject, self.examination.merge))
+        found = []
+        for task, (each, notes), content in zip(rows, planned, hashes, strict=True):
+            outcome = next(reports) if isinstance(each, TileReportDraft) else each
+            row = _row(task.case, task.level, self.names[task.level.name], outcome, notes)
+            found.append(row.model_copy(update={"image_hash": content}))
+        if self.subject.gone is not None:
+            raise EndpointError(
+                f"{self.subject.gone}. Every answer is cached: the same command resumes there"
+            )
+        return found
+
+    def failed(self, row: ReportTask, problem: Problem) -> GeneratedRow:
+        """A case without a report."""
+        return _row(row.case, row.level, self.names[row.level.name], problem, ())
+
+    def take_usage(self) -> Usage | None:
+        """Requests since this was last called; nothing in the process whose own model counts."""
+        return None if os.getpid() == self._home else self.subject.usage.take()
 
 
 class GenerateJob(Job[ReportTask, GeneratedRow]):
@@ -122,39 +171,21 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
         examination: Examination,
         levels: Sequence[ContextLevel],
         system: str,
+        batch_size: int | None = None,
     ) -> None:
-        super().__init__(_Tasks(cases, levels))
-        self.chunk_rows = IMAGE_BATCH * len(levels)
+        super().__init__(_Tasks(cases, levels), batch_size)
+        self.block_rows = IMAGE_BATCH * len(levels)
         self.cases = cases
         self.subject = subject
         self.examination = examination
         self.levels = levels
         self.system = system
+        self.task = GenerateTask(subject, examination, _names(levels, system))
 
-    def work(self, chunk: Sequence[ReportTask]) -> list[GeneratedRow]:
-        """A row for each task, all of them requested together."""
-        planned: list[Planned] = []
-        hashes: list[str | None] = []
-        for case, tasks in groupby(chunk, key=lambda task: task.case):
-            levels = [task.level for task in tasks]
-            hashes += [None if case.problems else image_hash(case.path)] * len(levels)
-            planned += _planned(case, self.examination, levels)
-        drafts = [each for each, _ in planned if isinstance(each, TileReportDraft)]
-        reports = iter(write_all(drafts, self.subject, self.examination.merge))
-        rows = []
-        for task, (each, notes), content in zip(chunk, planned, hashes, strict=True):
-            outcome = next(reports) if isinstance(each, TileReportDraft) else each
-            row = _row(task.case, task.level, self._name(task.level), outcome, notes)
-            rows.append(row.model_copy(update={"image_hash": content}))
-        if self.subject.gone is not None:
-            raise EndpointError(
-                f"{self.subject.gone}. Every answer is cached: the same command resumes there"
-            )
-        return rows
-
-    def _name(self, level: ContextLevel) -> str:
-        """Each level is a system of its own where there are several."""
-        return self.system if len(self.levels) == 1 else f"{self.system}/{level.name}"
+    def charge(self, usage: Usage | None) -> None:
+        """Add what was asked in another process to what was asked here."""
+        if usage is not None:
+            self.subject.usage.add(usage)
 
     def request(self) -> dict[str, Any]:
         """The images, the model, and everything it is shown and asked."""
@@ -179,6 +210,12 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
             return False
         refuse_changed(case.image, case.path, found.image_hash)
         return True
+
+
+def _names(levels: Sequence[ContextLevel], system: str) -> dict[str, str]:
+    """What each level is called; it is a system of its own where there are several."""
+    several = len(levels) > 1
+    return {level.name: f"{system}/{level.name}" if several else system for level in levels}
 
 
 Planned = tuple[TileReportDraft | tuple[Problem, ...], tuple[str, ...]]

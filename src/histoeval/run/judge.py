@@ -6,7 +6,8 @@ stable the answers were.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ from histoeval.judges.prompt import Prompt, load_prompt
 from histoeval.judges.question import Question, cached_replies
 from histoeval.judges.stability import AnswerStability, short_names
 from histoeval.llm.replies import Unreadable
-from histoeval.llm.usage import Prices
+from histoeval.llm.usage import Prices, Usage
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.report import Pair
+from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.pipeline import Watch, no_progress
 from histoeval.run.results import Scores
-from histoeval.run.score import ScoreJob
+from histoeval.run.score import ScoreJob, ScoreTask
 
 MISSING, USAGE = "missing.jsonl", "usage.json"
 
@@ -52,8 +54,9 @@ def run_judges(
     beside: Sequence[Metric] = (),
     folder: ResultFolder | None = None,
     overwrite: bool = False,
-    batch_size: int = 512,
+    batch_size: int | None = None,
     watch: Watch = no_progress,
+    engine: Engine = INLINE,
 ) -> Scores:
     """Judge every pair of a source; the summary says what it cost."""
     job = JudgeJob(source, panel, prompt, beside, batch_size)
@@ -68,8 +71,26 @@ def run_judges(
                 failed = rows if summary["rows_with_errors"] else ()
                 _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
 
-    done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude)
+    done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine)
     return Scores(done.summary | {"usage": usage}, done.rows)
+
+
+class JudgeTask(ScoreTask):
+    """What `score` does, and what the judges have cost where they are asked in another process."""
+
+    def __init__(
+        self, metrics: Sequence[Metric], unavailable: Collection[str], panel: JudgePanel
+    ) -> None:
+        super().__init__(metrics, unavailable)
+        self._panel = panel
+        self._home = os.getpid()
+
+    def take_usage(self) -> dict[str, Usage] | None:
+        """Requests since this was last called; nothing in the process whose own panel counts."""
+        if os.getpid() == self._home:
+            return None
+        self._panel.close()
+        return {judge: usage.take() for judge, usage in self._panel.usage.items()}
 
 
 class JudgeJob(ScoreJob):
@@ -81,13 +102,20 @@ class JudgeJob(ScoreJob):
         panel: JudgePanel,
         prompt: str,
         beside: Sequence[Metric],
-        batch_size: int,
+        batch_size: int | None,
     ) -> None:
         judges = judge_metrics(panel, prompt)
         super().__init__(source, [*judges, *beside], batch_size)
+        self.block_rows = max(16, panel.concurrency)
+        self.task = JudgeTask(self.metrics, self.unavailable, panel)
         self.panel = panel
         self.metric = judges[-1]
         self.stability = AnswerStability(self.metric.loaded, panel.judges)
+
+    def charge(self, usage: Mapping[str, Usage] | None) -> None:
+        """Add what was asked in another process to what was asked here."""
+        for judge, used in (usage or {}).items():
+            self.panel.usage[judge].add(used)
 
     def _add(self, row: ResultRow) -> None:
         super()._add(row)

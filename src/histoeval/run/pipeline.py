@@ -1,36 +1,44 @@
 """One resumable run over rows, the same for every verb; a verb is a `Job`.
 
 The request is checked against what the store holds; rows that a stopped run has finished are
-replayed against the input; the rest goes through `work` in chunks, is written in the order of the
-input, counted and reported; the summary comes last.
+replayed against the input; an engine works on the rest in blocks; their results are written in the
+order of the input, counted and reported; the summary comes last.
 """
 
 import os
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from pathlib import Path
 from time import perf_counter
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from histoeval.errors import TRACEBACK, EndpointError, OutputError, Problem
-from histoeval.io.store import RowStore, StoredRow, not_of_input
+from histoeval.io.store import RowStore, not_of_input
 from histoeval.io.writing import protecting
+from histoeval.run.engines.engine import (
+    BLOCK_CHARACTERS,
+    INLINE,
+    Blocks,
+    BlockSize,
+    Engine,
+    In,
+    Out,
+    RowSource,
+    Task,
+)
+from histoeval.run.engines.spool import Spool
+from histoeval.run.ordered_results import Counted, OrderedResults
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
 
-In = TypeVar("In")
-In_co = TypeVar("In_co", covariant=True)
-Out = TypeVar("Out", bound=StoredRow)
 T = TypeVar("T")
 A = TypeVar("A")
 
 Watch = Callable[[int, int, int], None]
 """Called with the rows done, those of them with errors, and the bytes of the input read."""
-
-CHUNK_CHARACTERS = 1_000_000
-"""A chunk is closed early when its texts grow past this, so that memory stays flat."""
 
 
 def no_progress(rows: int, errors: int, position: int) -> None:
@@ -39,19 +47,6 @@ def no_progress(rows: int, errors: int, position: int) -> None:
 
 def no_more(summary: dict[str, Any]) -> None:
     """Write nothing beside the rows and the summary."""
-
-
-class RowSource(Protocol[In_co]):
-    """Where the rows of a run come from."""
-
-    def rows(self) -> Iterator[In_co]:
-        """Every row, from the start."""
-
-    def identity(self) -> dict[str, Any]:
-        """What makes two inputs the same."""
-
-    def description(self) -> Any:
-        """The input as a summary shows it."""
 
 
 class RunResult(NamedTuple, Generic[Out]):
@@ -66,16 +61,19 @@ class RunResult(NamedTuple, Generic[Out]):
 class Job(ABC, Generic[In, Out]):
     """What one verb does with rows of input.
 
-    `work` depends on nothing but the job and the chunk, so it could run anywhere. Everything else
-    is called in the process that writes, in the order of the input.
+    Its task may run anywhere. Everything else is called in the process that writes, in the order
+    of the input.
     """
 
-    chunk_rows = 256
-    chunk_characters = CHUNK_CHARACTERS
+    task: Task[In, Out]
+    block_rows = 256
+    """How many rows are worked on together at most, if the user does not choose a number."""
+    block_characters = BLOCK_CHARACTERS
 
-    def __init__(self, source: RowSource[In]) -> None:
+    def __init__(self, source: RowSource[In], block_rows: int | None = None) -> None:
         self.source = source
         self.tally = RowCount()
+        self._chosen_rows = block_rows
 
     def run(
         self,
@@ -84,46 +82,39 @@ class Job(ABC, Generic[In, Out]):
         overwrite: bool = False,
         watch: Watch = no_progress,
         conclude: Callable[[dict[str, Any]], None] = no_more,
+        engine: Engine = INLINE,
     ) -> RunResult[Out]:
         """Run the job; with a store, rows are written as they are finished, and a run resumes.
 
         Without a store the rows are held in memory; with one they are read from it again.
         `conclude` is called with the summary while the store is still locked, for further files.
         """
-        in_memory: list[Out] = []
         with (
             protecting(getattr(self.source, "files", ())),
             nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite),
         ):
-            given = self.source.rows()
-            for found in () if store is None else self._replay(store, given):
-                self._add(found)
+            results = self._resumed(store, overwrite=overwrite)
             before, started = self.tally.rows, perf_counter()
-            coming = chunked(given, self.chunk_rows, self.chunk_characters)
-            with self._prefetched(coming) as chunks:
-                for chunk in chunks:
-                    rows = self.work(chunk)
-                    if store is None:
-                        in_memory.extend(rows)
-                    else:
-                        store.write(rows)
-                    for row in rows:
-                        self._add(row)
-                    watch(
-                        self.tally.rows, self.tally.failed_rows, getattr(chunk[-1], "position", 0)
-                    )
+            blocks = Blocks(self.source, self._block_size(), results.finished)
+            for block in engine.run(self.task, blocks, results.spool):
+                results.take(block)
+                self.charge(block.usage)
+                watch(results.arrived, self.tally.failed_rows, block.position)
+            results.close()
             summary = self.summary()
             if store is not None:
                 self.keep_texts(store)
                 store.finish(summary)
             conclude(summary)
         seconds = perf_counter() - started
-        done = self.tally.rows - before
-        return RunResult(summary, in_memory if store is None else store, done, seconds)
+        return RunResult(summary, results.rows, self.tally.rows - before, seconds)
 
-    @abstractmethod
-    def work(self, chunk: Sequence[In]) -> Sequence[Out]:
-        """The results of a chunk, in its order."""
+    def _block_size(self) -> BlockSize:
+        chosen = self._chosen_rows
+        return BlockSize(chosen or self.block_rows, self.block_characters, chosen is not None)
+
+    def charge(self, usage: Any) -> None:
+        """Take in what a block has cost, as `Task.take_usage` says it."""
 
     def keep_texts(self, store: RowStore[Out]) -> None:
         """Write beside the rows what a page shows of the input; most verbs keep nothing."""
@@ -159,31 +150,35 @@ class Job(ABC, Generic[In, Out]):
         """Take a result into the tally."""
         self.tally.count(getattr(row, "errors", ()))
 
+    def _resumed(self, store: RowStore[Out] | None, *, overwrite: bool) -> OrderedResults[Out]:
+        """What a stopped run has left, checked against the input and counted."""
+        if store is None:
+            return OrderedResults(self._add)
+        spool = Spool(store.path, self.request())
+        if overwrite:
+            spool.clear()
+        given = Counted(self.source.rows())
+        for found in self._replay(store, given):
+            self._add(found)
+        done = given.count
+        for block in spool.blocks(done):
+            given.skip_to(block.start)
+            rows = map(store.read, spool.lines(block)[given.count - block.start :])
+            self._check(rows, given, store.path)
+        return OrderedResults(self._add, store, spool, done)
+
     def _replay(self, store: RowStore[Out], rows: Iterator[In]) -> Iterator[Out]:
         """The finished rows, each checked against the row of the input that it is the result of."""
         for found in store:
-            given = next(rows, None)
-            if given is None or not self._is_result(found, given):
-                raise not_of_input(found.id, store.path)
+            self._check([found], rows, store.path)
             yield found
 
-    def _prefetched(self, chunks: Iterator[list[In]]) -> AbstractContextManager[Iterable[list[In]]]:
-        """The chunks; where something can be begun with before its turn, they are read ahead."""
-        return nullcontext(chunks)
-
-
-def chunked(rows: Iterable[T], max_rows: int, max_characters: int) -> Iterator[list[T]]:
-    """Rows in chunks, of fewer rows where they are long, so that memory stays flat."""
-    chunk: list[T] = []
-    size = 0
-    for row in rows:
-        chunk.append(row)
-        size += getattr(row, "characters", 0)
-        if len(chunk) >= max_rows or size >= max_characters:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+    def _check(self, results: Iterable[Out], rows: Iterator[In], path: Path) -> None:
+        """Refuse results that are not those of the next rows of the input."""
+        for found in results:
+            given = next(rows, None)
+            if given is None or not self._is_result(found, given):
+                raise not_of_input(found.id, path)
 
 
 def answers(

@@ -1,7 +1,7 @@
 """Scoring pairs with metrics: every metric on every pair, and no failure of one costs another."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
@@ -14,6 +14,7 @@ from histoeval.io.run_texts import RowTexts, write_texts
 from histoeval.io.store import RowStore
 from histoeval.metric import Metric, Score
 from histoeval.report import Pair
+from histoeval.run.engines.engine import INLINE, Block, Engine, Task
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.run.results import Scores
 from histoeval.run.totals import Totals
@@ -33,11 +34,13 @@ def score_source(
     store: ResultFolder | None = None,
     *,
     overwrite: bool = False,
-    batch_size: int = 256,
+    batch_size: int | None = None,
     watch: Watch = no_progress,
+    engine: Engine = INLINE,
 ) -> Scores:
     """Score every pair of a source with every metric; with a store, a stopped run resumes."""
-    done = ScoreJob(source, metrics, batch_size).run(store, overwrite=overwrite, watch=watch)
+    job = ScoreJob(source, metrics, batch_size)
+    done = job.run(store, overwrite=overwrite, watch=watch, engine=engine)
     return Scores(done.summary, done.rows, done.seconds)
 
 
@@ -57,47 +60,46 @@ class Prefetching(Protocol):
 
 
 def read_ahead(
-    chunks: Iterable[list[PairRow]], metrics: Sequence[Prefetching]
-) -> Iterator[list[PairRow]]:
-    """The same chunks, each some time after the metrics have seen it."""
-    held: deque[tuple[list[PairRow], int]] = deque()
+    blocks: Iterable[Block[PairRow]], metrics: Sequence[Prefetching]
+) -> Iterator[Block[PairRow]]:
+    """The same blocks, each some time after the metrics have seen it."""
+    held: deque[tuple[Block[PairRow], int]] = deque()
     rows = characters = 0
     ahead = max([metric.ahead for metric in metrics], default=0)
-    for chunk in chunks:
-        pairs = [row.pair for row in chunk if row.pair is not None]
+    for block in blocks:
+        pairs = [row.pair for row in block.rows if row.pair is not None]
         for metric in metrics:
             metric.prefetch(pairs)
         size = sum(len(pair.reference) + len(pair.candidate) for pair in pairs)
-        held.append((chunk, size))
-        rows, characters = rows + len(chunk), characters + size
+        held.append((block, size))
+        rows, characters = rows + len(block.rows), characters + size
         while held and (rows > ahead or characters > AHEAD_CHARACTERS):
             first, size = held.popleft()
-            rows, characters = rows - len(first), characters - size
+            rows, characters = rows - len(first.rows), characters - size
             yield first
-    yield from (chunk for chunk, _ in held)
+    yield from (block for block, _ in held)
 
 
-class ScoreJob(Job[PairRow, ResultRow]):
-    """Every metric on every pair; metrics that cannot run here are problems of each pair."""
+class ScoreTask(Task[PairRow, ResultRow]):
+    """Every metric on pairs; metrics that cannot run here are problems of each pair."""
 
-    chunk_characters = 4_000_000
-    tally: Totals
-
-    def __init__(self, source: PairSource, metrics: Sequence[Metric], batch_size: int) -> None:
-        super().__init__(source)
-        self.chunk_rows = batch_size
+    def __init__(self, metrics: Sequence[Metric], unavailable: Collection[str]) -> None:
         self.metrics = metrics
-        self.tally = Totals(list(metrics))
-        reasons = {metric.name: metric.unavailable_reason() for metric in metrics}
-        self.unavailable = {name: reason for name, reason in reasons.items() if reason is not None}
-        if len(self.unavailable) == len(metrics):
-            raise SettingError("\n".join(f"{name} {why}" for name, why in self.unavailable.items()))
+        self.unavailable = unavailable
+        runnable = [metric for metric in metrics if metric.name not in unavailable]
+        self._slow = [metric for metric in runnable if isinstance(metric, Prefetching)]
+        self.parallel = not self._slow and not any(map(uses_gpu, runnable))
+        self.name = f"score with {', '.join(metric.name for metric in metrics)}"
 
-    def work(self, chunk: Sequence[PairRow]) -> list[ResultRow]:
-        """Every metric on the pairs of a chunk."""
-        pairs = [row.pair for row in chunk if row.pair is not None]
+    def work(self, rows: Sequence[PairRow]) -> list[ResultRow]:
+        """Every metric on the pairs of a block."""
+        pairs = [row.pair for row in rows if row.pair is not None]
         columns = {metric.name: iter(self._ask(metric, pairs)) for metric in self.metrics}
-        return [_result(row, columns) for row in chunk]
+        return [_result(row, columns) for row in rows]
+
+    def failed(self, row: PairRow, problem: Problem) -> ResultRow:
+        """A pair without any score."""
+        return ResultRow(id=row.id, system=row.system, row=row.number, errors=(problem,))
 
     def _ask(self, metric: Metric, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """The scores of a metric, and a problem for each pair that it breaks on."""
@@ -110,6 +112,40 @@ class ScoreJob(Job[PairRow, ResultRow]):
             pairs,
             lambda message: Problem(code="metric_failed", metric=name, message=message),
         )
+
+    @contextmanager
+    def ahead(self, blocks: Iterable[Block[PairRow]]) -> Iterator[Iterable[Block[PairRow]]]:
+        """Judges begin with pairs before their turn."""
+        try:
+            yield read_ahead(blocks, self._slow)
+        finally:
+            for metric in self._slow:
+                metric.stop_prefetch()
+
+
+def uses_gpu(metric: Metric) -> bool:
+    """Whether one of its models runs on a GPU, which several processes would only share."""
+    models = [getattr(metric, name, None) for name in getattr(metric, "models", ())]
+    return any(getattr(model, "on_gpu", False) for model in models)
+
+
+class ScoreJob(Job[PairRow, ResultRow]):
+    """Every metric on every pair."""
+
+    block_characters = 4_000_000
+    tally: Totals
+
+    def __init__(
+        self, source: PairSource, metrics: Sequence[Metric], batch_size: int | None = None
+    ) -> None:
+        super().__init__(source, batch_size)
+        self.metrics = metrics
+        self.tally = Totals(list(metrics))
+        reasons = {metric.name: metric.unavailable_reason() for metric in metrics}
+        self.unavailable = {name: reason for name, reason in reasons.items() if reason is not None}
+        if len(self.unavailable) == len(metrics):
+            raise SettingError("\n".join(f"{name} {why}" for name, why in self.unavailable.items()))
+        self.task = ScoreTask(metrics, self.unavailable)
 
     def keep_texts(self, store: RowStore[ResultRow]) -> None:
         """Both texts of each pair."""
@@ -137,16 +173,6 @@ class ScoreJob(Job[PairRow, ResultRow]):
 
     def _add(self, row: ResultRow) -> None:
         self.tally.add(row)
-
-    @contextmanager
-    def _prefetched(self, chunks: Iterator[list[PairRow]]) -> Iterator[Iterable[list[PairRow]]]:
-        runnable = [metric for metric in self.metrics if metric.name not in self.unavailable]
-        slow = [metric for metric in runnable if isinstance(metric, Prefetching)]
-        try:
-            yield read_ahead(chunks, slow)
-        finally:
-            for metric in slow:
-                metric.stop_prefetch()
 
 
 def _one_each(scores: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:

@@ -15,21 +15,20 @@ class Memory(Generic[Key, T]):
 
     References return in many pairs and entities in many reports. What is not cached is answered
     in one go, so that batches stay full. Texts are cached up to `most`, each counted as `size`
-    says, so that memory stays flat on files of any length. Several threads may ask at once.
+    says or as one, so that memory stays flat on files of any length. Several threads may ask at
+    once. A copy that is pickled has nothing cached.
     """
 
     def __init__(
         self,
         answer: Callable[[Sequence[Key]], Sequence[T]],
         most: int = 20_000,
-        size: Callable[[Key], int] = lambda text: 1,  # noqa: ARG005
+        size: Callable[[Key], int] | None = None,
     ) -> None:
         self._answer = answer
         self._most = most
         self._size = size
-        self._held = 0
-        self._known: OrderedDict[Key, T] = OrderedDict()
-        self._lock = Lock()
+        self._forget()
 
     def __call__(self, texts: Sequence[Key]) -> list[T]:
         """One answer per text, in the order of the texts."""
@@ -47,14 +46,26 @@ class Memory(Generic[Key, T]):
                 self._keep(answers)
         return [found[text] for text in texts]
 
+    def _forget(self) -> None:
+        self._held = 0
+        self._known: OrderedDict[Key, T] = OrderedDict()
+        self._lock = Lock()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._answer, self._most, self._size
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._answer, self._most, self._size = state
+        self._forget()
+
     def _keep(self, answers: dict[Key, T]) -> None:
         for text, answer in answers.items():
             if text not in self._known:
-                self._held += self._size(text)
+                self._held += 1 if self._size is None else self._size(text)
             self._known[text] = answer
         while self._held > self._most:
             forgotten, _ = self._known.popitem(last=False)
-            self._held -= self._size(forgotten)
+            self._held -= 1 if self._size is None else self._size(forgotten)
 
 
 _LOADED: dict[str, OrderedDict[Hashable, Any]] = {}

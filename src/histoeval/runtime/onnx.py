@@ -1,5 +1,6 @@
 """What the shipped models run on: an ONNX session of one thread, and a tokenizer."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,26 @@ def open_tokenizer(path: Path) -> Any:
     return tokenizer
 
 
-def open_session(path: Path) -> Any:
-    """A session of one thread; several threads may call it at once."""
+class Session:
+    """A session of one thread; several threads may call it at once.
+
+    Pickled, it is the path of its file, and is opened again where it is unpickled.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._session = _open(path)
+
+    def run(self, names: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
+        """The outputs of these names, or all."""
+        outputs: list[Any] = self._session.run(names, inputs)
+        return outputs
+
+    def __reduce__(self) -> tuple[type["Session"], tuple[Path]]:
+        return Session, (self.path,)
+
+
+def _open(path: Path) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

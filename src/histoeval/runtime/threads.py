@@ -18,8 +18,14 @@ MAX_THREADS = 8
 """More threads than this only wait for each other."""
 
 
+LIMIT = "HISTOEVAL_THREADS"
+"""In the environment: how many threads a process may compute with. Worker processes have one."""
+
+
 def cores() -> int:
     """How many cores this process may use."""
+    if (limit := os.environ.get(LIMIT, "")).isdigit():
+        return max(1, int(limit))
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -78,6 +78,7 @@ class Transformer:
         runtime: Runtime = THIS_MACHINE,
     ) -> None:
         require_hf()
+        self._recipe = name, task, runtime
         self.name = str(name)
         self.task: Task = task
         self.device = choose_device(runtime.device)
@@ -86,6 +87,10 @@ class Transformer:
         self.token_budget = runtime.token_budget or (GPU_TOKENS if self.on_gpu else CPU_TOKENS)
         self.tokenizer, self.model, self._fingerprint = self._load()
         self.model.to(self.device, dtype=getattr(_torch(), self.dtype))
+
+    def __reduce__(self) -> tuple[type[Transformer], tuple[Any, ...]]:
+        """Pickled, it is its name, and is loaded again where it is unpickled."""
+        return Transformer, self._recipe
 
     @cached_property
     def identity(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from histoeval.io.trust_cases import CaseSource
 from histoeval.progress import row_progress
+from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.results import Verdicts
 from histoeval.run.trust.case import Instruments
 from histoeval.run.trust.reports import trust_source
@@ -21,11 +22,13 @@ def trust_with_page(
     *,
     pictures: bool = True,
     overwrite: bool = False,
+    engine: Engine = INLINE,
+    batch_size: int | None = None,
 ) -> Verdicts:
     """Judge every report of a source; into a folder with pictures and a page, if one is given."""
     if output is None:
         with row_progress(source, "judging") as watch:
-            return trust_source(source, tools, watch=watch)
+            return trust_source(source, tools, watch=watch, engine=engine, batch_size=batch_size)
     folder = TrustFolder(output)
 
     def conclude(summary: dict[str, Any]) -> None:
@@ -42,4 +45,6 @@ def trust_with_page(
             overwrite=overwrite,
             watch=watch,
             conclude=conclude,
+            engine=engine,
+            batch_size=batch_size,
         )

@@ -69,8 +69,9 @@ class EndpointVlm(CachedVlm):
             await self._service.ping()
 
     def _ask(self, asks: Mapping[str, Ask]) -> dict[str, Reply | Problem]:
+        before = self._service.retries
         replies = run_to_end(self._ask_all(asks))
-        self.usage.retries = self._service.retries
+        self.usage.retries += self._service.retries - before
         return replies
 
     async def _ask_all(self, asks: Mapping[str, Ask]) -> dict[str, Reply | Problem]:

@@ -19,6 +19,7 @@ from histoeval.llm.prompt import Instruction
 from histoeval.llm.service import EndpointConfig
 from histoeval.llm.usage import Usage
 from histoeval.report import Noun
+from histoeval.runtime.recipe import Remade
 
 
 class Ask(NamedTuple):
@@ -79,7 +80,7 @@ class VlmSampling(Noun):
         return f"{usual},body={json.dumps(dict(self.body), sort_keys=True)}" if self.body else usual
 
 
-class CachedVlm(ABC):
+class CachedVlm(Remade, ABC):
     """A model whose answers are cached; subclasses know how to ask it."""
 
     def __init__(self, name: str, cache: Cache, manner: VlmSampling) -> None:

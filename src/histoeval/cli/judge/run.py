@@ -19,6 +19,7 @@ from histoeval.cli.options.endpoint import (
     RetryOptions,
     TemperatureOption,
 )
+from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption, RepeatsOption
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
 from histoeval.io.pairs import open_source
@@ -102,6 +103,7 @@ def judge(
     retry: RetryOptions = RetryOptions(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
+    engine: EngineOptions = EngineOptions(),
 ) -> None:
     """Let language models score the pairs of a FILE by a rubric.
 
@@ -143,8 +145,9 @@ def judge(
             beside=others,
             folder=None if output is None else ResultFolder(output),
             overwrite=overwrite,
-            batch_size=max(16, panel.concurrency),
+            batch_size=engine.block_rows,
             watch=watch,
+            engine=engine.chosen(),
         )
     _print_summary(found.summary, output)
     exit_with(found.summary["scores"], found.summary["rows_with_errors"])

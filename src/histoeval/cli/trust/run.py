@@ -7,6 +7,7 @@ import typer
 
 from histoeval.api import trust as trust_reports
 from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.output import (
     OverwriteOption,
     exit_with,
@@ -61,6 +62,7 @@ def trust(
     models: TrustModels = TrustModels(),
     vlm: AttackedVlm = AttackedVlm(),
     columns: ReportColumns = ReportColumns(),
+    engine: EngineOptions = EngineOptions(),
 ) -> None:
     """Decide which reports can be trusted without a reference.
 
@@ -100,6 +102,8 @@ def trust(
             options=wanted,
             pictures=not images.no_pictures,
             overwrite=overwrite,
+            engine=engine.chosen(),
+            batch_size=engine.block_rows,
             **named,
         )
     _print_verdicts(verdicts, output)

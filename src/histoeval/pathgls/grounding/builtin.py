@@ -27,7 +27,7 @@ from histoeval.pathgls.grounding.manifest import (
 from histoeval.report import EntityType
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import open_session, open_tokenizer
+from histoeval.runtime.onnx import Session, open_tokenizer
 from histoeval.runtime.threads import cores
 
 _REMEMBERED = 20_000
@@ -79,9 +79,9 @@ class BuiltinEncoder:
         self.manifest = read_grounding_manifest(home)
         self.known = read_known(home / KNOWN)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
-        self._image = open_session(home / IMAGE)
-        self._text = open_session(home / TEXT)
-        self._threads = threads or cores()
+        self._image = Session(home / IMAGE)
+        self._text = Session(home / TEXT)
+        self._threads = threads
         self._remembered = Memory(self._phrases, most=_REMEMBERED)
 
     @property
@@ -140,7 +140,7 @@ class BuiltinEncoder:
         prepared = [self._checked(image) for image in images]
         if not prepared:
             return np.zeros((0, self.dimension), np.float32)
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(self._threads or cores()) as pool:
             return np.stack(list(pool.map(self._run_image, prepared)))
 
     def texts(self, phrases: Sequence[str]) -> Vectors:
@@ -215,7 +215,7 @@ class BuiltinEncoder:
         return np.asarray(rows[0], np.float32)
 
     def _phrases(self, phrases: Sequence[str]) -> list[tuple[Vectors, Vectors]]:
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(self._threads or cores()) as pool:
             return list(pool.map(self._run_phrase, phrases))
 
     def _run_phrase(self, phrase: str) -> tuple[Vectors, Vectors]:

@@ -16,6 +16,7 @@ from histoeval.errors import ModelError
 from histoeval.pathgls.grounding.encoder import Pixels, Vectors, of_length_one
 from histoeval.runtime.hub import only_here
 from histoeval.runtime.memo import Memory
+from histoeval.runtime.recipe import Remade
 from histoeval.runtime.transformer import choose_device, fingerprint, require_hf
 
 PLIP = "vinid/plip"
@@ -25,7 +26,7 @@ GPU_BATCH = 64
 _REMEMBERED = 20_000
 
 
-class ClipEncoder:
+class ClipEncoder(Remade):
     """A model with an image tower and a text tower that meet in one space."""
 
     def __init__(self, name: str | Path, device: str | None = None) -> None:

@@ -13,6 +13,7 @@ from histoeval.pathgls.grounding.manifest import MANIFEST
 from histoeval.pathgls.grounding.musk import MuskEncoder
 from histoeval.pathgls.grounding.open_clip import CONFIG, LOCAL, OpenClipEncoder
 from histoeval.pathgls.grounding.slide_encoder import TitanEncoder
+from histoeval.runtime.recipe import Remade, remember
 
 BUILTIN = "builtin"
 OPEN_CLIP = "open_clip:"
@@ -29,6 +30,13 @@ def open_encoder(spec: str | None, device: str | None = None) -> ImageTextEncode
     the hub and folders are CLIP or SigLIP models of Transformers; "open_clip:NAME" is one of
     open_clip, as is a folder with its configuration.
     """
+    encoder = _open(spec, device)
+    if isinstance(encoder, Remade):
+        remember(encoder, open_encoder, spec, device)
+    return encoder
+
+
+def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
     if spec is None or spec == BUILTIN:
         return BuiltinEncoder()
     if spec.startswith(OPEN_CLIP):

@@ -28,6 +28,7 @@ from histoeval.pathgls.grounding.towers import loading, one_row, weights_hash
 from histoeval.pathgls.results import Spot
 from histoeval.runtime.hub import only_here
 from histoeval.runtime.memo import Memory
+from histoeval.runtime.recipe import Remade
 from histoeval.runtime.transformer import choose_device, require_hf
 
 SIDE = 512
@@ -53,7 +54,7 @@ def as_slide(image: EmbeddedImage, encoder: ImageTextEncoder) -> EmbeddedImage:
     )
 
 
-class TitanEncoder:
+class TitanEncoder(Remade):
     """TITAN, or a model with its methods, from a folder or the hub by Transformers.
 
     Transformers runs the Python files that come with such a model. That is why it is loaded by the

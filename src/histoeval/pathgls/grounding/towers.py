@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from histoeval.errors import HistoEvalError, MissingDependency, ModelError
 from histoeval.pathgls.grounding.encoder import Pixels, Vectors, of_length_one
 from histoeval.runtime.memo import Memory
+from histoeval.runtime.recipe import Remade
 
 _REMEMBERED = 20_000
 
@@ -35,7 +36,7 @@ class TwoTowers(NamedTuple):
     """Who runs it, with the release."""
 
 
-class TowerEncoder:
+class TowerEncoder(Remade):
     """An image-text encoder made of two towers."""
 
     def __init__(self, name: str, towers: TwoTowers) -> None:

@@ -54,6 +54,9 @@ class ConcordanceDistance:
         self._given = (reader, aligner)
         self._compared = lru_cache(maxsize=256)(self._compare)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ConcordanceDistance, self._given
+
     @cached_property
     def metric(self) -> Concordance:
         """The metric with its models, loaded when they are first needed."""

@@ -103,6 +103,10 @@ class Instruments:
     )
     """The last images that were looked at: several reports may be about one."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Models travel to another process, images do not."""
+        return vars(self) | {"bags": {}}
+
     @property
     def eyes(self) -> ImageTextEncoder:
         """The encoder, for those who have seen that there is one."""
@@ -126,7 +130,7 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
         return Verdict(_row(case, {}, tools.policy))
     text = case.report
     if no := english_problem(tools.language, report=text):
-        return Verdict(_row(case._replace(report=None, problems=(no,)), {}, tools.policy))
+        return Verdict(unjudged(case, no, tools.policy))
     report = attempt(lambda: _read(text, tools.reader))
     if isinstance(report, Problem):
         failed = Problem("reader_failed", report.message)
@@ -146,6 +150,11 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
         bag if isinstance(bag, EmbeddedImage) else None,
         grounding if isinstance(grounding, Grounding) else None,
     )
+
+
+def unjudged(case: TrustCase, problem: Problem, policy: Policy) -> TrustRow:
+    """The row of a case of which nothing could be found."""
+    return _row(case._replace(report=None, problems=(problem,)), {}, policy)
 
 
 def attempt(ask: Callable[[], A | Problem]) -> A | Problem:

@@ -16,10 +16,11 @@ from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.panel import panel_identity
 from histoeval.pathgls.logic.score import signature_of
 from histoeval.pathgls.policy.policy import DIMENSIONS
+from histoeval.run.engines.engine import INLINE, Engine, Task
 from histoeval.run.pipeline import Job, Watch, no_more, no_progress
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
-from histoeval.run.trust.case import Instruments, Verdict, judge_case
+from histoeval.run.trust.case import Instruments, Verdict, judge_case, unjudged
 from histoeval.run.trust.patch_scores import keep_patch_scores
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.version import __version__
@@ -37,14 +38,17 @@ def trust_source(
     overwrite: bool = False,
     watch: Watch = no_progress,
     conclude: Callable[[dict[str, Any]], None] = no_more,
+    engine: Engine = INLINE,
+    batch_size: int | None = None,
 ) -> Verdicts:
     """Judge every report of a source; with a folder, a stopped run resumes.
 
     `illustrate` is called for each verdict before its row is written, `conclude` with the summary.
     """
-    job = TrustJob(source, tools, illustrate, None if folder is None else folder.folder)
+    place = None if folder is None else folder.folder
+    job = TrustJob(source, tools, illustrate, place, batch_size)
     with protecting(() if folder is None else _images_near(folder, source)):
-        done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude)
+        done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine)
     return Verdicts(done.summary, done.rows)
 
 
@@ -64,10 +68,43 @@ def _images_near(folder: TrustFolder, source: CaseSource) -> Iterator[Path]:
             yield source.folder / case.image
 
 
+class TrustTask(Task[TrustCase, TrustRow]):
+    """The three dimensions of reports, their trust, and the verdict."""
+
+    name = "trust"
+    small = 2
+
+    def __init__(
+        self, tools: Instruments, images: Path, illustrate: Illustrate | None, folder: Path | None
+    ) -> None:
+        self.tools = tools
+        self.images = images
+        self.illustrate = illustrate
+        self.folder = folder
+        models = (tools.reader, tools.entailer, tools.encoder, *tools.further)
+        self.parallel = tools.asking is None and not any(
+            getattr(model, "on_gpu", False) for model in models
+        )
+
+    def work(self, rows: Sequence[TrustCase]) -> list[TrustRow]:
+        """The verdict on each case, its pictures drawn where they are wanted."""
+        verdicts = [judge_case(case, self.images, self.tools) for case in rows]
+        if self.folder is not None:
+            for verdict in verdicts:
+                keep_patch_scores(verdict, self.folder, self.tools)
+        if self.illustrate is None:
+            return [verdict.row for verdict in verdicts]
+        return [self.illustrate(verdict) for verdict in verdicts]
+
+    def failed(self, row: TrustCase, problem: Problem) -> TrustRow:
+        """A report on which there is no verdict, and which is never deployed."""
+        return unjudged(row, problem, self.tools.policy)
+
+
 class TrustJob(Job[TrustCase, TrustRow]):
     """The three dimensions of each report, its trust, and the verdict."""
 
-    chunk_rows = 1
+    block_rows = 1
 
     source: CaseSource
 
@@ -77,24 +114,15 @@ class TrustJob(Job[TrustCase, TrustRow]):
         tools: Instruments,
         illustrate: Illustrate | None = None,
         folder: Path | None = None,
+        batch_size: int | None = None,
     ) -> None:
-        super().__init__(source)
+        super().__init__(source, batch_size)
         self.tools = tools
         self.illustrate = illustrate
-        self.folder = folder
+        self.task = TrustTask(tools, source.folder, illustrate, folder)
         self._sums = {name: ExactSum() for name in (*DIMENSIONS, "trust")}
         self._known: Counter[str] = Counter()
         self._routes: Counter[str] = Counter()
-
-    def work(self, chunk: Sequence[TrustCase]) -> list[TrustRow]:
-        """The verdict on each case, its pictures drawn where they are wanted."""
-        verdicts = [judge_case(case, self.source.folder, self.tools) for case in chunk]
-        if self.folder is not None:
-            for verdict in verdicts:
-                keep_patch_scores(verdict, self.folder, self.tools)
-        if self.illustrate is None:
-            return [verdict.row for verdict in verdicts]
-        return [self.illustrate(verdict) for verdict in verdicts]
 
     def keep_texts(self, store: RowStore[TrustRow]) -> None:
         """The report of each case."""

@@ -17,7 +17,7 @@ from histoeval.evaluate.tile_labels import HE, SIDE, TileConcept
 from histoeval.pathgls.grounding import manifest as manifests
 from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.reader.manifest import hash_of
-from histoeval.runtime.onnx import open_session
+from histoeval.runtime.onnx import Session
 from histoeval.runtime.threads import cores
 from histoeval.train.core.onnx_int8 import OnnxPart, token_part, write_parts
 from histoeval.train.grounding.card import OTHERS
@@ -46,7 +46,7 @@ _HAIR = 1e-6
 
 def image_vectors(folder: Path, pixels: npt.NDArray[np.uint8]) -> Vectors:
     """The vectors of tiles (colours first), as the written tower gives them."""
-    session = open_session(folder / manifests.IMAGE)
+    session = Session(folder / manifests.IMAGE)
     mean, std = (np.array(v, np.float32).reshape(3, 1, 1) for v in (MEAN, STD))
 
     def run(tile: npt.NDArray[np.uint8]) -> Vectors:
@@ -63,7 +63,7 @@ def entry_vectors_of(
     folder: Path, entries: Sequence[TileConcept], tokens: Mapping[str, Sequence[int]]
 ) -> tuple[Vectors, Vectors]:
     """For each entry the mean vector of its wordings, and the meaning of each wording."""
-    session = open_session(folder / manifests.TEXT)
+    session = Session(folder / manifests.TEXT)
     wordings, owners = wordings_of(entries)
     ran = [session.run(None, {"tokens": np.array([tokens[p]], np.int64)}) for p in wordings]
     vectors = np.concatenate([rows for rows, _ in ran])

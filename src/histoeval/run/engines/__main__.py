@@ -1,0 +1,5 @@
+"""A worker process."""
+
+from histoeval.run.engines.worker import main
+
+main()

@@ -1,0 +1,208 @@
+"""All cores of this machine: worker processes of one thread each, fed with blocks."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import chain
+from threading import Lock
+from typing import Any, Generic
+
+from histoeval.errors import HistoEvalError, Problem, SettingError
+from histoeval.run.engines.engine import (
+    INLINE,
+    Block,
+    Blocks,
+    BlockSize,
+    Engine,
+    Finished,
+    In,
+    Out,
+    Task,
+)
+from histoeval.run.engines.spool import Spool
+from histoeval.run.engines.worker import Answer, Worker, WorkerDied, packed
+from histoeval.runtime.threads import cores
+
+FIRST_ROWS = 8
+BLOCK_S = 0.5
+"""How long a block should take: long beside sending it, short beside the whole run."""
+
+TRIES = 2
+"""How often rows may kill their worker before they are tried one by one, and then given up."""
+
+
+class StoppedError(HistoEvalError):
+    """The run has ended while a block was worked on."""
+
+
+class Seat(Generic[In, Out]):
+    """One worker process, and what is done when it dies.
+
+    The rows that it was working on are tried again, at last one by one, so that a row that kills
+    its worker costs itself and no other row.
+    """
+
+    def __init__(self, task: Task[In, Out], package: bytes) -> None:
+        self._task = task
+        self._package = package
+        self._worker: Worker | None = None
+        self._lock = Lock()
+        self._stopped = False
+
+    def work(self, rows: Sequence[In]) -> Answer:
+        """The results of some rows."""
+        for _ in range(TRIES):
+            try:
+                return self._started().work(rows)
+            except WorkerDied as death:
+                self._leave()
+                reason = str(death)
+        if len(rows) > 1:
+            return _joined([self.work([row]) for row in rows])
+        problem = Problem(
+            "worker_died",
+            f"the process that worked on this row has died {TRIES} times ({reason}); the row is "
+            "left out, the others are not",
+        )
+        return Answer([self._task.failed(rows[0], problem)], None, 0.0)
+
+    def stop(self) -> None:
+        """Kill the process, also while it works for another thread."""
+        with self._lock:
+            self._stopped = True
+            worker = self._worker
+        if worker is not None:
+            worker.end(now=True)
+
+    def _started(self) -> Worker:
+        with self._lock:
+            if self._stopped:
+                raise StoppedError("the run was stopped")
+            if self._worker is None:
+                self._worker = Worker(self._package)
+            return self._worker
+
+    def _leave(self) -> None:
+        with self._lock:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end(now=True)
+
+
+def _joined(answers: Sequence[Answer]) -> Answer:
+    """The answers to rows one by one, as one; what they cost is that of the last."""
+    rows = [row for answer in answers for row in answer.rows]
+    return Answer(rows, answers[-1].usage, sum(answer.seconds for answer in answers))
+
+
+class LocalEngine(Engine):
+    """Processes on this machine, as many as it has cores if no number is given."""
+
+    name = "local"
+
+    def __init__(self, workers: int | None = None, *, demanded: bool = True) -> None:
+        if workers is not None and workers < 1:
+            raise SettingError(f"{workers} workers cannot do anything: give 1 or more")
+        self._workers = workers
+        self._demanded = demanded
+
+    def run(
+        self, task: Task[In, Out], blocks: Blocks[In], spool: Spool | None
+    ) -> Iterator[Finished[Out]]:
+        """The results in the order in which they are finished.
+
+        What more processes would not speed up is done in this one: small inputs, and work that a
+        server or a GPU does. So is what cannot be sent to another process, unless this engine was
+        asked for.
+        """
+        if not task.parallel or (self._workers is None and cores() == 1):
+            yield from INLINE.run(task, blocks, spool)
+            return
+        limit = blocks.size.rows
+        if not blocks.size.fixed:
+            blocks.size.rows = min(limit, FIRST_ROWS)
+        coming = iter(blocks)
+        first, small = _first(coming, task.small)
+        package = None if small and not self._demanded else self._packed(task)
+        if package is None:
+            blocks.size.rows = limit
+            yield from _inline(task, chain(first, coming))
+            return
+        with _Crew(task, package, self._workers or cores()) as crew:
+            for block, answer in crew.work(chain(first, coming)):
+                if not blocks.size.fixed:
+                    _adapt(blocks.size, len(block.rows), answer.seconds, limit)
+                yield Finished(
+                    block.start, len(block.rows), answer.rows, block.position, answer.usage
+                )
+
+    def _packed(self, task: Task[Any, Any]) -> bytes | None:
+        try:
+            return packed(task)
+        except SettingError:
+            if self._demanded:
+                raise
+            return None
+
+
+def _first(blocks: Iterator[Block[In]], small: int) -> tuple[list[Block[In]], bool]:
+    """The first blocks, and whether they are all there is of a small input."""
+    taken: list[Block[In]] = []
+    rows = 0
+    for block in blocks:
+        taken.append(block)
+        rows += len(block.rows)
+        if rows > small:
+            return taken, False
+    return taken, True
+
+
+def _inline(task: Task[In, Out], blocks: Iterable[Block[In]]) -> Iterator[Finished[Out]]:
+    for block in blocks:
+        yield Finished(block.start, len(block.rows), task.work(block.rows), block.position)
+
+
+def _adapt(size: BlockSize, rows: int, seconds: float, limit: int) -> None:
+    """Let the next blocks take about as long as they should, at most twice or half as many rows."""
+    wanted = rows * BLOCK_S / max(seconds, 1e-6)
+    size.rows = max(1, min(limit, round(min(max(wanted, rows / 2), rows * 2))))
+
+
+class _Crew(Generic[In, Out]):
+    """Some workers, each with a thread that waits for it."""
+
+    def __init__(self, task: Task[In, Out], package: bytes, workers: int) -> None:
+        self._workers = workers
+        self._seats = [Seat(task, package) for _ in range(workers)]
+        self._free = list(self._seats)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="histoeval-worker")
+
+    def __enter__(self) -> "_Crew[In, Out]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for seat in self._seats:
+            seat.stop()
+        self._threads.shutdown(cancel_futures=True)
+
+    def work(self, blocks: Iterable[Block[In]]) -> Iterator[tuple[Block[In], Answer]]:
+        """Each block with its answer as it is finished; few blocks are read ahead."""
+        asked: dict[Future[Answer], Block[In]] = {}
+        for block in blocks:
+            asked[self._threads.submit(self._ask, block.rows)] = block
+            if len(asked) >= 2 * self._workers:
+                yield from self._finished(asked)
+        while asked:
+            yield from self._finished(asked)
+
+    def _ask(self, rows: Sequence[In]) -> Answer:
+        seat = self._free.pop()
+        try:
+            return seat.work(rows)
+        finally:
+            self._free.append(seat)
+
+    def _finished(
+        self, asked: dict[Future[Answer], Block[In]]
+    ) -> Iterator[tuple[Block[In], Answer]]:
+        for future in wait(asked, return_when=FIRST_COMPLETED).done:
+            yield asked.pop(future), future.result()

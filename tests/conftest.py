@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 # starts a process of its own passes this on.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Tests of engines name theirs; all others stay in their process, where they can be patched.
+os.environ["HISTOEVAL_ENGINE"] = "inline"
+
 # The same examples in every run, so that nothing that lands can fail by chance afterwards; to look
 # for new ones, run with HISTOEVAL_EXPLORE=1. `make release` names the profile with more of them.
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=50)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.output import (
     OverwriteOption,
     demand_folder,
@@ -109,8 +110,8 @@ def tiles(
         int | None, option("Cut N tiles, spread over the slide; all when omitted.", metavar="N")
     ] = None,
     seed: Annotated[int, option("Random seed of the sample.")] = 0,
-    workers: Annotated[int, option("Threads; they never change the result.", min=1)] = 2,
     overwrite: OverwriteOption = False,
+    engine: EngineOptions = EngineOptions(),
 ) -> None:
     """Cut the tissue of a slide into tiles of one physical size.
 
@@ -120,19 +121,25 @@ def tiles(
     Examples:
       histoeval slide tiles slide.svs --output tiles --sample 100
     """
+    from histoeval.run.tiles import TileFolder, write_tiles
     from histoeval.slides.tiles import TileRequest, plan_tiles
     from histoeval.slides.tissue import find_tissue
-    from histoeval.slides.write_tiles import TileFolder, write_tiles
 
     request = TileRequest(size=size, mpp=_mpp(at), tissue=tissue, sample=sample, seed=seed)
     with open_slide(file, mpp=mpp) as slide:
-        plan = plan_tiles(slide, find_tissue(slide, workers), request)
+        plan = plan_tiles(slide, find_tissue(slide), request)
         with (
             resumable(output, "finished tiles are"),
             step_progress(f"cutting {file.name}", len(plan.places)) as report,
         ):
             summary = write_tiles(
-                slide, plan, TileFolder(output), overwrite=overwrite, workers=workers, watch=report
+                slide,
+                plan,
+                TileFolder(output),
+                overwrite=overwrite,
+                watch=lambda rows, errors, _: report(rows, f"{errors} with errors"),
+                engine=engine.chosen(),
+                batch_size=engine.block_rows,
             )
     _print_summary(output, summary)
     exit_with(summary["written"], len(summary["problems"]))

@@ -39,7 +39,7 @@ MAX_CACHED_CHARS = 1_500_000
 """Characters of the texts whose readings are cached, at up to 80 bytes each."""
 
 
-class Engine(Protocol):
+class JointModel(Protocol):
     """What runs the two halves of a joint model, on one window at a time."""
 
     def encode(self, tokens: Integers) -> tuple[Floats, Floats, Floats]:
@@ -93,7 +93,7 @@ class WindowedReader:
     """A score is the chance that a whole phrase is right, and no mean over its words."""
 
     def __init__(
-        self, manifest: Manifest, tokenizer: Any, engine: Engine, threads: int | None
+        self, manifest: Manifest, tokenizer: Any, engine: JointModel, threads: int | None
     ) -> None:
         self.manifest = manifest
         self.tokenizer = tokenizer

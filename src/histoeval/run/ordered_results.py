@@ -27,7 +27,7 @@ class Counted(Iterator[T]):
 
     def skip_to(self, place: int) -> None:
         """Leave out the items before a place, counted from 0."""
-        for _ in islice(self, place - self.count):
+        for _ in islice(self, max(0, place - self.count)):
             pass
 
 

@@ -111,7 +111,8 @@ class Job(ABC, Generic[In, Out]):
 
     def _block_size(self) -> BlockSize:
         chosen = self._chosen_rows
-        return BlockSize(chosen or self.block_rows, self.block_characters, chosen is not None)
+        rows = self.block_rows if chosen is None else chosen
+        return BlockSize(rows, self.block_characters, chosen is not None)
 
     def charge(self, usage: Any) -> None:
         """Take in what a block has cost, as `Task.take_usage` says it."""

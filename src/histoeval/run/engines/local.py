@@ -19,7 +19,7 @@ from histoeval.run.engines.engine import (
     Task,
 )
 from histoeval.run.engines.spool import Spool
-from histoeval.run.engines.worker import Answer, Worker, WorkerDied, packed
+from histoeval.run.engines.worker import Worker, WorkerAnswer, WorkerDied, packed
 from histoeval.runtime.threads import cores
 
 FIRST_ROWS = 8
@@ -48,7 +48,7 @@ class Seat(Generic[In, Out]):
         self._lock = Lock()
         self._stopped = False
 
-    def work(self, rows: Sequence[In]) -> Answer:
+    def work(self, rows: Sequence[In]) -> WorkerAnswer:
         """The results of some rows."""
         for _ in range(TRIES):
             try:
@@ -63,7 +63,7 @@ class Seat(Generic[In, Out]):
             f"the process that worked on this row has died {TRIES} times ({reason}); the row is "
             "left out, the others are not",
         )
-        return Answer([self._task.failed(rows[0], problem)], None, 0.0)
+        return WorkerAnswer([self._task.failed(rows[0], problem)], None, 0.0)
 
     def stop(self) -> None:
         """Kill the process, also while it works for another thread."""
@@ -88,10 +88,10 @@ class Seat(Generic[In, Out]):
             worker.end(now=True)
 
 
-def _joined(answers: Sequence[Answer]) -> Answer:
+def _joined(answers: Sequence[WorkerAnswer]) -> WorkerAnswer:
     """The answers to rows one by one, as one; what they cost is that of the last."""
     rows = [row for answer in answers for row in answer.rows]
-    return Answer(rows, answers[-1].usage, sum(answer.seconds for answer in answers))
+    return WorkerAnswer(rows, answers[-1].usage, sum(answer.seconds for answer in answers))
 
 
 class LocalEngine(Engine):
@@ -184,9 +184,9 @@ class _Crew(Generic[In, Out]):
             seat.stop()
         self._threads.shutdown(cancel_futures=True)
 
-    def work(self, blocks: Iterable[Block[In]]) -> Iterator[tuple[Block[In], Answer]]:
+    def work(self, blocks: Iterable[Block[In]]) -> Iterator[tuple[Block[In], WorkerAnswer]]:
         """Each block with its answer as it is finished; few blocks are read ahead."""
-        asked: dict[Future[Answer], Block[In]] = {}
+        asked: dict[Future[WorkerAnswer], Block[In]] = {}
         for block in blocks:
             asked[self._threads.submit(self._ask, block.rows)] = block
             if len(asked) >= 2 * self._workers:
@@ -194,7 +194,7 @@ class _Crew(Generic[In, Out]):
         while asked:
             yield from self._finished(asked)
 
-    def _ask(self, rows: Sequence[In]) -> Answer:
+    def _ask(self, rows: Sequence[In]) -> WorkerAnswer:
         seat = self._free.pop()
         try:
             return seat.work(rows)
@@ -202,7 +202,7 @@ class _Crew(Generic[In, Out]):
             self._free.append(seat)
 
     def _finished(
-        self, asked: dict[Future[Answer], Block[In]]
-    ) -> Iterator[tuple[Block[In], Answer]]:
+        self, asked: dict[Future[WorkerAnswer], Block[In]]
+    ) -> Iterator[tuple[Block[In], WorkerAnswer]]:
         for future in wait(asked, return_when=FIRST_COMPLETED).done:
             yield asked.pop(future), future.result()

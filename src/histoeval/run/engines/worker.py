@@ -38,7 +38,7 @@ class WorkerDied(Exception):  # noqa: N818 - it says what has happened
     """The process has ended without an answer."""
 
 
-class Answer(NamedTuple):
+class WorkerAnswer(NamedTuple):
     """The results of some rows, what they cost, and the seconds they took."""
 
     rows: Sequence[Any]
@@ -87,7 +87,7 @@ class Worker:
         """Of the process."""
         return self._process.pid
 
-    def work(self, rows: Sequence[Any]) -> Answer:
+    def work(self, rows: Sequence[Any]) -> WorkerAnswer:
         """The results of some rows; `WorkerDied` where there are none."""
         self._send(pickle.dumps(rows))
         try:
@@ -96,7 +96,7 @@ class Worker:
             raise WorkerDied(self._ending()) from error
         if isinstance(answer, _Refusal):
             raise answer.error
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, WorkerAnswer)
         return answer
 
     def end(self, *, now: bool = False) -> None:
@@ -141,7 +141,7 @@ class Worker:
 
 
 def serve(rows_in: BinaryIO, answers_out: BinaryIO) -> None:
-    """Answer until there is nothing more to read."""
+    """WorkerAnswer until there is nothing more to read."""
     paths, caller, content = pickle.load(rows_in)
     sys.path[:] = paths
     with nullcontext() if caller is None else called_from(caller):
@@ -155,7 +155,7 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO) -> None:
             try:
                 task = pickle.loads(content) if task is None else task
                 results = list(task.work(rows))
-                answer: Any = Answer(results, task.take_usage(), perf_counter() - started)
+                answer: Any = WorkerAnswer(results, task.take_usage(), perf_counter() - started)
             except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
                 answer = _Refusal(_portable(error))
             pickle.dump(answer, answers_out)

@@ -73,7 +73,7 @@ class PatchAttention(nn.Module):  # type: ignore[misc]
         return out
 
 
-class Block(nn.Module):  # type: ignore[misc]
+class TransformerBlock(nn.Module):  # type: ignore[misc]
     """One layer: attention and a two-layer net, each scaled per channel and added on."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -101,7 +101,7 @@ class VisionTransformer(nn.Module):  # type: ignore[misc]
         self.patches = nn.Conv2d(3, width, PATCH, PATCH)
         self.summary = nn.Parameter(torch.zeros(1, 1, width))
         self.positions = nn.Parameter(torch.zeros(1, 1 + GRID * GRID, width))
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(depth))
+        self.blocks = nn.ModuleList(TransformerBlock(width, heads) for _ in range(depth))
         self.norm = nn.LayerNorm(width, eps=EPSILON)
 
     def forward(self, pixels: torch.Tensor) -> torch.Tensor:

@@ -11,10 +11,12 @@ import pytest
 from PIL import Image
 
 from histoeval.errors import OutputError
+from histoeval.run.engines.engine import INLINE
+from histoeval.run.engines.local import LocalEngine
+from histoeval.run.tiles import TileFolder, write_tiles
 from histoeval.slides.open import open_slide
 from histoeval.slides.tiles import TileRequest, plan_tiles
 from histoeval.slides.tissue import find_tissue
-from histoeval.slides.write_tiles import TileFolder, write_tiles
 from tests.support.painted_slides import spoil, stained, write_pyramid
 
 
@@ -28,9 +30,8 @@ def slide_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write(path: Path, output: Path, **asked: Any) -> dict[str, Any]:
-    settings = {
-        name: asked.pop(name) for name in ("overwrite", "workers", "watch") if name in asked
-    }
+    known = ("overwrite", "engine", "batch_size", "watch")
+    settings = {name: asked.pop(name) for name in known if name in asked}
     with open_slide(path) as slide:
         request = TileRequest(size=256, mpp=1.0, **asked)
         plan = plan_tiles(slide, find_tissue(slide), request)
@@ -72,8 +73,9 @@ def test_a_row_for_each_tile_and_a_picture_for_each_that_can_be_read(
 def test_two_runs_and_any_number_of_workers_write_the_same_bytes(
     slide_file: Path, tmp_path: Path
 ) -> None:
-    for name, workers in (("one", 1), ("two", 1), ("four", 4)):
-        write(slide_file, tmp_path / name, workers=workers)
+    engines = {"one": INLINE, "two": LocalEngine(1), "four": LocalEngine(3)}
+    for name, engine in engines.items():
+        write(slide_file, tmp_path / name, engine=engine, batch_size=2)
     once = contents(tmp_path / "one")
     assert len(once) == 5 + 2
     assert contents(tmp_path / "two") == once
@@ -88,17 +90,17 @@ def test_a_stopped_run_continues_and_leaves_the_same_bytes(
     class StopError(Exception):
         pass
 
-    def stop(done: int) -> None:
+    def stop(done: int, *_: int) -> None:
         if done == 3:
             raise StopError
 
     with pytest.raises(StopError):
-        write(slide_file, tmp_path / "parts", watch=stop)
+        write(slide_file, tmp_path / "parts", watch=stop, batch_size=1)
     assert len(rows(tmp_path / "parts")) == 3
     with (tmp_path / "parts" / "tiles.jsonl").open("ab") as file:
         file.write(b'{"id": "r0001')
     seen: list[int] = []
-    write(slide_file, tmp_path / "parts", watch=seen.append)
+    write(slide_file, tmp_path / "parts", watch=lambda done, *_: seen.append(done), batch_size=1)
     assert seen == [4, 5, 6]
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 

@@ -1,0 +1,210 @@
+"""Tiles as files: `tiles/*.png`, a row for each in `tiles.jsonl`, and a summary in `slide.json`.
+
+A row is written after its image. The same command resumes an interrupted run and leaves the same
+files, byte for byte, as an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from PIL import Image
+
+from histoeval.errors import Problem
+from histoeval.io.images import image_hash
+from histoeval.io.store import RowStore
+from histoeval.io.writing import make_folder, write_whole, writing_to
+from histoeval.run.engines.engine import INLINE, Engine, Task
+from histoeval.run.pipeline import Job, Watch, no_progress
+from histoeval.runtime.threads import cores, in_order
+from histoeval.slides.open import open_slide
+from histoeval.slides.slide import Pixels, Slide
+from histoeval.slides.tiles import TilePlace, TilePlan, read_tile
+
+
+class TileRow(NamedTuple):
+    """One tile as it is written."""
+
+    content: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The place of the tile in the grid."""
+        name: str = self.content["id"]
+        return name
+
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+        return json.dumps(self.content).encode() + b"\n"
+
+    @classmethod
+    def of_line(cls, line: bytes) -> TileRow:
+        """The row that was written so."""
+        content = json.loads(line)
+        if not isinstance(content, dict) or not {"id", "file", "error"} <= content.keys():
+            raise ValueError("not the row of a tile")
+        return cls(content)
+
+
+class TileFolder(RowStore[TileRow]):
+    """A folder that tiles are written to, and in which a run can be resumed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, TileRow.of_line, folder="tiles.jsonl")
+        self.meta = self.summary = path / "slide.json"
+        self.wrapped = True
+        self.pictures = path / "tiles"
+
+    def _make_place(self) -> None:
+        super()._make_place()
+        make_folder(self.pictures)
+
+    def _written(self) -> Iterable[Path]:
+        return (self.path, self.meta, *self.pictures.glob("r*_c*.png"))
+
+
+def write_tiles(
+    slide: Slide,
+    plan: TilePlan,
+    folder: TileFolder,
+    *,
+    overwrite: bool = False,
+    watch: Watch = no_progress,
+    engine: Engine = INLINE,
+    batch_size: int | None = None,
+) -> dict[str, Any]:
+    """Cut and write the tiles of a plan, except those already written, and summarise them."""
+    job = TileJob(slide, plan, folder, batch_size)
+    return job.run(folder, overwrite=overwrite, watch=watch, engine=engine).summary
+
+
+class TileTask(Task[TilePlace, TileRow]):
+    """Reads tiles and saves their images; in another process it opens the slide again."""
+
+    name = "cut tiles"
+    small = 16
+
+    def __init__(self, slide: Slide, plan: TilePlan, pictures: Path) -> None:
+        self._slide: Slide | None = slide
+        self._path = slide.path
+        self._plan = plan
+        self._pictures = pictures
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_slide": None}
+
+    def work(self, rows: Sequence[TilePlace]) -> list[TileRow]:
+        """A row for each place, after its image was saved."""
+        return list(in_order(self.cut, rows, cores()))
+
+    def failed(self, row: TilePlace, problem: Problem) -> TileRow:
+        """A tile without an image."""
+        return _row(self._plan, row, problem)
+
+    def cut(self, place: TilePlace) -> TileRow:
+        """Read a tile, save its image and make its row."""
+        tile = read_tile(self._opened(), self._plan, place)
+        if tile.pixels is not None:
+            with writing_to(self._pictures.parent):
+                write_whole(self._pictures / f"{place.id}.png", png_bytes(tile.pixels))
+        return _row(self._plan, place, tile.problem)
+
+    def _opened(self) -> Slide:
+        if self._slide is None:
+            self._slide = open_slide(self._path)
+        return self._slide
+
+
+class _Places(NamedTuple):
+    """The tiles of a plan, as the input of a job."""
+
+    slide: Slide
+    plan: TilePlan
+
+    def rows(self) -> Iterator[TilePlace]:
+        return iter(self.plan.places)
+
+    def identity(self) -> dict[str, Any]:
+        """The slide and all settings."""
+        slide, known = self.slide, self.slide.resolution
+        return {
+            "slide": slide.path.name,
+            "format": slide.format,
+            "size": [slide.width, slide.height],
+            "resolution": None if known is None else asdict(known),
+            "fingerprint": image_hash(slide.path),
+            "request": asdict(self.plan.request),
+        }
+
+    def description(self) -> str:
+        return self.slide.path.name
+
+
+class TileJob(Job[TilePlace, TileRow]):
+    """An image for each tile of a plan."""
+
+    block_rows = 16
+    task: TileTask
+
+    def __init__(
+        self, slide: Slide, plan: TilePlan, folder: TileFolder, batch_size: int | None = None
+    ) -> None:
+        super().__init__(_Places(slide, plan), batch_size)
+        self.plan = plan
+        self.folder = folder
+        self.task = TileTask(slide, plan, folder.pictures)
+        self.problems: Counter[str] = Counter()
+
+    def summary(self) -> dict[str, Any]:
+        """How many tiles there are, and what is wrong with the others."""
+        plan = self.plan
+        return {
+            "grid": [plan.columns, plan.rows],
+            "with_tissue": plan.with_tissue,
+            "wanted": len(plan.places),
+            "written": len(plan.places) - self.problems.total(),
+            "at_the_edge": sum(place.inside < 1 for place in plan.places),
+            "problems": dict(sorted(self.problems.items())),
+            "mpp": plan.mpp,
+            "notes": list(plan.notes),
+        }
+
+    def _is_result(self, found: TileRow, given: TilePlace) -> bool:
+        """Whether the row is that of the place; an image that was deleted is cut again."""
+        if found.id != given.id:
+            return False
+        if found.content["file"] and not (self.folder.home / found.content["file"]).is_file():
+            self.task.cut(given)
+        return True
+
+    def _add(self, row: TileRow) -> None:
+        error = row.content["error"]
+        self.tally.count([] if error is None else [Problem(error["code"], error["message"])])
+        self.problems.update([] if error is None else [error["code"]])
+
+
+def png_bytes(pixels: Pixels) -> bytes:
+    """An image as PNG, the same bytes for the same pixels."""
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "PNG", compress_level=1)
+    return stream.getvalue()
+
+
+def _row(plan: TilePlan, place: TilePlace, problem: Problem | None) -> TileRow:
+    error = None if problem is None else {"code": problem.code, "message": problem.message}
+    content = {
+        "id": place.id,
+        "file": None if problem else f"tiles/{place.id}.png",
+        **asdict(place),
+        "edge": place.inside < 1,
+        "level": plan.magnification.level,
+        "mpp": plan.mpp,
+        "error": error,
+    }
+    return TileRow(content)

@@ -1,0 +1,156 @@
+"""The local engine: the same rows whatever happens to its processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from threading import Lock
+
+import pytest
+
+from histoeval.errors import EndpointError, SettingError
+from histoeval.run.engines.choose import choose_engine
+from histoeval.run.engines.engine import INLINE, InlineEngine
+from histoeval.run.engines.local import LocalEngine
+from histoeval.run.engines.worker import packed
+from tests.support.engine_jobs import DoublingJob, doubled, worked
+
+ROOT = Path(__file__).parents[3]
+
+
+def texts(count: int, seed: int = 0) -> list[str]:
+    """Some rows take longer, so that blocks are finished in another order."""
+    return random.Random(seed).choices(["a", "bc", "late"], weights=[5, 5, 1], k=count)
+
+
+@pytest.mark.parametrize(
+    ("workers", "block_rows"), [(1, None), (2, None), (4, None), (2, 1), (3, 7), (2, 1000)]
+)
+def test_rows_and_summary_are_those_of_one_process(
+    workers: int, block_rows: int | None, tmp_path: Path
+) -> None:
+    given = texts(60)
+    expected = doubled(given, tmp_path / "inline", INLINE)
+    found = doubled(given, tmp_path / "local", LocalEngine(workers), block_rows)
+    same = [(tmp_path / name / "out.jsonl").read_bytes() for name in ("inline", "local")]
+    assert same[0] == same[1]
+    assert found.summary == expected.summary
+    assert sorted(worked(tmp_path / "local")) == sorted(worked(tmp_path / "inline"))
+    assert not list((tmp_path / "local").glob(".*blocks*"))
+
+
+def test_without_a_store_rows_are_in_memory_and_in_order(tmp_path: Path) -> None:
+    given = texts(40)
+    found = DoublingJob(given, tmp_path, 3).run(engine=LocalEngine(3))
+    assert [row.text for row in found.rows] == [text * 2 for text in given]
+
+
+def test_a_row_that_kills_its_worker_costs_itself_and_no_other(tmp_path: Path) -> None:
+    given = texts(40)
+    given[13] = "poison"
+    found = doubled(given, tmp_path, LocalEngine(2), 5)
+    rows = list(found.rows)
+    assert [row.id for row in rows] == [f"r{n}" for n in range(40)]
+    assert [row.id for row in rows if row.error] == ["r13"]
+    assert rows[13].error == "worker_died"
+    assert "SIGKILL" in rows[13].text
+    assert found.summary["errors"]["worker_died"]["count"] == 1
+
+
+def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
+    given = texts(40)
+    for place in (3, 17, 31):
+        given[place] = "once"
+    found = doubled(given, tmp_path, LocalEngine(2), 4)
+    assert [row.text for row in found.rows] == [text * 2 for text in given]
+
+
+def test_what_no_row_could_survive_stops_the_run(tmp_path: Path) -> None:
+    given = [*texts(20), "gone", *texts(20)]
+    with pytest.raises(EndpointError, match="the server is gone"):
+        doubled(given, tmp_path, LocalEngine(2), 2)
+    found = doubled([*given[:20], "a", *given[21:]], tmp_path, LocalEngine(2), 2)
+    assert len(list(found.rows)) == 41
+
+
+def test_a_killed_run_resumes_and_works_on_no_finished_block_again(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import sys; from pathlib import Path\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "from tests.support.engine_jobs import doubled\n"
+        "from histoeval.run.engines.local import LocalEngine\n"
+        "doubled(['late'] * 200, Path(sys.argv[1]), LocalEngine(3), 5)\n"
+    )
+    folder = tmp_path / "out"
+    for wanted in (20, 60):
+        process = subprocess.Popen([sys.executable, str(script), str(folder)])
+        while not (folder / "worked.txt").exists() or len(worked(folder)) < wanted:
+            assert process.poll() is None, "it ended before it was killed"
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    time.sleep(1)  # workers that are left over end with their block
+    finished = (folder / "out.jsonl").read_bytes().count(b"\n")
+    spooled = sum(
+        block.read_bytes().count(b"\n") for block in folder.glob(".out.jsonl.blocks-*/*.jsonl")
+    )
+    before = Counter(worked(folder))
+    doubled(["late"] * 200, folder, LocalEngine(2), 7)
+    again = Counter(worked(folder)) - before
+    assert len(again) == 200 - finished - spooled
+    assert (folder / "out.jsonl").read_bytes().count(b"\n") == 200
+
+
+def test_a_script_without_a_main_guard_may_use_it(tmp_path: Path) -> None:
+    script = tmp_path / "bare.py"
+    script.write_text(
+        "import histoeval\n"
+        "pairs = [{'reference': 'Adenoma.', 'candidate': f'Colon {n}.'} for n in range(40)]\n"
+        "found = histoeval.score(pairs, metrics='bleu', engine='local', workers=2)\n"
+        "print(len(found))\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout == "40\n"
+
+
+class Own:
+    """Something that cannot travel."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+
+def test_what_cannot_travel_is_refused_or_done_here(tmp_path: Path) -> None:
+    job = DoublingJob(texts(20), tmp_path)
+    job.task.own = Own()  # type: ignore[attr-defined]
+    with pytest.raises(SettingError, match="cannot be sent to another process"):
+        packed(job.task)
+    with pytest.raises(SettingError, match="--engine inline"):
+        job.run(engine=LocalEngine(2))
+    again = DoublingJob(texts(20), tmp_path)
+    again.task.own = Own()  # type: ignore[attr-defined]
+    assert len(list(again.run(engine=LocalEngine(2, demanded=False)).rows)) == 20
+
+
+def test_engines_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HISTOEVAL_ENGINE")
+    assert isinstance(choose_engine(), LocalEngine)
+    assert isinstance(choose_engine("inline"), InlineEngine)
+    monkeypatch.setenv("HISTOEVAL_ENGINE", "inline")
+    assert isinstance(choose_engine(), InlineEngine)
+    assert isinstance(choose_engine(workers=2), LocalEngine)
+    for name, workers, address, told in (
+        ("dask", None, None, "known: local, ray, inline"),
+        ("inline", 3, None, "leave --workers out"),
+        ("local", None, "auto", "goes with --engine ray"),
+        ("local", 0, None, "1 or more"),
+    ):
+        with pytest.raises(SettingError, match=told):
+            choose_engine(name, workers, address)

@@ -1,0 +1,117 @@
+"""Jobs for tests of engines: their task notes each row that it works on, and may die of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from histoeval.errors import EndpointError, Problem
+from histoeval.io.store import RowStore
+from histoeval.run.engines.engine import Engine, Task
+from histoeval.run.pipeline import Job, RunResult
+
+
+class Item(NamedTuple):
+    """A row of input."""
+
+    id: str
+    text: str
+    characters: int = 1
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Doubled:
+    """A row of results."""
+
+    id: str
+    text: str
+    error: str | None = None
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return () if self.error is None else (Problem(self.error, self.text),)
+
+    def line(self) -> bytes:
+        return json.dumps(vars(self)).encode() + b"\n"
+
+    @classmethod
+    def of_line(cls, line: bytes) -> Doubled:
+        return cls(**json.loads(line))
+
+
+class DoublingTask(Task[Item, Doubled]):
+    """Doubles texts. What a text says may also happen: poison, once, late, gone."""
+
+    name = "double"
+    small = 4
+
+    def __init__(self, notes: Path) -> None:
+        self.notes = notes
+
+    def work(self, rows: Sequence[Item]) -> list[Doubled]:
+        return [self._doubled(row) for row in rows]
+
+    def failed(self, row: Item, problem: Problem) -> Doubled:
+        return Doubled(row.id, problem.message, problem.code)
+
+    def _doubled(self, row: Item) -> Doubled:
+        if row.text == "poison" or (row.text == "once" and self._is_first(row)):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if row.text == "gone":
+            raise EndpointError("the server is gone")
+        time.sleep(0.03 if row.text == "late" else 0)
+        with (self.notes / "worked.txt").open("a") as file:
+            file.write(f"{row.id}\n")
+        return Doubled(row.id, row.text * 2)
+
+    def _is_first(self, row: Item) -> bool:
+        try:
+            (self.notes / f"{row.id}.died").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+
+class Items:
+    """Rows of input in memory."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+
+    def rows(self) -> Iterator[Item]:
+        return (Item(f"r{n}", text, 1, n + 1) for n, text in enumerate(self.texts))
+
+    def identity(self) -> dict[str, Any]:
+        return {"texts": len(self.texts)}
+
+    def description(self) -> str:
+        return "texts"
+
+
+class DoublingJob(Job[Item, Doubled]):
+    """Doubles every text."""
+
+    def __init__(self, texts: Sequence[str], notes: Path, block_rows: int | None = None) -> None:
+        super().__init__(Items(texts), block_rows)
+        self.task = DoublingTask(notes)
+
+
+def doubled(
+    texts: Sequence[str], folder: Path, engine: Engine, block_rows: int | None = None
+) -> RunResult[Doubled]:
+    """The job run into `folder/out.jsonl`; which rows were worked on is in `folder/worked.txt`."""
+    folder.mkdir(exist_ok=True)
+    store = RowStore(folder / "out.jsonl", Doubled.of_line)
+    return DoublingJob(texts, folder, block_rows).run(store, engine=engine)
+
+
+def worked(folder: Path) -> list[str]:
+    """The rows that were worked on, with repetitions."""
+    return (folder / "worked.txt").read_text().split()

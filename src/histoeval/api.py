@@ -54,7 +54,9 @@ class Endpoint(Access):
 
 
 @front_door
-def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
+def load(
+    spec: str, *, models: Models | None = None, workers: int | None = None, **settings: Any
+) -> Metric:
     """A metric that is ready to use, with its models.
 
     The models of this package are loaded on first use and shared by all metrics of the process.
@@ -62,6 +64,7 @@ def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
     Args:
         spec: a name as `list_metrics` gives it, with settings as in ``hare:threshold=0.5``.
         models: the reader, aligner, encoder or judge to use; by default those of this package.
+        workers: share the pairs of each call out among so many processes, which stay: for a reward.
         **settings: the same settings by keyword.
 
     Returns:
@@ -75,7 +78,12 @@ def load(spec: str, *, models: Models | None = None, **settings: Any) -> Metric:
     """
     if not spec.strip() or "," in spec:
         raise SettingError(f"{spec!r} is not the name of one metric; see histoeval.list_metrics()")
-    return load_metrics([spec], models, **settings)[0]
+    (metric,) = load_metrics([spec], models, **settings)
+    if workers is None:
+        return metric
+    from histoeval.run.parallel_metric import ParallelMetric
+
+    return ParallelMetric(metric, workers)
 
 
 def list_metrics(*, runnable: bool = False) -> list[MetricInfo]:

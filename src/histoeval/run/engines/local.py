@@ -127,7 +127,7 @@ class LocalEngine(Engine):
             blocks.size.rows = limit
             yield from _inline(task, chain(first, coming))
             return
-        with _Crew(task, package, self._workers or cores()) as crew:
+        with Crew(task, package, self._workers or cores()) as crew:
             for block, answer in crew.work(chain(first, coming)):
                 if not blocks.size.fixed:
                     _adapt(blocks.size, len(block.rows), answer.seconds, limit)
@@ -167,7 +167,7 @@ def _adapt(size: BlockSize, rows: int, seconds: float, limit: int) -> None:
     size.rows = max(1, min(limit, round(min(max(wanted, rows / 2), rows * 2))))
 
 
-class _Crew(Generic[In, Out]):
+class Crew(Generic[In, Out]):
     """Some workers, each with a thread that waits for it."""
 
     def __init__(self, task: Task[In, Out], package: bytes, workers: int) -> None:
@@ -176,10 +176,14 @@ class _Crew(Generic[In, Out]):
         self._free = list(self._seats)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="histoeval-worker")
 
-    def __enter__(self) -> "_Crew[In, Out]":
+    def __enter__(self) -> "Crew[In, Out]":
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes."""
         for seat in self._seats:
             seat.stop()
         self._threads.shutdown(cancel_futures=True)

@@ -1,0 +1,93 @@
+"""A metric on all cores of this machine, for whoever scores batch after batch: a reward."""
+
+import os
+from collections.abc import Iterator, Sequence
+from threading import Lock
+from typing import Any
+
+from histoeval.errors import Problem, SettingError
+from histoeval.metric import Metric, Score
+from histoeval.metrics.base import AdaptedMetric
+from histoeval.report import Pair
+from histoeval.run.engines.engine import Block, Task
+from histoeval.run.engines.local import Crew
+from histoeval.run.engines.worker import packed
+from histoeval.run.pipeline import answers
+
+SHARES = 4
+"""Blocks for each worker, so that none waits long for the last one of another."""
+
+
+class MetricTask(Task[Pair, Any]):
+    """One metric on pairs."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+        self.name = f"score with {metric.name}"
+
+    def work(self, rows: Sequence[Pair]) -> list[Score | Problem]:
+        """An answer for each pair."""
+        return answers(self.metric.score, rows, self._problem)
+
+    def failed(self, row: Pair, problem: Problem) -> Problem:  # noqa: ARG002 - as all tasks
+        """No score."""
+        return self._problem(problem.message)
+
+    def _problem(self, message: str) -> Problem:
+        return Problem(code="metric_failed", metric=self.metric.name, message=message)
+
+
+class ParallelMetric(AdaptedMetric):
+    """A metric whose batches are shared out among processes, which stay until it is closed.
+
+    Several threads may call it. A process that was forked has workers of its own, and so has a
+    copy that was pickled. The scores are those of the metric itself, bit for bit.
+    """
+
+    def __init__(self, metric: Metric, workers: int) -> None:
+        if workers < 1:
+            raise SettingError(f"{workers} workers cannot do anything: give 1 or more")
+        super().__init__(metric)
+        self.workers = workers
+        self._start()
+
+    def _start(self) -> None:
+        self._crew: Crew[Pair, Any] | None = None
+        self._home = os.getpid()
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ParallelMetric, (self._metric, self.workers)
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """One answer per pair."""
+        found: dict[int, Sequence[Score | Problem]] = {}
+        for block, answer in self._hired().work(self._blocks(pairs)):
+            found[block.start] = answer.rows
+        return [each for start in sorted(found) for each in found[start]]
+
+    def _blocks(self, pairs: Sequence[Pair]) -> Iterator[Block[Pair]]:
+        each = -(-len(pairs) // (SHARES * self.workers)) or 1
+        return (Block(at, list(pairs[at : at + each])) for at in range(0, len(pairs), each))
+
+    def _hired(self) -> Crew[Pair, Any]:
+        if os.getpid() != self._home:  # the workers of the process that was forked are not ours
+            self._start()
+        with self._lock:
+            if self._crew is None:
+                task = MetricTask(self._metric)
+                self._crew = Crew(task, packed(task), self.workers)
+            return self._crew
+
+    def close(self) -> None:
+        """End the processes; they start again when there is something to score."""
+        with self._lock:
+            crew, self._crew = self._crew, None
+        if crew is not None and os.getpid() == self._home:
+            crew.close()
+
+    def __enter__(self) -> "ParallelMetric":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -180,6 +180,7 @@ def score(
     references: Texts | None = None,
     metrics: str | Iterable[str | Metric] = DEFAULT_METRICS,
     output: PathLike | None = None,
+    format: str | None = None,  # noqa: A002 - as the command line calls it
     reference: str | None = None,
     candidate: str | Sequence[str] = (),
     id: str | None = None,  # noqa: A002 - the name people give the column
@@ -203,6 +204,8 @@ def score(
         metrics: names as `list_metrics` gives them, with settings as in ``hare:threshold=0.5``,
             in a list or one text with commas; or metric objects in a list.
         output: a folder for scores.jsonl and summary.json; a stopped run resumes there.
+        format: of the rows in `output`: "jsonl", "jsonl.gz" or "parquet"; by default as they are
+            there, in a new folder "jsonl".
         reference: the column of the reference, where it cannot be guessed.
         candidate: the column or columns of candidates.
         id: the column that names a pair.
@@ -223,7 +226,7 @@ def score(
         >>> results = histoeval.score("pairs.csv", metrics="concordance,bleu")
         >>> results.to_polars()
     """
-    from histoeval.io.results import ResultFolder
+    from histoeval.io.results import result_folder
     from histoeval.io.tables.columns import Columns
     from histoeval.progress import row_progress
     from histoeval.run.inputs import pair_source
@@ -241,7 +244,7 @@ def score(
         return score_source(
             source,
             load_metrics(metrics, models),
-            None if output is None else ResultFolder(Path(output)),
+            result_folder(output, format),
             overwrite=overwrite,
             batch_size=batch_size,
             watch=watch,
@@ -269,7 +272,7 @@ def extract(
     Args:
         data: a text or a list of texts; a file (csv, tsv, jsonl, json, parquet, or txt with a
             report per line) or a folder of text files; a polars or pandas frame; or records.
-        output: a .jsonl file for the rows; a stopped run resumes there.
+        output: a file for the rows (.jsonl, .jsonl.gz or .parquet); a stopped run resumes there.
         text: the column of the text, where it cannot be guessed.
         id: the column that names a report.
         encoding: of text files, where it cannot be detected.
@@ -327,6 +330,7 @@ def judge(
     references: Texts | None = None,
     beside: str | Iterable[str | Metric] = (),
     output: PathLike | None = None,
+    format: str | None = None,  # noqa: A002 - as the command line calls it
     prices: PathLike | None = None,
     columns: Columns | None = None,
     encoding: str | None = None,
@@ -352,6 +356,7 @@ def judge(
         references: the reference text or texts, in place of `data`.
         beside: metrics to run as well, as in "rubric_offline,concordance".
         output: a folder for scores.jsonl and the rest; a stopped run resumes there.
+        format: of the rows in `output`, as `score` takes it.
         prices: a TOML table of prices, for what the run costs.
         columns: of the table, where they cannot be guessed.
         encoding: of text files, where it cannot be detected.
@@ -370,7 +375,7 @@ def judge(
         >>> histoeval.judge("pairs.csv", llm=llm, repeats=3).to_polars()
     """
     from histoeval.io.files import GUESS
-    from histoeval.io.results import ResultFolder
+    from histoeval.io.results import result_folder
     from histoeval.judges.panel import JudgeSampling
     from histoeval.llm.usage import read_prices
     from histoeval.progress import row_progress
@@ -395,7 +400,7 @@ def judge(
             prompt,
             read_prices(None if prices is None else Path(prices)),
             beside=load_metrics(beside, models) if beside else (),
-            folder=None if output is None else ResultFolder(Path(output)),
+            folder=result_folder(output, format),
             overwrite=overwrite,
             watch=watch,
             engine=choose_engine(engine, workers, address),

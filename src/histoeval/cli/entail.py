@@ -42,7 +42,10 @@ def entail(
         ),
     ],
     output: Annotated[
-        Path, option("JSON lines file for the probabilities; a stopped run resumes there.")
+        Path,
+        option(
+            "File for the probabilities (.jsonl, .jsonl.gz, .parquet); a stopped run resumes there."
+        ),
     ],
     model: ModelOption = None,
     overwrite: OverwriteOption = False,

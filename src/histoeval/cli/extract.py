@@ -39,8 +39,8 @@ def extract(
     output: Annotated[
         Path | None,
         option(
-            "JSON lines file for the rows; a stopped run resumes there. Without it the first "
-            "reports are shown and nothing is written."
+            "File for the rows (.jsonl, .jsonl.gz or .parquet); a stopped run resumes there. "
+            "Without it the first reports are shown and nothing is written."
         ),
     ] = None,
     overwrite: OverwriteOption = False,
@@ -88,7 +88,7 @@ def extract(
     _show(list(islice(extraction.rows, show or 0)))
     summary, _, rows_done, seconds = extraction
     print_tables([extraction_table(summary, rows_done, seconds), problem_table(summary)])
-    typer.echo(f"Written: {written.path}, {written.meta}")
+    typer.echo(f"Written: {written.stored}, {written.meta}")
     exit_with(summary["rows"] - summary["rows_with_errors"], summary["rows_with_errors"])
 
 

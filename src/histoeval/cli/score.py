@@ -11,9 +11,15 @@ from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
-from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
+from histoeval.cli.options.output import (
+    OverwriteOption,
+    RowFormOption,
+    exit_with,
+    print_tables,
+    resumable,
+)
 from histoeval.io.pairs import open_source
-from histoeval.io.results import ResultFolder
+from histoeval.io.results import result_folder
 from histoeval.progress import row_progress
 from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.score import score_source
@@ -47,6 +53,7 @@ def score(
         Path | None,
         option("Folder for scores.jsonl and summary.json; a stopped run resumes there."),
     ] = None,
+    form: RowFormOption = None,
     overwrite: OverwriteOption = False,
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
@@ -62,11 +69,12 @@ def score(
 
     Examples:
       histoeval score pairs.csv --output results
+      histoeval score pairs.parquet --output results --format parquet
       histoeval score references.txt system_a.txt system_b.txt --metrics bleu,hare
       histoeval score truth.json team_a.json team_b.json
     """
     chosen = metric_names(metrics)
-    folder = None if output is None else ResultFolder(output)
+    folder = result_folder(output, form)
     with resumable(output, "finished scores are"):
         source = open_source(inputs, columns.columns(), encoding)
         with row_progress(source) as watch:
@@ -85,7 +93,7 @@ def score(
     for line in signature_lines(summary, whole=signatures):
         typer.echo(line)
     typer.echo(f"{summary['rows']:,} pairs, {summary['scores']:,} scores, {found.seconds:.1f} s")
-    if output is not None:
-        typer.echo(f"Written: {output / 'scores.jsonl'}, {output / 'summary.json'}")
+    if output is not None and folder is not None:
+        typer.echo(f"Written: {folder.stored}, {folder.summary}")
         typer.echo(f"To look at it: {shlex.join(['histoeval', 'report', str(output)])}")
     exit_with(summary["scores"], summary["rows_with_errors"])

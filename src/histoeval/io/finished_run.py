@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from histoeval.errors import InputError, OutputError
 from histoeval.io.files import check_there
-from histoeval.io.store import ENDINGS, read_json
+from histoeval.io.row_files import all_forms
+from histoeval.io.store import ENDINGS, PACKED_ENDINGS, read_json
 
 Kind = Literal["score", "judge", "trust", "agree", "compare", "extract", "experiment"]
 
@@ -17,6 +18,9 @@ SCORES, TRUST, AGREEMENT, COMPARISON = (
     "agreement.json",
     "comparison.json",
 )
+SCORES_FILES = tuple(each.name for each in all_forms(Path(SCORES)))
+"""The names of a file of scores, whatever its form."""
+
 EXPERIMENTS = ("table1", "table2", "table3", "figure3a", "figure3b", "hierarchy")
 """What `experiment` calls its tables, in the order of a page."""
 
@@ -54,17 +58,18 @@ class FinishedRun(NamedTuple):
         """Where its report is written: in its folder, or beside its file."""
         if self.place.is_dir():
             return self.place / f"report.{ending}"
-        return self.place.with_name(f"{self.place.stem}.report.{ending}")
+        name = self.place.stem.removesuffix(".jsonl")
+        return self.place.with_name(f"{name}.report.{ending}")
 
 
 def finished_run(path: Path) -> FinishedRun:
     """The finished run of a folder or file; an error says what is there instead."""
     check_there(path)
-    if path.name in (SCORES, TRUST, AGREEMENT, COMPARISON) and path.is_file():
+    if path.name in (*SCORES_FILES, TRUST, AGREEMENT, COMPARISON) and path.is_file():
         path = path.parent
     if path.is_file():
         return _extracted(path)
-    there = {each.name for each in path.iterdir()}
+    there = {SCORES if (name := each.name) in SCORES_FILES else name for each in path.iterdir()}
     kind = _kind(path, there)
     if kind is None:
         raise InputError(f"{path} holds no results that a report is made of; give {KNOWN}")
@@ -98,7 +103,8 @@ def _kind(folder: Path, there: set[str]) -> Kind | None:
         return _scoring(folder, there)
     known: dict[Kind, bool] = {
         "trust": TRUST in there,
-        "agree": AGREEMENT in there or (folder / "scores" / SCORES).is_file(),
+        "agree": AGREEMENT in there
+        or any((folder / "scores" / name).is_file() for name in SCORES_FILES),
         "compare": COMPARISON in there,
         "experiment": bool(experiments_in(folder)),
     }
@@ -138,7 +144,7 @@ def _finished(run: FinishedRun, is_finished: bool) -> FinishedRun:
 
 def _extracted(path: Path) -> FinishedRun:
     meta = path.with_name(f"{path.name}.meta.json")
-    if path.suffix.lower() not in ENDINGS or not meta.is_file():
+    if not path.name.lower().endswith(ENDINGS + PACKED_ENDINGS) or not meta.is_file():
         raise InputError(f"{path} is not the results of a run; give {KNOWN}")
     content = read_json(meta, path)
     summary = content.get("summary", {})

@@ -10,8 +10,10 @@ from typing import Any
 
 from pydantic import Field
 
-from histoeval.errors import InputError, OutputError, Problem
+from histoeval.callers import argument
+from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.io.files import check_there
+from histoeval.io.row_files import row_form, stored_as
 from histoeval.io.store import RowStore, read_json, read_lines
 from histoeval.metric import Evidence, FrozenDict, Numbers, Score
 from histoeval.report import Noun, Report
@@ -53,10 +55,27 @@ class ResultRow(Noun):
 
 
 class ResultFolder(RowStore[ResultRow]):
-    """A folder of scores: `run.json`, `scores.jsonl` and `summary.json`."""
+    """A folder of scores: `run.json`, `scores.jsonl` (or another form of it) and `summary.json`."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, ResultRow.model_validate_json, folder=SCORES, verb="score or judge")
+    def __init__(self, path: Path, form: str | None = None) -> None:
+        super().__init__(
+            path,
+            ResultRow.model_validate_json,
+            folder=SCORES,
+            verb="score or judge",
+            form=row_form(form),
+        )
+
+
+def result_folder(output: str | Path | None, form: str | None) -> ResultFolder | None:
+    """The folder that results go to, and the form of its rows; None where they stay in memory."""
+    if output is not None:
+        return ResultFolder(Path(output), form)
+    if form is not None:
+        raise SettingError(
+            f"a form of rows needs a folder for them: give {argument('output', 'DIR')}"
+        )
+    return None
 
 
 def broken_row(name: str, row: int | None, errors: Iterable[Problem]) -> dict[str, Any]:
@@ -112,8 +131,8 @@ def key_of(row: ResultRow) -> Key:
 
 
 def scores_file(path: Path) -> Path:
-    """A file of results, or the one in a folder of them."""
-    return path / SCORES if path.is_dir() else path
+    """A file of results, or the one in a folder of them, whatever its form."""
+    return stored_as(path / SCORES) if path.is_dir() else path
 
 
 def read_rows(path: Path) -> Iterator[ResultRow]:

@@ -2,7 +2,8 @@
 
 `DIR/texts.jsonl` has one line for each row of the results, in the same order: `id`, and the texts
 by name (`reference` and `candidate`, or `report`), null where the input had none. It is written
-just before the summary, so a finished run has all of it.
+just before the summary, so a finished run has all of it. Where rows are compressed or in Parquet,
+it is `DIR/texts.jsonl.gz`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from histoeval.errors import InputError, OutputError
+from histoeval.io.row_files import FORMS, in_form, stored_as, whole_lines
 from histoeval.io.store import read_lines
-from histoeval.io.writing import remove, whole_file, writing_to
+from histoeval.io.writing import remove, writing_to
 
 T = TypeVar("T")
 
@@ -27,26 +29,28 @@ RowTexts = Mapping[str, str | None]
 """Of one row: its id, and its texts by name."""
 
 
-def write_texts(folder: Path, rows: Iterable[RowTexts]) -> None:
+def write_texts(folder: Path, rows: Iterable[RowTexts], *, packed: bool = False) -> None:
     """Write the texts of all rows of a run, in their order, unless they are not to be kept."""
-    if os.environ.get(KEEP) == "0":
-        with writing_to(folder):
-            remove(folder / TEXTS)
-        return
-    with writing_to(folder), whole_file(folder / TEXTS) as file:
-        for row in rows:
-            line = json.dumps(row, ensure_ascii=False) + "\n"
-            file.write(line.encode("utf-8", "backslashreplace"))
+    kept = None if os.environ.get(KEEP) == "0" else in_form(folder / TEXTS, FORMS[packed])
+    with writing_to(folder):
+        if kept is not None:
+            with whole_lines(kept) as file:
+                for row in rows:
+                    line = json.dumps(row, ensure_ascii=False) + "\n"
+                    file.write(line.encode("utf-8", "backslashreplace"))
+        for other in (in_form(folder / TEXTS, form) for form in FORMS[:2]):
+            if other != kept:
+                remove(other)
 
 
 def has_texts(folder: Path) -> bool:
     """Whether a run has its texts beside it; runs of earlier versions have not."""
-    return (folder / TEXTS).is_file()
+    return stored_as(folder / TEXTS).is_file()
 
 
 def read_texts(folder: Path) -> Iterator[dict[str, Any]]:
     """The texts of all rows of a run, in their order."""
-    return read_finished_lines(folder / TEXTS, _texts)
+    return read_finished_lines(stored_as(folder / TEXTS), _texts)
 
 
 def read_finished_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:

@@ -2,10 +2,11 @@
 
 There are two layouts. A *folder* holds `run.json` (the request, written first), the rows, and
 `summary.json` (written last). A *file* `OUT.jsonl` has `OUT.jsonl.meta.json` beside it, which holds
-the request and, at the end, the summary. The same command resumes a stopped run after its last
-whole row; the results of another run are refused, and so are those of another verb. One process at
-a time may write: the others are refused at once, and the lock of a process that was killed is free
-again.
+the request and, at the end, the summary. Rows that are wished for compressed or as Parquet are
+packed just before the summary; until then those of `OUT.parquet` are in `OUT.parquet.rows`. The
+same command resumes a stopped run after its last whole row; the results of another run are refused,
+and so are those of another verb. One process at a time may write: the others are refused at once,
+and the lock of a process that was killed is free again.
 """
 
 import json
@@ -13,12 +14,14 @@ import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from filelock import FileLock, SoftFileLock, Timeout
 
 from histoeval.errors import OutputError
+from histoeval.io.row_files import RowForm, in_form, pack, row_lines, stored_as
 from histoeval.io.writing import (
     check_not_input,
     file_mode,
@@ -29,13 +32,17 @@ from histoeval.io.writing import (
 )
 
 ENDINGS = (".jsonl", ".ndjson")
+PACKED_ENDINGS = (".jsonl.gz", ".ndjson.gz", ".parquet")
 ADVICE = "give another --output, or --overwrite to replace them"
 
 VERB_FILES = {
     "score or judge": (
         "run.json",
         "scores.jsonl",
+        "scores.jsonl.gz",
+        "scores.parquet",
         "texts.jsonl",
+        "texts.jsonl.gz",
         "summary.json",
         "usage.json",
         "missing.jsonl",
@@ -75,11 +82,18 @@ class RowStore(Generic[R]):
     """The rows of a run on disk; `read` makes a row of a line.
 
     With `folder`, rows are a file of that name in the folder `path`; else `path` is that file.
-    With `verb`, the folder that holds the rows is that of this verb: see `claim`.
+    With `verb`, the folder that holds the rows is that of this verb: see `claim`. In a folder,
+    `form` says how finished rows are kept; by default as they are, in a new folder as lines.
     """
 
     def __init__(
-        self, path: Path, read: Callable[[bytes], R], *, folder: str = "", verb: str = ""
+        self,
+        path: Path,
+        read: Callable[[bytes], R],
+        *,
+        folder: str = "",
+        verb: str = "",
+        form: RowForm | None = None,
     ) -> None:
         self.home = path
         self.is_folder = bool(folder)
@@ -94,14 +108,36 @@ class RowStore(Generic[R]):
         )
         self.read = read
         self._rows = -1
-        if not folder and path.suffix.lower() not in ENDINGS:
-            raise OutputError(f"{path} must end in .jsonl, since it is written as JSON lines")
+        self._form = form
+        if not folder and path.name.lower().endswith(PACKED_ENDINGS):
+            self.path = path.with_name(f"{path.name}.rows")
+        elif not folder and path.suffix.lower() not in ENDINGS:
+            raise OutputError(f"{path} must end in .jsonl, .jsonl.gz or .parquet")
+
+    @property
+    def stored(self) -> Path:
+        """The file that has the rows now: `path` while they grow, another when packed."""
+        if self.is_folder:
+            return stored_as(self.path)
+        return self.path if self.path.exists() else self.home
+
+    @property
+    def packed(self) -> Path:
+        """The file that is to hold the rows at the end."""
+        if not self.is_folder:
+            return self.home
+        return self.stored if self._form is None else in_form(self.path, self._form)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether all rows are there, compressed or in Parquet."""
+        return (stored := self.stored) != self.path and stored.exists()
 
     def __iter__(self) -> Iterator[R]:
         """The rows that are there, from the start."""
-        if self.path.exists():
+        if (stored := self.stored).exists():
             with writing_to(self.home):
-                yield from read_lines(self.path, self.read)
+                yield from read_lines(stored, self.read)
 
     @contextmanager
     def opened(self, request: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[None]:
@@ -111,12 +147,23 @@ class RowStore(Generic[R]):
         with locked(self._lock, self.home):
             with writing_to(self.home):
                 self._prepare(request, overwrite=overwrite)
-                self._rows = os.open(self.path, _APPEND, file_mode())
+                if not self.is_packed:
+                    self._open()
             try:
                 yield
             finally:
-                os.close(self._rows)
-                self._rows = -1
+                self._close()
+
+    def _open(self) -> None:
+        """Let rows be appended; those that are packed are unpacked for that."""
+        if self.is_packed:
+            pack(self.stored, self.path)
+        self._rows = os.open(self.path, _APPEND, file_mode())
+
+    def _close(self) -> None:
+        if self._rows >= 0:
+            os.close(self._rows)
+        self._rows = -1
 
     def write(self, rows: Iterable[R]) -> None:
         """Append rows and hand them to the system, so that a kill loses none of them."""
@@ -126,6 +173,8 @@ class RowStore(Generic[R]):
         """Append rows as lines."""
         with writing_to(self.home):
             left = memoryview(b"".join(lines))
+            if left and self._rows < 0:
+                self._open()
             try:
                 while left:
                     left = left[os.write(self._rows, left) :]
@@ -137,11 +186,20 @@ class RowStore(Generic[R]):
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write what all rows come to."""
         with writing_to(self.home):
+            self._pack()
             if not self.wrapped:
                 write_json(self.summary, summary)
             else:
                 run = read_json(self.meta, self.home)["run"]
                 write_json(self.meta, {"run": run, "finished": True, "summary": summary})
+
+    def _pack(self) -> None:
+        """Keep the rows in the form that is wished for."""
+        rows, packed = self.stored, self.packed
+        if rows != packed:
+            self._close()
+            pack(rows, packed)
+            remove(rows)
 
     def _make_place(self) -> None:
         if self.is_folder and self.home.is_file():
@@ -168,11 +226,11 @@ class RowStore(Generic[R]):
         """What a run leaves, and what --overwrite removes."""
         if self._verb:
             return [self.path.with_name(name) for name in VERB_FILES[self._verb]]
-        return (self.path, self.meta, self.summary) if self.is_folder else (self.path,)
+        return (self.path, self.meta, self.summary) if self.is_folder else (self.path, self.home)
 
     def _request_there(self) -> Mapping[str, Any] | None:
         """The request that made what is there; a run that ended before its first row made none."""
-        if not _holds_something(self.path) and not (self.is_folder and self.summary.exists()):
+        if not _holds_something(self.stored) and not (self.is_folder and self.summary.exists()):
             return None
         if not self.meta.exists():
             raise unknown_maker(self.home)
@@ -272,15 +330,18 @@ def read_json(path: Path, home: Path) -> dict[str, Any]:
 
 
 def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
-    """The rows of a file, one per line; a line that is none is named."""
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield read(line)
-            except (ValueError, RecursionError) as error:
-                raise OutputError(
-                    f"line {number} of {path} is not a row of results; {ADVICE}"
-                ) from error
+    """The rows of a file of any form; the first that is none is named by its number."""
+    lines = row_lines(path)
+    for number in count(1):
+        try:
+            row = read(next(lines))
+        except StopIteration:
+            return
+        except (ValueError, RecursionError) as error:
+            raise OutputError(
+                f"line {number} of {path} is not a row of results; {ADVICE}"
+            ) from error
+        yield row
 
 
 def drop_half_line(path: Path) -> None:

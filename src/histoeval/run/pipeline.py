@@ -171,7 +171,7 @@ class Job(ABC, Generic[In, Out]):
     def _replay(self, store: RowStore[Out], rows: Iterator[In]) -> Iterator[Out]:
         """The finished rows, each checked against the row of the input that it is the result of."""
         for found in store:
-            self._check([found], rows, store.path)
+            self._check([found], rows, store.stored)
             yield found
 
     def _check(self, results: Iterable[Out], rows: Iterator[In], path: Path) -> None:

@@ -149,7 +149,8 @@ class ScoreJob(Job[PairRow, ResultRow]):
 
     def keep_texts(self, store: RowStore[ResultRow]) -> None:
         """Both texts of each pair."""
-        write_texts(store.home, map(_texts, self.source.rows()))
+        packed = store.packed.suffix != ".jsonl"
+        write_texts(store.home, map(_texts, self.source.rows()), packed=packed)
 
     def request(self) -> dict[str, Any]:
         """The input and the signatures of the metrics."""

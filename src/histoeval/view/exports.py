@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from histoeval.io.finished_run import FinishedRun, experiments_in
 from histoeval.io.results import ReadRow, ResultFolder
+from histoeval.io.row_files import row_lines
 from histoeval.io.store import RowStore, read_json
 from histoeval.io.tables.delimited import csv_text
 from histoeval.run.results import Scores, Verdicts
@@ -44,7 +45,7 @@ class RunTables(NamedTuple):
     about: Mapping[str, Any]
     """What JSON says beside the rows."""
     rows: Path | None = None
-    """The file of JSON lines that JSON holds."""
+    """The file of rows that JSON holds."""
 
 
 def export(run: FinishedRun, to: str) -> bytes:
@@ -62,7 +63,8 @@ def export(run: FinishedRun, to: str) -> bytes:
 
 def _scores(folder: Path) -> RunTables:
     summary = read_json(folder / "summary.json", folder)
-    found = Scores(summary, ResultFolder(folder))
+    store = ResultFolder(folder)
+    found = Scores(summary, store)
     columns = read_columns(folder, summary)
     return RunTables(
         f"Scores: {summary['input']['name']}",
@@ -78,7 +80,7 @@ def _scores(folder: Path) -> RunTables:
             ],
         },
         summary,
-        folder / "scores.jsonl",
+        store.stored,
     )
 
 
@@ -222,5 +224,6 @@ def _json(kind: str, tables: RunTables) -> bytes:
     content = head.encode("utf-8", "backslashreplace")
     if tables.rows is None:
         return content + b"\n"
-    rows = b",\n".join(line for line in tables.rows.read_bytes().splitlines() if line.strip())
+    lines = map(bytes.rstrip, row_lines(tables.rows))
+    rows = b",\n".join(line for line in lines if line)
     return content.removesuffix(b"}") + b', "rows": [\n' + rows + b"\n]}\n"

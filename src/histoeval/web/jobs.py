@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 
 from histoeval.errors import InputError
 from histoeval.io.results import SCORES
+from histoeval.io.row_files import row_lines, stored_as
 from histoeval.io.store import read_json
 from histoeval.io.writing import write_json
 
@@ -149,7 +150,7 @@ class Jobs:
     def progress(self, folder: Path) -> Progress:
         """How far it is, also where another server began it."""
         pairs = UploadRequest.load(folder).pairs
-        done = _lines(folder / SCORES)
+        done = _rows(stored_as(folder / SCORES))
         job = self._jobs.get(folder)
         if job is not None and job.state != "finished":
             return Progress(job.state, done, pairs, job.message)
@@ -228,9 +229,9 @@ def _is_locked(lock: Path) -> bool:
         return True
 
 
-def _lines(path: Path) -> int:
+def _rows(path: Path) -> int:
+    """How many whole rows a file has now."""
     try:
-        with path.open("rb") as file:
-            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+        return sum(line.endswith(b"\n") for line in row_lines(path))
     except FileNotFoundError:
         return 0

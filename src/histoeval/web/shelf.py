@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 
-from histoeval.io.finished_run import AGREEMENT, COMPARISON, EXPERIMENTS, SCORES, TRUST
+from histoeval.io.finished_run import AGREEMENT, COMPARISON, EXPERIMENTS, SCORES_FILES, TRUST
 from histoeval.io.writing import make_folder
 from histoeval.web.jobs import UPLOAD
 
@@ -21,7 +21,7 @@ DEPTH = 4
 
 KINDS = {
     "usage.json": "judge",
-    SCORES: "score",
+    **dict.fromkeys(SCORES_FILES, "score"),
     UPLOAD: "score",
     TRUST: "trust",
     "reports.jsonl": "generate",
@@ -31,7 +31,7 @@ KINDS = {
 }
 """The file by which the results of a verb are known; the first that is there counts."""
 
-META = ".jsonl.meta.json"
+META = tuple(f"{ending}.meta.json" for ending in (".jsonl", ".jsonl.gz", ".parquet"))
 """How the file ends that says of a file of results what made it."""
 
 SUMMED_UP = {"judge", "score", "trust", "generate"}

@@ -21,9 +21,16 @@ from histoeval.cli.options.endpoint import (
 )
 from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption, RepeatsOption
-from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
+from histoeval.cli.options.output import (
+    ROW_FORM,
+    OverwriteOption,
+    exit_with,
+    print_tables,
+    resumable,
+)
 from histoeval.io.pairs import open_source
-from histoeval.io.results import ResultFolder
+from histoeval.io.results import ResultFolder, result_folder
+from histoeval.io.row_files import RowForm
 from histoeval.judges.choice import open_panel
 from histoeval.judges.estimate import estimate
 from histoeval.judges.prompt import load_prompt
@@ -88,6 +95,7 @@ def judge(
         Path | None,
         option("Folder for scores.jsonl and the other results; a stopped run resumes there."),
     ] = None,
+    rows: Annotated[RowForm | None, option(ROW_FORM, name="--output-format")] = None,
     overwrite: OverwriteOption = False,
     dry_run: Annotated[
         bool, option("Count pairs, tokens and cached answers; send nothing.", name="--dry-run")
@@ -132,6 +140,7 @@ def judge(
     if dry_run:
         print_tables([estimate_table(estimate(panel, loaded, pairs_of(source), price_list))])
         return
+    folder = result_folder(output, rows)
     others = load_metrics(metric_names(beside)) if beside.strip() else []
     with (
         resumable(output if replies.no_cache else "the cache", "answers are"),
@@ -143,17 +152,17 @@ def judge(
             prompt,
             price_list,
             beside=others,
-            folder=None if output is None else ResultFolder(output),
+            folder=folder,
             overwrite=overwrite,
             batch_size=engine.block_rows,
             watch=watch,
             engine=engine.chosen(),
         )
-    _print_summary(found.summary, output)
+    _print_summary(found.summary, folder)
     exit_with(found.summary["scores"], found.summary["rows_with_errors"])
 
 
-def _print_summary(summary: dict[str, Any], output: Path | None) -> None:
+def _print_summary(summary: dict[str, Any], folder: ResultFolder | None) -> None:
     about = summary["judge"]
     print_tables(
         [
@@ -165,6 +174,6 @@ def _print_summary(summary: dict[str, Any], output: Path | None) -> None:
     if contradictory := about["pairs_with_contradictory_scores"]:
         typer.echo(f"pairs with scores that contradict each other: {contradictory:,}")
     print_tables([usage_table(summary["usage"]), problem_table(summary)])
-    if output is not None:
-        names = ("scores.jsonl", "summary.json", "missing.jsonl", "usage.json")
-        typer.echo(f"Written: {', '.join(str(output / name) for name in names)}")
+    if folder is not None:
+        names = (folder.stored.name, "summary.json", "missing.jsonl", "usage.json")
+        typer.echo(f"Written: {', '.join(str(folder.home / name) for name in names)}")

@@ -14,6 +14,7 @@ import typer
 from histoeval.cli.options.bundle import option
 from histoeval.console import Console
 from histoeval.errors import OutputError
+from histoeval.io.row_files import RowForm
 from histoeval.io.writing import whole_file
 from histoeval.table import ResultTable, markdown, terminal_table
 from histoeval.version import __version__
@@ -21,6 +22,11 @@ from histoeval.version import __version__
 OverwriteOption = Annotated[
     bool, option("Replace existing results of another run.", name="--overwrite")
 ]
+ROW_FORM = (
+    "How rows are kept when the run has ended: jsonl, jsonl.gz or parquet. By default as they are "
+    "in the folder; in a new one as jsonl."
+)
+RowFormOption = Annotated[RowForm | None, option(ROW_FORM, name="--format")]
 LookOption = Annotated[
     Literal["table", "markdown"], option("How to print the tables.", name="--format")
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from histoeval.io.results import scores_file
 from histoeval.io.run_texts import beside, has_texts, read_finished_lines
 from histoeval.io.store import read_json
 from histoeval.table import html_table
@@ -25,7 +26,7 @@ STYLES = ("vendor/tabulator.min.css", "scores.css")
 
 def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
     """The rows of a run as they are stored."""
-    return read_finished_lines(folder / "scores.jsonl", _row)
+    return read_finished_lines(scores_file(folder), _row)
 
 
 def _row(line: bytes) -> dict[str, Any]:

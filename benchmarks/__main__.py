@@ -1,11 +1,11 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
-slide, viewer, grounding, reader-memory, sensitivity, fuzz and digest; options belong to the last
-seven. Without a name all are measured but the last three: sensitivity takes an hour
+slide, viewer, grounding, reader-memory, sensitivity, fuzz, digest and million; options belong to
+the last eight. Without a name all are measured but the last four: sensitivity takes an hour
 and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
-minutes long, and digest compares the scores of two machines (`digest --output FILE`, `digest
---against FILE`).
+minutes long, digest compares the scores of two machines (`digest --output FILE`, `digest
+--against FILE`), and million is memory, speed and disk of a run as long as one likes.
 """
 
 from __future__ import annotations
@@ -132,6 +132,12 @@ def digest(options: Options) -> None:
     table("Scores of the shipped probes", score_digest.COLUMNS, score_digest.measure(options))
 
 
+def million(options: Options) -> None:
+    from benchmarks import million
+
+    table("Many pairs", million.COLUMNS, million.measure(options))
+
+
 def fuzz(options: Options) -> None:
     from benchmarks import fuzz_files
 
@@ -154,7 +160,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "grounding": grounding,
     "reader-memory": reader_memory,
 }
-KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest}
+KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest, "million": million}
 
 
 def main(arguments: Sequence[str]) -> None:

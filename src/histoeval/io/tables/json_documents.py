@@ -1,12 +1,13 @@
 """One JSON document with many rows: a list, a list inside an object, objects or texts by their ids.
 
-Python's own decoder takes one row at a time, so that the rows before a break are delivered, a key
-that comes twice is seen, and half a character that was escaped stays half.
+Python's own decoder takes one row at a time, from a part of the text that moves along, so that
+memory stays flat, the rows before a break are delivered, a key that comes twice is seen, and half a
+character that was escaped stays half.
 """
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -26,8 +27,11 @@ from histoeval.io.tables.row_faults import (
     where_json_breaks,
 )
 
-DOCUMENT_LIMIT = 512 * 2**20
-"""The most characters a document may have, since it is held in memory."""
+VALUE_LIMIT = 128 * 2**20
+"""The most characters that one value may have, such as a row, since it is in memory."""
+
+TAIL = 4
+"""Characters that must follow a value, so that a number such as 1.5e-7 is not cut in two."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -47,24 +51,32 @@ class DocumentShape(NamedTuple):
 
 
 class Walk:
-    """A way through one JSON text, forwards only, value by value."""
+    """A way through one JSON text, forwards only, value by value; `read` gives more of the text."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, read: Callable[[int], str]) -> None:
+        self._read = read
+        self._text = ""
         self._at = 0
+        self._before = 0
+        self._is_all = False
         self.repeated = RepeatedKeys()
         self._decode = json.JSONDecoder(object_pairs_hook=self.repeated).raw_decode
 
-    @property
-    def share(self) -> float:
-        """How much of the text has been read."""
-        return self._at / len(self._text)
+    def _more(self) -> None:
+        """Have more of the text, as much again as is not yet read, and forget what is."""
+        left = self._text[self._at :]
+        part = self._read(max(CHUNK, len(left)))
+        self._before += self._at
+        self._text, self._at, self._is_all = left + part, 0, not part
 
     def peek(self) -> str:
         """The next character that is not a space; none at the end."""
-        space = _SPACE.match(self._text, self._at)
-        self._at = space.end() if space else self._at
-        return self._text[self._at : self._at + 1]
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text) or self._is_all:
+                return self._text[self._at : self._at + 1]
+            self._more()
 
     def take(self, character: str) -> None:
         """Step over one character, which must be this."""
@@ -75,14 +87,19 @@ class Walk:
     def value(self) -> tuple[object, str]:
         """The next value, and the text it was read from."""
         self.peek()
-        start = self._at
-        try:
-            value, self._at = self._decode(self._text, start)
-        except json.JSONDecodeError as error:
-            raise self._broken(error.msg, error.pos) from error
-        except (ValueError, RecursionError) as error:
-            raise self._broken(str(error), start) from error
-        return value, self._text[start : self._at]
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+                if self._is_all or end + TAIL <= len(self._text):
+                    break
+            except json.JSONDecodeError as error:
+                if self._is_all or len(self._text) - self._at > VALUE_LIMIT:
+                    raise self._broken(error.msg, error.pos) from error
+            except (ValueError, RecursionError) as error:
+                raise self._broken(str(error), self._at) from error
+            self._more()
+        start, self._at = self._at, end
+        return value, self._text[start:end]
 
     def elements(self) -> Iterator[tuple[object, str]]:
         """The values of the list that comes next."""
@@ -110,32 +127,18 @@ class Walk:
             raise self._broken("Extra data", self._at)
 
     def _broken(self, reason: str, at: int) -> BrokenDocumentError:
-        return BrokenDocumentError(where_json_breaks(reason, at))
+        return BrokenDocumentError(where_json_breaks(reason, self._before + at))
 
 
 def open_json(path: Path, encoding: str) -> RecordTable:
     """A table from a list of objects, a list inside an object, or objects by their ids."""
-    shape = _shape(_walk(path, encoding), path)
+    with open_text(path, encoding) as (stream, _):
+        shape = _shape(Walk(stream.read), path)
     if shape.kind == "lines":
         return open_json_lines(path, encoding)
     read = partial(_read, path, encoding, shape)
     keyed = shape.kind in ("mapping", "texts")
     return RecordTable(columns_of(read(()), str(path)), read, keyed=keyed)
-
-
-def _walk(path: Path, encoding: str) -> Walk:
-    parts: list[str] = []
-    size = 0
-    with open_text(path, encoding) as (stream, _):
-        while part := stream.read(CHUNK):
-            parts.append(part)
-            size += len(part)
-            if size > DOCUMENT_LIMIT:
-                raise InputError(
-                    f"{path} is one JSON document of more than {DOCUMENT_LIMIT // 2**20} MB: write "
-                    "it as JSON lines (.jsonl), one object per line, which are read one at a time"
-                )
-    return Walk("".join(parts))
 
 
 def _shape(walk: Walk, path: Path) -> DocumentShape:
@@ -150,12 +153,15 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
     objects = others = 0
     try:
         for key in walk.members():
+            texts.append(key)
+            if walk.peek() == "[":
+                others += 1
+                if isinstance(_first(walk.elements()), dict):
+                    lists.append(key)
+                continue
             value, _ = walk.value()
-            if isinstance(value, list) and value and isinstance(value[0], dict):
-                lists.append(key)
             objects += isinstance(value, dict)
             others += not isinstance(value, str)
-            texts.append(key)
         if walk.peek() == "{":
             return DocumentShape("lines")
     except BrokenDocumentError:
@@ -172,22 +178,32 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
     return DocumentShape("member", lists[0]) if lists else DocumentShape("mapping")
 
 
+def _first(elements: Iterator[tuple[object, str]]) -> object:
+    """The first value of a list, which is read to its end."""
+    first, _ = next(elements, (None, ""))
+    for _ in elements:
+        pass
+    return first
+
+
 def _read(
     path: Path, encoding: str, shape: DocumentShape, _needed: Sequence[str]
 ) -> Iterator[Record]:
-    walk, size, number = _walk(path, encoding), path.stat().st_size, 0
-    try:
-        for number, (key, found, raw) in enumerate(_rows(walk, shape), start=1):
-            is_text = shape.kind == "texts" and isinstance(found, str)
-            value = {"text": found} if is_text else found
-            fault = walk.repeated.take() or _fault(value, raw)
-            problem = None if fault is None else fault.problem(place(number))
-            values = value if fault is None and isinstance(value, dict) else None
-            yield Record(number, values, problem, position=int(size * walk.share), key=key)
-    except BrokenDocumentError as error:
-        number += 1
-        trouble = Fault("broken_document", {"reason": str(error)}).problem(place(number))
-        yield Record(number, None, trouble, position=size)
+    number = 0
+    with open_text(path, encoding) as (stream, position):
+        walk = Walk(stream.read)
+        try:
+            for number, (key, found, raw) in enumerate(_rows(walk, shape), start=1):
+                is_text = shape.kind == "texts" and isinstance(found, str)
+                value = {"text": found} if is_text else found
+                fault = walk.repeated.take() or _fault(value, raw)
+                problem = None if fault is None else fault.problem(place(number))
+                values = value if fault is None and isinstance(value, dict) else None
+                yield Record(number, values, problem, position=position(), key=key)
+        except BrokenDocumentError as error:
+            number += 1
+            trouble = Fault("broken_document", {"reason": str(error)}).problem(place(number))
+            yield Record(number, None, trouble, position=path.stat().st_size)
 
 
 def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object, str]]:

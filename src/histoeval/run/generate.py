@@ -20,7 +20,7 @@ from histoeval.io.images import image_hash, refuse_changed
 from histoeval.io.store import RowStore
 from histoeval.io.tables.delimited import OWN_HEADER, formula_proof
 from histoeval.io.tables.row_faults import shown
-from histoeval.io.writing import write_json, write_text, writing_to
+from histoeval.io.writing import whole_file, write_json, writing_to
 from histoeval.llm.usage import Usage
 from histoeval.pathgls.stability.attacks import task_of
 from histoeval.pathgls.stability.examine import Examination, draft, views_in
@@ -274,22 +274,22 @@ def _write_tables(
     output: Path, rows: Iterable[GeneratedRow], levels: Sequence[ContextLevel]
 ) -> None:
     """All rows as a table for `score`; those of each level as one for `trust`."""
-    _write_table(output / TABLE, rows)
+    _write_table(output / TABLE, rows, [level.name for level in levels])
     for level in levels if len(levels) > 1 else ():
         name = re.sub(r"[^\w+-]+", "_", level.name)
-        own = [row for row in rows if row.level == level.name]
-        _write_table(output / f"reports_{name}.csv", own)
+        _write_table(output / f"reports_{name}.csv", rows, [level.name])
 
 
-def _write_table(path: Path, rows: Iterable[GeneratedRow]) -> None:
+def _write_table(path: Path, rows: Iterable[GeneratedRow], levels: Sequence[str]) -> None:
     """Rows without a report have an empty cell there, so that whoever reads them counts them."""
-    written = list(rows)
     columns = [*OWN_HEADER]
-    if any(row.reference is not None for row in written):
+    if any(row.reference is not None for row in rows if row.level in levels):
         columns.append("reference")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for row in written:
-        writer.writerow([formula_proof(getattr(row, name) or "") for name in columns])
-    write_text(path, text.getvalue())
+    with whole_file(path) as file:
+        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        for row in rows:
+            if row.level in levels:
+                writer.writerow([formula_proof(getattr(row, name) or "") for name in columns])
+        text.detach()

@@ -144,6 +144,20 @@ def fuzz(options: Options) -> None:
     table("Damaged files", fuzz_files.COLUMNS, fuzz_files.measure(options))
 
 
+def faults(options: Options) -> None:
+    from benchmarks import faults
+
+    table("A run that is killed again and again", ["what", "found"], faults.measure(options))
+
+
+def capacity(options: Options) -> None:
+    from benchmarks import capacity
+
+    costs, plans = capacity.measure(options)
+    table("One core", capacity.COLUMNS, costs)
+    table("Machines of 16 cores", capacity.PLAN_COLUMNS, plans)
+
+
 USUAL: dict[str, Callable[[Options], None]] = {
     "startup": startup,
     "api": api,
@@ -161,6 +175,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "reader-memory": reader_memory,
 }
 KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest, "million": million}
+KNOWN |= {"faults": faults, "capacity": capacity}
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -111,6 +111,16 @@ class MetricBase(ABC):
             raise HistoEvalError(f"{self.name}: {answer.message}")
         return answer.model_copy(update={"pair": pair_of(reference, candidate)})
 
+    def rewards(self, candidates: Texts, references: Texts) -> list[float | None]:
+        """A number for each candidate, for a training loop; None where there is no score.
+
+        Example:
+            >>> histoeval.load("bleu").rewards(["a b c d", ""], ["a b c d", "a b c d"])
+            [100.0, None]
+        """
+        answers = self._answers(candidates, references)
+        return [answer.value if isinstance(answer, Score) else None for answer in answers]
+
     def explain(self, pair: Pair) -> Explanation | Problem:
         """The score of one pair; with what each part and error costs, where a metric can tell."""
         (answer,) = self.score([pair])

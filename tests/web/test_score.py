@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 import time
@@ -13,7 +14,7 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from starlette.testclient import TestClient
 
-from histoeval.io.store import locked
+from histoeval.io.writing import locked
 from histoeval.web import jobs, score
 from histoeval.web.jobs import Jobs, UploadRequest
 from histoeval.web.shelf import Shelf
@@ -81,6 +82,10 @@ def test_a_table_becomes_an_ordinary_run(visitor: TestClient, tmp_path: Path) ->
         ("pairs.csv", b"", "empty"),
         ("pairs.csv", b"a,b\n1,2\n", "reference"),
         ("pairs.parquet", b"not a table", "input.parquet"),
+        ("pairs.csv.gz", TABLE, "not a whole gzip file"),
+        ("pairs.csv.gz", gzip.compress(TABLE)[:-9], "not a whole gzip file"),
+        ("pairs.exe.gz", gzip.compress(TABLE), "choose a table"),
+        ("pairs.parquet.gz", gzip.compress(TABLE), "choose a table"),
     ],
 )
 def test_a_table_that_cannot_be_read_leaves_nothing(
@@ -90,6 +95,16 @@ def test_a_table_that_cannot_be_read_leaves_nothing(
     assert complaint in text
     assert str(tmp_path) not in text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_compressed_table_is_unpacked_but_not_without_bounds(
+    visitor: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "/progress" in send(visitor, "Pairs.CSV.gz", gzip.compress(TABLE))
+    assert (tmp_path / "pairs" / "input.csv").read_bytes() == TABLE
+    monkeypatch.setattr(score, "MOST_UNPACKED", 2**20)
+    assert "larger than 1 MB" in send(visitor, "bomb.csv.gz", gzip.compress(bytes(2**21)))
+    assert [each.name for each in tmp_path.iterdir()] == ["pairs"]
 
 
 def test_no_metric_is_no_run(visitor: TestClient, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ them asks `stored_as` for the file and `row_lines` for its lines, and gets the s
 """
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,3 +79,19 @@ def pack(rows: Path, target: Path) -> None:
         return
     with whole_lines(target) as file:
         file.writelines(row_lines(rows))
+
+
+def drop_half_line(path: Path) -> None:
+    """Remove the beginning of a line that a killed run may have left."""
+    with path.open("rb+") as file:
+        size = end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65536)
+            file.seek(start)
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end < size:
+            file.truncate(end)

@@ -11,20 +11,25 @@ and the lock of a process that was killed is free again.
 
 import json
 import os
-import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from filelock import FileLock, SoftFileLock, Timeout
-
 from histoeval.errors import OutputError
-from histoeval.io.row_files import RowForm, in_form, pack, row_lines, stored_as
+from histoeval.io.row_files import (
+    RowForm,
+    drop_half_line,
+    in_form,
+    pack,
+    row_lines,
+    stored_as,
+)
 from histoeval.io.writing import (
     check_not_input,
     file_mode,
+    locked,
     make_folder,
     remove,
     write_json,
@@ -245,40 +250,6 @@ class RowStore(Generic[R]):
         drop_half_line(self.path)
 
 
-@contextmanager
-def locked(
-    lock: Path, home: Path, advice: str = "wait until that has ended, or give another --output"
-) -> Iterator[None]:
-    """Keep every other process out; a lock file without a holder does not count."""
-    held = FileLock(lock, thread_local=False)
-    with writing_to(home):
-        try:
-            held.acquire(blocking=False)
-        except Timeout:
-            raise OutputError(
-                f"{home} is being written by another run{_holder(lock)}; {advice}"
-            ) from None
-    is_soft = isinstance(held, SoftFileLock)  # its own file, on disks that have no locks
-    try:
-        if not is_soft:
-            with suppress(OSError):
-                lock.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
-        yield
-    finally:
-        if not is_soft:
-            with suppress(OSError):
-                lock.unlink()
-        held.release()
-
-
-def _holder(lock: Path) -> str:
-    try:
-        holder = lock.read_text("utf-8").strip()
-    except (OSError, ValueError):
-        return ""
-    return f" ({holder})" if holder.startswith("process ") else ""
-
-
 def claim(folder: Path, verb: str, *, overwrite: bool = False) -> None:
     """Refuse to replace what another verb has written; with `overwrite`, remove it."""
     own = VERB_FILES[verb]
@@ -342,19 +313,3 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
                 f"line {number} of {path} is not a row of results; {ADVICE}"
             ) from error
         yield row
-
-
-def drop_half_line(path: Path) -> None:
-    """Remove the beginning of a line that a killed run may have left."""
-    with path.open("rb+") as file:
-        size = end = file.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - 65536)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
-        if end < size:
-            file.truncate(end)

@@ -7,12 +7,15 @@ umask is; what exists keeps its mode. `HISTOEVAL_SHARED_FILES=1` leaves both to 
 import errno
 import json
 import os
+import socket
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from filelock import FileLock, SoftFileLock, Timeout
 
 from histoeval.errors import OutputError
 
@@ -144,3 +147,37 @@ def writing_to(home: Path) -> Iterator[None]:
         if error.errno in _NO_ROOM:
             message += "; finished rows are kept: make room, then run the same command again"
         raise OutputError(message) from error
+
+
+@contextmanager
+def locked(
+    lock: Path, home: Path, advice: str = "wait until that has ended, or give another --output"
+) -> Iterator[None]:
+    """Keep every other process out; a lock file without a holder does not count."""
+    held = FileLock(lock, thread_local=False)
+    with writing_to(home):
+        try:
+            held.acquire(blocking=False)
+        except Timeout:
+            raise OutputError(
+                f"{home} is being written by another run{_holder(lock)}; {advice}"
+            ) from None
+    is_soft = isinstance(held, SoftFileLock)  # its own file, on disks that have no locks
+    try:
+        if not is_soft:
+            with suppress(OSError):
+                lock.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
+        yield
+    finally:
+        if not is_soft:
+            with suppress(OSError):
+                lock.unlink()
+        held.release()
+
+
+def _holder(lock: Path) -> str:
+    try:
+        holder = lock.read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+    return f" ({holder})" if holder.startswith("process ") else ""

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 from pydantic import ValidationError
 
 from histoeval.errors import OutputError
-from histoeval.io.store import drop_half_line
+from histoeval.io.row_files import drop_half_line
 from histoeval.io.writing import file_mode, writing_to
 from histoeval.report import Noun
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
+import zlib
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from time import perf_counter
 from typing import Any
@@ -27,7 +30,7 @@ from histoeval.run.score import score_source
 from histoeval.view.html.scores.pair import pair_html
 from histoeval.web.jobs import Jobs, UploadRequest
 from histoeval.web.pages import page, part, without_paths
-from histoeval.web.security import form_of
+from histoeval.web.security import MAX_BODY, form_of
 from histoeval.web.shelf import Shelf, StoredRun
 
 METRICS = {
@@ -45,6 +48,11 @@ MOST_CHARACTERS = 100_000
 """Of a text that is pasted; a report is rarely longer than 20,000."""
 
 TABLES = tuple(ending for ending, kind in ENDINGS.items() if kind != "text")
+PACKED_TABLES = (".csv", ".tsv", ".jsonl", ".json")
+"""Those that may be compressed."""
+
+MOST_UNPACKED = 8 * MAX_BODY
+"""Bytes of a compressed table when it is unpacked."""
 
 _WARM_UP = (
     "Left breast, core biopsy: invasive carcinoma, grade 2. ER positive, 14 mm, no necrosis.",
@@ -184,7 +192,7 @@ def _form(
         table_problem=table_problem,
         metrics=METRICS,
         chosen=DEFAULT_METRICS.split(","),
-        endings=TABLES,
+        endings=[*TABLES, *(f"{ending}.gz" for ending in PACKED_TABLES)],
     )
 
 
@@ -214,15 +222,16 @@ def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
     """The folder of a new run with the uploaded table in it, which was looked at as a whole."""
     file = given.get("table")
     name = file.filename or "" if isinstance(file, UploadFile) else ""
-    ending = PurePosixPath(name.lower()).suffix
-    if ending not in TABLES:
+    packed = name.lower().endswith(".gz")
+    ending = PurePosixPath(name.lower().removesuffix(".gz")).suffix
+    if ending not in (PACKED_TABLES if packed else TABLES):
         raise HistoEvalError(f"choose a table ({', '.join(TABLES)}); this file is none of them")
     metrics = [each for each in given.getlist("metric") if each in METRICS]
     if not metrics:
         raise HistoEvalError("choose at least one metric")
     folder = shelf.new_folder(_text(given, "name") or PurePosixPath(name).stem.split(".")[0])
     try:
-        write_whole(folder / f"input{ending}", content)
+        write_whole(folder / f"input{ending}", _unpacked(content) if packed else content)
         request = UploadRequest(
             file=f"input{ending}",
             metrics=[str(each) for each in metrics],
@@ -236,6 +245,21 @@ def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
         folder.rmdir()
         raise
     return folder
+
+
+def _unpacked(content: bytes) -> bytes:
+    """What a .gz holds, unless that is far more than a table can be."""
+    try:
+        with gzip.GzipFile(fileobj=BytesIO(content)) as file:
+            table = file.read(MOST_UNPACKED + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise HistoEvalError("the file ends in .gz and is not a whole gzip file") from error
+    if len(table) > MOST_UNPACKED:
+        raise HistoEvalError(
+            f"the table is larger than {MOST_UNPACKED // 2**20} MB when it is unpacked: "
+            "score it with `histoeval score`"
+        )
+    return table
 
 
 def _pairs(folder: Path, request: UploadRequest) -> int:

@@ -20,8 +20,9 @@ from pydantic import Field, ValidationError
 
 from histoeval.errors import HistoEvalError, OutputError
 from histoeval.io.results import Key
-from histoeval.io.store import drop_half_line, locked, read_json
-from histoeval.io.writing import file_mode, make_folder, write_json, writing_to
+from histoeval.io.row_files import drop_half_line
+from histoeval.io.store import read_json
+from histoeval.io.writing import file_mode, locked, make_folder, write_json, writing_to
 from histoeval.report import Noun
 from histoeval.web.study.plan import ExpertStudy
 from histoeval.web.study.rating import ExpertRating

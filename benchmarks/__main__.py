@@ -1,11 +1,12 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
-slide, viewer, grounding, reader-memory, sensitivity, fuzz, digest and million; options belong to
-the last eight. Without a name all are measured but the last four: sensitivity takes an hour
+slide, viewer, grounding, reader-memory, sensitivity, fuzz, digest, million and gpu; options belong
+to the last nine. Without a name all are measured but the last five: sensitivity takes an hour
 and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
 minutes long, digest compares the scores of two machines (`digest --output FILE`, `digest
---against FILE`), and million is memory, speed and disk of a run as long as one likes.
+--against FILE`), million is memory, speed and disk of a run as long as one likes, and gpu needs
+CUDA (`gpu --device cpu --layers 2 --hidden 64 --pairs 8` tries it without).
 """
 
 from __future__ import annotations
@@ -47,6 +48,12 @@ def hare(_: Options) -> None:
 
     columns = ["step", "relation passes", "s", "times faster"]
     table("HARE, paper mode against the published loop", columns, hare_speed.measure())
+
+
+def gpu(options: Options) -> None:
+    from benchmarks import gpu_speed
+
+    table("A GPU kept busy", gpu_speed.COLUMNS, gpu_speed.measure(options))
 
 
 def reader(_: Options) -> None:
@@ -175,7 +182,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "reader-memory": reader_memory,
 }
 KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest, "million": million}
-KNOWN |= {"faults": faults, "capacity": capacity}
+KNOWN |= {"faults": faults, "capacity": capacity, "gpu": gpu}
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from histoeval.align.huggingface import HuggingFaceEncoder
@@ -94,16 +94,35 @@ def test_each_candidate_pair_and_each_distinct_text_is_run_once(
 ) -> None:
     reader = HuggingFaceReader(tiny_models.entities, tiny_models.relations, runtime=CPU)
     seen: list[tuple[str, tuple[int, ...]]] = []
-    original = Transformer._run
+    original = Transformer._start
 
     def counting(self: Transformer, members: list[tuple[int, ...]], pick: object) -> object:
         seen.extend((self.task, member) for member in members)
         return original(self, members, pick)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Transformer, "_run", counting)
+    monkeypatch.setattr(Transformer, "_start", counting)
     reader.read(texts)
     reader.read(texts[:5])
     assert len(seen) == len(set(seen))
+
+
+def test_batches_of_a_gpu_lead_to_the_same_decisions(
+    tiny_models: ModelFolders,
+    texts: list[str],
+    reports: list[Report],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Steady shapes, chunks that are tokenised ahead and answers fetched at the end, on a CPU."""
+    monkeypatch.setattr(Transformer, "_sent", lambda _, numbers: torch.from_numpy(numbers))
+    monkeypatch.setattr("histoeval.reader.huggingface._CANDIDATES_ON_GPU", 7)
+    runtime = Runtime(device="cpu", token_budget=2048)
+    reader = HuggingFaceReader(tiny_models.entities, tiny_models.relations, runtime=runtime)
+    for model in reader._models:
+        model.on_gpu = True
+    for report, expected in zip(reader.read(texts), reports, strict=True):
+        assert decisions(report) == decisions(expected)
+        for one, two in zip(report.entities, expected.entities, strict=True):
+            assert one.score == pytest.approx(two.score, abs=1e-5)
 
 
 def test_a_reader_without_a_relation_model_finds_entities_only(

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import ModelError
-from histoeval.reader.tagging import entities_of, mark, read_tags, relation_label
-from histoeval.report import EntityType
+from histoeval.reader.tagging import TaggedText, entities_of, mark, read_tags, relation_label
+from histoeval.report import Entity, EntityType
 
 LABELS = ["O", "B-Diagnosis", "I-Diagnosis", "B-IHC_Marker", "I-IHC_Marker"]
 TAGS = read_tags(LABELS)
@@ -23,12 +23,22 @@ def probabilities(*rows: tuple[int, float]) -> np.ndarray[tuple[int, ...], np.dt
     return table
 
 
+def read_one(
+    text: str,
+    scores: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
+    offsets: list[tuple[int, int]],
+    words: list[int | None],
+) -> list[Entity]:
+    (found,) = entities_of([TaggedText(text, offsets, words)], scores, TAGS)
+    return found
+
+
 def test_words_of_one_type_are_joined_and_averaged() -> None:
     text = "no ductal carcinoma here"
     offsets = [(0, 0), (0, 2), (3, 9), (10, 19), (20, 24), (0, 0)]
-    words = [None, 0, 1, 2, 3, None]
+    words: list[int | None] = [None, 0, 1, 2, 3, None]
     scores = probabilities((0, 1), (0, 1), (BEGIN, 0.8), (INSIDE, 0.6), (0, 1), (0, 1))
-    (found,) = entities_of(text, scores, offsets, words, TAGS)
+    (found,) = read_one(text, scores, offsets, words)
     assert (found.text, found.start, found.end) == ("ductal carcinoma", 3, 19)
     assert found.type is EntityType.DIAGNOSIS
     assert found.score == pytest.approx(0.7)
@@ -37,7 +47,7 @@ def test_words_of_one_type_are_joined_and_averaged() -> None:
 def test_the_pieces_of_a_word_are_averaged_before_it_gets_its_label() -> None:
     text = "adenoma"
     scores = probabilities((BEGIN, 0.9), (OUTSIDE, 0.6))
-    (found,) = entities_of(text, scores, [(0, 4), (4, 7)], [0, 0], TAGS)
+    (found,) = read_one(text, scores, [(0, 4), (4, 7)], [0, 0])
     assert found.text == "adenoma"
     assert found.score == pytest.approx((0.9 + 0.1) / 2)
 
@@ -46,7 +56,7 @@ def test_a_beginning_starts_a_new_entity_and_an_inside_of_another_type_too() -> 
     text = "adenoma carcinoma ER"
     offsets = [(0, 7), (8, 17), (18, 20)]
     scores = probabilities((BEGIN, 0.9), (BEGIN, 0.9), (MARKER_INSIDE, 0.9))
-    found = entities_of(text, scores, offsets, [0, 1, 2], TAGS)
+    found = read_one(text, scores, offsets, [0, 1, 2])
     assert [(e.text, e.type.value) for e in found] == [
         ("adenoma", "diagnosis"),
         ("carcinoma", "diagnosis"),
@@ -55,8 +65,33 @@ def test_a_beginning_starts_a_new_entity_and_an_inside_of_another_type_too() -> 
 
 
 def test_an_entity_never_starts_or_ends_with_white_space() -> None:
-    found = entities_of(" ER ", probabilities((MARKER_BEGIN, 0.9)), [(0, 4)], [0], TAGS)
+    found = read_one(" ER ", probabilities((MARKER_BEGIN, 0.9)), [(0, 4)], [0])
     assert (found[0].text, found[0].start) == ("ER", 1)
+
+
+@given(st.lists(st.lists(st.integers(1, 12), max_size=8), min_size=1, max_size=6), st.data())
+def test_texts_read_together_are_those_read_alone_to_the_bit(
+    words: list[list[int]], data: st.DataObject
+) -> None:
+    random = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    texts, rows = [], []
+    for lengths in words:
+        numbers = [number for number, length in enumerate(lengths) for _ in range(length)]
+        text = "x" * len(numbers)
+        places = [(place, place + 1) for place in range(len(numbers) + 2)]
+        texts.append(TaggedText(text, places, [None, *numbers, None]))
+        rows.append(random.random((len(numbers) + 2, len(LABELS)), dtype=np.float32))
+    together = entities_of(texts, np.concatenate(rows), TAGS)
+    alone = [entities_of([text], some, TAGS)[0] for text, some in zip(texts, rows, strict=True)]
+    assert together == alone
+
+
+def test_a_word_is_as_sure_as_the_mean_over_its_tokens() -> None:
+    rows = np.random.default_rng(0).random((13, len(LABELS)), dtype=np.float32)
+    rows /= rows.sum()
+    rows[:, BEGIN] += np.float32(0.5)
+    found = read_one("carcinomatous", rows, [(n, n + 1) for n in range(13)], [0] * 13)
+    assert found[0].score == min(1.0, float(rows.mean(axis=0)[BEGIN]))
 
 
 @given(st.text(min_size=1, max_size=40), st.data())
@@ -100,7 +135,7 @@ def test_unknown_labels_are_refused_all_at_once_with_a_way_out() -> None:
 
 def test_a_blank_token_is_no_entity() -> None:
     scores = probabilities((BEGIN, 0.9), (MARKER_BEGIN, 0.9))
-    found = entities_of("\n ER", scores, [(0, 1), (2, 4)], [0, 1], TAGS)
+    found = read_one("\n ER", scores, [(0, 1), (2, 4)], [0, 1])
     assert [entity.text for entity in found] == ["ER"]
 
 

@@ -14,6 +14,7 @@ from histoeval.reader.tagset import (
     Floats,
     TokenSpan,
     best_path,
+    best_paths,
     softmax,
     spans_of,
     tags_of,
@@ -147,3 +148,13 @@ def test_softmax_gives_shares_that_keep_the_order_and_do_not_mind_a_shift(
 def test_softmax_of_logits_that_no_float_can_raise() -> None:
     shares = softmax(np.array([[1e4, 0, -1e4], [0, 0, 0]], dtype=np.float32))
     assert shares.tolist() == [[1, 0, 0], pytest.approx([1 / 3] * 3)]
+
+
+@given(st.lists(st.integers(1, 12), max_size=6), st.integers(0, 1000), st.booleans())
+def test_many_paths_at_once_are_those_found_one_by_one(
+    lengths: list[int], seed: int, ties: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    rows = [random.normal(scale=3, size=(length, len(TAGS))) for length in lengths]
+    drawn = [(np.round(each) if ties else each).astype(np.float32) for each in rows]
+    assert best_paths(drawn) == [best_path(each) for each in drawn]

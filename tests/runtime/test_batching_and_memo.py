@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.runtime.batching import batches, steady_batches, steady_shape
+from histoeval.runtime.batching import SteadyPlan, batches, steady_shape
 from histoeval.runtime.memo import Memory
 
 
@@ -48,18 +49,22 @@ def test_memory_is_bounded_and_a_call_larger_than_it_is_still_answered() -> None
     assert asked == ["a", "b", "c", "a"]
 
 
-@given(st.lists(st.integers(1, 600), max_size=60), st.integers(1, 20_000))
+@given(st.lists(st.lists(st.integers(1, 600), max_size=40), max_size=4), st.integers(1, 20_000))
 def test_steady_batches_have_a_shape_that_follows_from_each_length_alone(
-    lengths: list[int], budget: int
+    chunks: list[list[int]], budget: int
 ) -> None:
-    groups = steady_batches(lengths, budget)
-    assert sorted(i for group in groups for i in group) == list(range(len(lengths)))
+    plan, groups = SteadyPlan(budget), []
+    given_sequences = [[(number,) * length for length in c] for number, c in enumerate(chunks)]
+    for chunk in given_sequences:
+        for group in plan.add(chunk):
+            assert len(group) == steady_shape(len(group[0]), budget)[1], "only full ones start"
+            groups.append(group)
+    groups += plan.rest()
+    assert sorted(s for group in groups for s in group) == sorted(chain(*given_sequences))
     for group in groups:
-        shapes = {steady_shape(lengths[i], budget) for i in group}
-        assert len(shapes) == 1
-        ((width, height),) = shapes
+        ((width, height),) = {steady_shape(len(sequence), budget) for sequence in group}
         assert len(group) <= height
-        assert max(lengths[i] for i in group) <= width
+        assert max(map(len, group)) < width
 
 
 def test_memory_can_be_bounded_by_the_size_of_the_texts() -> None:

@@ -90,11 +90,7 @@ class HuggingFaceEncoder:
         return [unit(row) for row in rows]
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        encoded = self.transformer.tokenizer(
-            list(texts), truncation=True, max_length=self.most_tokens
-        )
-        sequences: list[list[int]] = encoded["input_ids"]
-        return sequences
+        return [e.ids for e in self.transformer.encodings(texts, most=self.most_tokens)]
 
 
 def _first_state(output: Any) -> Any:

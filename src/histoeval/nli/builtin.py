@@ -1,8 +1,7 @@
-"""The NLI model as it is shipped: onnxruntime and tokenizers, no torch and no network."""
+"""The NLI model as it is shipped: onnxruntime and tokenizers, no network, and no torch on a CPU."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,54 +11,72 @@ from histoeval.nli.entailer import Entailment, NliPair, probabilities
 from histoeval.nli.manifest import EntailerManifest, read_entailer_manifest
 from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
+from histoeval.runtime.batching import alike
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import Session, open_tokenizer
+from histoeval.runtime.onnx import on_cpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
 
 _REMEMBERED = 100_000
+_TOGETHER_ON_DEVICE = 256
 
 
 class BuiltinEntailer:
     """Judges with an NLI model from a folder; the shipped one when none is named.
 
-    Each pair is run by itself, so that its answer is the same to the bit whatever it is run with;
-    answers are remembered. Long texts are cut at the end: a hypothesis keeps its first 96 tokens,
-    and its premise as many as are left of 256. Where the folder has a re-ranker, as the shipped
-    one has, it corrects the network on all pairs of pathology.
+    On a CPU each pair is run by itself, so that its answer is the same to the bit whatever it is
+    run with; another device runs pairs of as many tokens together. Answers are remembered. Long
+    texts are cut at the end: a hypothesis keeps its first 96 tokens, and its premise as many as
+    are left of 256. Where the folder has a re-ranker, as the shipped one has, it corrects the
+    network on all pairs of pathology.
     """
 
     concurrent = True
     """Several threads may call it at once."""
 
-    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
+    def __init__(
+        self, folder: Path | None = None, *, threads: int | None = None, device: str | None = None
+    ) -> None:
         home = folder or resource_path("models/nli")
         self.manifest = read_entailer_manifest(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
-        self._session = Session(home / ENCODER)
-        self._threads = threads
+        self._session = open_session(home / ENCODER, device)
+        self._runner = runner(device)
+        self._threads = threads if on_cpu(device) else 1
+        self._most = 1 if on_cpu(device) else _TOGETHER_ON_DEVICE
         self._remembered = Memory(self._judge, most=_REMEMBERED)
 
     @property
     def identity(self) -> str:
         """The model down to its weights, and what runs it."""
-        return f"{self.manifest.identity}/onnxruntime{version('onnxruntime')}"
+        return f"{self.manifest.identity}/{self._runner}"
 
     def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         """The probabilities for each pair, in the order of the pairs."""
         return self._remembered(pairs)
 
     def _judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        with ThreadPoolExecutor(self._threads or cores()) as pool:
-            return list(pool.map(self._run, pairs))
+        if self._most == 1:
+            with ThreadPoolExecutor(self._threads or cores()) as pool:
+                return list(pool.map(lambda pair: self._run([pair])[0], pairs))
+        sizes = [len(pair_tokens(self._tokenizer, pair, self.manifest)[0]) for pair in pairs]
+        groups = alike(sizes, self._most)
+        found = {
+            place: judged
+            for group in groups
+            for place, judged in zip(group, self._run([pairs[i] for i in group]), strict=True)
+        }
+        return [found[place] for place in range(len(pairs))]
 
-    def _run(self, pair: NliPair) -> Entailment:
-        tokens, kinds = pair_tokens(self._tokenizer, pair, self.manifest)
-        (rows,) = self._session.run(
-            None,
-            {"tokens": np.array([tokens], np.int64), "kinds": np.array([kinds], np.int64)},
-        )
+    def _run(self, pairs: Sequence[NliPair]) -> list[Entailment]:
+        """Judge pairs of as many tokens."""
+        given = [pair_tokens(self._tokenizer, pair, self.manifest) for pair in pairs]
+        tokens, kinds = (np.array(each, np.int64) for each in zip(*given, strict=True))
+        (rows,) = self._session.run(None, {"tokens": tokens, "kinds": kinds})
         reranker = self.manifest.opinion
-        return probabilities(reranker.reranked(rows[0], *pair) if reranker else rows[0])
+        return [
+            probabilities(reranker.reranked(row, *pair) if reranker else row)
+            for row, pair in zip(rows, pairs, strict=True)
+        ]
 
 
 def pair_tokens(

@@ -14,7 +14,7 @@ BUILTIN = "builtin"
 def open_entailer(spec: str | Path | None = None, device: str | None = None) -> Entailer:
     """An NLI model: the shipped one, a folder that `train nli` wrote, or a Transformers model."""
     if spec is None or spec == BUILTIN:
-        return BuiltinEntailer()
+        return BuiltinEntailer(device=device)
     if Path(spec, MANIFEST).is_file():
-        return BuiltinEntailer(Path(spec))
+        return BuiltinEntailer(Path(spec), device=device)
     return HuggingFaceEntailer(spec, Runtime(device))

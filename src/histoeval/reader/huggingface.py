@@ -9,13 +9,15 @@ once, and only when its types can be related and one window holds both.
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from histoeval.errors import ModelError
-from histoeval.reader.tagging import entities_of, mark, read_tags, relation_label
+from histoeval.reader.tagging import TaggedText, entities_of, mark, read_tags, relation_label
 from histoeval.reader.tagset import softmax
 from histoeval.reader.windows import Window, windows, within
 from histoeval.report import (
@@ -27,7 +29,8 @@ from histoeval.report import (
     Report,
 )
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer
+from histoeval.runtime.threads import in_order
+from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer, Vectors
 
 HARE_NER = "knowlab-research/HARE-NER"
 HARE_RELATIONS = "knowlab-research/HARE-RE"
@@ -38,6 +41,8 @@ RELATIONS_LEARNED = "histoeval_relations"
 _OVERLAP = 96
 _WORDS_CUT = 16
 _CANDIDATES_AT_ONCE = 4096
+_CANDIDATES_ON_GPU = 1024
+"""Tokenised at once: a GPU runs those before meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,7 @@ class HuggingFaceReader:
         if relations is not None:
             self.relater = Transformer(relations, "sequence-classification", runtime)
             self.related = relation_label(_label_names(self.relater), labels)
+        self._relater_reads_alike = _same_tokens(self.tagger, self.relater)
         self.relation_types = frozenset(relation_types or _learned_types(self.relater))
         self._cached = Memory(self._read, most=5_000)
 
@@ -105,8 +111,8 @@ class HuggingFaceReader:
         return self._cached(texts)
 
     def _read(self, texts: Sequence[str]) -> list[Report]:
-        cut = [self._windows(text) for text in texts]
-        entities = self._entities(texts, cut)
+        cut, encoded = self._cut(texts)
+        entities = self._entities(texts, cut, encoded)
         candidates = [
             candidate
             for number, text in enumerate(texts)
@@ -118,39 +124,66 @@ class HuggingFaceReader:
             for number, (text, found) in enumerate(zip(texts, entities, strict=True))
         ]
 
-    def _windows(self, text: str) -> list[Window]:
-        """Windows that both models take whole, markers included."""
-        models = [model for model in (self.tagger, self.relater) if model is not None]
-        most = min(model.most_tokens for model in models)
+    def _cut(self, texts: Sequence[str]) -> tuple[list[list[Window]], list[list[Any]]]:
+        """Windows that both models take whole, markers included, each as the tagger's tokens.
+
+        All texts are tokenised in one call, and only those that are too long are cut.
+        """
+        most = min(model.most_tokens for model in self._models)
         most -= 2 if self.relater is None else _marker_room(self.relater)
+        whole = self.tagger.encodings(texts)
+        sizes = self._sizes(texts, whole)
+        cut = [
+            [Window(0, len(text), 0, len(text))] if size <= most and text.strip()
+            else windows(text, self._measure, most, min(_OVERLAP, most // 4))
+            for text, size in zip(texts, sizes, strict=True)
+        ]  # fmt: skip
+        encoded = [
+            [encoding] if size <= most and found else self._encoded(text, found)
+            for text, size, encoding, found in zip(texts, sizes, whole, cut, strict=True)
+        ]
+        return cut, encoded
 
-        @cache
-        def measure(fragment: str) -> int:
-            """Tokens of a fragment, by the model that cuts it into most."""
-            return max(
-                len(m.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
-                for m in models
-            )
+    @property
+    def _models(self) -> list[Transformer]:
+        return [model for model in (self.tagger, self.relater) if model is not None]
 
-        return windows(text, measure, most, min(_OVERLAP, most // 4))
+    def _sizes(self, texts: Sequence[str], encoded: Sequence[Any]) -> list[int]:
+        """Tokens of each text, by the model that cuts it into most."""
+        sizes = [encoding.special_tokens_mask.count(0) for encoding in encoded]
+        if self.relater is None or self._relater_reads_alike:
+            return sizes
+        others = self.relater.encodings(texts, special=False)
+        return [max(size, len(other.ids)) for size, other in zip(sizes, others, strict=True)]
 
-    def _entities(self, texts: Sequence[str], cut: list[list[Window]]) -> list[list[Entity]]:
+    def _measure(self, fragment: str) -> int:
+        """Tokens of a fragment, by the model that cuts it into most."""
+        found = (model.encodings([fragment], special=False) for model in self._models)
+        return max(len(encoding.ids) for (encoding,) in found)
+
+    def _encoded(self, text: str, cut: list[Window]) -> list[Any]:
+        most = self.tagger.most_tokens
+        return self.tagger.encodings([window.of(text) for window in cut], most=most) if cut else []
+
+    def _entities(
+        self, texts: Sequence[str], cut: list[list[Window]], encoded: list[list[Any]]
+    ) -> list[list[Entity]]:
         places = [(n, window) for n, found in enumerate(cut) for window in found]
-        encoded = [self._encode(texts[n][w.start : w.end]) for n, w in places]
-        logits = self.tagger.forward([e.ids for e in encoded], lambda output: output.logits)
+        flat = [encoding for some in encoded for encoding in some]
+        logits = self.tagger.forward([e.ids for e in flat], lambda output: output.logits)
+        tagged = [
+            TaggedText(window.of(texts[n]), encoding.offsets, encoding.word_ids)
+            for (n, window), encoding in zip(places, flat, strict=True)
+        ]
+        read = entities_of(tagged, softmax(np.concatenate(logits)), self.tags) if flat else []
         found: list[list[Entity]] = [[] for _ in texts]
-        for (n, window), encoding, scores in zip(places, encoded, logits, strict=True):
-            inside = texts[n][window.start : window.end]
-            words = encoding.word_ids
-            for entity in entities_of(inside, softmax(scores), encoding.offsets, words, self.tags):
-                moved = _move(entity, window.start)
+        for (n, window), entities in zip(places, read, strict=True):
+            for entity in entities:
+                moved = _move(entity, window.start) if window.start else entity
                 seen = found[n][-1].end if found[n] else 0
                 if window.own_start <= moved.start < window.own_end and moved.start >= seen:
                     found[n].append(moved)
         return found
-
-    def _encode(self, text: str) -> Any:
-        return self.tagger.tokenizer(text, truncation=True, max_length=self.tagger.most_tokens)[0]
 
     def _candidates(
         self, number: int, text: str, cut: list[Window], entities: list[Entity]
@@ -174,33 +207,50 @@ class HuggingFaceReader:
 
     def _relations(self, candidates: list[_Candidate]) -> dict[int, list[Relation]]:
         found: dict[int, list[Relation]] = {}
-        for first in range(0, len(candidates), _CANDIDATES_AT_ONCE):
-            some = candidates[first : first + _CANDIDATES_AT_ONCE]
-            for candidate, probability in zip(some, self._probabilities(some), strict=True):
-                if probability > 0.5:
-                    relation = Relation(
-                        head=candidate.head, tail=candidate.tail, score=min(1.0, probability)
-                    )
-                    found.setdefault(candidate.report, []).append(relation)
+        for candidate, probability in zip(
+            candidates, self._probabilities(candidates).tolist(), strict=True
+        ):
+            if probability > 0.5:
+                relation = Relation(
+                    head=candidate.head, tail=candidate.tail, score=min(1.0, probability)
+                )
+                found.setdefault(candidate.report, []).append(relation)
         return found
 
-    def _probabilities(self, candidates: list[_Candidate]) -> list[float]:
+    def _probabilities(self, candidates: list[_Candidate]) -> Vectors:
         """How sure the relation model is of each candidate."""
+        if not candidates:
+            return np.zeros(0, dtype=np.float32)
         assert self.relater is not None, "candidates are only made for a relation model"
-        encoded = self.relater.tokenizer([candidate.marked() for candidate in candidates])
-        sequences: list[list[int]] = encoded["input_ids"]
-        if (longest := max(map(len, sequences))) > self.relater.most_tokens:
-            raise ModelError(
-                f"{self.relater.name} takes {self.relater.most_tokens} tokens, and a window with "
-                f"its markers has {longest}"
-            )
-        logits = self.relater.forward(sequences, lambda output: output.logits)
-        return [float(softmax(scores)[self.related]) for scores in logits]
+        at_once = _CANDIDATES_ON_GPU if self.relater.on_gpu else _CANDIDATES_AT_ONCE
+        some = [candidates[n : n + at_once] for n in range(0, len(candidates), at_once)]
+        tokenise = partial(_marked_tokens, self.relater)
+        chunks = in_order(tokenise, some, workers=1) if self.relater.on_gpu else map(tokenise, some)
+        logits = self.relater.forward_chunks(chunks, lambda output: output.logits)
+        return softmax(np.stack(logits))[:, self.related]
+
+
+def _marked_tokens(relater: Transformer, candidates: Sequence[_Candidate]) -> list[list[int]]:
+    """The window of each candidate, with both entities marked, as tokens."""
+    encoded = relater.encodings([candidate.marked() for candidate in candidates])
+    sequences: list[list[int]] = [encoding.ids for encoding in encoded]
+    if (longest := max(map(len, sequences))) > relater.most_tokens:
+        raise ModelError(
+            f"{relater.name} takes {relater.most_tokens} tokens, and a window with its markers "
+            f"has {longest}"
+        )
+    return sequences
 
 
 def _label_names(model: Transformer) -> list[str]:
     names = model.model.config.id2label
     return [str(names[i]) for i in range(len(names))]
+
+
+def _same_tokens(one: Transformer, other: Transformer | None) -> bool:
+    """Whether two models cut every text into the same tokens."""
+    models = [model for model in (one, other) if model is not None]
+    return len({model.tokenizer.backend_tokenizer.to_str() for model in models}) == 1
 
 
 def _learned_types(relater: Transformer | None) -> Collection[tuple[EntityType, EntityType]]:

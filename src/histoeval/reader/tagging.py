@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,28 +80,79 @@ class _Word:
     score: float
 
 
+class TaggedText(NamedTuple):
+    """A text, its tokens' places in it, and the word that each token is of, if of any."""
+
+    text: str
+    offsets: Offsets
+    words: Sequence[int | None]
+
+
 def entities_of(
-    text: str,
-    probabilities: NDArray[np.float32],
-    offsets: Offsets,
-    words: Sequence[int | None],
-    tags: Sequence[Tag],
-) -> list[Entity]:
-    """Entities of one text: the tokens of a word are averaged, words of one type are joined.
+    texts: Sequence[TaggedText], probabilities: NDArray[np.float32], tags: Sequence[Tag]
+) -> list[list[Entity]]:
+    """Entities of each text: the tokens of a word are averaged, words of one type are joined.
 
     This is the "average" strategy of the Transformers pipeline, with words as the tokenizer sees
-    them. An entity is as sure as its words are on average.
+    them. An entity is as sure as its words are on average. The rows of all texts' tokens come one
+    below the other.
     """
+    if not texts:
+        return []
+    starts = [_word_starts(tagged.words) for tagged in texts]
+    lengths = [np.diff(first, append=len(t.words)) for first, t in zip(starts, texts, strict=True)]
+    before = np.cumsum([0, *(len(tagged.words) for tagged in texts)])[:-1]
+    first = np.concatenate([n + start for n, start in zip(before, starts, strict=True)])
+    average = _averages(probabilities, first, np.concatenate(lengths))
+    best = average.argmax(axis=1)
+    scores = average[np.arange(len(best)), best].tolist()
+    numbers = iter(zip(best.tolist(), scores, strict=True))
+    return [
+        _entities(tagged, start.tolist(), length.tolist(), numbers, tags)
+        for tagged, start, length in zip(texts, starts, lengths, strict=True)
+    ]
+
+
+def _word_starts(words: Sequence[int | None]) -> NDArray[np.int64]:
+    """The first token of each word, and of each run of tokens of none."""
+    numbers = np.array([-1 if word is None else word for word in words])
+    return np.flatnonzero(np.diff(numbers, prepend=-2))
+
+
+def _averages(
+    rows: NDArray[np.float32], first: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """The mean of as many rows from each first one on, added in their order."""
+    total = rows[first]
+    for step in range(1, int(lengths.max(initial=1))):
+        longer = np.flatnonzero(lengths > step)
+        total[longer] += rows[first[longer] + step]
+    return np.divide(total, lengths[:, None].astype(np.float32), dtype=np.float32)
+
+
+def _entities(
+    tagged: TaggedText,
+    starts: list[int],
+    lengths: list[int],
+    numbers: Iterator[tuple[int, float]],
+    tags: Sequence[Tag],
+) -> list[Entity]:
+    """Words of one type that follow each other, joined; what is no word is passed over."""
     runs: list[tuple[EntityType, list[_Word]]] = []
     running: EntityType | None = None
-    for word in _words(text, probabilities, offsets, words, tags):
-        kind = word.tag.type
-        if kind is not None and kind == running and not word.tag.begins:
-            runs[-1][1].append(word)
-        elif kind is not None:
-            runs.append((kind, [word]))
-        running = kind
-    return [_join(text, kind, run) for kind, run in runs]
+    for first, length, (best, score) in zip(starts, lengths, numbers, strict=False):
+        tag = tags[best]
+        if tag.type is None and running is None:
+            continue
+        start, end = tagged.offsets[first][0], tagged.offsets[first + length - 1][1]
+        if tagged.words[first] is None or not tagged.text[start:end].strip():
+            continue
+        if tag.type is not None and tag.type == running and not tag.begins:
+            runs[-1][1].append(_Word(start, end, tag, score))
+        elif tag.type is not None:
+            runs.append((tag.type, [_Word(start, end, tag, score)]))
+        running = tag.type
+    return [_join(tagged.text, kind, run) for kind, run in runs]
 
 
 def mark(text: str, head: tuple[int, int], tail: tuple[int, int]) -> str:
@@ -119,23 +170,6 @@ def mark(text: str, head: tuple[int, int], tail: tuple[int, int]) -> str:
         pieces += [text[last:position], marker]
         last = position
     return "".join([*pieces, text[last:]])
-
-
-def _words(
-    text: str,
-    probabilities: NDArray[np.float32],
-    offsets: Offsets,
-    words: Sequence[int | None],
-    tags: Sequence[Tag],
-) -> Iterator[_Word]:
-    for word, group in groupby(range(len(words)), key=lambda i: words[i]):
-        tokens = list(group)
-        start, end = offsets[tokens[0]][0], offsets[tokens[-1]][1]
-        if word is None or not text[start:end].strip():
-            continue
-        average = probabilities[tokens].mean(axis=0)
-        best = int(average.argmax())
-        yield _Word(start, end, tags[best], float(average[best]))
 
 
 def _join(text: str, kind: EntityType, run: list[_Word]) -> Entity:

@@ -4,6 +4,7 @@ A token begins (B), continues (I) or ends (E) an entity, is one by itself (S), o
 (O). Paths that make no sense, such as an end without a beginning, are never taken.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +79,47 @@ def best_path(log_probabilities: Floats) -> list[int]:
     return path[::-1]
 
 
+def best_paths(log_probabilities: Sequence[Floats]) -> list[list[int]]:
+    """The same for many texts at once, of any lengths.
+
+    What may follow a tag falls into two cases: an entity goes on after its B or I, and anything
+    begins after all other tags, so that a step looks at each tag once and not at each pair of tags.
+    """
+    if not log_probabilities:
+        return []
+    order = sorted(range(len(log_probabilities)), key=lambda n: -len(log_probabilities[n]))
+    rows = [log_probabilities[n] for n in order]
+    lengths = np.array([len(each) for each in rows])
+    back = np.zeros((int(lengths.max()), len(rows), len(TAGS)), dtype=np.int8)
+    score = np.stack([each[0] for each in rows]) + _OPENING
+    for position in range(1, len(back)):
+        some = int((lengths > position).sum())
+        before = score[:some]
+        free = _FREE[before[:, _FREE].argmax(axis=1)]
+        goes_on = before[:, _INNER] > before[:, _BEGIN]
+        back[position, :some] = free[:, None]
+        inner = np.where(goes_on, _INNER, _BEGIN)
+        back[position, :some, _INNER] = back[position, :some, _END] = inner.T
+        ways = np.take_along_axis(before, back[position, :some].astype(np.int64), axis=1)
+        score[:some] = ways + np.stack([each[position] for each in rows[:some]])
+    return [path for _, path in sorted(zip(order, _traced(score, back, lengths), strict=True))]
+
+
+def _traced(score: Floats, back: NDArray[np.int8], lengths: NDArray[np.int64]) -> list[list[int]]:
+    """The path to the best last tag of each text."""
+    last = (score + _CLOSING).argmax(axis=1)
+    paths = np.zeros((len(back), len(last)), dtype=np.int64)
+    each = np.arange(len(last))
+    for position in range(len(back) - 1, -1, -1):
+        ends = position == lengths - 1
+        goes_on = position < lengths - 1
+        paths[position, ends] = last[ends]
+        if position + 1 < len(back):
+            some = each[goes_on]
+            paths[position, some] = back[position + 1, some, paths[position + 1, some]]
+    return [paths[:length, n].tolist() for n, length in enumerate(lengths)]
+
+
 def _may_follow(one: str, other: str) -> bool:
     place, _, kind = one.partition("-")
     next_place, _, next_kind = other.partition("-")
@@ -94,3 +136,7 @@ _EACH = np.arange(len(TAGS))
 _FOLLOWS = _allow([[_may_follow(one, other) for other in TAGS] for one in TAGS])
 _OPENING = _allow([[tag[0] in "OBS" for tag in TAGS]])[0]
 _CLOSING = _allow([[tag[0] in "OES" for tag in TAGS]])[0]
+_FREE = np.array([n for n, tag in enumerate(TAGS) if tag[0] in "OES"])
+_BEGIN, _INNER, _END = (
+    np.array([n for n, tag in enumerate(TAGS) if tag[0] == place]) for place in "BIE"
+)

@@ -1,7 +1,8 @@
 """Reading with a joint model, window by window: its answers, put together to reports.
 
 Each window is run by itself and without padding, so that what is found in a text depends on that
-text alone, bit for bit. Texts are shared out among threads.
+text alone, bit for bit. Texts are shared out among threads. A reading asks its questions to
+whoever drives it (`reader/questions.py`), so that a GPU can answer those of many texts at once.
 """
 
 import re
@@ -9,18 +10,28 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from histoeval.reader.links import Integers, Mention, candidates
 from histoeval.reader.manifest import Manifest
+from histoeval.reader.questions import (
+    BatchJointModel,
+    Decode,
+    Encode,
+    JointModel,
+    Reading,
+    Relate,
+    Tokenise,
+    alone,
+    together,
+)
 from histoeval.reader.tagset import (
     ASSERTED,
     ASSERTIONS,
     Floats,
     TokenSpan,
-    best_path,
     softmax,
     spans_of,
     tags_of,
@@ -35,27 +46,11 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 _LEAST = np.float32(1e-9)
 
+_SIDE_BY_SIDE = 1024
+"""Texts whose windows a GPU is given together."""
+
 MAX_CACHED_CHARS = 1_500_000
 """Characters of the texts whose readings are cached, at up to 80 bytes each."""
-
-
-class JointModel(Protocol):
-    """What runs the two halves of a joint model, on one window at a time."""
-
-    def encode(self, tokens: Integers) -> tuple[Floats, Floats, Floats]:
-        """Encoded tokens, and logits of their tags and of their assertions."""
-
-    def relate(
-        self,
-        *,
-        encoded: Floats,
-        tags: Integers,
-        entities: Integers,
-        pairs: Integers,
-        kinds: Integers,
-        codes: Integers,
-    ) -> Floats:
-        """A logit for each pair of entities, which are rows of (0, first token, last token)."""
 
 
 @dataclass(slots=True)
@@ -70,7 +65,7 @@ class _View:
     shift: int
     starts: Integers
     ends: Integers
-    encoded: Floats
+    encoded: Any
     tags: Floats
     assertions: Floats
 
@@ -82,7 +77,7 @@ class _View:
         return first, max(first, last)
 
 
-Find = Callable[[str, _View, int], list[Entity]]
+Find = Callable[[str, _View, int], Reading[list[Entity]]]
 """The entities that begin in what a window owns, and not before the place where the last ended."""
 
 
@@ -115,11 +110,29 @@ class WindowedReader:
         return [self._complete(report) for report in reports]
 
     def _read(self, texts: Sequence[str]) -> list[Report]:
+        if isinstance(self.engine, BatchJointModel):
+            return self._read_together(texts, self.engine)
         threads = self.threads or cores()
         if len(texts) == 1 or threads == 1:
-            return [self._report(text, self._decode) for text in texts]
+            return [self._driven(self._report(text, self._decode)) for text in texts]
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(lambda text: self._report(text, self._decode), texts))
+            readings = (self._report(text, self._decode) for text in texts)
+            return list(pool.map(self._driven, readings))
+
+    def _read_together(self, texts: Sequence[str], engine: BatchJointModel) -> list[Report]:
+        """Some texts side by side, so that memory stays flat."""
+        return [
+            report
+            for first in range(0, len(texts), _SIDE_BY_SIDE)
+            for some in [texts[first : first + _SIDE_BY_SIDE]]
+            for report in together(
+                [self._report(text, self._decode) for text in some], engine, self.tokenizer
+            )
+        ]
+
+    def _driven(self, reading: Reading[Report]) -> Report:
+        """The end of a reading whose questions are answered one by one."""
+        return alone(reading, self.engine, self.tokenizer)
 
     def _complete(self, report: Report) -> Report:
         order = sorted(range(len(report.entities)), key=lambda i: report.entities[i].start)
@@ -127,8 +140,9 @@ class WindowedReader:
         unsaid = {"assertion": Assertion.PRESENT}
         completed = [entity.model_copy(update=unsaid) for entity in report.entities]
 
-        def find(_: str, view: _View, __: int) -> list[Entity]:
+        def find(_: str, view: _View, __: int) -> Reading[list[Entity]]:
             """Put the assertion to the entities that begin in a window's own part."""
+            yield from ()
             own = range(view.window.own_start, view.window.own_end)
             some = [i for i in order if completed[i].start in own]
             for i in some:
@@ -137,7 +151,7 @@ class WindowedReader:
             seen.extend(some)
             return [completed[i] for i in some]
 
-        relations = self._report(report.text, find).relations
+        relations = self._driven(self._report(report.text, find)).relations
         return Report(
             text=report.text,
             entities=tuple(completed),
@@ -146,18 +160,21 @@ class WindowedReader:
             ),
         )
 
-    def _report(self, text: str, find: Find) -> Report:
+    def _report(self, text: str, find: Find) -> Reading[Report]:
         """Walk over the windows; a window is linked when the next one has been read."""
         entities: list[Entity] = []
         related: dict[tuple[int, int], float] = {}
         previous: _View | None = None
-        for view in self._views(text):
-            entities += find(text, view, entities[-1].end if entities else 0)
+        whole = _HALF_PAIR.sub("\ufffd", text)
+        encoded = yield Tokenise(whole)
+        for window, encoding, inner in self._windows(whole, encoded):
+            view = yield from self._view(window, encoding, inner)
+            entities += yield from find(text, view, entities[-1].end if entities else 0)
             if previous is not None:
-                self._link(text, previous, entities, related)
+                yield from self._link(text, previous, entities, related)
             previous = view
         if previous is not None:
-            self._link(text, previous, entities, related)
+            yield from self._link(text, previous, entities, related)
         curve = self.manifest.relation_curve
         return Report(
             text=text,
@@ -169,22 +186,25 @@ class WindowedReader:
             ),
         )
 
-    def _views(self, text: str) -> Iterator[_View]:
-        whole = _HALF_PAIR.sub("\ufffd", text)
+    def _windows(self, text: str, encoded: Any) -> Iterator[tuple[Window, Any, Integers]]:
+        """Each window with its tokens and the places of those that the tokenizer has not added."""
 
         @cache
         def measure(fragment: str) -> int:
             """Tokens of a fragment, without those at its ends."""
+            if fragment == text:
+                return int(encoded.special_tokens_mask.count(0))
             return len(self.tokenizer.encode(fragment, add_special_tokens=False).ids)
 
-        for window in windows(whole, measure, self.manifest.window, self.manifest.overlap):
-            encoding = self.tokenizer.encode(window.of(whole))
+        for window in windows(text, measure, self.manifest.window, self.manifest.overlap):
+            whole = window.end - window.start == len(text)
+            encoding = encoded if whole else self.tokenizer.encode(window.of(text))
             if (inner := 1 - np.array(encoding.special_tokens_mask)).any():
-                yield self._view(window, encoding, np.flatnonzero(inner))
+                yield window, encoding, np.flatnonzero(inner)
 
-    def _view(self, window: Window, encoding: Any, inner: Integers) -> _View:
+    def _view(self, window: Window, encoding: Any, inner: Integers) -> Reading[_View]:
         tokens = np.array([encoding.ids], dtype=np.int64)
-        encoded, tags, assertions = self.engine.encode(tokens)
+        encoded, tags, assertions = yield Encode(tokens)
         offsets = np.array(encoding.offsets, dtype=np.int64)[inner] + window.start
         return _View(
             window,
@@ -196,9 +216,9 @@ class WindowedReader:
             softmax(assertions[0][inner]),
         )
 
-    def _decode(self, text: str, view: _View, after: int) -> list[Entity]:
+    def _decode(self, text: str, view: _View, after: int) -> Reading[list[Entity]]:
         """The entities that the tags say."""
-        path = best_path(np.log(view.tags + _LEAST))
+        path = yield Decode(np.log(view.tags + _LEAST))
         found: list[Entity] = []
         for first, last, kind in spans_of(path):
             start, end = int(view.starts[first]), int(view.ends[last])
@@ -223,18 +243,20 @@ class WindowedReader:
         view: _View,
         entities: Sequence[Entity],
         related: dict[tuple[int, int], float],
-    ) -> None:
+    ) -> Reading[None]:
         """Judge the pairs that a window shows; the window that owns the head has the last word."""
         window = view.window
         inside = within(entities, window)
         shown = [entities[i] for i in inside]
-        pairs, probabilities = self._pairs(window.of(text), view, shown)
+        pairs, probabilities = yield from self._pairs(window.of(text), view, shown)
         for (head, tail), probability in zip(pairs, probabilities, strict=True):
             place = inside[int(head)], inside[int(tail)]
             if place not in related or window.own_start <= shown[head].start < window.own_end:
                 related[place] = float(probability)
 
-    def _pairs(self, text: str, view: _View, entities: Sequence[Entity]) -> tuple[Integers, Floats]:
+    def _pairs(
+        self, text: str, view: _View, entities: Sequence[Entity]
+    ) -> Reading[tuple[Integers, Floats]]:
         """The pairs of entities that could be related, and how likely they are."""
         begin = view.window.start
         found = candidates(
@@ -245,16 +267,9 @@ class WindowedReader:
         spans = [TokenSpan(*view.tokens(entity), entity.type) for entity in entities]
         shift, length = view.shift, len(view.starts)
         places = np.array([(0, s.first + shift, s.last + shift) for s in spans], dtype=np.int64)
-        tags = np.zeros(view.encoded.shape[:2], dtype=np.int64)
+        tags = np.zeros((1, view.encoded.shape[1]), dtype=np.int64)
         tags[0, shift : shift + length] = tags_of(spans, length)
-        logits = self.engine.relate(
-            encoded=view.encoded,
-            tags=tags,
-            entities=places,
-            pairs=found.pairs,
-            kinds=found.kinds,
-            codes=found.codes,
-        )
+        logits = yield Relate(view.encoded, tags, places, found.pairs, found.kinds, found.codes)
         shares = 1 / (1 + np.exp(-logits.clip(-30, 30)))
         return found.pairs, shares.astype(logits.dtype, copy=False)
 

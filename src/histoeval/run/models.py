@@ -156,7 +156,7 @@ def _make_joint(models: Models) -> Reader:
             "--labels go with a Hugging Face model as --reader"
         )
     named = models.reader is not None and models.reader != BUILTIN
-    return BuiltinReader(Path(models.reader) if named else None)
+    return BuiltinReader(Path(models.reader) if named else None, device=models.device)
 
 
 def _loaded(kind: str, models: Models, make: Callable[[Models], T]) -> T:
@@ -202,7 +202,7 @@ def _make_builtin_aligner(models: Models) -> Aligner:
     from histoeval.align.builtin import BuiltinAligner
 
     named = models.aligner is not None and models.aligner != BUILTIN
-    return BuiltinAligner(Path(models.aligner) if named else None)
+    return BuiltinAligner(Path(models.aligner) if named else None, device=models.device)
 
 
 def _make_aligner(models: Models) -> Aligner:

@@ -1,7 +1,10 @@
 """How sequences of different length are put together for a model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
+
+Tokens = tuple[int, ...]
 
 
 def batches(lengths: Sequence[int], token_budget: int) -> list[list[int]]:
@@ -23,21 +26,72 @@ def batches(lengths: Sequence[int], token_budget: int) -> list[list[int]]:
     return groups
 
 
-LENGTH_STEP = 64
+def alike(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Group positions of equal length, at most so many together, the longest first."""
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    return [
+        members[first : first + most]
+        for _, same in groupby(order, key=lambda i: lengths[i])
+        for members in [list(same)]
+        for first in range(0, len(members), most)
+    ]
+
+
+LENGTH_STEP = 16
 
 
 def steady_shape(length: int, token_budget: int) -> tuple[int, int]:
-    """Width and height of the batch that a sequence of this length always runs in."""
-    width = -(-max(1, length) // LENGTH_STEP) * LENGTH_STEP
+    """Width and height of the batch that a sequence of this length always runs in.
+
+    Each has padding: where a batch has none, Transformers takes another way to the answer, which
+    rounds otherwise.
+    """
+    width = (length // LENGTH_STEP + 1) * LENGTH_STEP
     return width, max(1, token_budget // width)
 
 
-def steady_batches(lengths: Sequence[int], token_budget: int) -> list[list[int]]:
-    """Like `batches`, but a batch holds one class of length only, so that its shape is fixed."""
-    order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
-    groups: list[list[int]] = []
-    for _, members in groupby(order, key=lambda i: steady_shape(lengths[i], token_budget)):
-        alike = list(members)
-        _, height = steady_shape(lengths[alike[0]], token_budget)
-        groups += [alike[i : i + height] for i in range(0, len(alike), height)]
-    return groups
+@dataclass
+class TightPlan:
+    """Batches that are padded to their longest sequence: each chunk of sequences by itself."""
+
+    token_budget: int
+
+    def add(self, sequences: Sequence[Tokens]) -> Iterator[list[Tokens]]:
+        """The batches of these sequences."""
+        for batch in batches([len(sequence) for sequence in sequences], self.token_budget):
+            yield [sequences[i] for i in batch]
+
+    def rest(self) -> list[list[Tokens]]:
+        """Nothing: no sequence waits."""
+        return []
+
+
+@dataclass
+class SteadyPlan:
+    """Batches of one class of length each, so that their shape is fixed.
+
+    A sequence waits until a batch of its class is full.
+    """
+
+    token_budget: int
+    _waiting: dict[int, list[Tokens]] = field(default_factory=dict)
+
+    def add(self, sequences: Sequence[Tokens]) -> Iterator[list[Tokens]]:
+        """The batches that are full with these sequences, the longest first."""
+        for sequence in sequences:
+            width, _ = steady_shape(len(sequence), self.token_budget)
+            self._waiting.setdefault(width, []).append(sequence)
+        for width in sorted(self._waiting, reverse=True):
+            height = max(1, self.token_budget // width)
+            while len(self._waiting[width]) >= height:
+                full, self._waiting[width] = (
+                    self._waiting[width][:height],
+                    self._waiting[width][height:],
+                )
+                yield full
+
+    def rest(self) -> list[list[Tokens]]:
+        """The batches that did not fill, the longest first."""
+        left = [self._waiting[width] for width in sorted(self._waiting, reverse=True)]
+        self._waiting = {}
+        return [members for members in left if members]

@@ -1,10 +1,12 @@
-"""What the shipped models run on: an ONNX session of one thread, and a tokenizer."""
+"""What the shipped models run on: an ONNX session of one thread or a device, and a tokenizer."""
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from histoeval.errors import ModelError
+from histoeval.errors import MissingDependency, ModelError, pip_install
 
 
 def open_tokenizer(path: Path) -> Any:
@@ -16,6 +18,23 @@ def open_tokenizer(path: Path) -> Any:
     tokenizer.no_truncation()
     tokenizer.encode_special_tokens = True
     return tokenizer
+
+
+def on_cpu(device: str | None) -> bool:
+    """Whether onnxruntime runs the shipped models: on the CPU, which is also the default."""
+    return device is None or device == "cpu"
+
+
+def runner(device: str | None) -> str:
+    """What runs a shipped model, for its identity: its numbers differ a little on each."""
+    if on_cpu(device):
+        return f"onnxruntime{version('onnxruntime')}"
+    return f"torch{version('torch')}-{str(device).partition(':')[0]}"
+
+
+def open_session(path: Path, device: str | None = None) -> Any:
+    """A session of onnxruntime on the CPU, or one with the same `run` on another device."""
+    return Session(path) if on_cpu(device) else _open_on_device(path, str(device))
 
 
 class Session:
@@ -48,3 +67,15 @@ def _open(path: Path) -> Any:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has no common base for what it raises
         raise ModelError(f"{path} cannot be loaded: {error}") from error
+
+
+def _open_on_device(path: Path, device: str) -> Any:
+    if absent := [name for name in ("torch", "onnx") if find_spec(name) is None]:
+        raise MissingDependency(
+            f"{' and '.join(absent)} not installed: builtin models on {device} need the extra "
+            f"[hf]; run: {pip_install('hf')}, or leave out the device"
+        )
+    from histoeval.runtime.torch_graph import TorchSession
+    from histoeval.runtime.transformer import choose_device
+
+    return TorchSession(path, choose_device(device))

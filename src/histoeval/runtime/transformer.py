@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
-from itertools import cycle
+from itertools import chain, cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import MissingDependency, ModelError, SettingError, pip_install
-from histoeval.runtime.batching import batches, steady_batches, steady_shape
+from histoeval.runtime.batching import LENGTH_STEP, SteadyPlan, TightPlan, steady_shape
 from histoeval.runtime.hub import only_here
 
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ Vectors = NDArray[np.float32]
 CPU_TOKENS = 1024
 GPU_TOKENS = 16_384
 """Tokens in a batch: a CPU gains nothing from more than its cache holds, a GPU a great deal."""
+
+_WAITING_BYTES = 1 << 28
+"""Answers that may wait on a GPU; more are fetched, so that its memory has room for batches."""
+
+_Tokens = tuple[int, ...]
+_Started: TypeAlias = "tuple[list[_Tokens], torch.Tensor]"
+"""Sequences that a model was given, and its answers, which may still be on their way."""
 
 _AUTO_CLASSES: dict[Task, str] = {
     "token-classification": "AutoModelForTokenClassification",
@@ -96,7 +103,7 @@ class Transformer:
     def identity(self) -> str:
         """The model, its tokenizer and what runs them; on a GPU also the shape of a batch."""
         libraries = f"torch{version('torch')}+transformers{version('transformers')}"
-        shape = f"/{self.token_budget}" if self.on_gpu else ""
+        shape = f"/{self.token_budget}x{LENGTH_STEP}" if self.on_gpu else ""
         return f"{Path(self.name).name}@{self._fingerprint}/{self.dtype}{shape}/{libraries}"
 
     @cached_property
@@ -107,6 +114,19 @@ class Transformer:
             limits.append(int(positions) - _positions_kept_back(self.model))
         return min(limits)
 
+    def encodings(
+        self, texts: Sequence[str], *, special: bool = True, most: int | None = None
+    ) -> list[Any]:
+        """What the tokenizer makes of all texts in one call; with `most`, cut to so many tokens."""
+        backend = self.tokenizer.backend_tokenizer
+        backend.no_padding()
+        if most is None:
+            backend.no_truncation()
+        else:
+            backend.enable_truncation(most)
+        found: list[Any] = backend.encode_batch(list(texts), add_special_tokens=special)
+        return found
+
     def forward(
         self, sequences: Sequence[Sequence[int]], pick: Callable[[Any], torch.Tensor]
     ) -> list[Vectors]:
@@ -114,48 +134,79 @@ class Transformer:
 
         An array with a row per token is cut to the tokens of its own sequence.
         """
-        distinct = list(dict.fromkeys(tuple(sequence) for sequence in sequences))
-        lengths = [len(sequence) for sequence in distinct]
-        plan = steady_batches if self.on_gpu else batches
-        answers: dict[tuple[int, ...], Vectors] = {}
-        for batch in plan(lengths, self.token_budget):
-            members = [distinct[i] for i in batch]
-            answers |= zip(members, self._run(members, pick), strict=True)
-        return [answers[tuple(sequence)] for sequence in sequences]
+        return self.forward_chunks([sequences], pick)
 
-    def _run(
-        self, members: list[tuple[int, ...]], pick: Callable[[Any], torch.Tensor]
+    def forward_chunks(
+        self, chunks: Iterable[Sequence[Sequence[int]]], pick: Callable[[Any], torch.Tensor]
     ) -> list[Vectors]:
+        """The same for sequences that come some at a time.
+
+        A GPU begins with the first chunk while the next is made: batches are started as soon as
+        they are full, and their answers fetched at the end.
+        """
+        asked: list[_Tokens] = []
+        plan = SteadyPlan(self.token_budget) if self.on_gpu else TightPlan(self.token_budget)
+        answers: dict[_Tokens, Vectors] = {}
+        started: list[_Started] = []
+        waiting = 0
+        seen: set[_Tokens] = set()
+        for chunk in chunks:
+            keys = [tuple(sequence) for sequence in chunk]
+            asked += keys
+            distinct = [key for key in dict.fromkeys(keys) if key not in seen]
+            seen.update(distinct)
+            for members in plan.add(distinct):
+                started.append(self._start(members, pick))
+                waiting += int(started[-1][1].nbytes)
+                if waiting > _WAITING_BYTES:
+                    answers |= self._fetch(started)
+                    waiting = 0
+        started += [self._start(members, pick) for members in plan.rest()]
+        answers |= self._fetch(started)
+        return [answers[key] for key in asked]
+
+    def _start(self, members: list[_Tokens], pick: Callable[[Any], torch.Tensor]) -> _Started:
+        """Start a batch; on a GPU without waiting for its answers."""
         torch = _torch()
-        width = max(len(member) for member in members)
-        height = len(members)
-        if self.on_gpu:
-            steady, height = steady_shape(width, self.token_budget)
-            width = max(width, min(steady, self.most_tokens))
-        padding = self.tokenizer.pad_token_id or 0
-        ids = torch.full((height, width), padding, dtype=torch.long)
-        mask = torch.zeros_like(ids)
-        for row, member in zip(range(height), cycle(members), strict=False):
-            ids[row, : len(member)] = torch.tensor(member)
-            mask[row, : len(member)] = 1
+        ids, lengths = self._padded(members)
         try:
             with torch.inference_mode():
-                output = self.model(
-                    input_ids=ids.to(self.device), attention_mask=mask.to(self.device)
-                )
-                rows = pick(output).float().cpu().numpy()
+                mask = torch.arange(ids.shape[1], device=self.device) < lengths[:, None]
+                output = self.model(input_ids=ids, attention_mask=mask.long())
+                return members, pick(output).float()
         except torch.cuda.OutOfMemoryError as error:
             raise ModelError(
                 f"{self.name} does not fit on {self.device} with {self.token_budget} tokens in a "
                 "batch; give a smaller --token-budget"
             ) from error
-        if not np.isfinite(rows).all():
-            raise ModelError(f"{self.name} gave numbers that are not finite; its weights are bad")
-        per_token = rows.ndim == 3
-        return [
-            row[: len(member)] if per_token else row
-            for row, member in zip(rows, members, strict=False)
-        ]
+
+    def _padded(self, members: list[_Tokens]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Tokens in rows of equal length, and how many of each row count."""
+        width, height = max(map(len, members)), len(members)
+        if self.on_gpu:
+            steady, height = steady_shape(width, self.token_budget)
+            width = max(width, min(steady, self.most_tokens))
+        rows = list(islice(cycle(members), height))
+        lengths = np.fromiter(map(len, rows), np.int64, height)
+        ids = np.full((height, width), self.tokenizer.pad_token_id or 0, dtype=np.int64)
+        ids[np.arange(width) < lengths[:, None]] = np.fromiter(chain.from_iterable(rows), np.int64)
+        return self._sent(ids), self._sent(lengths)
+
+    def _sent(self, numbers: NDArray[np.int64]) -> torch.Tensor:
+        tensor = _torch().from_numpy(numbers)
+        return tensor.pin_memory().to(self.device, non_blocking=True) if self.on_gpu else tensor
+
+    def _fetch(self, started: list[_Started]) -> dict[_Tokens, Vectors]:
+        """The answers of batches that were started, which are forgotten."""
+        answers: dict[_Tokens, Vectors] = {}
+        for members, picked in started:
+            rows = picked.cpu().numpy()
+            if not np.isfinite(rows).all():
+                raise ModelError(f"{self.name} gave numbers that are not finite: bad weights")
+            for member, row in zip(members, rows, strict=False):
+                answers[member] = row[: len(member)] if rows.ndim == 3 else row
+        started.clear()
+        return answers
 
     def _load(self) -> tuple[Any, Any, str]:
         import transformers

@@ -17,8 +17,9 @@ from tests.support.colour_encoder import CautiousEncoder, ColourEncoder
 
 
 class _Made:
-    def __init__(self, *given: Any) -> None:
+    def __init__(self, *given: Any, device: str | None = None) -> None:
         self.given = given
+        self.device = device
 
 
 @pytest.mark.parametrize("spec", [None, "builtin"])
@@ -26,7 +27,9 @@ def test_the_shipped_encoder_is_opened_by_default(
     spec: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(load, "BuiltinEncoder", _Made)
-    assert isinstance(open_encoder(spec), _Made)
+    opened: Any = open_encoder(spec, "cuda")
+    assert isinstance(opened, _Made)
+    assert opened.device == "cuda"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ LabelsOption = Annotated[
 DeviceOption = Annotated[
     str | None,
     option(
-        "Device for Hugging Face models: cpu, cuda or cuda:1; the best one when omitted.", MODELS
+        "Device for models: cpu, cuda or cuda:1; when omitted, the CPU for builtin models and the "
+        "best one for others.",
+        MODELS,
     ),
 ]
 DtypeOption = Annotated[

@@ -1,12 +1,12 @@
 """The grounding encoder as it is shipped: images and phrases into one space, and what it knows.
 
-onnxruntime and tokenizers, no torch and no network. Each image and each phrase is run by itself, so
-that its vector is the same to the bit whatever it is run with.
+onnxruntime and tokenizers, no network, and no torch on a CPU. There each image and each phrase is
+run by itself, so that its vector is the same to the bit whatever it is run with; another device
+runs images, and phrases of as many tokens, together.
 """
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,11 +26,13 @@ from histoeval.pathgls.grounding.manifest import (
 )
 from histoeval.report import EntityType
 from histoeval.resources import resource_path
+from histoeval.runtime.batching import alike
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import Session, open_tokenizer
+from histoeval.runtime.onnx import on_cpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
 
 _REMEMBERED = 20_000
+_TOGETHER_ON_DEVICE = 64
 
 HE = "H&E"
 
@@ -74,14 +76,18 @@ class TrainingSummary(NamedTuple):
 class BuiltinEncoder:
     """Embeds with a grounding model from a folder; the shipped one when none is named."""
 
-    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
+    def __init__(
+        self, folder: Path | None = None, *, threads: int | None = None, device: str | None = None
+    ) -> None:
         home = folder or resource_path("models/grounding")
         self.manifest = read_grounding_manifest(home)
         self.known = read_known(home / KNOWN)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
-        self._image = Session(home / IMAGE)
-        self._text = Session(home / TEXT)
-        self._threads = threads
+        self._image = open_session(home / IMAGE, device)
+        self._text = open_session(home / TEXT, device)
+        self._runner = runner(device)
+        self._threads = threads if on_cpu(device) else 1
+        self._most = 1 if on_cpu(device) else _TOGETHER_ON_DEVICE
         self._remembered = Memory(self._phrases, most=_REMEMBERED)
 
     @property
@@ -102,7 +108,7 @@ class BuiltinEncoder:
     @property
     def identity(self) -> str:
         """The model down to its weights, and what runs it."""
-        return f"{self.manifest.identity}/onnxruntime{version('onnxruntime')}"
+        return f"{self.manifest.identity}/{self._runner}"
 
     @property
     def calibrations(self) -> dict[EntityType, ClaimCalibration]:
@@ -140,8 +146,11 @@ class BuiltinEncoder:
         prepared = [self._checked(image) for image in images]
         if not prepared:
             return np.zeros((0, self.dimension), np.float32)
+        groups = [
+            prepared[first : first + self._most] for first in range(0, len(prepared), self._most)
+        ]
         with ThreadPoolExecutor(self._threads or cores()) as pool:
-            return np.stack(list(pool.map(self._run_image, prepared)))
+            return np.concatenate(list(pool.map(self._run_images, groups)))
 
     def texts(self, phrases: Sequence[str]) -> Vectors:
         """One unit-length row for each phrase."""
@@ -207,22 +216,34 @@ class BuiltinEncoder:
             )
         return image
 
-    def _run_image(self, image: Pixels) -> Vectors:
+    def _run_images(self, images: Sequence[Pixels]) -> Vectors:
         given = self.manifest.image
         mean, std = np.array(given.mean, np.float32), np.array(given.std, np.float32)
-        pixels = (image.astype(np.float32) / np.float32(255) - mean) / std
-        (rows,) = self._image.run(None, {"pixels": pixels.transpose(2, 0, 1)[None]})
-        return np.asarray(rows[0], np.float32)
+        pixels = (np.stack(images).astype(np.float32) / np.float32(255) - mean) / std
+        (rows,) = self._image.run(None, {"pixels": pixels.transpose(0, 3, 1, 2)})
+        return np.asarray(rows, np.float32)
 
     def _phrases(self, phrases: Sequence[str]) -> list[tuple[Vectors, Vectors]]:
+        sequences = [self._tokens(phrase) for phrase in phrases]
+        groups = alike([*map(len, sequences)], self._most)
         with ThreadPoolExecutor(self._threads or cores()) as pool:
-            return list(pool.map(self._run_phrase, phrases))
+            found = pool.map(lambda group: self._run_phrases([sequences[i] for i in group]), groups)
+            rows = {
+                place: row
+                for group, some in zip(groups, found, strict=True)
+                for place, row in zip(group, some, strict=True)
+            }
+        return [rows[place] for place in range(len(phrases))]
 
-    def _run_phrase(self, phrase: str) -> tuple[Vectors, Vectors]:
+    def _tokens(self, phrase: str) -> list[int]:
         whole = phrase.encode("utf-8", "replace").decode("utf-8")
-        tokens = shortened(self._tokenizer.encode(whole).ids, self.manifest.text.max_tokens)
-        vectors, meanings = self._text.run(None, {"tokens": np.array([tokens], np.int64)})
-        return np.asarray(vectors[0], np.float32), np.asarray(meanings[0], np.float32)
+        return shortened(self._tokenizer.encode(whole).ids, self.manifest.text.max_tokens)
+
+    def _run_phrases(self, sequences: Sequence[list[int]]) -> list[tuple[Vectors, Vectors]]:
+        """The vectors and meanings of phrases of as many tokens."""
+        found = self._text.run(None, {"tokens": np.array(sequences, np.int64)})
+        vectors, meanings = (np.asarray(rows, np.float32) for rows in found)
+        return list(zip(vectors, meanings, strict=True))
 
 
 def stain_scores(

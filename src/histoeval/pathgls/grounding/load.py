@@ -38,7 +38,7 @@ def open_encoder(spec: str | None, device: str | None = None) -> ImageTextEncode
 
 def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
     if spec is None or spec == BUILTIN:
-        return BuiltinEncoder()
+        return BuiltinEncoder(device=device)
     if spec.startswith(OPEN_CLIP):
         return OpenClipEncoder(spec.removeprefix(OPEN_CLIP), device)
     if spec.startswith(TRANSFORMERS):
@@ -93,7 +93,7 @@ def _parted(spec: str | None) -> list[str | None]:
 def _open_unnamed(spec: str, device: str | None) -> ImageTextEncoder:
     """A folder by what lies in it, or a name on the hub."""
     if Path(spec, MANIFEST).is_file():
-        return BuiltinEncoder(Path(spec))
+        return BuiltinEncoder(Path(spec), device=device)
     if Path(spec, CONFIG).is_file() and not Path(spec, "config.json").is_file():
         return OpenClipEncoder(spec, device)
     if "/" not in spec and not Path(spec).is_dir():

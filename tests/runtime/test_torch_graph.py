@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from histoeval.errors import MissingDependency, ModelError, SettingError
+from histoeval.resources import resource_path
+from histoeval.runtime.onnx import open_session, runner
+from histoeval.runtime.torch_graph import TorchSession
+
+Inputs = dict[str, NDArray[Any]]
+COUNT = 3
+
+
+def tokens(length: int) -> NDArray[np.int64]:
+    return np.random.default_rng(length).integers(5, 900, (COUNT, length))
+
+
+def pixels() -> NDArray[np.float32]:
+    return np.random.default_rng(0).standard_normal((COUNT, 3, 224, 224), dtype=np.float32)
+
+
+GRAPHS: dict[str, Callable[[], Inputs]] = {
+    "reader/encoder": lambda: {"tokens": tokens(37)},
+    "aligner/encoder": lambda: {"tokens": tokens(9)},
+    "nli/encoder": lambda: {
+        "tokens": tokens(30),
+        "kinds": np.repeat([[0] * 20 + [1] * 10], COUNT, axis=0),
+    },
+    "grounding/text": lambda: {"tokens": tokens(9)},
+    "grounding/image": lambda: {"pixels": pixels()},
+}
+
+
+def in_float32(path: Path) -> onnxruntime.InferenceSession:
+    """The graph as onnxruntime runs it where products do not round their input to int8."""
+    model = onnx.load(str(path))
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "accuracy_level":
+                attribute.i = 0
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_torch_runs_a_shipped_graph_on_several_texts_as_onnxruntime_on_each(name: str) -> None:
+    path = resource_path(f"models/{name}.onnx")
+    inputs, oracle = GRAPHS[name](), in_float32(path)
+    alone = [
+        oracle.run(None, {key: rows[n : n + 1] for key, rows in inputs.items()})
+        for n in range(COUNT)
+    ]
+    for found, expected in zip(
+        TorchSession(path, "cpu").run(None, inputs), zip(*alone, strict=True), strict=True
+    ):
+        np.testing.assert_allclose(found, np.concatenate(expected), atol=5e-5)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_nothing_is_read_back_from_the_device_while_a_graph_runs(name: str) -> None:
+    """A meta device has no numbers, so that whoever waits for one, or mixes devices, fails."""
+    found = TorchSession(resource_path(f"models/{name}.onnx"), "meta").start(GRAPHS[name]())
+    assert all(output.is_meta and len(output) == COUNT for output in found.values())
+
+
+def test_outputs_can_be_chosen_by_name() -> None:
+    session = TorchSession(resource_path("models/reader/encoder.onnx"), "cpu")
+    (found,) = session.run(["assertions"], {"tokens": tokens(5)})
+    assert found.shape == (COUNT, 5, 3)
+
+
+def test_a_graph_with_another_operator_is_refused(tmp_path: Path) -> None:
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Sin", ["x"], ["y"])], "g", [info("x", 1, [1])], [info("y", 1, [1])]
+    )
+    onnx.save(onnx.helper.make_model(graph), str(tmp_path / "graph.onnx"))
+    with pytest.raises(ModelError, match="its operator Sin is not known here"):
+        TorchSession(tmp_path / "graph.onnx", "cpu")
+
+
+def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "graph.onnx").write_bytes(b"no graph")
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        TorchSession(tmp_path / "graph.onnx", "cpu")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_device_that_is_not_there_is_refused_by_name() -> None:
+    with pytest.raises(SettingError, match="the device 'cuda' cannot be used here"):
+        open_session(resource_path("models/aligner/encoder.onnx"), "cuda")
+
+
+def test_a_device_without_the_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("histoeval.runtime.onnx.find_spec", lambda _: None)
+    with pytest.raises(MissingDependency, match=r"torch and onnx not installed.*\[hf\]"):
+        open_session(resource_path("models/aligner/encoder.onnx"), "cuda")
+
+
+def test_what_runs_a_model_is_part_of_its_identity() -> None:
+    assert runner(None) == runner("cpu") == f"onnxruntime{onnxruntime.__version__}"
+    assert runner("cuda:1") == runner("cuda") == f"torch{torch.__version__}-cuda"

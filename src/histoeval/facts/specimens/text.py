@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from histoeval.report import Entity, Report
 
@@ -19,6 +20,7 @@ _SUPERSEDED = re.compile(
     r"[^.;\n)]*",
     re.IGNORECASE | re.MULTILINE,
 )
+_ON_A_LINE = re.compile(r"[^\n\r]+")
 _LATER = re.compile(r"\b(?:final|permanents?|paraffin|amended|corrected|revised)\b", re.IGNORECASE)
 
 
@@ -70,12 +72,13 @@ def outside(stretches: Iterable[Stretch], length: int) -> tuple[Stretch, ...]:
 
 def only(report: Report, stretches: Sequence[Stretch]) -> Report:
     """A report with all but some stretches blank; what stays keeps its place."""
-    text = list(" " * len(report.text))
-    for place, character in enumerate(report.text):
-        if character in "\n\r":
-            text[place] = character
-    for start, end in stretches:
-        text[start:end] = report.text[start:end]
+    blank, pieces, at = _blank(report.text), [], 0
+    for start, end in sorted(stretches):
+        first = max(at, start)
+        if first < end:
+            pieces += [blank[at:first], report.text[first:end]]
+            at = end
+    text = "".join([*pieces, blank[at:]])
     kept = {
         place: entity
         for place, whole in enumerate(report.entities)
@@ -88,9 +91,13 @@ def only(report: Report, stretches: Sequence[Stretch]) -> Report:
         if each.head in at and each.tail in at
     )
     entities = tuple(kept.values())
-    return report.model_copy(
-        update={"text": "".join(text), "entities": entities, "relations": relations}
-    )
+    return report.model_copy(update={"text": text, "entities": entities, "relations": relations})
+
+
+@lru_cache(maxsize=1 << 3)  # asked for by each specimen of a report
+def _blank(text: str) -> str:
+    """The line ends of a text where they stand, and nothing else."""
+    return _ON_A_LINE.sub(lambda line: " " * len(line.group()), text)
 
 
 def _within(entity: Entity, stretches: Iterable[Stretch]) -> Entity | None:

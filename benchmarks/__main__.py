@@ -113,6 +113,14 @@ def reader_memory(options: Options) -> None:
     table("Extracting a long file", columns, reader_memory.measure(options))
 
 
+def reward(options: Options) -> None:
+    from benchmarks import reward_speed
+
+    speed, memory = reward_speed.measure(options)
+    table("A reward", reward_speed.COLUMNS, speed)
+    table("Memory of a reward, call by call", reward_speed.MEMORY, memory)
+
+
 def report(_: Options) -> None:
     from benchmarks import report_page
 

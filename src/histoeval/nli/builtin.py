@@ -16,7 +16,8 @@ from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import Session, open_tokenizer
 from histoeval.runtime.threads import cores
 
-_REMEMBERED = 100_000
+_REMEMBERED = 20_000
+"""Answers that are cached, about a kilobyte each."""
 
 
 class BuiltinEntailer:
@@ -49,7 +50,10 @@ class BuiltinEntailer:
         return self._remembered(pairs)
 
     def _judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        with ThreadPoolExecutor(self._threads or cores()) as pool:
+        threads = self._threads or cores()
+        if len(pairs) == 1 or threads == 1:
+            return [self._run(pair) for pair in pairs]
+        with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(self._run, pairs))
 
     def _run(self, pair: NliPair) -> Entailment:

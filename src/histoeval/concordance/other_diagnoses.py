@@ -183,8 +183,8 @@ def _distinct(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
     """The first of those that have the same words and mean the same."""
     found: dict[tuple[str, str | None, str | None], Diagnosis] = {}
     for each in diagnoses:
-        meant = each.concept and each.concept.id, each.wide and each.wide.id
-        found.setdefault((plain(each.entity.text), *meant), each)
+        meant, wide = (known.id if known else None for known in (each.concept, each.wide))
+        found.setdefault((plain(each.entity.text), meant, wide), each)
     return list(found.values())
 
 

@@ -1,8 +1,9 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
-slide, viewer, grounding, reader-memory, sensitivity, fuzz, digest and million; options belong to
-the last eight. Without a name all are measured but the last four: sensitivity takes an hour
+slide, viewer, grounding, reader-memory, reward, long-reports, sensitivity, fuzz, digest and
+million; options belong to the last ten. Without a name all are measured but the last six: reward
+takes an hour (`reward --calls 0` a minute), long-reports some minutes, sensitivity takes an hour
 and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
 minutes long, digest compares the scores of two machines (`digest --output FILE`, `digest
 --against FILE`), and million is memory, speed and disk of a run as long as one likes.
@@ -121,6 +122,12 @@ def reward(options: Options) -> None:
     table("Memory of a reward, call by call", reward_speed.MEMORY, memory)
 
 
+def long_reports(options: Options) -> None:
+    from benchmarks import long_reports
+
+    table("Very long reports", long_reports.COLUMNS, long_reports.measure(options))
+
+
 def report(_: Options) -> None:
     from benchmarks import report_page
 
@@ -183,7 +190,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "reader-memory": reader_memory,
 }
 KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest, "million": million}
-KNOWN |= {"faults": faults, "capacity": capacity}
+KNOWN |= {"faults": faults, "capacity": capacity, "reward": reward, "long-reports": long_reports}
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -10,33 +10,25 @@ from __future__ import annotations
 
 import argparse
 import os
-import pickle
 import random
 import re
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from itertools import count, islice
-from multiprocessing import get_context
 from pathlib import Path
 
 import histoeval
 from benchmarks.reader_speed import example_texts
-from histoeval.metric import Metric, Score
 from histoeval.report import Pair
 from histoeval.runtime.threads import LIMIT
 
 Row = tuple[str, ...]
-COLUMNS = ["metric", "workers", "pairs", "s", "pairs/s", "ms a pair a worker"]
+COLUMNS = ["metric", "workers", "pairs", "s", "pairs/s", "processor ms a pair"]
 MEMORY = ["metric", "calls", "MB"]
 WORDS = 40
 """Words from which on a report is long enough."""
-AT_A_TIME = 8
-"""Pairs that a worker is given at once."""
-
-_of_worker: list[Metric] = []
-"""The metric of a worker process, once it is loaded."""
+WARM_UP = 8
+"""Pairs for each worker before time is taken."""
 
 
 def short_pairs(start: int = 0) -> Iterator[Pair]:
@@ -79,53 +71,16 @@ def measure(options: Sequence[str]) -> tuple[list[Row], list[Row]]:
 
 def _speed(name: str, pairs: int, workers: int) -> Row:
     batch = list(islice(short_pairs(), pairs))
-    warm = list(islice(short_pairs(pairs), AT_A_TIME * workers))
-    with _scorer(name, workers) as score:
-        score(warm)
-        start = time.perf_counter()
-        score(batch)
-        seconds = time.perf_counter() - start
-    each = f"{1000 * seconds * workers / pairs:.0f}"
-    return name, str(workers), str(pairs), f"{seconds:.2f}", f"{pairs / seconds:.0f}", each
-
-
-@contextmanager
-def _scorer(name: str, workers: int) -> Iterator[_Scorer]:
+    warm = list(islice(short_pairs(pairs), WARM_UP * workers))
     os.environ[LIMIT] = "1"
-    metric = histoeval.load(name)
-    if workers == 1:
-        yield _Scorer(metric, None)
-        return
-    started = pickle.dumps(metric)
-    with ProcessPoolExecutor(workers, get_context("spawn"), _load, (started,)) as pool:
-        yield _Scorer(metric, pool)
-
-
-class _Scorer:
-    """Scores a batch in this process, or in pieces in others."""
-
-    def __init__(self, metric: Metric, pool: ProcessPoolExecutor | None) -> None:
-        self._metric = metric
-        self._pool = pool
-
-    def __call__(self, pairs: Sequence[Pair]) -> list[float]:
-        """The reward of each pair."""
-        if self._pool is None:
-            return _values(self._metric, pairs)
-        parts = [pairs[at : at + AT_A_TIME] for at in range(0, len(pairs), AT_A_TIME)]
-        return [value for part in self._pool.map(_work, parts) for value in part]
-
-
-def _load(metric: bytes) -> None:
-    _of_worker[:] = [pickle.loads(metric)]
-
-
-def _work(pairs: Sequence[Pair]) -> list[float]:
-    return _values(_of_worker[0], pairs)
-
-
-def _values(metric: Metric, pairs: Sequence[Pair]) -> list[float]:
-    return [each.value if isinstance(each, Score) else 0.0 for each in metric.score(pairs)]
+    metric = histoeval.load(name, workers=workers if workers > 1 else None)
+    metric.score(warm)
+    start, used = time.perf_counter(), time.process_time()
+    metric.score(batch)
+    seconds, used = time.perf_counter() - start, time.process_time() - used
+    getattr(metric, "close", lambda: None)()
+    each = f"{1000 * used / pairs:.0f}" if workers == 1 else ""
+    return name, str(workers), str(pairs), f"{seconds:.2f}", f"{pairs / seconds:.0f}", each
 
 
 def _memory(name: str, calls: int) -> Iterator[Row]:

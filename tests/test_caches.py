@@ -26,8 +26,12 @@ def unbounded() -> set[str]:
         package = import_module(f"histoeval.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             for name, value in vars(import_module(module.name)).items():
-                limits = getattr(value, "cache_parameters", dict)()
-                if limits and limits["maxsize"] is None and inspect.signature(value).parameters:
+                if (
+                    not hasattr(value, "cache_parameters")
+                    or not inspect.signature(value).parameters
+                ):
+                    continue
+                if value.cache_parameters()["maxsize"] is None:
                     found.add(f"{value.__module__}.{name}".removeprefix("histoeval."))
     return found
 

@@ -1,8 +1,10 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
-slide, viewer, grounding, reader-memory, sensitivity, fuzz, digest, million and gpu; options belong
-to the last nine. Without a name all are measured but the last five: sensitivity takes an hour
+slide, viewer, grounding, reader-memory, reward, long-reports, sensitivity, fuzz, digest, million,
+gpu, faults and capacity; options belong to those from slide on. Without a name all up to
+reader-memory are measured. Of the others, reward takes an hour (`reward --calls 0` a minute),
+long-reports and faults some minutes, capacity also; sensitivity takes an hour
 and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
 minutes long, digest compares the scores of two machines (`digest --output FILE`, `digest
 --against FILE`), million is memory, speed and disk of a run as long as one likes, and gpu needs
@@ -120,6 +122,20 @@ def reader_memory(options: Options) -> None:
     table("Extracting a long file", columns, reader_memory.measure(options))
 
 
+def reward(options: Options) -> None:
+    from benchmarks import reward_speed
+
+    speed, memory = reward_speed.measure(options)
+    table("A reward", reward_speed.COLUMNS, speed)
+    table("Memory of a reward, call by call", reward_speed.MEMORY, memory)
+
+
+def long_reports(options: Options) -> None:
+    from benchmarks import long_reports
+
+    table("Very long reports", long_reports.COLUMNS, long_reports.measure(options))
+
+
 def report(_: Options) -> None:
     from benchmarks import report_page
 
@@ -183,6 +199,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
 }
 KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest, "million": million}
 KNOWN |= {"faults": faults, "capacity": capacity, "gpu": gpu}
+KNOWN |= {"reward": reward, "long-reports": long_reports}
 
 
 def main(arguments: Sequence[str]) -> None:

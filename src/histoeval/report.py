@@ -101,6 +101,10 @@ class Entity(Noun):
             )
         return self
 
+    def __hash__(self) -> int:
+        """By its words and place, which tell most entities apart: sets of them are built often."""
+        return hash((self.text, self.start, self.end))
+
 
 class Relation(Noun):
     """A link from one entity to another, as positions in the report's tuple of entities."""
@@ -134,6 +138,10 @@ class Report(Noun):
             if (kind := self.relation_type(relation)) not in RELATION_TYPES:
                 raise ValueError(f"no relation can hold between {kind[0]} and {kind[1]}")
         return self
+
+    def __hash__(self) -> int:
+        """By its text, of which a string computes the hash once."""
+        return hash(self.text)
 
     def _repr_html_(self) -> str:
         return notebook_html(self, self.text)

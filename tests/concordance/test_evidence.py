@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from histoeval import Explanation, Pair, Score
 from histoeval.align.lexical import LexicalAligner
 from histoeval.concordance.compare import compare
-from histoeval.concordance.evidence import Excused, closed, evidence_of, listed
+from histoeval.concordance.evidence import (
+    ErrorKind,
+    Excused,
+    ReportError,
+    Severity,
+    closed,
+    evidence_of,
+    listed,
+)
 from histoeval.metrics.concordance import Concordance, weights
 from histoeval.metrics.rubric_offline import RubricOffline
 from histoeval.report import Entity, EntityType
@@ -226,3 +234,21 @@ def test_an_explanation_prints_what_parts_and_errors_cost() -> None:
         "  safety      0.75  costs 0.343\n"
         "  wrong laterality: 'Right breast' for 'Left breast'; without this error: 1.000 (+0.513)"
     )
+
+
+def test_what_is_excused_is_looked_up_by_topic_and_entities() -> None:
+    one, other = (
+        Entity(text=text, start=0, end=len(text), type=EntityType.DIAGNOSIS)
+        for text in ("adenoma", "carcinoma")
+    )
+    kind, severity = ErrorKind.WRONG_DIAGNOSIS, Severity.MAJOR
+    excused = Excused(frozenset({ReportError(kind, "findings", severity, one, other)}))
+    assert excused.between("diagnosis", one, other)
+    assert excused.between("findings", None, other.model_copy())
+    assert excused.between("findings", one, None)
+    assert not excused.between("findings", other, one)
+    assert not excused.between("site", one, other)
+    omitted = Excused(frozenset({ReportError.one_sided(ErrorKind.OMISSION, "site", severity, one)}))
+    assert omitted.between("no_inventions", one, None)
+    assert not omitted.between("site", one, other)
+    assert not Excused().between("site", None, None)

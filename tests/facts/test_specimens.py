@@ -1,11 +1,13 @@
 """How a report is divided into its specimens, and where prose speaks of which of them."""
 
+import random
+
 import pytest
 
 from histoeval.facts.specimens.clauses import clauses_about
 from histoeval.facts.specimens.divide import specimens_of_text
 from histoeval.facts.specimens.places import Gazetteer, place_of
-from histoeval.facts.specimens.text import only, outside, superseded
+from histoeval.facts.specimens.text import meeting, only, outside, superseded
 from histoeval.facts.specimens.told import told_parts
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval.terms.values.laterality import Side
@@ -289,3 +291,20 @@ def test_the_side_alone_names_a_part_that_no_other_shares_it_with() -> None:
     (clause,) = clauses_about("The left tumour is CD117 positive.", Gazetteer.of(parts))
     assert clause.clear
     assert clause.about == {0}
+
+
+def test_stretches_meet_what_has_a_character_in_one_of_them() -> None:
+    choose = random.Random(3)
+    for _ in range(200):
+        drawn = [(at, at + choose.randrange(1, 9)) for at in choose.sample(range(60), 6)]
+        meets = meeting(drawn)
+        for start in range(70):
+            end = start + choose.randrange(1, 6)
+            assert meets(start, end) == any(a < end and start < b for a, b in drawn)
+    assert not meeting(())(0, 9)
+
+
+def test_what_is_blank_keeps_its_line_ends_and_what_overlaps_is_there_once() -> None:
+    report = Report(text="A. colon\r\nB. skin\n\nC. lung")
+    assert only(report, [(13, 17), (3, 8), (3, 6)]).text == "   colon\r\n   skin\n\n       "
+    assert only(report, []).text == "        \r\n       \n\n       "

@@ -10,7 +10,14 @@ from pydantic.dataclasses import dataclass
 
 import histoeval
 from histoeval import HistoEvalError, Metric, Pair, Problem, Score, SettingError, Signature
-from histoeval.metrics.base import STRICT, MetricBase, PairMetric, as_metric
+from histoeval.metrics.base import (
+    MAX_CHARS,
+    STRICT,
+    MetricBase,
+    PairMetric,
+    as_metric,
+    length_problem,
+)
 from histoeval.metrics.registry import create
 
 TRUE, OURS = ["a b c d", "e f g h"], ["a b c d", "e f g x"]
@@ -125,3 +132,13 @@ def test_old_method_names_of_a_metric_still_work() -> None:
         assert metric.unavailable_reason() == "is not for everyone"
     with pytest.warns(DeprecationWarning, match="unavailable_reason"):
         assert create("bleu").obstacle() is None  # type: ignore[attr-defined]
+
+
+def test_a_report_that_is_too_long_is_a_problem_of_its_row() -> None:
+    metric = histoeval.load("concordance")
+    long = Pair(id="1", reference="Colon: adenoma.", candidate="x" * (MAX_CHARS + 1))
+    (answer,) = metric.score([long])
+    assert isinstance(answer, Problem)
+    assert (answer.code, answer.metric) == ("too_long", "concordance")
+    assert "the candidate has 200,001 characters" in answer.message
+    assert length_problem(reference="x" * MAX_CHARS) is None

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.terms.matching import NameMatch, NameMatcher
+from histoeval.terms.matching import NameMatch, NameMatcher, in_capitals
+from histoeval.terms.plain import words_of
 
 NAMES = {
     "carcinoma": "carcinoma",
@@ -131,3 +132,19 @@ def test_a_text_twice_as_long_takes_about_twice_the_time(matcher: NameMatcher) -
 
     seconds(500)
     assert min(seconds(4_000) for _ in range(3)) < 5 * min(seconds(2_000) for _ in range(3))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "capitals"),
+    [
+        ("ALL MARGINS ARE FREE", True),
+        ("ALL MARGINS ARE free", False),
+        ("ALL MARGINS ARE FR\u00c9E", True),
+        ("ALL MARGINS ARE FR\u00e9E", False),
+        ("MM", False),
+    ],
+)
+def test_a_phrase_in_capitals_has_no_small_letter_of_any_alphabet(
+    phrase: str, capitals: bool
+) -> None:
+    assert in_capitals(phrase, words_of(phrase)) == capitals

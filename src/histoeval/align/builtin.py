@@ -16,7 +16,8 @@ from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import on_cpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
 
-_REMEMBERED = 100_000
+_REMEMBERED = 20_000
+"""Phrases whose vectors are cached, one or two kilobytes each."""
 _TOGETHER = 8
 """Phrases of one length that are run at once: a quarter faster than one by one, more no faster."""
 _TOGETHER_ON_DEVICE = 1024

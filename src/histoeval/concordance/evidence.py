@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
+from functools import cached_property
 from typing import Any
 
 from histoeval.report import Entity
@@ -108,11 +109,21 @@ class ComparedPart:
 NOT_MENTIONED = ComparedPart(None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Excused:
     """Errors that a comparison does not count, to see what they cost."""
 
     errors: frozenset[ReportError] = frozenset()
+
+    @cached_property
+    def _about(self) -> frozenset[tuple[str, Entity | None, Entity | None]]:
+        """What can be asked for: each topic with both entities of an error, one, or none."""
+        return frozenset(
+            (_topic(error.part), here, there)
+            for error in self.errors
+            for here in (None, error.reference)
+            for there in (None, error.candidate)
+        )
 
     def __call__(self, error: ReportError) -> bool:
         """Whether an error is one of them, or about an entity that one of them is about."""
@@ -120,12 +131,7 @@ class Excused:
 
     def between(self, part: str, reference: Entity | None, candidate: Entity | None) -> bool:
         """Whether one of them is about these entities, or about the only one that is given."""
-        return any(
-            _topic(error.part) == _topic(part)
-            and reference in (None, error.reference)
-            and candidate in (None, error.candidate)
-            for error in self.errors
-        )
+        return bool(self.errors) and (_topic(part), reference, candidate) in self._about
 
 
 NOTHING_EXCUSED = Excused()

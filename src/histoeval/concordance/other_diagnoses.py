@@ -164,17 +164,27 @@ def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
     Who denies a disease denies every kind of it.
     """
     found: dict[str, tuple[Diagnosis, Diagnosis]] = {}
-    for denied in one.denied:
+    theirs, ours, denied_there = (_distinct(d) for d in (other.made, one.made, other.denied))
+    for denied in _distinct(one.denied):
         if denied.behaviour == Behaviour.NORMAL:
             continue
-        made = next((each for each in other.made if _denies(denied, each)), None)
+        made = next((each for each in theirs if _denies(denied, each)), None)
         if made is None:
             continue
-        kept = [each for each in one.made if _denies(denied, each)]
+        kept = [each for each in ours if _denies(denied, each)]
         if kept and (not _names(made, denied) or any(_names(each, denied) for each in kept)):
             continue
-        if not any(_same(denied, each) or _denies(each, made) for each in other.denied):
+        if not any(_same(denied, each) or _denies(each, made) for each in denied_there):
             found.setdefault(_name(denied), (denied, made))
+    return list(found.values())
+
+
+def _distinct(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
+    """The first of those that have the same words and mean the same."""
+    found: dict[tuple[str, str | None, str | None], Diagnosis] = {}
+    for each in diagnoses:
+        meant, wide = (known.id if known else None for known in (each.concept, each.wide))
+        found.setdefault((plain(each.entity.text), meant, wide), each)
     return list(found.values())
 
 

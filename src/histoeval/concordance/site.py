@@ -1,6 +1,7 @@
 """The site: the organ, and the place in it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
@@ -15,6 +16,7 @@ from histoeval.concordance.evidence import (
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import distinct_values
 from histoeval.facts.sampled import heading_sites, host_of, may_be_graft, tumour_sites
+from histoeval.facts.specimens.text import Stretch, meeting
 from histoeval.report import Entity, EntityType
 from histoeval.terms.matching import NameMatch
 from histoeval.terms.sites import (
@@ -107,14 +109,17 @@ def _sampled(facts: Facts) -> list[NameMatch]:
 
 def _is_named(sites: Sequence[NameMatch], facts: Facts) -> bool:
     """Whether a report names one of some sites, or a part of it, other than in a diagnosis."""
-    text = facts.stated.text
-    diagnoses = [(each.entity.start, each.entity.end) for each in facts.made]
-    named = {
-        match.id
-        for match in (*find_sites(text), *find_operated(text))
-        if not any(start < match.end and match.start < end for start, end in diagnoses)
-    }
+    spans = tuple((each.entity.start, each.entity.end) for each in facts.made)
+    named = _named_outside(facts.stated.text, spans)
     return any(site_tree().is_a(name, site.id) for name in named for site in sites)
+
+
+@lru_cache(maxsize=1 << 6)
+def _named_outside(text: str, diagnoses: tuple[Stretch, ...]) -> frozenset[str]:
+    """The sites that a text names outside of some stretches."""
+    meets = meeting(diagnoses)
+    found = (*find_sites(text), *find_operated(text))
+    return frozenset(match.id for match in found if not meets(match.start, match.end))
 
 
 def _are_apart(one: str, other: str) -> bool:

@@ -26,6 +26,9 @@ from histoeval.terms.language import Language, english_problem
 
 STRICT = ConfigDict(extra="forbid")
 
+MAX_CHARS = 200_000
+"""Characters of a report that is read, some 30,000 words; a longer one is a problem of its row."""
+
 Texts = str | Sequence[str]
 T = TypeVar("T")
 
@@ -195,6 +198,18 @@ class MetricBase(ABC):
             raise SettingError(f"{self.name} {reason}")
 
     obstacle = _renamed("obstacle", "unavailable_reason", unavailable_reason)
+
+
+def length_problem(**texts: str) -> Problem | None:
+    """Why texts, each by what it is called, are too long to be read; None where they are not."""
+    for what, text in texts.items():
+        if len(text) > MAX_CHARS:
+            return Problem(
+                code="too_long",
+                message=f"the {what} has {len(text):,} characters, and a report is read up to "
+                f"{MAX_CHARS:,}: divide it into its reports, or leave it out",
+            )
+    return None
 
 
 def pair_of(reference: object, candidate: object, *, number: int = 0) -> Pair | Problem:
@@ -372,7 +387,8 @@ class EnglishMetric(ModelMetric, ABC):
         return [next(scores) if no is None else no for no in found]
 
     def _unreadable(self, pair: Pair) -> Problem | None:
-        no = english_problem(self.language, reference=pair.reference, candidate=pair.candidate)
+        texts = {"reference": pair.reference, "candidate": pair.candidate}
+        no = length_problem(**texts) or english_problem(self.language, **texts)
         return None if no is None else replace(no, metric=self.name)
 
     @property

@@ -257,7 +257,7 @@ class PhraseSimilarity:
 
     def __init__(self, aligner: Aligner) -> None:
         self._embedded: Memory[str, Vectors] = Memory(
-            lambda phrases: list(aligner.embed(phrases)), most=50_000
+            lambda phrases: list(aligner.embed(phrases)), most=20_000
         )
 
     def embed(self, phrases: Iterable[str]) -> None:

@@ -16,7 +16,9 @@ from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import on_cpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
 
-_REMEMBERED = 100_000
+_REMEMBERED = 20_000
+"""Answers that are cached, about a kilobyte each."""
+
 _TOGETHER_ON_DEVICE = 256
 
 
@@ -56,8 +58,7 @@ class BuiltinEntailer:
 
     def _judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         if self._most == 1:
-            with ThreadPoolExecutor(self._threads or cores()) as pool:
-                return list(pool.map(lambda pair: self._run([pair])[0], pairs))
+            return self._one_by_one(pairs)
         sizes = [len(pair_tokens(self._tokenizer, pair, self.manifest)[0]) for pair in pairs]
         groups = alike(sizes, self._most)
         found = {
@@ -66,6 +67,13 @@ class BuiltinEntailer:
             for place, judged in zip(group, self._run([pairs[i] for i in group]), strict=True)
         }
         return [found[place] for place in range(len(pairs))]
+
+    def _one_by_one(self, pairs: Sequence[NliPair]) -> list[Entailment]:
+        threads = self._threads or cores()
+        if len(pairs) == 1 or threads == 1:
+            return [self._run([pair])[0] for pair in pairs]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda pair: self._run([pair])[0], pairs))
 
     def _run(self, pairs: Sequence[NliPair]) -> list[Entailment]:
         """Judge pairs of as many tokens."""

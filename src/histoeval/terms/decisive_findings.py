@@ -6,6 +6,7 @@ structures that it has grown into are listed in `data/decisive_findings.toml`.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -143,7 +144,14 @@ def _entry(row: Mapping[str, Any]) -> _Entry:
 
 
 def _sentence(text: str, place: int) -> tuple[int, int]:
-    return next(((a, b) for a, b in clauses(text) if a <= place < b), (0, len(text)))
+    found = _clauses_of(text)
+    at = bisect_right(found, place, key=lambda clause: clause[0]) - 1
+    return found[at] if at >= 0 and place < found[at][1] else (0, len(text))
+
+
+@lru_cache(maxsize=1 << 4)  # asked for by each word that is found in a text
+def _clauses_of(text: str) -> list[tuple[int, int]]:
+    return list(clauses(text))
 
 
 def _read(

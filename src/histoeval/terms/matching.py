@@ -15,6 +15,7 @@ _CASED = re.compile(r"(?=.*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*|(?=(?:.*[A-Z]){2})[A-Z
 """An abbreviation: one word of capitals, or with two of them (IDC, B-ALL, pCR)."""
 _WITH_DIGIT = re.compile(r"(?=.*\d).{3,}")
 """An abbreviation that no ordinary word can be taken for, in whatever case it is typed (CIN3)."""
+_SMALL_LETTER = re.compile("[a-z]")
 _STOP = re.compile(r"[;!?]|\.(?=\s)|:(?=\s)")
 _MAX_WORDS_IN_CAPITALS = 3
 _MAX_CACHED = 1_000
@@ -39,7 +40,9 @@ def is_cased(name: str) -> bool:
 
 def in_capitals(phrase: str, words: Sequence[Word]) -> bool:
     """Whether a phrase is typed in capitals, so that they say nothing (ALL MARGINS ARE FREE)."""
-    return len(words) > _MAX_WORDS_IN_CAPITALS and not any(c.islower() for c in phrase)
+    if len(words) <= _MAX_WORDS_IN_CAPITALS or _SMALL_LETTER.search(phrase):
+        return False
+    return phrase.isascii() or not any(c.islower() for c in phrase)
 
 
 class NameMatcher:

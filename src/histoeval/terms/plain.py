@@ -174,7 +174,14 @@ def _joined(prefix: Word, word: Word, phrase: str) -> Word:
 
 def plain(phrase: str) -> str:
     """The plain forms of all words of a phrase, with one space between."""
+    return _cached_plain(phrase) if len(phrase) <= _MAX_CACHED else _plain(phrase)
+
+
+def _plain(phrase: str) -> str:
     return " ".join(word.plain for word in words_of(phrase))
+
+
+_cached_plain = lru_cache(maxsize=1 << 14)(_plain)
 
 
 def closest_word(word: str, words: Sequence[str], cutoff: float) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from histoeval.evaluate.probes import pairs_of, read_probes
+from histoeval.terms.marker_wordings import _WORDINGS
 from histoeval.terms.values.marker_statements.decisive import LIGHT_CHAIN, MISMATCH, marker_severity
 from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.stated import conflicts
@@ -121,3 +123,23 @@ def test_a_result_in_other_words_stands_where_it_was_written() -> None:
     text = "Pale. The cells do not express p16 at all."
     (found,) = read_marker_statements(text)
     assert "p16" in text[found.start : found.end]
+
+
+def test_no_wording_matches_a_text_that_lacks_what_it_is_searched_for() -> None:
+    texts = [each for pair in pairs_of(read_probes()) for each in (pair.reference, pair.candidate)]
+    texts += [
+        "The cells do not express p16; unstained for CD3. Neither CD3 nor CD20 is expressed.",
+        "No staining for CD20. The tumour keeps MLH1 and lacks PMS2. No MMR protein is lost.",
+        "No fungi are seen. Fungi (PAS): none. No loss of MMR. PAS shows nothing. p53 - .",
+        "Amplification of MDM2 was not shown, nor EWSR1 rearrangement was seen. Normal p53 pattern",
+        "mutant p53; CDKN2A: homozygous deletion; 1p/19q codeletion; CD5- and CD10 positive",
+        "ER-/dim",
+    ]
+    found = set()
+    for text in dict.fromkeys(texts):
+        small = text.casefold()
+        for at, (pattern, _, cased, any_of) in enumerate(_WORDINGS):
+            if pattern.search(text):
+                found.add(at)
+                assert any(each in (text if cased else small) for each in any_of), pattern.pattern
+    assert len(found) == len(_WORDINGS)

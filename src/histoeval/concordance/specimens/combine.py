@@ -13,6 +13,7 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.concordance.specimens.content import IN_SITU
 from histoeval.concordance.specimens.misnamed import PART
+from histoeval.facts.specimens.text import meeting
 
 _LEFT = {
     Severity.CRITICAL: 0.35,
@@ -75,16 +76,15 @@ def in_both_views(
     """A part of the comparison of two wholes, as far as it is `wrong` specimen by specimen too."""
     if whole.value is None or apart.value is None:
         return whole
-    mistakes = tuple(error for error in whole.mistakes if any(_share(error, e) for e in wrong))
-    return ComparedPart(max(whole.value, apart.value), whole.matched, mistakes)
-
-
-def _share(one: ReportError, other: ReportError) -> bool:
-    """Whether two errors are about the same words of one of the reports."""
-    return any(
-        a is not None and b is not None and a.start < b.end and b.start < a.end
-        for a, b in ((one.reference, other.reference), (one.candidate, other.candidate))
+    here = meeting((e.reference.start, e.reference.end) for e in wrong if e.reference)
+    there = meeting((e.candidate.start, e.candidate.end) for e in wrong if e.candidate)
+    mistakes = tuple(
+        each
+        for each in whole.mistakes  # about the same words of one of the reports
+        if (each.reference and here(each.reference.start, each.reference.end))
+        or (each.candidate and there(each.candidate.start, each.candidate.end))
     )
+    return ComparedPart(max(whole.value, apart.value), whole.matched, mistakes)
 
 
 def with_errors(

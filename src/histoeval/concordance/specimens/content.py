@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
@@ -115,7 +116,7 @@ def _gravity(diagnosis: Diagnosis) -> int:
 
 def _affirmed_tumours(text: str) -> Iterator[Entity]:
     """Words for a malignancy that nothing denies."""
-    for found in (*_TUMOUR.finditer(text), *_POSITIVE.finditer(text)):
+    for found in chain(_TUMOUR.finditer(text), _POSITIVE.finditer(text)):
         if stance_at(text, found.start(), found.end()) is not False:
             yield entity_of(found, EntityType.DIAGNOSIS)
 

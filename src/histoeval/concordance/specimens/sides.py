@@ -47,7 +47,12 @@ def sides_of(reference: Facts, candidate: Facts, matched: MatchedSpecimens) -> S
 
 
 def _content(facts: Facts, side: SpecimenSide, stretches: tuple[Stretch, ...]) -> Content:
-    return content_of(said_in(facts.report, stretches), side.heading)
+    return _content_under(side.heading, facts.report, stretches)
+
+
+@lru_cache(maxsize=1 << 10)
+def _content_under(heading: str, report: Report, stretches: tuple[Stretch, ...]) -> Content:
+    return content_of(said_in(report, stretches), heading)
 
 
 @lru_cache(maxsize=1 << 10)

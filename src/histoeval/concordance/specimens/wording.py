@@ -1,6 +1,8 @@
 """Errors of reading: both reports say the same of a specimen, only the reader took it otherwise."""
 
 import re
+from bisect import bisect_right
+from functools import lru_cache
 
 from histoeval.concordance.evidence import ErrorKind, ReportError
 from histoeval.facts.facts import Facts
@@ -35,12 +37,23 @@ def _has_sentence(facts: Facts, own: Facts, entity: Entity | None) -> bool:
     if entity is None:
         return True
     text = own.stated.text
-    start = max((each.end() for each in _STOP.finditer(text, 0, entity.start)), default=0)
+    stops = _stops(text)
+    before = bisect_right(stops, entity.start)
+    start = stops[before - 1] if before else 0
+    if text[max(0, entity.start - 1) : entity.start] in (".", ";"):
+        start = entity.start
     stop = _STOP.search(text, entity.end)
     sentence = text[start : stop.start() if stop else len(text)]
     return bool(sentence.strip()) and _folded(sentence) in _folded(facts.stated.text)
 
 
+@lru_cache(maxsize=1 << 4)  # asked for by each error of a pair
+def _stops(text: str) -> list[int]:
+    """Where the statements of a text end."""
+    return [each.end() for each in _STOP.finditer(text)]
+
+
+@lru_cache(maxsize=1 << 6)
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import log
 
 from histoeval.facts.specimens.text import SpecimenText
@@ -41,7 +41,7 @@ _OWN, _NUMBERED_PLACE = 0.9, 0.5
 """How much tells a number of one part alone, and how much of a place it names by itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """What a heading or a clause says of where a specimen is from."""
 
@@ -50,7 +50,7 @@ class Place:
     words: frozenset[str]
     side: Side | None
 
-    @property
+    @cached_property
     def features(self) -> frozenset[tuple[str, str]]:
         """All of it but the side."""
         sites = {("site", site) for site in self.sites}

@@ -1,8 +1,10 @@
 """The specimens of a report as stretches of its text."""
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from histoeval.report import Entity, Report
 
@@ -19,6 +21,7 @@ _SUPERSEDED = re.compile(
     r"[^.;\n)]*",
     re.IGNORECASE | re.MULTILINE,
 )
+_ON_A_LINE = re.compile(r"[^\n\r]+")
 _LATER = re.compile(r"\b(?:final|permanents?|paraffin|amended|corrected|revised)\b", re.IGNORECASE)
 
 
@@ -68,14 +71,25 @@ def outside(stretches: Iterable[Stretch], length: int) -> tuple[Stretch, ...]:
     return (*found, (at, length)) if at < length else tuple(found)
 
 
+def meeting(stretches: Iterable[Stretch]) -> Callable[[int, int], bool]:
+    """Whether a start and an end have a character between them that is in one of some stretches."""
+    joined: list[Stretch] = []
+    for start, end in sorted(stretches):
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    starts = [start for start, _ in joined]
+
+    def meets(start: int, end: int) -> bool:
+        before = bisect_left(starts, end)
+        return before > 0 and start < joined[before - 1][1]
+
+    return meets
+
+
 def only(report: Report, stretches: Sequence[Stretch]) -> Report:
     """A report with all but some stretches blank; what stays keeps its place."""
-    text = list(" " * len(report.text))
-    for place, character in enumerate(report.text):
-        if character in "\n\r":
-            text[place] = character
-    for start, end in stretches:
-        text[start:end] = report.text[start:end]
     kept = {
         place: entity
         for place, whole in enumerate(report.entities)
@@ -89,8 +103,29 @@ def only(report: Report, stretches: Sequence[Stretch]) -> Report:
     )
     entities = tuple(kept.values())
     return report.model_copy(
-        update={"text": "".join(text), "entities": entities, "relations": relations}
+        update={
+            "text": _shown(report.text, stretches),
+            "entities": entities,
+            "relations": relations,
+        }
     )
+
+
+def _shown(text: str, stretches: Iterable[Stretch]) -> str:
+    """A text with all but some stretches blank."""
+    blank, pieces, at = _blank(text), [], 0
+    for start, end in sorted(stretches):
+        first = max(at, start)
+        if first < end:
+            pieces += [blank[at:first], text[first:end]]
+            at = end
+    return "".join([*pieces, blank[at:]])
+
+
+@lru_cache(maxsize=1 << 3)  # asked for by each specimen of a report
+def _blank(text: str) -> str:
+    """The line ends of a text where they stand, and nothing else."""
+    return _ON_A_LINE.sub(lambda line: " " * len(line.group()), text)
 
 
 def _within(entity: Entity, stretches: Iterable[Stretch]) -> Entity | None:

@@ -61,7 +61,7 @@ class Statements:
 
     def has(self, cue: str) -> bool:
         """Whether it denies, doubts or tells of the past, or has a word of `cues.toml`."""
-        return has_cue(cue, self.text) if cue in _ASSERTION else CUES.has(self.text, cue)
+        return _has(self.text, cue)
 
     def has_word(self, group: str, name: str) -> bool:
         """Whether it has a word of a list of `pairs.toml`."""
@@ -74,7 +74,12 @@ class Statements:
         return stained or self.has("pathology")
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 14)  # a premise is read with every statement of the other report
+def _has(text: str, cue: str) -> bool:
+    return has_cue(cue, text) if cue in _ASSERTION else CUES.has(text, cue)
+
+
+@lru_cache(maxsize=1 << 12)
 def statements(text: str) -> Statements:
     """What a text states, clause by clause."""
     text = text[:_MAX_CHARS]

@@ -138,13 +138,13 @@ def _results() -> _Finder:
     return _finder(_data()["result"])
 
 
-@cache
+@lru_cache(maxsize=1 << 12)  # a marker may have any name
 def _special(marker: str) -> _Finder | None:
     rows = [row for row in _data()["special"] if row["marker"] == marker and "words" in row]
     return _finder(rows) if rows else None
 
 
-@cache
+@lru_cache(maxsize=1 << 12)  # a marker may have any name
 def _levels(marker: str) -> _Finder | None:
     """The words for more and less of a marker that has no polarity; nothing for other markers."""
     rows = [row for row in _data()["level"] if row["marker"] == marker]
@@ -152,14 +152,14 @@ def _levels(marker: str) -> _Finder | None:
     return _finder(steps or [{"words": ["low"], "percent": None}]) if rows else None
 
 
-@cache
+@lru_cache(maxsize=1 << 12)  # a marker may have any name
 def _scores(marker: str | None) -> list[Polarity]:
     """The polarity of the scores 0 to 3+."""
     own = [r["scores"] for r in _data()["special"] if r["marker"] == marker and "scores" in r]
     return own[0] if own else ["negative", "positive", "positive", "positive"]
 
 
-@cache
+@lru_cache(maxsize=1 << 12)  # a marker may have any name
 def _cutoff(marker: str | None) -> float | None:
     rows = [row for row in _data()["cutoff"] if marker in row["markers"]]
     return float(rows[0]["percent"]) if rows else None

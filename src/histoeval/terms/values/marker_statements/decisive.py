@@ -1,7 +1,7 @@
 """Markers that decide on a therapy or on the diagnosis, and how severe a wrong result is."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from histoeval.resources import load_toml
@@ -34,7 +34,7 @@ def decides(marker: str) -> bool:
     return marker in decisive_markers()["critical"]
 
 
-@cache
+@lru_cache(maxsize=1 << 12)  # a marker may have any name
 def _also(marker: str) -> re.Pattern[str] | None:
     words = load_toml("terms/data/decisive.toml")["also"].get(marker)
     return any_of(words) if words else None

@@ -118,9 +118,12 @@ def _read_plain(text: str) -> tuple[StatedValue, ...]:
     about_her2, about_genes = "HER2" in text, bool(_GENE_TEST.search(text))
     for stop in [*_BREAK.finditer(text), None]:
         end = stop.start() if stop else len(text)
-        clause = _Clause(text[start:end], start, about_her2, about_genes)
-        values, waiting = _of_clause(clause, waiting)
-        found += values
+        words = text[start:end]
+        if words and not words.isspace():
+            values, waiting = _of_clause(_Clause(words, start, about_her2, about_genes), waiting)
+            found += values
+        else:
+            waiting = _NOTHING
         start = stop.end() if stop else end
     return (*found, *mismatch_status(found))
 

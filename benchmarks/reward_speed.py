@@ -1,0 +1,97 @@
+"""Concordance and HARE as a reward: 512 short pairs at once, and the memory of 10,000 calls.
+
+`python -m benchmarks reward --workers 16`. Pairs are made of sentences of the bundled examples: a
+reference of 40 to 60 words, and a candidate that leaves out a sentence of it and has one of another
+report. Every pair has a number of its own in both texts, so that nothing is read twice. Workers are
+processes of one thread each, with the metric loaded before time is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import time
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
+from pathlib import Path
+
+import histoeval
+from benchmarks.reader_speed import example_texts
+from histoeval.report import Pair
+from histoeval.runtime.threads import LIMIT
+
+Row = tuple[str, ...]
+COLUMNS = ["metric", "workers", "pairs", "s", "pairs/s", "processor ms a pair"]
+MEMORY = ["metric", "calls", "MB"]
+WORDS = 40
+"""Words from which on a report is long enough."""
+WARM_UP = 8
+"""Pairs for each worker before time is taken."""
+
+
+def short_pairs(start: int = 0) -> Iterator[Pair]:
+    """Pairs without end, all different."""
+    sentences = list(
+        dict.fromkeys(
+            each
+            for text in example_texts()
+            for each in re.split(r"(?<=[.;])\s+|\n+", text)
+            if 4 <= len(each.split()) <= 18
+        )
+    )
+    for number in count(start):
+        choose = random.Random(number)
+        said: list[str] = []
+        while sum(len(each.split()) for each in said) < WORDS:
+            said.append(choose.choice(sentences))
+        told = [*said, choose.choice(sentences)]
+        del told[choose.randrange(len(said))]
+        size = f"Specimen of {number % 97 + 2} x {number // 97 + 2} mm."
+        yield Pair(
+            id=str(number),
+            reference=" ".join([size, *said]),
+            candidate=" ".join([size, *told]),
+        )
+
+
+def measure(options: Sequence[str]) -> tuple[list[Row], list[Row]]:
+    """Seconds of a batch, and memory in use after some calls."""
+    asked = argparse.ArgumentParser(prog="python -m benchmarks reward")
+    asked.add_argument("--metrics", default="concordance,concordance:verify=false,hare")
+    asked.add_argument("--pairs", type=int, default=512)
+    asked.add_argument("--workers", type=int, default=1, help="processes; 1: in this one")
+    asked.add_argument("--calls", type=int, default=10_000, help="of one pair; 0: no memory")
+    given = asked.parse_args(options)
+    names = given.metrics.split(",")
+    speed = [_speed(name, given.pairs, given.workers) for name in names]
+    return speed, [row for name in names for row in _memory(name, given.calls)]
+
+
+def _speed(name: str, pairs: int, workers: int) -> Row:
+    batch = list(islice(short_pairs(), pairs))
+    warm = list(islice(short_pairs(pairs), WARM_UP * workers))
+    os.environ[LIMIT] = "1"
+    metric = histoeval.load(name, workers=workers if workers > 1 else None)
+    metric.score(warm)
+    start, used = time.perf_counter(), time.process_time()
+    metric.score(batch)
+    seconds, used = time.perf_counter() - start, time.process_time() - used
+    getattr(metric, "close", lambda: None)()
+    each = f"{1000 * used / pairs:.0f}" if workers == 1 else ""
+    return name, str(workers), str(pairs), f"{seconds:.2f}", f"{pairs / seconds:.0f}", each
+
+
+def _memory(name: str, calls: int) -> Iterator[Row]:
+    """What this process has in memory after a tenth of the calls, half of them, and all."""
+    metric, pairs = histoeval.load(name), short_pairs(1_000_000)
+    for call in range(1, calls + 1):
+        metric.score([next(pairs)])
+        if call in (calls // 10, calls // 2, calls):
+            yield name, f"{call:,}", f"{_resident_mb():.0f}"
+
+
+def _resident_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

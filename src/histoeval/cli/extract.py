@@ -13,6 +13,7 @@ from histoeval.cli.options.models import ReaderModels
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
 from histoeval.console import Console
 from histoeval.errors import SettingError
+from histoeval.io.remote import local_input
 from histoeval.io.reports import open_reports
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
@@ -32,8 +33,10 @@ def extract(
     file: Annotated[
         Path,
         typer.Argument(
+            metavar="FILE",
+            parser=local_input,
             help="A table (csv, tsv, jsonl, json, parquet), a text file with a report per line, "
-            "or a folder of text files."
+            "or a folder of text files.",
         ),
     ],
     output: Annotated[

@@ -21,6 +21,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from filelock import FileLock, SoftFileLock, Timeout
 
 from histoeval.errors import OutputError
+from histoeval.io.remote import demand_local_output
 from histoeval.io.row_files import RowForm, in_form, pack, row_lines, stored_as
 from histoeval.io.writing import (
     check_not_input,
@@ -108,6 +109,7 @@ class RowStore(Generic[R]):
         )
         self.read = read
         self._rows = -1
+        demand_local_output(path)
         self._form = form
         if not folder and path.name.lower().endswith(PACKED_ENDINGS):
             self.path = path.with_name(f"{path.name}.rows")

@@ -29,6 +29,7 @@ from histoeval.cli.options.output import (
     resumable,
 )
 from histoeval.io.pairs import open_source
+from histoeval.io.remote import local_input
 from histoeval.io.results import ResultFolder, result_folder
 from histoeval.io.row_files import RowForm
 from histoeval.judges.choice import open_panel
@@ -87,7 +88,8 @@ class SamplingOptions:
 @verb
 def judge(
     inputs: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Pairs, as for `histoeval score`.")
+        list[Path],
+        typer.Argument(metavar="FILE", parser=local_input, help="Pairs, as for `histoeval score`."),
     ],
     prompt: PromptOption = "rubric4",
     judges: JudgeOptions = JudgeOptions(),

@@ -21,7 +21,7 @@ LONGEST_FOLDER = 20
 """Ray makes sockets some folders further down, and the path of a socket must be short."""
 
 
-class Share(NamedTuple):
+class ActorShare(NamedTuple):
     """How many actors there are, and what each of them takes of the cluster."""
 
     actors: int
@@ -29,16 +29,16 @@ class Share(NamedTuple):
     gpus: float
 
 
-def share_of(resources: dict[str, float], workers: int | None, task: Any) -> Share:
+def share_of(resources: dict[str, float], workers: int | None, task: Any) -> ActorShare:
     """One actor for each core or GPU; what a server does needs one, if no number is given."""
     cpus, gpus = resources.get("CPU", 0), resources.get("GPU", 0)
     if task.on_gpu:
         if gpus < 1:
             raise SettingError("the Ray cluster has no GPU: leave --device out")
         actors = workers or int(gpus)
-        return Share(actors, _part(cpus, actors), _part(gpus, actors))
+        return ActorShare(actors, _part(cpus, actors), _part(gpus, actors))
     actors = workers or (int(cpus) if task.parallel else 1) or 1
-    return Share(actors, _part(cpus, actors), 0)
+    return ActorShare(actors, _part(cpus, actors), 0)
 
 
 def _part(there: float, actors: int) -> float:

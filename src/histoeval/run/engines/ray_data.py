@@ -10,6 +10,7 @@ import os
 import pickle
 import socket
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from histoeval.errors import HistoEvalError, OutputError, Problem, SettingError
 from histoeval.io.writing import make_folder, writing_to
 from histoeval.run.engines.engine import Blocks, Engine, Finished, In, Out, Task
 from histoeval.run.engines.local import FIRST_ROWS, Seat
-from histoeval.run.engines.ray_cluster import Share, connected, in_words, share_of, shows_logs
+from histoeval.run.engines.ray_cluster import ActorShare, connected, in_words, share_of, shows_logs
 from histoeval.run.engines.spool import Spool
 from histoeval.run.engines.worker import packed, portable
 from histoeval.version import __version__
@@ -197,13 +198,21 @@ class BlockWorker:
 
 
 def _stream(
-    ray: Any, package: bytes, station: Station, name: str, share: Share
+    ray: Any, package: bytes, station: Station, name: str, share: ActorShare
 ) -> Iterator[BlockRow]:
     """Read, work, and hand over what is finished, all at the same time."""
-    data = ray.data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Ray warns of its own settings
+        stages = _stages(ray.data, package, station, name, share)
+    for table in stages.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+        yield from (BlockRow(**row) for row in table.to_pylist())
+
+
+def _stages(data: Any, package: bytes, station: Station, name: str, share: ActorShare) -> Any:
+    """The input, and the actors that work on it; nothing is begun yet."""
     with data.DataContext.current(_settings(data.DataContext.get_current().copy())):
-        dataset = data.read_datasource(_source(data, package), num_cpus=0, override_num_blocks=1)
-        dataset = dataset.map_batches(
+        blocks = data.read_datasource(_source(data, package), num_cpus=0, override_num_blocks=1)
+        return blocks.map_batches(
             type(name, (BlockWorker,), {}),  # a stage is called like its class
             fn_constructor_args=(station,),
             batch_size=1,
@@ -212,8 +221,6 @@ def _stream(
             num_cpus=share.cpus,
             num_gpus=share.gpus or None,
         )
-    for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
-        yield from (BlockRow(**row) for row in table.to_pylist())
 
 
 def _settings(context: Any) -> Any:

@@ -1,11 +1,11 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
-slide, viewer, grounding, reader-memory, sensitivity, fuzz, digest and million; options belong to
-the last eight. Without a name all are measured but the last four: sensitivity takes an hour
-and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
-minutes long, digest compares the scores of two machines (`digest --output FILE`, `digest
---against FILE`), and million is memory, speed and disk of a run as long as one likes.
+slide, viewer, grounding, reader-memory, sensitivity, fuzz, digest, million and ray; options belong
+to the last nine. Without a name all are measured but the last five: sensitivity takes an hour and
+needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
+minutes long, digest compares the scores of two machines (`digest --output FILE`, `digest --against
+FILE`), million is memory, speed and disk of a run as long as one likes, and ray needs its extra.
 """
 
 from __future__ import annotations
@@ -126,6 +126,12 @@ def sensitivity(options: Options) -> None:
         print(f"\n### {found.title}\n\n{markdown_table(found.columns, found.rows)}", flush=True)
 
 
+def ray(options: Options) -> None:
+    from benchmarks import ray_overhead
+
+    table("Ray on one machine", ray_overhead.COLUMNS, ray_overhead.measure(options))
+
+
 def digest(options: Options) -> None:
     from benchmarks import score_digest
 
@@ -160,7 +166,14 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "grounding": grounding,
     "reader-memory": reader_memory,
 }
-KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest, "million": million}
+SPECIAL: dict[str, Callable[[Options], None]] = {
+    "sensitivity": sensitivity,
+    "fuzz": fuzz,
+    "digest": digest,
+    "million": million,
+    "ray": ray,
+}
+KNOWN = USUAL | SPECIAL
 
 
 def main(arguments: Sequence[str]) -> None:

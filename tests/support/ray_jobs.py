@@ -25,6 +25,7 @@ def small_cluster() -> Iterator[Any]:
         warnings.simplefilter("ignore")
         ray.init(
             num_cpus=4,
+            num_gpus=1,  # in name
             object_store_memory=150_000_000,
             include_dashboard=False,
             log_to_driver=False,
@@ -43,6 +44,15 @@ class FellingTask(DoublingTask):
         if row.text == "fell" and self._is_first(row):
             os.kill(os.getppid(), signal.SIGKILL)
         return super()._doubled(row)
+
+
+class GpuTask(DoublingTask):
+    """Says which GPU it may use."""
+
+    on_gpu = True
+
+    def _doubled(self, row: Item) -> Doubled:
+        return Doubled(row.id, os.environ["CUDA_VISIBLE_DEVICES"])
 
 
 def felled(texts: Sequence[str], folder: Path, engine: Engine, rows: int) -> RunResult[Doubled]:

@@ -25,15 +25,21 @@ from histoeval.run.engines.ray_data import RayEngine, Station, read
 from histoeval.run.engines.spool import Spool
 from histoeval.run.engines.worker import packed
 from histoeval.run.entail import entail, open_pairs
+from histoeval.run.tiles import TileFolder, write_tiles
+from histoeval.slides.open import open_slide
+from histoeval.slides.tiles import TileRequest, plan_tiles
+from histoeval.slides.tissue import find_tissue
 from tests.support import command
 from tests.support.engine_jobs import DoublingJob, DoublingTask, Item, Items, doubled, worked
+from tests.support.painted_slides import stained, write_pyramid
 from tests.support.paths import ROOT
-from tests.support.ray_jobs import felled, small_cluster
+from tests.support.ray_jobs import GpuTask, felled, small_cluster
 
 PAIRS = ROOT / "src" / "histoeval" / "examples" / "pairs.csv"
 METRICS = "hare,concordance,rubric_offline,bleu_1,bleu,rouge_1,rouge_2,rouge_l,chrf"
 
 pytest.importorskip("ray")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +49,8 @@ def cluster() -> Iterator[Any]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 def texts(count: int) -> list[str]:
@@ -74,7 +81,8 @@ def test_every_builtin_metric_has_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_extract_entail_and_trust_have_the_same_bytes(tmp_path: Path) -> None:
+def test_the_other_verbs_have_the_same_bytes(tmp_path: Path) -> None:
+    write_pyramid(tmp_path / "slide.tif", stained(512, 512), levels=2)
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text('{"premise": "Left breast.", "hypothesis": "Right breast."}\n' * 9)
     engines: dict[str, Engine] = {"inline": INLINE, "ray": RayEngine(1)}
@@ -86,9 +94,12 @@ def test_extract_entail_and_trust_have_the_same_bytes(tmp_path: Path) -> None:
         )
         entail(open_pairs(pairs), open_entailer(), folder / "entailed.jsonl", engine=engine)
         reports = ROOT / "examples" / "trust" / "reports.csv"
-        histoeval.trust(reports, output=folder / "trust", engine=engine, pictures=False)
+        histoeval.trust(reports, output=folder / "trust", engine=engine)
+        with open_slide(tmp_path / "slide.tif") as slide:
+            plan = plan_tiles(slide, find_tissue(slide), TileRequest(size=256))
+            write_tiles(slide, plan, TileFolder(folder / "tiles"), engine=engine)
     assert files(tmp_path / "ray") == files(tmp_path / "inline")
-    assert files(tmp_path / "ray" / "trust") == files(tmp_path / "inline" / "trust")
+    assert {Path(name).suffix for name in files(tmp_path / "ray")} >= {".jsonl", ".png", ".html"}
 
 
 @pytest.mark.usefixtures("cluster")
@@ -164,6 +175,13 @@ def test_a_killed_driver_resumes_and_works_on_no_finished_block_again(
     assert finished + spooled >= 20
     assert len(Counter(worked(folder)) - before) == 200 - finished - spooled
     assert (folder / "out.jsonl").read_bytes().count(b"\n") == 200
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_runs_on_a_gpu_gets_one(tmp_path: Path) -> None:
+    job = DoublingJob(["a"] * 3, tmp_path)
+    job.task = GpuTask(tmp_path)
+    assert [row.text for row in job.run(engine=RayEngine()).rows] == ["0"] * 3
 
 
 def _settle(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -86,10 +87,12 @@ def test_an_address_is_taken_from_the_environment_of_a_ray_job(
 ) -> None:
     fake = FakeRay()
     monkeypatch.setattr(ray_cluster, "_imported", lambda: fake)
-    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
-    with connected(None):
-        pass
-    assert fake.started["address"] == "10.0.0.1:6379"
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        address = f"127.0.0.1:{head.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with connected(None):
+            pass
+    assert fake.started["address"] == address
     assert "num_cpus" not in fake.started
 
 
@@ -105,6 +108,22 @@ def test_a_cluster_that_cannot_be_used_says_why(
 ) -> None:
     monkeypatch.setattr(ray_cluster, "_imported", lambda: FakeRay(trouble))
     with pytest.raises(EndpointError, match=message), connected("auto"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("127.0.0.1:1", "no Ray cluster at 127.0.0.1:1: .*refused"),
+        ("head:ray", "no Ray cluster at head:ray"),
+        ("ray://head:10001", "--address auto, or by `ray job submit`"),
+    ],
+)
+def test_an_address_where_nobody_answers_is_refused_at_once(
+    address: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_cluster, "_imported", FakeRay)
+    with pytest.raises(EndpointError, match=message), connected(address):
         pass
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 import sys
 import tempfile
 import warnings
@@ -16,6 +17,9 @@ from histoeval.runtime.threads import cores
 
 LOGS = "HISTOEVAL_RAY_LOGS"
 """Set this in the environment to see what Ray itself logs, and its progress bars."""
+
+ANSWER_S = 5.0
+"""How long the head of a cluster may take to answer."""
 
 LONGEST_FOLDER = 20
 """Ray makes sockets some folders further down, and the path of a socket must be short."""
@@ -54,10 +58,34 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
         return
     place = address or os.environ.get("RAY_ADDRESS") or "local"
+    _demand_answer(place)
     with ExitStack() as stack:
         _start(ray, place, stack.enter_context(_private_folder()))
         stack.callback(ray.shutdown)
         yield ray
+
+
+def _demand_answer(place: str) -> None:
+    """Refuse an address where nobody answers at once: Ray itself would wait for minutes."""
+    host, colon, port = place.rpartition(":")
+    if "://" in place:
+        raise EndpointError(
+            f"{place} is an address of Ray Client, which is not supported: run the command on a "
+            "machine of the cluster with --address auto, or by `ray job submit`"
+        )
+    if not colon:
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=ANSWER_S).close()
+    except (OSError, ValueError) as error:
+        raise _no_cluster(place, error) from error
+
+
+def _no_cluster(place: str, error: Exception) -> EndpointError:
+    return EndpointError(
+        f"there is no Ray cluster at {place}: {_first_line(error)}; start one with `ray start "
+        "--head`, or leave --address out"
+    )
 
 
 def _imported() -> Any:
@@ -85,10 +113,7 @@ def _start(ray: Any, place: str, folder: Path) -> None:
         with _quiet():
             ray.init(**settings)
     except (ConnectionError, ValueError, OSError) as error:
-        raise EndpointError(
-            f"there is no Ray cluster at {place}: {_first_line(error)}; start one with `ray start "
-            "--head`, or leave --address out"
-        ) from error
+        raise _no_cluster(place, error) from error
     except RuntimeError as error:
         raise EndpointError(
             f"the Ray cluster at {place} does not fit this installation: {error}"

@@ -15,7 +15,7 @@ from histoeval.cli.options.output import (
     print_errors,
     resumable,
 )
-from histoeval.io.remote import local_input
+from histoeval.io.tables.remote import local_input
 from histoeval.nli.load import open_entailer
 from histoeval.progress import row_progress
 from histoeval.run.entail import entail as run

@@ -13,10 +13,10 @@ from histoeval.cli.options.models import ReaderModels
 from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
 from histoeval.console import Console
 from histoeval.errors import SettingError
-from histoeval.io.remote import local_input
 from histoeval.io.reports import open_reports
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
+from histoeval.io.tables.remote import local_input
 from histoeval.progress import row_progress
 from histoeval.run.extract import extract as run
 from histoeval.run.extract import first_rows

@@ -19,8 +19,8 @@ from histoeval.cli.options.output import (
     resumable,
 )
 from histoeval.io.pairs import open_source
-from histoeval.io.remote import local_input
 from histoeval.io.results import result_folder
+from histoeval.io.tables.remote import local_input
 from histoeval.progress import row_progress
 from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.score import score_source

@@ -21,8 +21,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from filelock import FileLock, SoftFileLock, Timeout
 
 from histoeval.errors import OutputError
-from histoeval.io.remote import demand_local_output
 from histoeval.io.row_files import RowForm, in_form, pack, row_lines, stored_as
+from histoeval.io.tables.remote import demand_local_output
 from histoeval.io.writing import (
     check_not_input,
     file_mode,

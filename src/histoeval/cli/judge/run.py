@@ -29,9 +29,9 @@ from histoeval.cli.options.output import (
     resumable,
 )
 from histoeval.io.pairs import open_source
-from histoeval.io.remote import local_input
 from histoeval.io.results import ResultFolder, result_folder
 from histoeval.io.row_files import RowForm
+from histoeval.io.tables.remote import local_input
 from histoeval.judges.choice import open_panel
 from histoeval.judges.estimate import estimate
 from histoeval.judges.prompt import load_prompt

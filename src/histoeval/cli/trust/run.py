@@ -24,7 +24,7 @@ from histoeval.cli.options.trust import (
 from histoeval.cli.trust.policies import policies, policy_lines
 from histoeval.cli.trust.tune import tune
 from histoeval.errors import SettingError
-from histoeval.io.remote import local_input
+from histoeval.io.tables.remote import local_input
 from histoeval.run.results import Verdicts
 from histoeval.run.trust.setup import TrustOptions
 from histoeval.view.terminal.scores import problem_table

@@ -60,7 +60,10 @@ def test_the_copy_is_for_its_owner_and_made_once(bucket: fsspec.AbstractFileSyst
 
 def test_the_copy_is_removed_when_the_process_ends(tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_bytes(PAIRS)
-    program = "import sys; from histoeval.io.tables.remote import local_input; print(local_input(sys.argv[1]))"
+    program = (
+        "import sys; from histoeval.io.tables.remote import local_input; "
+        "print(local_input(sys.argv[1]))"
+    )
     address = (tmp_path / "pairs.csv").as_uri()
     out = subprocess.check_output([sys.executable, "-c", program, address], text=True)
     assert Path(out.strip()).name == "pairs.csv"

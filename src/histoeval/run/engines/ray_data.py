@@ -29,6 +29,9 @@ from histoeval.version import __version__
 AHEAD = 3
 """Blocks that an actor has at a time: one that it works on, and those that wait beside it."""
 
+BLOCK_BYTES = 8 * 2**20
+"""What a block of long texts may take; more of them are not read ahead than these make."""
+
 
 class RayEngine(Engine):
     """Actors of Ray, as many as the cluster has cores, or GPUs, if no number is given."""
@@ -210,7 +213,7 @@ def _stream(
 
 def _stages(data: Any, package: bytes, station: Station, name: str, share: ActorShare) -> Any:
     """The input, and the actors that work on it; nothing is begun yet."""
-    with data.DataContext.current(_settings(data.DataContext.get_current().copy())):
+    with data.DataContext.current(_settings(data, share)):
         blocks = data.read_datasource(_source(data, package), num_cpus=0, override_num_blocks=1)
         return blocks.map_batches(
             type(name, (BlockWorker,), {}),  # a stage is called like its class
@@ -223,9 +226,16 @@ def _stages(data: Any, package: bytes, station: Station, name: str, share: Actor
         )
 
 
-def _settings(context: Any) -> Any:
-    """One row of ours is one block of Ray's; a block may take as long as it takes."""
+def _settings(data: Any, share: ActorShare) -> Any:
+    """One row of ours is one block of Ray's; a block may take as long as it takes.
+
+    By itself Ray would read ahead until a good part of the shared memory is full.
+    """
+    context = data.DataContext.get_current().copy()
     context.target_max_block_size = 1
+    context.execution_options.resource_limits = data.ExecutionResources.for_limits(
+        object_store_memory=(share.actors + 4) * AHEAD * BLOCK_BYTES
+    )
     context.execution_no_progress_timeout_s = -1
     context.enable_progress_bars = context.print_on_execution_start = shows_logs()
     context.enable_auto_log_stats = shows_logs()

@@ -42,7 +42,7 @@ $(VENV)/demo.done: pyproject.toml
 
 $(VENV)/dev.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --constraint constraints.txt --editable ".[dev,figures,slide,train,web]"
+	$(PIP) install --constraint constraints.txt --editable ".[dev,figures,ray,slide,train,web]"
 	touch $@
 
 clean:

@@ -2,13 +2,13 @@
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
 slide, viewer, grounding, reader-memory, reward, long-reports, sensitivity, fuzz, digest, million,
-gpu, faults and capacity; options belong to those from slide on. Without a name all up to
+gpu, ray, faults and capacity; options belong to those from slide on. Without a name all up to
 reader-memory are measured. Of the others, reward takes an hour (`reward --calls 0` a minute),
 long-reports and faults some minutes, capacity also; sensitivity takes an hour
 and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
 minutes long, digest compares the scores of two machines (`digest --output FILE`, `digest
 --against FILE`), million is memory, speed and disk of a run as long as one likes, and gpu needs
-CUDA (`gpu --device cpu --layers 2 --hidden 64 --pairs 8` tries it without).
+CUDA (`gpu --device cpu --layers 2 --hidden 64 --pairs 8` tries it without), ray its extra.
 """
 
 from __future__ import annotations
@@ -149,6 +149,12 @@ def sensitivity(options: Options) -> None:
         print(f"\n### {found.title}\n\n{markdown_table(found.columns, found.rows)}", flush=True)
 
 
+def ray(options: Options) -> None:
+    from benchmarks import ray_overhead
+
+    table("Ray on one machine", ray_overhead.COLUMNS, ray_overhead.measure(options))
+
+
 def digest(options: Options) -> None:
     from benchmarks import score_digest
 
@@ -197,9 +203,19 @@ USUAL: dict[str, Callable[[Options], None]] = {
     "grounding": grounding,
     "reader-memory": reader_memory,
 }
-KNOWN = USUAL | {"sensitivity": sensitivity, "fuzz": fuzz, "digest": digest, "million": million}
-KNOWN |= {"faults": faults, "capacity": capacity, "gpu": gpu}
-KNOWN |= {"reward": reward, "long-reports": long_reports}
+SPECIAL: dict[str, Callable[[Options], None]] = {
+    "reward": reward,
+    "long-reports": long_reports,
+    "sensitivity": sensitivity,
+    "fuzz": fuzz,
+    "digest": digest,
+    "million": million,
+    "gpu": gpu,
+    "ray": ray,
+    "faults": faults,
+    "capacity": capacity,
+}
+KNOWN = USUAL | SPECIAL
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from histoeval.cli.options.output import (
     print_errors,
     resumable,
 )
+from histoeval.io.tables.remote import local_input
 from histoeval.nli.load import open_entailer
 from histoeval.progress import row_progress
 from histoeval.run.entail import entail as run
@@ -38,6 +39,7 @@ def entail(
         Path,
         typer.Argument(
             metavar="FILE.jsonl",
+            parser=local_input,
             help="Rows with premise, hypothesis and an id; any table that `score` reads.",
         ),
     ],

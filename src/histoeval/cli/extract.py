@@ -16,6 +16,7 @@ from histoeval.errors import SettingError
 from histoeval.io.reports import open_reports
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
+from histoeval.io.tables.remote import local_input
 from histoeval.progress import row_progress
 from histoeval.run.extract import extract as run
 from histoeval.run.extract import first_rows
@@ -32,8 +33,10 @@ def extract(
     file: Annotated[
         Path,
         typer.Argument(
+            metavar="FILE",
+            parser=local_input,
             help="A table (csv, tsv, jsonl, json, parquet), a text file with a report per line, "
-            "or a folder of text files."
+            "or a folder of text files.",
         ),
     ],
     output: Annotated[

@@ -20,6 +20,7 @@ from histoeval.cli.options.output import (
 )
 from histoeval.io.pairs import open_source
 from histoeval.io.results import result_folder
+from histoeval.io.tables.remote import local_input
 from histoeval.progress import row_progress
 from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.score import score_source
@@ -37,9 +38,10 @@ def score(
         list[Path],
         typer.Argument(
             metavar="FILE",
+            parser=local_input,
             help="A table (csv, tsv, jsonl, json, parquet); or references and then one or more "
             "systems, each a table with the same ids, a text file with a report per line or a "
-            "folder of text files.",
+            "folder of text files. Addresses such as s3://bucket/pairs.csv are read by fsspec.",
         ),
     ],
     metrics: Annotated[

@@ -26,6 +26,7 @@ from histoeval.io.row_files import (
     row_lines,
     stored_as,
 )
+from histoeval.io.tables.remote import demand_local_output
 from histoeval.io.writing import (
     check_not_input,
     file_mode,
@@ -113,6 +114,7 @@ class RowStore(Generic[R]):
         )
         self.read = read
         self._rows = -1
+        demand_local_output(path)
         self._form = form
         if not folder and path.name.lower().endswith(PACKED_ENDINGS):
             self.path = path.with_name(f"{path.name}.rows")

@@ -72,7 +72,8 @@ class EntailTask(Task[PairRow, EntailedRow]):
     def __init__(self, model: Entailer, language: Language) -> None:
         self.model = model
         self.language = language
-        self.parallel = not getattr(model, "on_gpu", False)
+        self.on_gpu = getattr(model, "on_gpu", False)
+        self.parallel = not self.on_gpu
 
     def work(self, rows: Sequence[PairRow]) -> list[EntailedRow]:
         """The probabilities for each pair of a block."""

@@ -49,7 +49,8 @@ class ExtractTask(Task[TextRow, ReadRow]):
     def __init__(self, reader: Reader, language: Language = "en") -> None:
         self.reader = reader
         self.language = language
-        self.parallel = not getattr(reader, "on_gpu", False)
+        self.on_gpu = getattr(reader, "on_gpu", False)
+        self.parallel = not self.on_gpu
 
     def work(self, rows: Sequence[TextRow]) -> list[ReadRow]:
         """A report for each text of a block."""

@@ -12,6 +12,7 @@ from histoeval.io.files import GUESS
 from histoeval.io.pairs import PairSource, open_source, source_of_records
 from histoeval.io.reports import TextSource, open_reports, reports_of_records
 from histoeval.io.tables.columns import Columns
+from histoeval.io.tables.remote import local_input
 from histoeval.io.trust_cases import CaseSource, cases_of_records, open_cases
 
 Texts = str | Sequence[str]
@@ -43,14 +44,14 @@ def pair_source(
     if references is not None or candidates is not None:
         raise SettingError("give data, or references and candidates, not both")
     if isinstance(data, str | Path):
-        return open_source([Path(data)], columns, encoding)
+        return open_source([local_input(data)], columns, encoding)
     items = _items(
         data,
         "a file, a list of files or folders, a polars or pandas frame, or a list of records such "
         "as {'id': ..., 'reference': ..., 'candidate': ...}",
     )
     if items and all(isinstance(item, str | Path) for item in items):
-        return open_source([Path(item) for item in items], columns, encoding)
+        return open_source([local_input(item) for item in items], columns, encoding)
     return source_of_records(items, columns)
 
 
@@ -61,7 +62,7 @@ def text_source(
     if isinstance(data, str) and not is_path(data) and _is_prose(data):
         data = [data]
     if isinstance(data, str | Path):
-        return open_reports(Path(data), text=text, id_=id_, encoding=encoding)
+        return open_reports(local_input(data), text=text, id_=id_, encoding=encoding)
     items = _items(
         data,
         "a list of texts, a file or folder, a polars or pandas frame, or a list of records such as "
@@ -84,7 +85,7 @@ def case_source(
     """The cases of a table, of records, or of a list of reports without images."""
     home = None if images is None else Path(images)
     if isinstance(data, str | Path):
-        path = Path(data)
+        path = local_input(data)
         return open_cases(path, text=text, image=image, id_=id_, images=home, encoding=encoding)
     items = _items(
         data,

@@ -127,6 +127,10 @@ class _Places(NamedTuple):
     slide: Slide
     plan: TilePlan
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process the rows are all that is wanted of it."""
+        return _Places, (None, self.plan)
+
     def rows(self) -> Iterator[TilePlace]:
         return iter(self.plan.places)
 

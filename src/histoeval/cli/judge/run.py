@@ -31,6 +31,7 @@ from histoeval.cli.options.output import (
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder, result_folder
 from histoeval.io.row_files import RowForm
+from histoeval.io.tables.remote import local_input
 from histoeval.judges.choice import open_panel
 from histoeval.judges.estimate import estimate
 from histoeval.judges.prompt import load_prompt
@@ -87,7 +88,8 @@ class SamplingOptions:
 @verb
 def judge(
     inputs: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Pairs, as for `histoeval score`.")
+        list[Path],
+        typer.Argument(metavar="FILE", parser=local_input, help="Pairs, as for `histoeval score`."),
     ],
     prompt: PromptOption = "rubric4",
     judges: JudgeOptions = JudgeOptions(),

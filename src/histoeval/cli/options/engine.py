@@ -28,7 +28,7 @@ class EngineOptions:
     ] = None
     address: Annotated[
         str | None,
-        option("Ray cluster: auto or ray://HOST:PORT; a new local one when omitted.", ENGINE),
+        option("Ray cluster: auto or HOST:PORT; a new one on this machine when omitted.", ENGINE),
     ] = None
     block_rows: Annotated[
         int | None,

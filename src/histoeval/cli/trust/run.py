@@ -24,6 +24,7 @@ from histoeval.cli.options.trust import (
 from histoeval.cli.trust.policies import policies, policy_lines
 from histoeval.cli.trust.tune import tune
 from histoeval.errors import SettingError
+from histoeval.io.tables.remote import local_input
 from histoeval.run.results import Verdicts
 from histoeval.run.trust.setup import TrustOptions
 from histoeval.view.terminal.scores import problem_table
@@ -47,6 +48,7 @@ def trust(
             "Table (csv, tsv, jsonl, json, parquet) with the columns id, image, report and, "
             "if no model is asked, report_augmented and report_attacked.",
             metavar="FILE",
+            parser=local_input,
         ),
     ] = None,
     output: Annotated[

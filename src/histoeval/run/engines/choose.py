@@ -32,5 +32,7 @@ def choose_engine(
     if name is None or name == "local":
         return LocalEngine(workers, demanded=name == "local" or workers is not None)
     if name == "ray":
-        raise SettingError("the ray engine is not there yet")
+        from histoeval.run.engines.ray_data import RayEngine
+
+        return RayEngine(workers, address)
     raise SettingError(f"there is no engine {name!r}; known: local, ray, inline")

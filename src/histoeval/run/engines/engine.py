@@ -45,6 +45,9 @@ class Task(ABC, Generic[In, Out]):
     parallel = True
     """Whether more processes make it faster: not where a server or a GPU does the work."""
 
+    on_gpu = False
+    """Whether its models are on a GPU."""
+
     name = "work"
     """What a dashboard calls it."""
 

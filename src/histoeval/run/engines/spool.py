@@ -34,6 +34,10 @@ class Spool:
         make_folder(self.folder)
         write_whole(self._path(start, len(rows)), b"".join(row.line() for row in rows))
 
+    def has(self, rows: range) -> bool:
+        """Whether this very block is there."""
+        return self._path(rows.start, len(rows)).exists()
+
     def blocks(self, first: int) -> list[range]:
         """The blocks that are there, in order, with rows from `first` on; no row is in two."""
         found: list[range] = []

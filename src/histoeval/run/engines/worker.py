@@ -157,12 +157,12 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO) -> None:
                 results = list(task.work(rows))
                 answer: Any = WorkerAnswer(results, task.take_usage(), perf_counter() - started)
             except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-                answer = _Refusal(_portable(error))
+                answer = _Refusal(portable(error))
             pickle.dump(answer, answers_out)
             answers_out.flush()
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """An error that can be pickled."""
     try:
         pickle.loads(pickle.dumps(error))

@@ -2,7 +2,7 @@
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
 slide, viewer, grounding, reader-memory, reward, long-reports, sensitivity, fuzz, digest, million,
-gpu, ray, faults and capacity; options belong to those from slide on. Without a name all up to
+gpu, ray, faults, scaling and capacity; options belong to those from slide on. Without a name all up to
 reader-memory are measured. Of the others, reward takes an hour (`reward --calls 0` a minute),
 long-reports and faults some minutes, capacity also; sensitivity takes an hour
 and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
@@ -179,6 +179,12 @@ def faults(options: Options) -> None:
     table("A run that is killed again and again", ["what", "found"], faults.measure(options))
 
 
+def scaling(options: Options) -> None:
+    from benchmarks import scaling
+
+    table("More workers", scaling.COLUMNS, scaling.measure(options))
+
+
 def capacity(options: Options) -> None:
     from benchmarks import capacity
 
@@ -214,6 +220,7 @@ SPECIAL: dict[str, Callable[[Options], None]] = {
     "ray": ray,
     "faults": faults,
     "capacity": capacity,
+    "scaling": scaling,
 }
 KNOWN = USUAL | SPECIAL
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from histoeval.errors import MissingDependency, ModelError, pip_install
@@ -38,17 +39,20 @@ def open_session(path: Path, device: str | None = None) -> Any:
 
 
 class Session:
-    """A session of one thread; several threads may call it at once.
+    """A session of one thread, opened when it is first run; several threads may call it at once.
 
-    Pickled, it is the path of its file, and is opened again where it is unpickled.
+    Pickled, it is the path of its file: a process that only sends it to others never opens it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._session = _open(path)
+        self._lock = Lock()
+        self._session: Any = None
 
     def run(self, names: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
         """The outputs of these names, or all."""
+        with self._lock:
+            self._session = self._session or _open(self.path)
         outputs: list[Any] = self._session.run(names, inputs)
         return outputs
 

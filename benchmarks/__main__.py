@@ -1,14 +1,17 @@
 """`python -m benchmarks [NAME ...] [OPTIONS]`: measures, and prints tables in Markdown.
 
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
-slide, viewer, grounding, reader-memory, reward, long-reports, sensitivity, fuzz, digest, million,
-gpu, ray, faults, scaling and capacity; options belong to those from slide on. Without a name all up to
-reader-memory are measured. Of the others, reward takes an hour (`reward --calls 0` a minute),
-long-reports and faults some minutes, capacity also; sensitivity takes an hour
-and needs data that are not in the repository, fuzz reads damaged files (`fuzz --files 7000`), some
-minutes long, digest compares the scores of two machines (`digest --output FILE`, `digest
---against FILE`), million is memory, speed and disk of a run as long as one likes, and gpu needs
-CUDA (`gpu --device cpu --layers 2 --hidden 64 --pairs 8` tries it without), ray its extra.
+slide, viewer, grounding, reader-memory, and beside these, which are measured without a name:
+
+- reward (an hour; `reward --calls 0` a minute), long-reports, faults, scaling, capacity: minutes;
+- sensitivity: an hour, with data that are not in the repository;
+- fuzz: damaged files (`fuzz --files 7000`);
+- digest: the scores of two machines (`digest --output FILE`, `digest --against FILE`);
+- million: memory, speed and disk of a run as long as one likes;
+- gpu: CUDA (`gpu --device cpu --layers 2 --hidden 64 --pairs 8` tries it without);
+- ray: the extra ray.
+
+Options belong to those from slide on.
 """
 
 from __future__ import annotations

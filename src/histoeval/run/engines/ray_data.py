@@ -92,18 +92,19 @@ def _sent(blocks: Blocks[Any], actors: int) -> bytes:
 
 
 def read(package: bytes) -> Iterator[BlockRow]:
-    """The blocks of the input: small ones first, so that each actor soon has something to do."""
+    """The blocks of the input, each small beside what came before, so that no actor ends late."""
     home, blocks, actors = pickle.loads(package)
     _go_to(home)
     limit, grows = blocks.size.rows, not blocks.size.fixed
     if grows:
         blocks.size.rows = min(FIRST_ROWS, limit)
     try:
-        for number, (start, rows) in enumerate(blocks, start=1):
+        for start, rows in blocks:
             position = getattr(rows[-1], "position", 0)
             yield BlockRow(start, len(rows), position, pickle.dumps(rows))
-            if grows and number % (2 * actors) == 0:
-                blocks.size.rows = min(2 * blocks.size.rows, limit)
+            if grows:
+                fair = (start + len(rows)) // (8 * actors)
+                blocks.size.rows = min(max(fair, FIRST_ROWS), limit)
     except HistoEvalError as error:
         yield BlockRow(0, 0, 0, pickle.dumps(error))
 

@@ -47,7 +47,7 @@ class Doubled:
 
 
 class DoublingTask(Task[Item, Doubled]):
-    """Doubles texts. What a text says may also happen: poison, once, late, gone."""
+    """Doubles texts. What a text says may also happen: poison, once, late, gone; pid asks who."""
 
     name = "double"
     small = 4
@@ -66,6 +66,8 @@ class DoublingTask(Task[Item, Doubled]):
             os.kill(os.getpid(), signal.SIGKILL)
         if row.text == "gone":
             raise EndpointError("the server is gone")
+        if row.text == "pid":
+            return Doubled(row.id, str(os.getpid()))
         time.sleep(0.03 if row.text == "late" else 0)
         with (self.notes / "worked.txt").open("a") as file:
             file.write(f"{row.id}\n")

@@ -47,6 +47,11 @@ class HuggingFaceEncoder:
         self._remembered = Memory(self._embed, most=100_000)
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether it runs on a GPU."""
+        return self.transformer.on_gpu
+
+    @property
     def identity(self) -> str:
         """The model, and how a phrase becomes one vector."""
         return f"{self.transformer.identity}/{self.pooling}{self.most_tokens}"

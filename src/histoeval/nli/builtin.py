@@ -13,7 +13,7 @@ from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
 from histoeval.runtime.batching import alike
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import on_cpu, open_session, open_tokenizer, runner
+from histoeval.runtime.onnx import on_cpu, on_gpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
 
 _REMEMBERED = 20_000
@@ -43,6 +43,7 @@ class BuiltinEntailer:
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._session = open_session(home / ENCODER, device)
         self._runner = runner(device)
+        self.on_gpu = on_gpu(device)
         self._threads = threads if on_cpu(device) else 1
         self._most = 1 if on_cpu(device) else _TOGETHER_ON_DEVICE
         self._remembered = Memory(self._judge, most=_REMEMBERED)

@@ -26,6 +26,11 @@ class HuggingFaceEntailer:
         self._remembered = Memory(self._judge, most=_REMEMBERED)
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether it runs on a GPU."""
+        return self.transformer.on_gpu
+
+    @property
     def identity(self) -> str:
         """The model down to its weights, and what runs it."""
         return self.transformer.identity

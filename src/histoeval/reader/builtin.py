@@ -11,7 +11,7 @@ from histoeval.reader.questions import JointModel
 from histoeval.reader.tagset import Floats
 from histoeval.reader.windowed import WindowedReader
 from histoeval.resources import resource_path
-from histoeval.runtime.onnx import on_cpu, open_session, open_tokenizer, runner
+from histoeval.runtime.onnx import on_cpu, on_gpu, open_session, open_tokenizer, runner
 
 
 class BuiltinReader(WindowedReader):
@@ -31,6 +31,7 @@ class BuiltinReader(WindowedReader):
         )
         super().__init__(manifest, tokenizer, engine, threads)
         self._runner = runner(device)
+        self.on_gpu = on_gpu(device)
 
     @property
     def identity(self) -> str:

@@ -90,6 +90,11 @@ class HuggingFaceReader:
         self._cached = Memory(self._read, most=5_000)
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether it runs on a GPU."""
+        return self.tagger.on_gpu
+
+    @property
     def identity(self) -> str:
         """Both models, down to their weights, and what their labels are taken to mean."""
         models = "+".join(m.identity for m in (self.tagger, self.relater) if m is not None)

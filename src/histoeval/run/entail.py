@@ -73,7 +73,6 @@ class EntailTask(Task[PairRow, EntailedRow]):
         self.model = model
         self.language = language
         self.on_gpu = getattr(model, "on_gpu", False)
-        self.parallel = not self.on_gpu
 
     def work(self, rows: Sequence[PairRow]) -> list[EntailedRow]:
         """The probabilities for each pair of a block."""

@@ -50,7 +50,6 @@ class ExtractTask(Task[TextRow, ReadRow]):
         self.reader = reader
         self.language = language
         self.on_gpu = getattr(reader, "on_gpu", False)
-        self.parallel = not self.on_gpu
 
     def work(self, rows: Sequence[TextRow]) -> list[ReadRow]:
         """A report for each text of a block."""

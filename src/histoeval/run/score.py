@@ -89,7 +89,7 @@ class ScoreTask(Task[PairRow, ResultRow]):
         runnable = [metric for metric in metrics if metric.name not in unavailable]
         self._slow = [metric for metric in runnable if isinstance(metric, Prefetching)]
         self.on_gpu = any(map(uses_gpu, runnable))
-        self.parallel = not self._slow and not self.on_gpu
+        self.parallel = not self._slow
         self.name = f"score with {', '.join(metric.name for metric in metrics)}"
 
     def work(self, rows: Sequence[PairRow]) -> list[ResultRow]:

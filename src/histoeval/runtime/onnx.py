@@ -26,6 +26,11 @@ def on_cpu(device: str | None) -> bool:
     return device is None or device == "cpu"
 
 
+def on_gpu(device: str | None) -> bool:
+    """Whether a device is a GPU, which several processes share."""
+    return device is not None and device.startswith("cuda")
+
+
 def runner(device: str | None) -> str:
     """What runs a shipped model, for its identity: its numbers differ a little on each."""
     if on_cpu(device):

@@ -154,3 +154,11 @@ def test_engines_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(SettingError, match=told):
             choose_engine(name, workers, address)
+
+
+def test_a_gpu_is_used_by_one_process_unless_a_number_is_given(tmp_path: Path) -> None:
+    here, there = DoublingJob(["pid"] * 20, tmp_path), DoublingJob(["pid"] * 20, tmp_path)
+    here.task.on_gpu = there.task.on_gpu = True
+    ours = f"{os.getpid()}"
+    assert {row.text for row in here.run(engine=LocalEngine()).rows} == {ours}
+    assert ours not in {row.text for row in there.run(engine=LocalEngine(2)).rows}

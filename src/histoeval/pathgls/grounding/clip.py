@@ -37,6 +37,7 @@ class ClipEncoder(Remade):
         except FileNotFoundError as error:
             raise ModelError(_cannot_load(self.name, error)) from error
         self._device = choose_device(device)
+        self.on_gpu = self._device.startswith("cuda")
         self._batch = GPU_BATCH if self._device.startswith("cuda") else 1
         self._model, self._tokenizer, self._pictures = self._load(local)
         self._model.to(self._device)

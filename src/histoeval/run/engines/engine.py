@@ -43,7 +43,7 @@ class Task(ABC, Generic[In, Out]):
     """What a job does with rows. It is pickled to run elsewhere, and loads its models there."""
 
     parallel = True
-    """Whether more processes make it faster: not where a server or a GPU does the work."""
+    """Whether several processes may do it: not where a server is asked, which has limits."""
 
     on_gpu = False
     """Whether its models are on a GPU."""

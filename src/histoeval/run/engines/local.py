@@ -110,11 +110,12 @@ class LocalEngine(Engine):
     ) -> Iterator[Finished[Out]]:
         """The results in the order in which they are finished.
 
-        What more processes would not speed up is done in this one: small inputs, and work that a
-        server or a GPU does. So is what cannot be sent to another process, unless this engine was
-        asked for.
+        What more processes would not speed up is done in this one: small inputs, what a server
+        does and, if no number of workers is given, what a GPU does. So is what cannot be sent to
+        another process, unless this engine was asked for.
         """
-        if not task.parallel or (self._workers is None and cores() == 1):
+        alone = self._workers is None and (task.on_gpu or cores() == 1)
+        if not task.parallel or alone:
             yield from INLINE.run(task, blocks, spool)
             return
         limit = blocks.size.rows

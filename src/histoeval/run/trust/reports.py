@@ -83,7 +83,7 @@ class TrustTask(Task[TrustCase, TrustRow]):
         self.folder = folder
         models = (tools.reader, tools.entailer, tools.encoder, *tools.further)
         self.on_gpu = any(getattr(model, "on_gpu", False) for model in models)
-        self.parallel = tools.asking is None and not self.on_gpu
+        self.parallel = tools.asking is None
 
     def work(self, rows: Sequence[TrustCase]) -> list[TrustRow]:
         """The verdict on each case, its pictures drawn where they are wanted."""

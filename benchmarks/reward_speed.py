@@ -62,6 +62,7 @@ def measure(options: Sequence[str]) -> tuple[list[Row], list[Row]]:
     asked.add_argument("--metrics", default="concordance,concordance:verify=false,hare")
     asked.add_argument("--pairs", type=int, default=512)
     asked.add_argument("--workers", type=int, default=1, help="processes; 1: in this one")
+    asked.add_argument("--device", help="of the models, as in cuda; workers share it")
     asked.add_argument("--calls", type=int, default=10_000, help="of one pair; 0: no memory")
     given = asked.parse_args(options)
     names = given.metrics.split(",")
@@ -73,7 +74,8 @@ def _speed(name: str, pairs: int, workers: int, first: int) -> Row:
     batch = list(islice(short_pairs(first), pairs))
     warm = list(islice(short_pairs(first + pairs), WARM_UP * workers))
     os.environ[LIMIT] = "1"
-    metric = histoeval.load(name, workers=workers if workers > 1 else None)
+    models = histoeval.Models(device=device)
+    metric = histoeval.load(name, models=models, workers=workers if workers > 1 else None)
     metric.score(warm)
     start, used = time.perf_counter(), time.process_time()
     metric.score(batch)

@@ -66,11 +66,12 @@ def measure(options: Sequence[str]) -> tuple[list[Row], list[Row]]:
     asked.add_argument("--calls", type=int, default=10_000, help="of one pair; 0: no memory")
     given = asked.parse_args(options)
     names = given.metrics.split(",")
-    speed = [_speed(name, given.pairs, given.workers, 10**5 * at) for at, name in enumerate(names)]
+    setting = given.pairs, given.workers, given.device
+    speed = [_speed(name, *setting, 10**5 * at) for at, name in enumerate(names)]
     return speed, [row for name in names for row in _memory(name, given.calls)]
 
 
-def _speed(name: str, pairs: int, workers: int, first: int) -> Row:
+def _speed(name: str, pairs: int, workers: int, device: str | None, first: int) -> Row:
     batch = list(islice(short_pairs(first), pairs))
     warm = list(islice(short_pairs(first + pairs), WARM_UP * workers))
     os.environ[LIMIT] = "1"

@@ -313,8 +313,9 @@ class SettledMetric(MetricBase):
     name: str
 
     def __getstate__(self) -> dict[str, Any]:
-        """Only the settings and models travel; what was worked out from them is made again."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        """Settings, models and what `update` has collected; all else is worked out again."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self)}
+        return kept | {"_collected": list(self._collected)}
 
     @property
     def unsigned(self) -> frozenset[str]:

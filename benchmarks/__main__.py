@@ -3,7 +3,8 @@
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
 slide, viewer, grounding, reader-memory, and beside these, which are measured without a name:
 
-- reward (an hour; `reward --calls 0` a minute), long-reports, faults, scaling, capacity: minutes;
+- reward (an hour; `reward --calls 0` a minute), long-reports, faults, scaling, same-bytes, capacity:
+  minutes;
 - sensitivity: an hour, with data that are not in the repository;
 - fuzz: damaged files (`fuzz --files 7000`);
 - digest: the scores of two machines (`digest --output FILE`, `digest --against FILE`);
@@ -188,6 +189,12 @@ def scaling(options: Options) -> None:
     table("More workers", scaling.COLUMNS, scaling.measure(options))
 
 
+def same_bytes(options: Options) -> None:
+    from benchmarks import same_bytes
+
+    table("The same bytes on every engine", same_bytes.COLUMNS, same_bytes.measure(options))
+
+
 def capacity(options: Options) -> None:
     from benchmarks import capacity
 
@@ -224,6 +231,7 @@ SPECIAL: dict[str, Callable[[Options], None]] = {
     "faults": faults,
     "capacity": capacity,
     "scaling": scaling,
+    "same-bytes": same_bytes,
 }
 KNOWN = USUAL | SPECIAL
 

@@ -3,8 +3,8 @@
 Names are startup, api, memory, hare, reader, concordance, agreement, judge, report, distances,
 slide, viewer, grounding, reader-memory, and beside these, which are measured without a name:
 
-- reward (an hour; `reward --calls 0` a minute), long-reports, faults, scaling, same-bytes, capacity:
-  minutes;
+- reward (an hour; `reward --calls 0` a minute), long-reports, faults, scaling, same-bytes and
+  capacity: minutes;
 - sensitivity: an hour, with data that are not in the repository;
 - fuzz: damaged files (`fuzz --files 7000`);
 - digest: the scores of two machines (`digest --output FILE`, `digest --against FILE`);

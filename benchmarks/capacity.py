@@ -38,6 +38,7 @@ class Cost(NamedTuple):
     name: str
     seconds: float
     rows: int = REPORTS
+    is_lexical: bool = False
 
 
 def measure(options: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:
@@ -48,12 +49,14 @@ def measure(options: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:
     given = asked.parse_args(options)
     os.environ[LIMIT] = "1"
     costs = [*_of_texts(given.pairs), *_of_slides(given.slides)]
-    writer = _writer_seconds()
+    lexical, with_evidence = _writer_seconds("bleu", 3000), _writer_seconds("concordance", 150)
     rows = [
         [cost.name, f"{1000 * cost.seconds:,.1f}", f"{3600 / cost.seconds:,.0f}"] for cost in costs
     ]
-    rows.append(["the process that reads and writes, per row", f"{1000 * writer:.2f}", ""])
-    return rows, [_plan(cost, writer) for cost in costs]
+    what = "the process that reads and writes, per row of"
+    rows.append([f"{what} bleu", f"{1000 * lexical:.2f}", ""])
+    rows.append([f"{what} concordance", f"{1000 * with_evidence:.2f}", ""])
+    return rows, [_plan(cost, lexical if cost.is_lexical else with_evidence) for cost in costs]
 
 
 def _of_texts(count: int) -> list[Cost]:
@@ -69,7 +72,9 @@ def _of_texts(count: int) -> list[Cost]:
     for name in ("bleu", "rouge_l", "chrf", "hare", "concordance", "rubric_offline"):
         metric = histoeval.load(name)
         metric.score([Pair(id="0", reference=warm[0], candidate=warm[1])])
-        costs.append(Cost(f"score, {name}", _timed(partial(metric.score, pairs)) / len(pairs)))
+        seconds = _timed(partial(metric.score, pairs)) / len(pairs)
+        is_lexical = name in ("bleu", "rouge_l", "chrf")
+        costs.append(Cost(f"score, {name}", seconds, is_lexical=is_lexical))
         _forget()
     reader = histoeval.run.models.load_reader(histoeval.Models())
     reader.read(warm)
@@ -105,19 +110,21 @@ def _of_slides(count: int) -> list[Cost]:
     return [Cost("trust, 128 tiles of a slide", seconds / count, SLIDES)]
 
 
-def _writer_seconds() -> float:
+def _writer_seconds(metric: str, rows: int) -> float:
     """Processor seconds for each row of the process that reads, orders, counts and writes."""
+    few, many = (_run_seconds(metric, count) for count in (rows // 5, rows))
+    return (many - few) / (rows - rows // 5)
+
+
+def _run_seconds(metric: str, rows: int) -> float:
     import histoeval
 
-    rows = 3000
     with tempfile.TemporaryDirectory() as name:
-        table = Path(name) / "pairs.csv"
+        table, output = Path(name) / "pairs.csv", Path(name) / "out"
         lines = [f"c{n},Colon: adenoma {n}.,Colon: carcinoma {n}.\n" for n in range(rows)]
         table.write_text("id,reference,candidate\n" + "".join(lines))
-        run = lambda: histoeval.score(  # noqa: E731
-            table, metrics="bleu", output=Path(name) / "out", engine="local", workers=1
-        )
-        return _timed(run) / rows
+        score = partial(histoeval.score, table, metrics=metric, output=output)
+        return _timed(partial(score, engine="local", workers=1))
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -103,7 +103,7 @@ def read(package: bytes) -> Iterator[BlockRow]:
             position = getattr(rows[-1], "position", 0)
             yield BlockRow(start, len(rows), position, pickle.dumps(rows))
             if grows:
-                fair = (start + len(rows)) // (8 * actors)
+                fair = (start + len(rows)) // (3 * actors)
                 blocks.size.rows = min(max(fair, FIRST_ROWS), limit)
     except HistoEvalError as error:
         yield BlockRow(0, 0, 0, pickle.dumps(error))

@@ -14,7 +14,7 @@ from threading import Lock
 
 import pytest
 
-from histoeval.errors import EndpointError, SettingError
+from histoeval.errors import EndpointError, HistoEvalError, SettingError
 from histoeval.run.engines.choose import choose_engine
 from histoeval.run.engines.engine import INLINE, InlineEngine
 from histoeval.run.engines.local import LocalEngine
@@ -162,3 +162,30 @@ def test_a_gpu_is_used_by_one_process_unless_a_number_is_given(tmp_path: Path) -
     ours = f"{os.getpid()}"
     assert {row.text for row in here.run(engine=LocalEngine()).rows} == {ours}
     assert ours not in {row.text for row in there.run(engine=LocalEngine(2)).rows}
+
+
+def test_a_worker_that_cannot_begin_stops_the_run_and_costs_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(HistoEvalError, match="before it could begin"):
+        doubled(texts(20), tmp_path / "out", LocalEngine(2))
+    assert not (tmp_path / "out" / "out.jsonl").read_bytes()
+
+
+def test_a_task_that_cannot_be_loaded_stops_the_run(tmp_path: Path) -> None:
+    job = DoublingJob(texts(20), tmp_path)
+    job.task.own = Unloadable()  # type: ignore[attr-defined]
+    with pytest.raises(SettingError, match="no such weights"):
+        job.run(engine=LocalEngine(2))
+
+
+class Unloadable:
+    """A model whose file has gone."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _load, ()
+
+
+def _load() -> None:
+    raise SettingError("no such weights")

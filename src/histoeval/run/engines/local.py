@@ -26,6 +26,9 @@ FIRST_ROWS = 8
 BLOCK_S = 0.5
 """How long a block should take: long beside sending it, short beside the whole run."""
 
+FALSE_STARTS = 3
+"""How often in a row a worker may end before its models are loaded."""
+
 TRIES = 2
 """How often rows may kill their worker before they are tried one by one, and then given up."""
 
@@ -47,15 +50,17 @@ class Seat(Generic[In, Out]):
         self._worker: Worker | None = None
         self._lock = Lock()
         self._stopped = False
+        self._false_starts = 0
 
     def work(self, rows: Sequence[In]) -> WorkerAnswer:
         """The results of some rows."""
-        for _ in range(TRIES):
+        tries = TRIES
+        while tries:
             try:
                 return self._started().work(rows)
             except WorkerDied as death:
-                self._leave()
                 reason = str(death)
+                tries -= self._left_after_work(reason)
         if len(rows) > 1:
             return _joined([self.work([row]) for row in rows])
         problem = Problem(
@@ -81,11 +86,20 @@ class Seat(Generic[In, Out]):
                 self._worker = Worker(self._package)
             return self._worker
 
-    def _leave(self) -> None:
+    def _left_after_work(self, reason: str) -> bool:
+        """Leave the worker that has died; whether it has died of its rows, and not at its start."""
         with self._lock:
             worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.end(now=True)
+        if worker is None:
+            return False
+        worker.end(now=True)
+        self._false_starts = 0 if worker.has_begun else self._false_starts + 1
+        if self._false_starts == FALSE_STARTS:
+            raise HistoEvalError(
+                f"a worker process has ended {FALSE_STARTS} times before it could begin "
+                f"({reason}): what it wrote stands above; --engine inline does without processes"
+            )
+        return worker.has_begun
 
 
 def _joined(answers: Sequence[WorkerAnswer]) -> WorkerAnswer:

@@ -80,7 +80,7 @@ class Worker:
             stdout=subprocess.PIPE,
             env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
-        self._send(package)
+        self._package: bytes | None = package
 
     @property
     def pid(self) -> int:
@@ -89,14 +89,31 @@ class Worker:
 
     def work(self, rows: Sequence[Any]) -> WorkerAnswer:
         """The results of some rows; `WorkerDied` where there are none."""
+        if self._package is not None:
+            self._begin(self._package)
         self._send(pickle.dumps(rows))
+        answer = self._received()
+        assert isinstance(answer, WorkerAnswer)
+        return answer
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether its models were loaded."""
+        return self._package is None
+
+    def _begin(self, package: bytes) -> None:
+        """Send the task, and wait until its models are loaded."""
+        self._send(package)
+        self._received()
+        self._package = None
+
+    def _received(self) -> Any:
         try:
             answer = pickle.load(self._output)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise WorkerDied(self._ending()) from error
         if isinstance(answer, _Refusal):
             raise answer.error
-        assert isinstance(answer, WorkerAnswer)
         return answer
 
     def end(self, *, now: bool = False) -> None:
@@ -141,25 +158,39 @@ class Worker:
 
 
 def serve(rows_in: BinaryIO, answers_out: BinaryIO) -> None:
-    """WorkerAnswer until there is nothing more to read."""
+    """Load the task, then answer until there is nothing more to read."""
     paths, caller, content = pickle.load(rows_in)
     sys.path[:] = paths
     with nullcontext() if caller is None else called_from(caller):
-        task: Task[Any, Any] | None = None
-        while True:
-            try:
-                rows = pickle.load(rows_in)
-            except EOFError:
-                return
-            started = perf_counter()
-            try:
-                task = pickle.loads(content) if task is None else task
-                results = list(task.work(rows))
-                answer: Any = WorkerAnswer(results, task.take_usage(), perf_counter() - started)
-            except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-                answer = _Refusal(portable(error))
-            pickle.dump(answer, answers_out)
-            answers_out.flush()
+        try:
+            task: Task[Any, Any] = pickle.loads(content)
+        except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
+            _answer(answers_out, _Refusal(portable(error)))
+            return
+        _answer(answers_out, None)
+        while (rows := _next(rows_in)) is not None:
+            _answer(answers_out, _worked(task, rows))
+
+
+def _next(rows_in: BinaryIO) -> Any:
+    try:
+        return pickle.load(rows_in)
+    except EOFError:
+        return None
+
+
+def _worked(task: Task[Any, Any], rows: Sequence[Any]) -> WorkerAnswer | _Refusal:
+    started = perf_counter()
+    try:
+        results = list(task.work(rows))
+        return WorkerAnswer(results, task.take_usage(), perf_counter() - started)
+    except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
+        return _Refusal(portable(error))
+
+
+def _answer(answers_out: BinaryIO, answer: object) -> None:
+    pickle.dump(answer, answers_out)
+    answers_out.flush()
 
 
 def portable(error: Exception) -> Exception:

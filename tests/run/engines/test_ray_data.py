@@ -233,7 +233,7 @@ def sizes(blocks: Blocks[Item], actors: int) -> list[int]:
 
 def test_blocks_grow_with_what_was_read_so_that_no_actor_ends_late() -> None:
     items = Items(["a"] * 100)
-    assert sizes(Blocks(items, BlockSize(32)), 1) == [*[8] * 9, 9, 10, 9]
+    assert sizes(Blocks(items, BlockSize(32)), 1) == [8, 8, 8, 8, 10, 14, 18, 24, 2]
     assert sizes(Blocks(items, BlockSize(40, fixed=True)), 1) == [40, 40, 20]
     assert sizes(Blocks(items, BlockSize(4), [range(98)]), 1) == [2]
 

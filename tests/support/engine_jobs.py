@@ -54,9 +54,15 @@ class DoublingTask(Task[Item, Doubled]):
 
     def __init__(self, notes: Path) -> None:
         self.notes = notes
+        self.used = 0
 
     def work(self, rows: Sequence[Item]) -> list[Doubled]:
         return [self._doubled(row) for row in rows]
+
+    def take_usage(self) -> int:
+        """How many rows were doubled since this was last called."""
+        used, self.used = self.used, 0
+        return used
 
     def failed(self, row: Item, problem: Problem) -> Doubled:
         return Doubled(row.id, problem.message, problem.code)
@@ -71,6 +77,7 @@ class DoublingTask(Task[Item, Doubled]):
         time.sleep(0.03 if row.text == "late" else 0)
         with (self.notes / "worked.txt").open("a") as file:
             file.write(f"{row.id}\n")
+        self.used += 1
         return Doubled(row.id, row.text * 2)
 
     def _is_first(self, row: Item) -> bool:
@@ -103,6 +110,11 @@ class DoublingJob(Job[Item, Doubled]):
     def __init__(self, texts: Sequence[str], notes: Path, block_rows: int | None = None) -> None:
         super().__init__(Items(texts), block_rows)
         self.task = DoublingTask(notes)
+        self.charged = 0
+
+    def charge(self, usage: int) -> None:
+        """Count what was doubled, wherever that was."""
+        self.charged += usage
 
 
 def doubled(

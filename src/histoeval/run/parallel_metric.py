@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Any
 
-from histoeval.errors import Problem, SettingError
+from histoeval.errors import Problem
 from histoeval.metric import Metric, Score
 from histoeval.metrics.base import AdaptedMetric
 from histoeval.report import Pair
-from histoeval.run.engines.engine import Block, Task
+from histoeval.run.engines.engine import Block, Task, demand_workers
 from histoeval.run.engines.local import Crew
 from histoeval.run.engines.worker import packed
 from histoeval.run.pipeline import answers
@@ -45,10 +45,8 @@ class ParallelMetric(AdaptedMetric):
     """
 
     def __init__(self, metric: Metric, workers: int) -> None:
-        if workers < 1:
-            raise SettingError(f"{workers} workers cannot do anything: give 1 or more")
         super().__init__(metric)
-        self.workers = workers
+        self.workers = demand_workers(workers)
         self._start()
 
     def _start(self) -> None:

@@ -29,8 +29,8 @@ from histoeval.run.engines.engine import (
     RowSource,
     Task,
 )
+from histoeval.run.engines.ordered_results import Counted, OrderedResults
 from histoeval.run.engines.spool import Spool
-from histoeval.run.ordered_results import Counted, OrderedResults
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
 
@@ -98,7 +98,8 @@ class Job(ABC, Generic[In, Out]):
             blocks = Blocks(self.source, self._block_size(), results.finished)
             for block in engine.run(self.task, blocks, results.spool):
                 results.take(block)
-                self.charge(block.usage)
+                for usage in block.usage:
+                    self.charge(usage)
                 watch(results.arrived, self.tally.failed_rows, block.position)
             results.close()
             summary = self.summary()
@@ -115,7 +116,7 @@ class Job(ABC, Generic[In, Out]):
         return BlockSize(rows, self.block_characters, chosen is not None)
 
     def charge(self, usage: Any) -> None:
-        """Take in what a block has cost, as `Task.take_usage` says it."""
+        """Take in what some rows have cost, as `Task.take_usage` says it."""
 
     def keep_texts(self, store: RowStore[Out]) -> None:
         """Write beside the rows what a page shows of the input; most verbs keep nothing."""

@@ -63,6 +63,16 @@ def test_a_row_that_kills_its_worker_costs_itself_and_no_other(tmp_path: Path) -
     assert found.summary["errors"]["worker_died"]["count"] == 1
 
 
+def test_what_rows_have_cost_is_counted_also_where_they_were_done_one_by_one(
+    tmp_path: Path,
+) -> None:
+    given = ["a"] * 40
+    given[13] = "poison"
+    job = DoublingJob(given, tmp_path, 5)
+    job.run(engine=LocalEngine(2))
+    assert job.charged == 39
+
+
 def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
     given = texts(40)
     for place in (3, 17, 31):

@@ -135,7 +135,8 @@ class Finished(NamedTuple, Generic[Out]):
     length: int
     rows: Sequence[Out] | None
     position: int = 0
-    usage: Any = None
+    usage: Sequence[Any] = ()
+    """What each part of it has cost that was worked on by itself."""
 
 
 class Engine(ABC):
@@ -153,6 +154,13 @@ class Engine(ABC):
         """
 
 
+def demand_workers(workers: int) -> int:
+    """A number of workers that can do something."""
+    if workers < 1:
+        raise SettingError(f"{workers} workers cannot do anything: give 1 or more")
+    return workers
+
+
 class InlineEngine(Engine):
     """Works in this process, block after block: for small inputs, notebooks and servers."""
 
@@ -168,7 +176,7 @@ class InlineEngine(Engine):
         with task.ahead(blocks) as ready:
             for block in ready:
                 found = task.work(block.rows)
-                usage = task.take_usage()
+                usage = [task.take_usage()]
                 yield Finished(block.start, len(block.rows), found, block.position, usage)
 
 

@@ -17,6 +17,7 @@ from histoeval.run.engines.engine import (
     In,
     Out,
     Task,
+    demand_workers,
 )
 from histoeval.run.engines.spool import Spool
 from histoeval.run.engines.worker import Worker, WorkerAnswer, WorkerDied, packed
@@ -68,7 +69,7 @@ class Seat(Generic[In, Out]):
             f"the process that worked on this row has died {TRIES} times ({reason}); the row is "
             "left out, the others are not",
         )
-        return WorkerAnswer([self._task.failed(rows[0], problem)], None, 0.0)
+        return WorkerAnswer([self._task.failed(rows[0], problem)], [], 0.0)
 
     def stop(self) -> None:
         """Kill the process, also while it works for another thread."""
@@ -103,9 +104,10 @@ class Seat(Generic[In, Out]):
 
 
 def _joined(answers: Sequence[WorkerAnswer]) -> WorkerAnswer:
-    """The answers to rows one by one, as one; what they cost is that of the last."""
+    """The answers to rows one by one, as one."""
     rows = [row for answer in answers for row in answer.rows]
-    return WorkerAnswer(rows, answers[-1].usage, sum(answer.seconds for answer in answers))
+    usage = [used for answer in answers for used in answer.usage]
+    return WorkerAnswer(rows, usage, sum(answer.seconds for answer in answers))
 
 
 class LocalEngine(Engine):
@@ -114,9 +116,7 @@ class LocalEngine(Engine):
     name = "local"
 
     def __init__(self, workers: int | None = None, *, demanded: bool = True) -> None:
-        if workers is not None and workers < 1:
-            raise SettingError(f"{workers} workers cannot do anything: give 1 or more")
-        self._workers = workers
+        self._workers = None if workers is None else demand_workers(workers)
         self._demanded = demanded
 
     def run(

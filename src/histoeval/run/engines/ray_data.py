@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from histoeval.errors import HistoEvalError, OutputError, Problem, SettingError
 from histoeval.io.writing import make_folder, writing_to
-from histoeval.run.engines.engine import Blocks, Engine, Finished, In, Out, Task
+from histoeval.run.engines.engine import Blocks, Engine, Finished, In, Out, Task, demand_workers
 from histoeval.run.engines.local import FIRST_ROWS, Seat
 from histoeval.run.engines.ray_cluster import ActorShare, connected, in_words, share_of, shows_logs
 from histoeval.run.engines.spool import Spool
@@ -39,9 +39,7 @@ class RayEngine(Engine):
     name = "ray"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
-        if workers is not None and workers < 1:
-            raise SettingError(f"{workers} workers cannot do anything: give 1 or more")
-        self._workers = workers
+        self._workers = None if workers is None else demand_workers(workers)
         self._address = address
 
     def run(
@@ -194,7 +192,7 @@ class BlockWorker:
             answer = self._seat.work(rows)
             return answer.rows, answer.usage
         if spool.has(range(block.start, block.start + block.length)):
-            return None, None  # finished by an actor that was killed before it could say so
+            return None, ()  # finished by an actor that was killed before it could say so
         answer = self._seat.work(rows)
         with writing_to(spool.folder.parent):
             spool.put(block.start, answer.rows)

@@ -42,7 +42,7 @@ class WorkerAnswer(NamedTuple):
     """The results of some rows, what they cost, and the seconds they took."""
 
     rows: Sequence[Any]
-    usage: Any
+    usage: Sequence[Any]
     seconds: float
 
 
@@ -183,7 +183,7 @@ def _worked(task: Task[Any, Any], rows: Sequence[Any]) -> WorkerAnswer | _Refusa
     started = perf_counter()
     try:
         results = list(task.work(rows))
-        return WorkerAnswer(results, task.take_usage(), perf_counter() - started)
+        return WorkerAnswer(results, [task.take_usage()], perf_counter() - started)
     except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
         return _Refusal(portable(error))
 

@@ -44,14 +44,12 @@ def english_problem(language: Language, **texts: str) -> Problem | None:
 def foreign_language(text: str) -> str | None:
     """The language or script that a text is written in, as it is shown; None for English."""
     words = Counter(_WORD.findall(unicodedata.normalize("NFC", text).lower()))
-    if script := _script_of(words):
+    if not text.isascii() and (script := _script_of(words)):
         return f"{script} script"
     english = foreign = 0.0
     languages: dict[str, float] = defaultdict(float)
     for word, count in words.items():
-        if len(word) > _MAX_LENGTH:
-            continue
-        ours, (theirs, which) = _english(word), _evidence(word)
+        ours, (theirs, which) = _both_ways(word)
         english += count * ours
         foreign += count * theirs
         for language in which:
@@ -109,6 +107,11 @@ def _english(word: str) -> float:
 
 
 @lru_cache(maxsize=1 << 16)
+def _both_ways(word: str) -> tuple[float, Evidence]:
+    """How much a word speaks for English, and how much against it."""
+    return (_english(word), _evidence(word)) if len(word) <= _MAX_LENGTH else (0.0, _NONE)
+
+
 def _evidence(word: str) -> Evidence:
     """How much a word speaks against English, and for which languages."""
     accent = 1.0 if _ACCENTED.search(word) else 0.0

@@ -1,5 +1,6 @@
 """`histoeval score`: score candidates against references."""
 
+import gc
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -79,10 +80,12 @@ def score(
     folder = result_folder(output, form)
     with resumable(output, "finished scores are"):
         source = open_source(inputs, columns.columns(), encoding)
+        loaded = load_metrics(chosen, models.models(judge=judges.config()))
+        gc.freeze()  # models and libraries stay: collecting garbage need not look through them
         with row_progress(source) as watch:
             found = score_source(
                 source,
-                load_metrics(chosen, models.models(judge=judges.config())),
+                loaded,
                 folder,
                 overwrite=overwrite,
                 batch_size=engine.block_rows,

@@ -14,7 +14,9 @@ Problems do not stop anything. A row that cannot be read and a pair that a metri
 each become one `Problem`, kept beside the scores, counted, and never replaced by a number.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 TRACEBACK = "HISTOEVAL_TRACEBACK"
 """Set this in the environment to see the traceback of an unexpected error."""
@@ -51,6 +53,13 @@ class OutputError(HistoEvalError):
 def pip_install(extra: str) -> str:
     """The command that installs an extra, for an installed package and for a clone."""
     return f"pip install 'histoeval[{extra}]' (in a clone: pip install '.[{extra}]')"
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A guess, in brackets, at which of these names was meant; nothing where none is near."""
+    names = {name.casefold(): name for name in reversed(list(known))}
+    near = get_close_matches(given.casefold(), names, n=1)
+    return f" (did you mean {names[near[0]]!r}?)" if near else ""
 
 
 @dataclass(frozen=True, slots=True)

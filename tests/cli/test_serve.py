@@ -59,7 +59,26 @@ def test_another_address_needs_an_explicit_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused(tmp_path, monkeypatch, capsys, tmp_path, "--host", "0.0.0.0")
-    assert "--allow-others" in said
+    assert "--host 0.0.0.0 would let other machines read the reports; add --allow-others" in said
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
+def test_an_address_of_another_machine_is_not_blamed_on_the_port(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (tmp_path, "--host", host, "--allow-others", "--port", "0")
+    said = refused(tmp_path, monkeypatch, capsys, *words)
+    assert "this machine has no such address: correct --host" in said
+    assert "--port" not in said
+
+
+def test_every_address_that_only_this_machine_reaches_is_its_own() -> None:
+    from histoeval.web.server import _is_loopback
+
+    own = ["127.0.0.1", "127.0.0.2", "::1", "localhost"]
+    others = ["0.0.0.0", "::", "", "192.0.2.1", "localhost.example"]
+    assert all(map(_is_loopback, own))
+    assert not any(map(_is_loopback, others))
 
 
 def test_a_port_that_is_taken_is_named(

@@ -90,7 +90,7 @@ def test_the_output_may_stand_in_the_file_and_the_command_comes_first(
 def test_a_slip_in_a_setting_is_named(config: Path, tmp_path: Path) -> None:
     result = run("ner", config, "--output", tmp_path / "out", "--set", "epoch=3")
     assert isinstance(result.exception, SettingError)
-    assert "did you mean epochs?" in str(result.exception)
+    assert "did you mean 'epochs'?" in str(result.exception)
     assert not (tmp_path / "out").exists()
     strange = run("ner", config, "--output", tmp_path / "out", "--device", "toaster")
     assert isinstance(strange.exception, SettingError)

@@ -100,7 +100,7 @@ def test_what_is_wrong_with_the_settings_is_told(config: Path, tmp_path: Path) -
     assert "no output folder: pass --output" in str(nowhere.exception)
     misspelt = run("train", "concordance", config, "--output", tmp_path / "o", "--set", "fold=3")
     assert isinstance(misspelt.exception, SettingError)
-    assert "did you mean folds?" in str(misspelt.exception)
+    assert "did you mean 'folds'?" in str(misspelt.exception)
     (tmp_path / "sheet.jsonl").unlink()
     missing = run("train", "concordance", config, "--output", tmp_path / "o")
     assert isinstance(missing.exception, InputError)

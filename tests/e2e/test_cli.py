@@ -270,7 +270,10 @@ def test_columns_are_named_on_the_command_line(here: Run, tmp_path: Path) -> Non
     ("arguments", "says"),
     [
         (("nowhere.csv",), "nowhere.csv does not exist"),
-        (("good.csv", "--metrics", "blue"), "there is no metric 'blue'; known: bert_score"),
+        (
+            ("good.csv", "--metrics", "blue"),
+            "no metric 'blue' (did you mean 'bleu'?); known",
+        ),
         (("good.csv", "--reference", "truth"), "has no column 'truth'"),
         (("good.csv", "--metrics", "bertscore"), "bertscore needs"),
         (("good.csv", "--batch-size", "0"), "--batch-size"),

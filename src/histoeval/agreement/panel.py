@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.errors import SettingError
+from histoeval.errors import SettingError, did_you_mean
 from histoeval.statistics.correlation import grouped
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import Numbers, Positions
@@ -85,7 +85,9 @@ class Panel:
     def by(self, label: str) -> dict[str, Panel]:
         """The rows of each value of a label, in order of first appearance."""
         if label not in self.labels:
-            raise SettingError(f"rows have no {label!r}; known: {', '.join(self.labels) or 'none'}")
+            known = ", ".join(self.labels) or "none"
+            guess = did_you_mean(label, self.labels)
+            raise SettingError(f"rows have no {label!r}{guess}; known: {known}")
         column = self.labels[label]
         return {column[rows[0]]: self.of(rows) for rows in grouped(column)}
 

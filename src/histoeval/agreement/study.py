@@ -18,7 +18,7 @@ from histoeval.agreement.metric_vs_experts import (
 )
 from histoeval.agreement.pairwise_tests import Ranking, rank
 from histoeval.agreement.panel import Panel
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.report import Noun
 from histoeval.runtime.threads import side_by_side
 from histoeval.statistics.correlation import RANKED_BY, Coefficient
@@ -191,7 +191,8 @@ def _power(panel: Panel, plan: StudyPlan) -> SampleSize | None:
     if unknown := [name for name in plan.power if name not in panel.metrics]:
         known = ", ".join(panel.metrics)
         raise SettingError(
-            f"{unknown[0]!r} was not scored, so its power is unknown; known: {known}"
+            f"{unknown[0]!r} was not scored{did_you_mean(unknown[0], panel.metrics)}, so its power "
+            f"is unknown; known: {known}"
         )
     one, other = (panel.metrics[name].rising for name in plan.power)
     rows = np.flatnonzero(~np.isnan(one) & ~np.isnan(other))

@@ -12,7 +12,7 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import COLUMNS, EncodingOption
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.files import check_there
 from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
 from histoeval.io.tables.cell_checks import text_of
@@ -161,7 +161,8 @@ def _chosen(rows: Sequence[PairRow], pair_id: str, system: str | None) -> Pair:
     systems = list(dict.fromkeys(row.system for row in rows if row.system is not None))
     names = ", ".join(map(repr, systems))
     if system is not None and system not in systems:
-        raise InputError(f"{pair_id!r} has no candidate of {system!r}; there are: {names}")
+        guess = did_you_mean(system, systems)
+        raise InputError(f"{pair_id!r} has no candidate of {system!r}{guess}; there are: {names}")
     if system is None and len(systems) > 1:
         raise SettingError(f"{pair_id!r} has candidates of {names}: choose one with --system NAME")
     chosen = [row for row in rows if system is None or row.system == system]

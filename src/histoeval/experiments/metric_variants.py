@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.concordance.compare import PARTS
-from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
+from histoeval.errors import HistoEvalError, InputError, Problem, SettingError, did_you_mean
 from histoeval.io.results import ScoredMetric
 from histoeval.metric import Metric, Score, Signature
 from histoeval.metrics.base import MetricBase
@@ -113,7 +113,10 @@ def variants(
 ) -> list[Variant]:
     """The variants that were requested, the models loaded once and each text read once."""
     if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise SettingError(f"{unknown[0]!r} cannot be taken apart; known: {', '.join(KINDS)}")
+        guess = did_you_mean(unknown[0], KINDS)
+        raise SettingError(
+            f"{unknown[0]!r} cannot be taken apart{guess}; known: {', '.join(KINDS)}"
+        )
     models = models or Models()
     reader = CachingReader(load_reader(models)) if kinds or grid else None
     models = models.model_copy(update={"reader": reader, "relations": None, "labels": None})

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.errors import InputError, Problem
+from histoeval.errors import InputError, Problem, did_you_mean
 from histoeval.experiments.edits.llm_edit import Rewritten, rewrite, rewritten_groups
 from histoeval.experiments.edits.registry import (
     CONTROL,
@@ -202,7 +202,8 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
 def _demand_groups(settings: Settings) -> None:
     unknown = set(settings.groups or ()) - set(groups())
     if unknown:
-        raise InputError(f"there is no group {min(unknown)!r}; known: {', '.join(groups())}")
+        guess = did_you_mean(min(unknown), groups())
+        raise InputError(f"there is no group {min(unknown)!r}{guess}; known: {', '.join(groups())}")
 
 
 def taken_along(source: TextSource) -> dict[int, dict[str, str]]:

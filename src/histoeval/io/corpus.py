@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args
 
-from histoeval.errors import InputError, OutputError, Problem, SettingError
+from histoeval.errors import InputError, OutputError, Problem, SettingError, did_you_mean
 from histoeval.io.annotation import brat, hare_json, label_studio, ours, webanno, xmi
 from histoeval.io.annotation.archives import Document, documents, endings
 from histoeval.io.annotation.names import RefusedPassage, Vocabulary
@@ -132,7 +132,8 @@ def _attempts(path: Path, kind: Format, vocabulary: Vocabulary) -> Iterator[Atte
         for document in documents(path, _ENDING[kind]):
             yield document.name, partial(_read_document, document, kind, path, source, vocabulary)
     else:
-        raise SettingError(f"there is no format {kind!r}: say one of {', '.join(FORMATS)}")
+        guess = did_you_mean(kind, FORMATS)
+        raise SettingError(f"there is no format {kind!r}{guess}: say one of {', '.join(FORMATS)}")
 
 
 def _read_record(

@@ -3,10 +3,11 @@
 import hashlib
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, did_you_mean
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.delimited import open_delimited
 from histoeval.io.tables.encoding import Survey, open_bytes, survey
@@ -67,13 +68,20 @@ def check_there(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist") from error
+        raise InputError(f"{path} does not exist{similar_file(path)}") from error
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise InputError(
             f"{path} is a pipe or a device, and inputs are read more than once: give a file"
         )
+
+
+def similar_file(path: Path) -> str:
+    """A guess, in brackets, at which of the files in its folder was meant."""
+    with suppress(OSError):
+        return did_you_mean(path.name, (each.name for each in path.parent.iterdir()))
+    return ""
 
 
 def format_of(path: Path, accepted: str) -> str:

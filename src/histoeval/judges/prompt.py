@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.yaml_files import read_yaml
 from histoeval.llm.fence import RULE, fenced, mark_of
 from histoeval.llm.prompt import Message
@@ -167,7 +167,10 @@ def load_prompt(name: str) -> Prompt:
     path = Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
         known = ", ".join(known_prompts())
-        raise SettingError(f"there is no prompt {name!r}; known: {known}; or name a .yaml file")
+        guess = did_you_mean(name, known_prompts())
+        raise SettingError(
+            f"there is no prompt {name!r}{guess}; known: {known}; or name a .yaml file"
+        )
     return _read(path)
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, overload
 
 from pydantic import ValidationError
 
-from histoeval.errors import HistoEvalError, SettingError
+from histoeval.errors import HistoEvalError, SettingError, did_you_mean
 from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
 
@@ -235,7 +235,9 @@ def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
     """The entry of a metric with its class or factory, imported here."""
     entries = metric_entries()
     if (entry := entries.get(name)) is None:
-        raise SettingError(f"there is no metric {name!r}; known: {', '.join(sorted(entries))}")
+        guess = did_you_mean(name, entries)
+        known = ", ".join(sorted(entries))
+        raise SettingError(f"there is no metric {name!r}{guess}; known: {known}")
     try:
         return entry, entry.resolve()
     except Exception as error:  # whatever a plug-in raises when it is imported
@@ -255,5 +257,5 @@ def _first_complaint(error: ValidationError, settings: Sequence[str]) -> str:
     if complaint["type"] == "unexpected_keyword_argument":
         there = f"there are {', '.join(settings)}" if settings else "it has none"
         hint = "" if settings else " (a setting is a field of a @dataclass(frozen=True))"
-        return f"there is no setting {where!r}; {there}{hint}"
+        return f"there is no setting {where!r}{did_you_mean(where, settings)}; {there}{hint}"
     return f"{where}: {complaint['msg'].lower()}" if where else str(complaint["msg"])

@@ -11,7 +11,7 @@ import numpy as np
 
 from histoeval.agreement.systems import Contest, SystemScore, contest
 from histoeval.callers import argument, front_door
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.files import open_table
 from histoeval.io.results import MetricResult, ResultRow, read_rows, read_summary
 from histoeval.io.tables.cell_checks import name_of
@@ -201,7 +201,10 @@ def _metric(
     if named is not None:
         if named in shared:
             return named, ()
-        raise SettingError(f"not every file has scores of {named!r}; all files have: {known}")
+        guess = did_you_mean(named, shared)
+        raise SettingError(
+            f"not every file has scores of {named!r}{guess}; all files have: {known}"
+        )
     if len(shared) == 1:
         return shared[0], ()
     if USUAL_METRIC in shared:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from histoeval.errors import InputError, Problem, SettingError
+from histoeval.errors import InputError, Problem, SettingError, did_you_mean
 from histoeval.io.files import ENDINGS, demand_rows, open_table
 from histoeval.io.images import check_image
 from histoeval.io.source import RowNaming, TableSource, problems_in
@@ -92,7 +92,10 @@ def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[ContextLevel
         named = [] if spec == NOTHING else [normalised(part) for part in spec.split("+")]
         if unknown := [part for part in named if part not in known]:
             found = f"; columns: {', '.join(columns)}" if columns else ""
-            raise SettingError(f"--specimen {spec}: there is no column {unknown[0]!r}{found}")
+            guess = did_you_mean(unknown[0], columns)
+            raise SettingError(
+                f"--specimen {spec}: there is no column {unknown[0]!r}{guess}{found}"
+            )
         levels.append(ContextLevel(spec, tuple(known[part] for part in named)))
     return levels
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +36,14 @@ def serve(
         SettingError: there is nothing to serve, or both; the address is not this machine's own and
             `allow_others` was not given; or the port cannot be used.
     """
-    is_local = host in LOCAL
+    is_local = _is_loopback(host)
     if not is_local and not allow_others:
         raise SettingError(
-            f"{host} would open the reports in this folder to other machines; give "
-            "--allow-others if that is wanted, or leave --host out"
+            f"--host {host or repr(host)} would let other machines read the reports; add "
+            "--allow-others if that is wanted, or leave --host out to stay on this machine"
         )
     names: dict[str, Any] = {
-        "hosts": LOCAL if is_local else (*LOCAL, host, socket.gethostname(), socket.getfqdn()),
+        "hosts": (*LOCAL, host, *(() if is_local else (socket.gethostname(), socket.getfqdn()))),
         "any_address": not is_local,
     }
     app, links = _app(folder, study, names)
@@ -96,7 +98,23 @@ def _bound(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listening.close()
         raise SettingError(
-            f"cannot listen on {host}, port {port}: {error}; another server may be running "
-            "there: give another --port, or --port 0 for any that is free"
+            f"cannot listen on {host}, port {port}: {_advice(error)} ({error})"
         ) from error
     return listening
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host in LOCAL
+
+
+def _advice(error: OSError | OverflowError) -> str:
+    """What to change, by the reason that the system gives."""
+    code = error.errno if isinstance(error, OSError) else None
+    if isinstance(error, socket.gaierror) or code == errno.EADDRNOTAVAIL:
+        return "this machine has no such address: correct --host, or leave it out"
+    if code == errno.EACCES:
+        return "this port is reserved: give a --port from 1024 on, or --port 0 for any that is free"
+    return "the port may be taken: give another --port, or --port 0 for any that is free"

@@ -72,6 +72,6 @@ def test_an_aligner_without_a_model_can_be_measured_too(config: Path) -> None:
 def test_settings_that_do_not_exist_are_told(config: Path, tmp_path: Path) -> None:
     refused = run("train", "aligner", config, "--output", tmp_path / "o", "--set", "learning.rte=1")
     assert isinstance(refused.exception, SettingError)
-    assert "did you mean rate?" in str(refused.exception)
+    assert "did you mean 'rate'?" in str(refused.exception)
     nowhere = run("train", "aligner", config)
     assert isinstance(nowhere.exception, SettingError)

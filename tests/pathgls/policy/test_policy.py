@@ -98,7 +98,7 @@ def test_a_policy_that_makes_no_sense_is_refused_with_the_reason(
             ("deploy_from", "meaning: {fits: all}\ndeploy_from"),
             r"meaning\.deploy is missing: write a sentence",
         ),
-        (("logic", "logik"), r"no key weights\.logik \(did you mean logic\?\); there are ground"),
+        (("logic", "logik"), r"no key weights\.logik \(did you mean 'logic'\?\); there are ground"),
     ],
 )
 def test_what_is_no_number_is_refused_with_line_key_and_what_to_write(

@@ -59,5 +59,5 @@ def test_a_policy_of_ones_own_is_named_by_its_file(tmp_path: Path) -> None:
 
 
 def test_a_name_that_nothing_has_is_answered_with_those_that_there_are() -> None:
-    with pytest.raises(SettingError, match=r"did you mean text_only\?\); known: with_endpoint, "):
+    with pytest.raises(SettingError, match=r"did you mean 'text_only'\?\); known: with_endpoint, "):
         policy_file("text-only")

@@ -86,7 +86,7 @@ def test_a_whole_path_stays_and_a_name_on_the_hub_is_no_path(tmp_path: Path) -> 
 
 def test_a_setting_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     said = refusal(tmp_path, "data: a\nepoch: 3\n")
-    assert "settings.yaml: there is no setting epoch (did you mean epochs?)" in said
+    assert "settings.yaml: there is no setting epoch (did you mean 'epochs'?)" in said
     assert "data, encoder, epochs, notes, inner" in said
     said = refusal(tmp_path, "data: a\n", "inner.speed=3")
     assert "--set: there is no setting inner.speed; there are rate, batch" in said

@@ -89,7 +89,7 @@ def test_one_teacher_does_not_count_as_two(tmp_path: Path) -> None:
 def test_a_misspelt_setting_is_named_with_what_was_meant(tmp_path: Path) -> None:
     said = refusal(tmp_path, f"{CORPORA}fit: {STEP}\nwindows: {{token: 99}}\n")
     assert "there is no setting windows.token" in said
-    assert "did you mean tokens?" in said
+    assert "did you mean 'tokens'?" in said
 
 
 def test_the_shipped_reader_has_the_recipe_it_was_made_with() -> None:

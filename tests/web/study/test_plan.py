@@ -49,7 +49,7 @@ def test_the_order_does_not_depend_on_the_order_of_the_table(tmp_path: Path) -> 
     ("changes", "message"),
     [
         ({"name": None}, "the setting name is missing"),
-        ({"rater": ["anna"]}, r"there is no setting rater \(did you mean raters\?\)"),
+        ({"rater": ["anna"]}, r"there is no setting rater \(did you mean 'raters'\?\)"),
         ({"raters": []}, r"raters should have 1 or more entries and is \[\]"),
         ({"raters": "anna"}, "raters should be a list and is 'anna'"),
         ({"raters": ["anna", "anna"]}, "give every rater a name of their own"),
@@ -60,7 +60,10 @@ def test_the_order_does_not_depend_on_the_order_of_the_table(tmp_path: Path) -> 
         ({"pairs": "none.csv"}, r"none\.csv does not exist"),
         ({"labels": ["blood group"]}, "blood group"),
         ({"labels": ["Reader 1"]}, "Reader 1"),
-        ({"scale": "expert9"}, "scale: there is no prompt 'expert9'; known: expert5, rubric4"),
+        (
+            {"scale": "expert9"},
+            r"no prompt 'expert9' \(did you mean 'expert5'\?\); known: expert5, rubric4",
+        ),
         ({"scale": "rubric4"}, "must have one criterion"),
         ({"criteria": "own.yaml"}, r"criteria: cannot read the prompt .*own\.yaml"),
         ({"run": "results"}, "results does not exist"),

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import demand_folder, print_tables
-from histoeval.errors import SettingError
+from histoeval.errors import SettingError, did_you_mean
 from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, read_policy
 from histoeval.pathgls.policy.shipped import POLICIES, WITH_ENDPOINT
 from histoeval.pathgls.policy.thresholds import Costs, Target
@@ -175,7 +175,10 @@ def tune(
 def dimensions_of(names: Sequence[str]) -> tuple[Dimension, ...]:
     """Dimensions by their names."""
     if unknown := [name for name in names if name not in DIMENSIONS]:
-        raise SettingError(f"there is no dimension {unknown[0]!r}; known: {', '.join(DIMENSIONS)}")
+        guess = did_you_mean(unknown[0], DIMENSIONS)
+        raise SettingError(
+            f"there is no dimension {unknown[0]!r}{guess}; known: {', '.join(DIMENSIONS)}"
+        )
     if len({*names}) == len(DIMENSIONS):
         raise SettingError("no dimension is left to weigh: --without names all of them")
     return tuple(name for name in DIMENSIONS if name in names)

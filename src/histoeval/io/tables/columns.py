@@ -1,6 +1,5 @@
 """Which columns of a table hold the reference, the candidates, the id, the system, or the text."""
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -9,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from histoeval.callers import argument
-from histoeval.errors import InputError
+from histoeval.errors import InputError, did_you_mean
 from histoeval.io.tables.formats import RecordTable
 from histoeval.io.tables.row_faults import save_as_utf8, shown
 from histoeval.report import Noun
@@ -141,7 +140,7 @@ def demand_columns(named: Sequence[str | None], found: Sequence[str], file: str 
     """Every column that was named must be there."""
     for name in named:
         if name is not None and name not in found:
-            near = _nearest(name, found)
+            near = did_you_mean(name, found)
             raise InputError(f"{file} has no column {name!r}{near}{columns_found(found)}")
 
 
@@ -301,11 +300,6 @@ def _name_it(role: str) -> str:
 
 def _besides(found: Sequence[str], taken: Sequence[str | None]) -> list[str]:
     return [name for name in found if name not in taken]
-
-
-def _nearest(name: str, found: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, found, n=1)
-    return f" (did you mean {shown(near[0])!r}?)" if near else ""
 
 
 def columns_found(found: Sequence[str]) -> str:

@@ -1,10 +1,9 @@
 """Opens image-text encoders by their names."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
-from histoeval.errors import ModelError, SettingError
+from histoeval.errors import ModelError, SettingError, did_you_mean
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.pathgls.grounding.catalogue import KnownEncoder, known_encoders
 from histoeval.pathgls.grounding.clip import PLIP, ClipEncoder
@@ -147,8 +146,7 @@ def _open_clip_name(known: KnownEncoder, place: str) -> str:
 def _not_found(spec: str) -> str:
     """The message for a name that is no folder, and on the hub would lack its owner."""
     names = [BUILTIN, *known_encoders()]
-    near = get_close_matches(spec.partition("=")[0].lower(), names, n=1)
-    guess = f" (did you mean {near[0]!r}?)" if near else ""
+    guess = did_you_mean(spec.partition("=")[0], names)
     listed = ", ".join(map(repr, names))
     return (
         f"there is no encoder {spec!r}{guess}: no folder has this name, and models on the hub are "

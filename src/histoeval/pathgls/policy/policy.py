@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.yaml_files import read_yaml
 from histoeval.pathgls.policy.shipped import WITH_ENDPOINT, policy_file
 from histoeval.pathgls.results import Share
@@ -198,9 +197,7 @@ def _instead(place: Sequence[str]) -> str:
     """The keys that exist, for one that does not."""
     section = _SECTIONS.get(place[0]) if len(place) > 1 else Policy
     known = [*DIMENSIONS] if section is None else [*section.model_fields]
-    near = get_close_matches(place[-1], known, n=1)
-    guess = f" (did you mean {near[0]}?)" if near else ""
-    return f"{guess}; there are {', '.join(known)}"
+    return f"{did_you_mean(place[-1], known)}; there are {', '.join(known)}"
 
 
 def _needed() -> list[str]:

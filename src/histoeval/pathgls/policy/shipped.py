@@ -1,9 +1,8 @@
 """The policies of this package: their names, and which one fits what there is to go by."""
 
-from difflib import get_close_matches
 from pathlib import Path
 
-from histoeval.errors import SettingError
+from histoeval.errors import SettingError, did_you_mean
 from histoeval.resources import resource_path
 
 WITH_ENDPOINT, WITHOUT_ENDPOINT, TEXT_ONLY = "with_endpoint", "without_endpoint", "text_only"
@@ -31,8 +30,7 @@ def policy_file(named: Path | str) -> Path:
     path = Path(named)
     if path.suffix or path.exists():
         return path
-    near = get_close_matches(name, POLICIES, n=1)
-    guess = f" (did you mean {near[0]}?)" if near else ""
+    guess = did_you_mean(name, POLICIES)
     raise SettingError(
         f"there is no policy {name!r}{guess}; known: {', '.join(POLICIES)}; or name a .yaml file"
     )

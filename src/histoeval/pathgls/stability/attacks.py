@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.yaml_files import read_yaml
 from histoeval.llm.fence import disarmed
 from histoeval.llm.prompt import REPORTS, SITE, TASK, Instruction, Kind
@@ -65,7 +65,8 @@ def load_instruction(name: str, kind: Kind) -> Instruction:
     if path.suffix.lower() not in (".yaml", ".yml"):
         known = ", ".join(known_instructions(kind))
         raise SettingError(
-            f"there is no prompt {name!r} of kind {kind}; known: {known}; or name a .yaml file"
+            f"there is no prompt {name!r} of kind {kind}"
+            f"{did_you_mean(name, known_instructions(kind))}; known: {known}; or name a .yaml file"
         )
     return _read(path, kind)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from histoeval.align.aligner import Aligner, unit
 from histoeval.align.builtin import BuiltinAligner
-from histoeval.errors import Problem, SettingError
+from histoeval.errors import Problem, SettingError, did_you_mean
 from histoeval.metric import Score
 from histoeval.metrics.concordance import Concordance
 from histoeval.nli.builtin import BuiltinEntailer
@@ -204,7 +204,8 @@ def open_distance(
         return NliDistance(entailer, facts)
     if spec == "embedding":
         return EmbeddingDistance(aligner, facts)
-    raise SettingError(f"there is no distance {spec!r}; known: {', '.join(NAMES)}")
+    guess = did_you_mean(spec, NAMES)
+    raise SettingError(f"there is no distance {spec!r}{guess}; known: {', '.join(NAMES)}")
 
 
 def sentences_of(text: str) -> list[str]:

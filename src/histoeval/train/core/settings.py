@@ -6,7 +6,6 @@ file's folder, on the command line from the folder that one stands in.
 """
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from reprlib import Repr
 from typing import Annotated, Any, TypeVar
@@ -14,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
 
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.yaml_files import read_yaml
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -138,6 +137,4 @@ def _instead(place: Sequence[str], model_class: type[BaseModel]) -> str:
         if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
             return ""
         fields = annotation.model_fields
-    alike = get_close_matches(place[-1], fields, n=1)
-    guess = f" (did you mean {alike[0]}?)" if alike else ""
-    return f"{guess}; there are {', '.join(fields)}"
+    return f"{did_you_mean(place[-1], fields)}; there are {', '.join(fields)}"

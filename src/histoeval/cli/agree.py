@@ -7,6 +7,7 @@ import typer
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, PairColumns
+from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import LookOption, OverwriteOption, command_line, print_tables
@@ -22,7 +23,7 @@ def agree(
     sheet: SheetFile,
     metrics: Annotated[
         str | None,
-        option(
+        metric_option(
             "Metrics, separated by commas, as for `histoeval score`. When omitted: those of "
             "--scores, or else the default ones."
         ),

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.output import LookOption, command_line, print_tables
 from histoeval.cli.options.statistics import PermutationsOption, ResamplesOption, SeedOption
 from histoeval.run.compare import MOST_DIFFERENT
@@ -26,7 +27,9 @@ def compare(
     ],
     metric: Annotated[
         str | None,
-        option("Metric to compare by. When omitted: concordance, or the only one in the files."),
+        metric_option(
+            "Metric to compare by. When omitted: concordance, or the only one in the files."
+        ),
     ] = None,
     cases: Annotated[
         Path | None, option("Table of id and case; without it each id is its own case.")

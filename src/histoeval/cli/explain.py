@@ -10,6 +10,7 @@ import typer
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import COLUMNS, EncodingOption
+from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
 from histoeval.errors import InputError, SettingError, did_you_mean
@@ -70,7 +71,7 @@ def explain(
     candidate: Annotated[
         str | None, option("Candidate, without a FILE; @NAME reads a file.", metavar="TEXT")
     ] = None,
-    metric: Annotated[str, option("One metric; settings follow a colon.")] = "concordance",
+    metric: Annotated[str, metric_option("One metric; settings follow a colon.")] = "concordance",
     as_json: Annotated[bool, option("Print the score as one JSON object.", name="--json")] = False,
     named: ExplainedColumns = ExplainedColumns(),
     encoding: EncodingOption = None,

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from traceback import format_exc
@@ -17,6 +17,8 @@ from histoeval.errors import TRACEBACK, HistoEvalError
 from histoeval.version import __version__
 
 VERBS = {
+    "demo": ("start:demo", "Score the bundled examples and look at the page: the first minute."),
+    "quickstart": ("start:quickstart", "Write a folder with a table, settings and scripts."),
     "score": ("score:score", "Score reports against references."),
     "explain": ("explain:explain", "Show why one pair has its score."),
     "extract": ("extract:extract", "Extract entities, assertions and relations from reports."),
@@ -79,7 +81,8 @@ def _visible_complaints() -> Iterator[None]:
         yield
     except Exception as error:
         if hasattr(error, "format_message") and isinstance(getattr(error, "message", None), str):
-            vars(error)["message"] = visible(vars(error)["message"])
+            message = vars(error)["message"].removeprefix("Value error, ")
+            vars(error)["message"] = visible(message)
         raise
 
 
@@ -103,9 +106,8 @@ def _print_version(wanted: bool) -> None:
 app = typer.Typer(
     cls=LazyGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    epilog="Examples:\n  histoeval score pairs.csv\n  histoeval score --help",
+    epilog="Examples:\n  histoeval demo\n  histoeval score pairs.csv\n  histoeval score --help",
     help="Tells whether a machine-written histopathology report is right, and why.",
 )
 
@@ -123,8 +125,15 @@ def _print_warning(message: Warning | str, *_: Any) -> None:
     typer.echo(f"histoeval: {message}", err=True)
 
 
+def _name_shell(words: Sequence[str]) -> None:
+    """Have Typer take the shell that is named behind an option of completion, and not guess it."""
+    if words[:1] in (["--install-completion"], ["--show-completion"]) and len(words) > 1:
+        os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
+
+
 def main() -> None:
     """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
+    _name_shell(sys.argv[1:])
     with guarded(), warnings.catch_warnings():
         warnings.showwarning = _print_warning  # type: ignore[assignment]
         _run()

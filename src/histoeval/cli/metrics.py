@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.completion import complete_metrics
 from histoeval.cli.options.output import print_tables
 from histoeval.metrics.registry import metric_entries
 from histoeval.run.doctor import READY, MetricState, metric_details, metric_states
@@ -18,7 +19,11 @@ from histoeval.view.terminal.scores import plain_table, range_text
 def metrics(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Metrics to show in full; all when omitted."),
+        typer.Argument(
+            metavar="NAME",
+            help="Metrics to show in full; all when omitted.",
+            autocompletion=complete_metrics,
+        ),
     ] = None,
     everything: Annotated[
         bool, option("Each metric with its range, and why it cannot run.", name="--all")

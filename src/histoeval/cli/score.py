@@ -9,6 +9,7 @@ import typer
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, PairColumns
+from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
@@ -47,7 +48,7 @@ def score(
     ],
     metrics: Annotated[
         str,
-        option(
+        metric_option(
             "Metrics, separated by commas; settings follow a colon, as in "
             "hare:threshold=0.5. `histoeval metrics` lists them."
         ),

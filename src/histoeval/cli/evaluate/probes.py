@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import (
     LookOption,
@@ -42,7 +43,7 @@ def probes(
         ),
     ] = None,
     metrics: Annotated[
-        str, option("Metrics, separated by commas, as for `histoeval score`.")
+        str, metric_option("Metrics, separated by commas, as for `histoeval score`.")
     ] = DEFAULT_METRICS,
     models: MetricModels = MetricModels(),
     output: ResultsFile = None,

@@ -10,6 +10,7 @@ from histoeval.cli.experiment.models import benchmark, gap, variance
 from histoeval.cli.experiment.pathgls import pathgls
 from histoeval.cli.experiment.perturb import perturb
 from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.experiment import (
     FigureOption,
     ResamplesOption,
@@ -94,7 +95,7 @@ def sensitivity(
     perturbed: PerturbedArgument,
     output: Annotated[Path, option("Folder for scores and tables.")],
     metrics: Annotated[
-        str, option("Metrics to compare with, separated by commas.")
+        str, metric_option("Metrics to compare with, separated by commas.")
     ] = "bleu,bertscore,hare,concordance",
     images: Annotated[
         Path | None, option("Folder of the images; without it grounding is not measured.")

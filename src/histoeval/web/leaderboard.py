@@ -13,7 +13,8 @@ from starlette.routing import BaseRoute, Route
 
 from histoeval.agreement.systems import Contest, contest
 from histoeval.io.results import ScoredMetric
-from histoeval.run.compare import USUAL_METRIC, without_versions
+from histoeval.run.compare.signatures import without_versions
+from histoeval.run.compare.trial import USUAL_METRIC
 from histoeval.view.terminal.agreement import p_text
 from histoeval.web.kept import Kept
 from histoeval.web.pages import page, time_text

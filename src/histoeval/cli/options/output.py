@@ -39,14 +39,14 @@ def demand_folder(file: Path | None) -> None:
         raise OutputError(f"{file} cannot be written: it is a folder, or its folder does not exist")
 
 
-def write_lines(file: Path, lines: Iterable[str]) -> None:
+def write_lines(file: Path, lines: Iterable[str], *, quiet: bool = False) -> None:
     """Write all lines, or nothing if that fails, and print where they are."""
     try:
         with whole_file(file) as stream:
             stream.writelines(f"{line}\n".encode("utf-8", "backslashreplace") for line in lines)
     except OSError as error:
         raise OutputError(f"{file} cannot be written: {error.strerror or error}") from error
-    typer.echo(f"Written: {file}")
+    typer.echo(f"Written: {file}", err=quiet)
 
 
 def write_results(

@@ -8,7 +8,6 @@ import typer
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import (
     LookOption,
-    command_line,
     demand_folder,
     print_tables,
     write_lines,
@@ -17,6 +16,7 @@ from histoeval.cli.options.statistics import PermutationsOption, ResamplesOption
 from histoeval.errors import SettingError
 from histoeval.run.compare.compare import MOST_DIFFERENT, Comparison
 from histoeval.run.compare.compare import compare as compare_systems
+from histoeval.run.history.commands import command_line
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.view.gate_files import gate_junit, gate_markdown
 from histoeval.view.terminal.comparison import comparison_tables, remarks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from histoeval.errors import SettingError
-from histoeval.run.compare.conditions import Condition, Limit, read_condition, read_conditions
+from histoeval.run.compare.conditions import Bound, Condition, read_condition, read_conditions
 
 
 @pytest.mark.parametrize(
@@ -13,23 +13,23 @@ from histoeval.run.compare.conditions import Condition, Limit, read_condition, r
     [
         (
             "concordance drop > 0.01 with p < 0.05",
-            ("drop", Limit(">", 0.01), "concordance", "", Limit("<", 0.05)),
+            ("drop", Bound(">", 0.01), "concordance", "", Bound("<", 0.05)),
         ),
-        ("bleu RISE>=5% WITH P<=.1", ("rise", Limit(">=", 5, True), "bleu", "", Limit("<=", 0.1))),
-        ("hare:threshold=0.5 < .8", ("mean", Limit("<", 0.8), "hare:threshold=0.5", "", None)),
-        ("bleu > -1e-3", ("mean", Limit(">", -0.001), "bleu", "", None)),
-        ("new critical errors > 0", ("new errors", Limit(">", 0), "", "critical", None)),
-        ("new errors >= 3", ("new errors", Limit(">=", 3), "", "", None)),
+        ("bleu RISE>=5% WITH P<=.1", ("rise", Bound(">=", 5, True), "bleu", "", Bound("<=", 0.1))),
+        ("hare:threshold=0.5 < .8", ("mean", Bound("<", 0.8), "hare:threshold=0.5", "", None)),
+        ("bleu > -1e-3", ("mean", Bound(">", -0.001), "bleu", "", None)),
+        ("new critical errors > 0", ("new errors", Bound(">", 0), "", "critical", None)),
+        ("new errors >= 3", ("new errors", Bound(">=", 3), "", "", None)),
         (
             "Major errors of rubric_offline > 10",
-            ("report errors", Limit(">", 10), "rubric_offline", "major", None),
+            ("report errors", Bound(">", 10), "rubric_offline", "major", None),
         ),
-        ("errors > 0", ("errors", Limit(">", 0), "", "", None)),
-        ("  missing   >  1 % ", ("missing", Limit(">", 1, True), "", "", None)),
+        ("errors > 0", ("errors", Bound(">", 0), "", "", None)),
+        ("  missing   >  1 % ", ("missing", Bound(">", 1, True), "", "", None)),
     ],
 )
 def test_conditions_are_read(
-    text: str, expected: tuple[str, Limit, str, str, Limit | None]
+    text: str, expected: tuple[str, Bound, str, str, Bound | None]
 ) -> None:
     found = read_condition(text)
     assert (found.what, found.limit, found.metric, found.severity, found.p) == expected
@@ -64,11 +64,11 @@ def test_what_is_not_understood_is_pointed_at(text: str, reason: str, place: str
 
 
 def test_rounding_neither_meets_nor_breaks_a_limit() -> None:
-    assert not Limit(">", 0.01).is_met(0.81 - 0.80)
-    assert Limit(">=", 0.01).is_met(0.81 - 0.80)
-    assert not Limit("<", 0.8).is_met(0.8)
-    assert Limit(">", 5, percent=True).is_met(0.051)
+    assert not Bound(">", 0.01).is_met(0.81 - 0.80)
+    assert Bound(">=", 0.01).is_met(0.81 - 0.80)
+    assert not Bound("<", 0.8).is_met(0.8)
+    assert Bound(">", 5, percent=True).is_met(0.051)
 
 
 def test_one_condition_may_be_given_without_a_list() -> None:
-    assert read_conditions("errors > 0") == [Condition("errors > 0", "errors", Limit(">", 0))]
+    assert read_conditions("errors > 0") == [Condition("errors > 0", "errors", Bound(">", 0))]

@@ -1,9 +1,6 @@
 """What a verb writes and prints: files that are whole or absent, tables, errors, exit codes."""
 
 import json
-import re
-import shlex
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,12 +71,6 @@ def print_errors(summary: Mapping[str, Any]) -> None:
     """Print each kind of error with its count and an example."""
     for code, error in summary["errors"].items():
         typer.echo(f"{error['count']:,} times {code}: {error['example']}", err=True)
-
-
-def command_line() -> str:
-    """The command as it was given, so that it can be repeated; addresses without their query."""
-    words = [re.sub(r"(https?://[^?\s]*)\?\S*", r"\1", word) for word in sys.argv[1:]]
-    return shlex.join(["histoeval", *words])
 
 
 @contextmanager

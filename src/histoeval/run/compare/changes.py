@@ -94,7 +94,7 @@ class WorseCase(Noun):
         return self.after is not None, -worst, -len(self.new_errors) if worst else 0, -lost
 
 
-class Rivals(NamedTuple):
+class Successor(NamedTuple):
     """A new system and the one of the baseline that it is compared with."""
 
     before: System
@@ -109,7 +109,7 @@ class Rivals(NamedTuple):
 
 
 def change_of(
-    rivals: Rivals, metric: str, part: str, test: PairedTest, *, higher_is_better: bool = True
+    rivals: Successor, metric: str, part: str, test: PairedTest, *, higher_is_better: bool = True
 ) -> MetricChange | None:
     """How the mean of a metric or a part has changed; None where no id has it in both runs."""
     values = [
@@ -182,7 +182,7 @@ def _named(error: Mapping[str, Any]) -> NewError:
 
 
 def worse_cases(
-    rivals: Rivals, errors: Rivals | None, tie: float, *, higher_is_better: bool
+    rivals: Successor, errors: Successor | None, tie: float, *, higher_is_better: bool
 ) -> Iterator[WorseCase]:
     """The cases with a worse value or with new errors; `errors` is the same by what lists them."""
     for id_, before in rivals.before.rows.items():
@@ -198,7 +198,7 @@ def worse_cases(
             yield WorseCase(**case, after=after.value, new_errors=tuple(new))
 
 
-def _new_of(rivals: Rivals | None, id_: str) -> list[NewError]:
+def _new_of(rivals: Successor | None, id_: str) -> list[NewError]:
     if rivals is None or id_ not in rivals.before.rows or id_ not in rivals.after.rows:
         return []
     return new_errors(rivals.before.rows[id_], rivals.after.rows[id_])

@@ -160,7 +160,7 @@ def compare(
         contest=test.contest(scores, shared),
         apart=tuple(_most_different(systems, shared, most_different)),
         left_out={s.name: sum(id_ not in compared for id_ in (*s.rows, *s.errors)) for s in every},
-        notes=(*lacking, *versions, *chosen),
+        notes=(*lacking, *chosen, *versions),
         settings={
             "files": [str(path) for path in paths],
             "cases": None if cases is None else str(cases),

@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _ROUNDING = 1e-9
 
 
-class Limit(NamedTuple):
+class Bound(NamedTuple):
     """A comparison with a number, as in `> 0.01`; with `percent`, with a share."""
 
     sign: str
@@ -56,11 +56,11 @@ class Condition(NamedTuple):
 
     text: str
     what: What
-    limit: Limit
+    limit: Bound
     metric: str = ""
     at: int = 0
     severity: str = ""
-    p: Limit | None = None
+    p: Bound | None = None
 
     def wrong_metric(self, known: Sequence[str], problem: str) -> SettingError:
         """The error for a metric that the runs do not have."""
@@ -100,7 +100,7 @@ def _score(tokens: _Tokens, metric: _Token) -> Condition:
     """A condition on the mean of a metric, or on how it changes."""
     after = tokens.next
     if after is not None and after.text[0] in "<>":
-        limit = tokens.limit("<", "<=", ">", ">=")
+        limit = tokens.bound("<", "<=", ">", ">=")
         return Condition(tokens.text, "mean", limit, metric.text, metric.start)
     word = tokens.take(f"drop, rise, < or > after {metric.text!r}")
     if word.word not in ("drop", "rise"):
@@ -109,7 +109,7 @@ def _score(tokens: _Tokens, metric: _Token) -> Condition:
         expected = f"drop, rise, < or > was expected here{hint}"
         raise tokens.refused(word, expected, ("drop", "rise"))
     what: What = "drop" if word.word == "drop" else "rise"
-    limit = tokens.limit(">", ">=", percent=True)
+    limit = tokens.bound(">", ">=", percent=True)
     p = tokens.significance()
     return Condition(tokens.text, what, limit, metric.text, metric.start, p=p)
 
@@ -161,20 +161,20 @@ class _Tokens:
         """The metric after `of`, if that is there."""
         return self.take("the name of a metric") if self.take_if("of") else None
 
-    def limit(self, *signs: str, percent: bool = False, counted: bool = False) -> Limit:
+    def bound(self, *signs: str, percent: bool = False, counted: bool = False) -> Bound:
         """A sign and a number."""
         wanted = f"{', '.join(signs[:-1])} or {signs[-1]}"
         sign = self.take(wanted)
         if sign.text not in signs:
             raise self.refused(sign, f"{wanted} was expected here", ("of",))
         number = self._number(counted=counted)
-        return Limit(sign.text, number, percent and self.take_if("%"))
+        return Bound(sign.text, number, percent and self.take_if("%"))
 
-    def number(self, *, percent: bool = False) -> Limit:
+    def number(self, *, percent: bool = False) -> Bound:
         """A limit for a number of things."""
-        return self.limit(">", ">=", percent=percent, counted=True)
+        return self.bound(">", ">=", percent=percent, counted=True)
 
-    def significance(self) -> Limit | None:
+    def significance(self) -> Bound | None:
         """`with p < 0.05`, if that is there."""
         if not self.take_if("with"):
             return None
@@ -182,7 +182,7 @@ class _Tokens:
         if name.word != "p":
             raise self.refused(name, "p was expected here, as in: with p < 0.05")
         before = self.next
-        found = self.limit("<", "<=")
+        found = self.bound("<", "<=")
         if not 0 < found.number <= 1:
             raise self.refused(before or name, "p is above 0 and at most 1, as in: p < 0.05")
         return found

@@ -15,7 +15,7 @@ from histoeval.run.compare.changes import (
     MetricChange,
     NewError,
     PairedTest,
-    Rivals,
+    Successor,
     WorseCase,
     change_of,
     errors_of,
@@ -50,7 +50,7 @@ class Trial:
         self._read = read
         self._missing = missing
         self._test = test
-        self._rivals: dict[str, list[Rivals]] = {}
+        self._rivals: dict[str, list[Successor]] = {}
         self._about: dict[str, Mapping[str, Any]] = {}
         self.compared: dict[str, list[MetricChange]] = {}
         self.notes: list[str] = []
@@ -72,7 +72,7 @@ class Trial:
         else:
             yield from self._judge_errors(condition)
 
-    def rivals(self, metric: str) -> list[Rivals]:
+    def rivals(self, metric: str) -> list[Successor]:
         """Each new system with its baseline, by a metric that all files have."""
         if metric not in self._rivals:
             about, notes = shared_description([file for file, _ in self._read], metric)
@@ -104,7 +104,7 @@ class Trial:
     def _is_higher_better(self, metric: str) -> bool:
         return bool(self._about[metric].get("higher_is_better", True))
 
-    def _change(self, rivals: Rivals, metric: str, part: str) -> MetricChange | None:
+    def _change(self, rivals: Successor, metric: str, part: str) -> MetricChange | None:
         systems = [rivals.before, rivals.after]
         (before, after), _, notes = matched(systems, metric, self._missing, self._about[metric])
         self.notes += notes
@@ -176,7 +176,7 @@ class Trial:
             is_met = condition.limit.is_met(count)
             yield _result(condition, rivals.after.name, found, is_met, cases)
 
-    def _errors(self, condition: Condition, rivals: Rivals, id_: str) -> list[NewError]:
+    def _errors(self, condition: Condition, rivals: Successor, id_: str) -> list[NewError]:
         before, after = rivals.before.rows[id_], rivals.after.rows[id_]
         found = new_errors(before, after) if condition.what == "new errors" else errors_of(after)
         return [each for each in found if condition.severity in ("", each.severity)]
@@ -250,7 +250,7 @@ def _result(
     )
 
 
-def _rivals(read: ScoredFiles, metric: str) -> Iterator[Rivals]:
+def _rivals(read: ScoredFiles, metric: str) -> Iterator[Successor]:
     """Each new system with the one of the baseline that has its name, or is the only one."""
     systems = systems_in(read, metric)
     old = [each for each in systems if each.place == 0]
@@ -262,7 +262,7 @@ def _rivals(read: ScoredFiles, metric: str) -> Iterator[Rivals]:
                 f"{read[0][0]} has no system called {after.own!r} to compare that of "
                 f"{after.file} with; it has: {names}"
             )
-        yield Rivals(same[0], after, _reasons(read[after.place][1], after))
+        yield Successor(same[0], after, _reasons(read[after.place][1], after))
 
 
 def _reasons(rows: Sequence[ResultRow], system: System) -> dict[str, str]:

@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +34,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Tests of engines name theirs; all others stay in their process, where they can be patched.
 os.environ["HISTOEVAL_ENGINE"] = "inline"
+
+# What is noted of commands and requests, and replies that are cached, stay out of the home folder.
+os.environ.setdefault("HISTOEVAL_CACHE", mkdtemp(prefix="histoeval-tests-"))
 
 # The same examples in every run, so that nothing that lands can fail by chance afterwards; to look
 # for new ones, run with HISTOEVAL_EXPLORE=1. `make release` names the profile with more of them.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from histoeval.pathgls.policy.policy import Policy
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
     from histoeval.run.agree import agree
-    from histoeval.run.compare import compare
+    from histoeval.run.compare.compare import compare
     from histoeval.run.models import Models
     from histoeval.run.results import Results
 
@@ -54,7 +54,7 @@ _HOMES = {
     "metrics.registry": "register",
     "report": "Assertion Entity EntityType Pair Relation Report",
     "run.agree": "agree",
-    "run.compare": "compare",
+    "run.compare.compare": "compare",
     "run.models": "Models",
     "run.results": "Results",
     "pathgls.policy.policy": "Policy",

@@ -25,7 +25,7 @@ from histoeval.io.row_files import FORMS, pack, row_lines, stored_as
 from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.io.store import RowStore
 from histoeval.io.writing import write_json
-from histoeval.run.compare import compare
+from histoeval.run.compare.compare import compare
 from histoeval.web.shelf import Shelf
 from tests.io.test_store import make_row, rows
 

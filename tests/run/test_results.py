@@ -16,7 +16,7 @@ from histoeval.metric import Score
 from histoeval.metrics.base import as_metric
 from histoeval.report import Pair, Report
 from histoeval.run.agree import Agreement, agree
-from histoeval.run.compare import compare
+from histoeval.run.compare.compare import compare
 from histoeval.run.results import Readings, Results, Scores, Verdicts
 from histoeval.run.trust.rows import MissingReason, TrustRow
 

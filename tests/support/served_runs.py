@@ -13,7 +13,7 @@ from histoeval.io.results import MetricResult, ResultRow
 from histoeval.pathgls.fusion import ROUTES, fuse
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy, read_policy
 from histoeval.run.agree import agree
-from histoeval.run.compare import compare
+from histoeval.run.compare.compare import compare
 from histoeval.run.trust.rows import MissingReason, TrustRow
 from tests.support.rating_sheets import rows, write
 

@@ -9,10 +9,11 @@ from histoeval.cli.agree import print_agreement
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.models import MetricModels
-from histoeval.cli.options.output import LookOption, command_line
+from histoeval.cli.options.output import LookOption
 from histoeval.cli.options.statistics import SheetFile, StudyOptions
 from histoeval.experiments.ablate import ablate as study_variants
 from histoeval.experiments.metric_variants import KINDS
+from histoeval.run.history.commands import command_line
 
 
 @verb

@@ -10,11 +10,12 @@ from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
-from histoeval.cli.options.output import LookOption, OverwriteOption, command_line, print_tables
+from histoeval.cli.options.output import LookOption, OverwriteOption, print_tables
 from histoeval.cli.options.statistics import STATISTICS, SheetFile, StudyOptions
 from histoeval.errors import SettingError
 from histoeval.run.agree import Agreement
 from histoeval.run.agree import agree as study_sheet
+from histoeval.run.history.commands import command_line
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 
 

@@ -31,6 +31,7 @@ from histoeval.run.engines.engine import (
 )
 from histoeval.run.engines.ordered_results import Counted, OrderedResults
 from histoeval.run.engines.spool import Spool
+from histoeval.run.history.commands import note_command
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
 
@@ -93,6 +94,8 @@ class Job(ABC, Generic[In, Out]):
             protecting(getattr(self.source, "files", ())),
             nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite),
         ):
+            if store is not None:
+                note_command(store.home)
             results = self._resumed(store, overwrite=overwrite)
             before, started = self.tally.rows, perf_counter()
             blocks = Blocks(self.source, self._block_size(), results.finished)

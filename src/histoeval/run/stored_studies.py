@@ -13,7 +13,8 @@ from histoeval.agreement.systems import Contest
 from histoeval.errors import InputError
 from histoeval.io.store import read_json
 from histoeval.run.agree import Agreement
-from histoeval.run.compare import Comparison
+from histoeval.run.compare.compare import Comparison
+from histoeval.run.compare.gate import Gate
 
 _NO_PANEL = Panel((), (), {}, {})
 
@@ -50,9 +51,14 @@ def read_comparison(folder: Path) -> Comparison:
             left_out=content["left_out"],
             settings=content["settings"],
             notes=tuple(content["notes"]),
+            gate=_gate(content.get("gate")),
         )
     except (KeyError, TypeError, ValidationError) as error:
         raise _damaged(folder / "comparison.json", "compare") from error
+
+
+def _gate(content: dict[str, Any] | None) -> Gate | None:
+    return None if content is None else Gate.model_validate(_fields(content, Gate))
 
 
 def _fields(content: dict[str, Any], noun: Any) -> dict[str, Any]:

@@ -14,14 +14,17 @@ from starlette.routing import BaseRoute, Route
 from histoeval.agreement.systems import Duel
 from histoeval.errors import HistoEvalError
 from histoeval.io.results import read_rows
-from histoeval.run.compare import USUAL_METRIC, Comparison
-from histoeval.run.compare import compare as compare_runs
+from histoeval.run.compare.compare import Comparison
+from histoeval.run.compare.compare import compare as compare_runs
+from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.history.about import SCORED
+from histoeval.run.history.shelf import StoredRun
 from histoeval.table import html_table, number
 from histoeval.view.terminal.agreement import interval, p_text
 from histoeval.view.terminal.comparison import comparison_tables, evidence_text, remarks
-from histoeval.web.kept import SCORED, Kept
+from histoeval.web.kept import Kept
 from histoeval.web.pages import page, without_paths
-from histoeval.web.shelf import Shelf, StoredRun
+from histoeval.web.shelf import Shelf
 
 MOST_RUNS = 8
 MOST_DIFFERENT = 12

@@ -23,8 +23,8 @@ from histoeval.io.results import SCORES
 from histoeval.io.row_files import row_lines, stored_as
 from histoeval.io.store import read_json
 from histoeval.io.writing import write_json
+from histoeval.run.history.shelf import UPLOAD
 
-UPLOAD = "upload.json"
 LOCK = ".lock"
 """What `histoeval score` holds in the folder that it writes into."""
 

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 
 from histoeval.errors import HistoEvalError
 from histoeval.io.results import ScoredMetric, read_scored
+from histoeval.run.history.about import SCORED
+from histoeval.run.history.shelf import StoredRun
 from histoeval.web.pages import without_paths
-from histoeval.web.shelf import Shelf, StoredRun
+from histoeval.web.shelf import Shelf
 
 T = TypeVar("T")
 
 MOST = 48
 """Results that are kept; the one that was not asked for the longest goes first."""
-
-SCORED = ("score", "judge")
 
 
 class Kept:

@@ -13,11 +13,14 @@ from starlette.routing import BaseRoute, Route
 
 from histoeval.agreement.systems import Contest, contest
 from histoeval.io.results import ScoredMetric
-from histoeval.run.compare import USUAL_METRIC, without_versions
+from histoeval.run.compare.signatures import without_versions
+from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.history.shelf import StoredRun
 from histoeval.view.terminal.agreement import p_text
+from histoeval.view.terminal.runs import time_text
 from histoeval.web.kept import Kept
-from histoeval.web.pages import page, time_text
-from histoeval.web.shelf import Shelf, StoredRun
+from histoeval.web.pages import page
+from histoeval.web.shelf import Shelf
 
 MOST = 16
 """Systems that are ranked together; of more, those of the newest runs."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +80,6 @@ def number_in(request: Request, name: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
         raise HTTPException(404, "There is no such place.")
     return int(text)
-
-
-def time_text(seconds: float) -> str:
-    """A time of the disk as people of this machine read it."""
-    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def without_paths(message: str, folder: Path) -> str:

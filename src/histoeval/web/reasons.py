@@ -13,10 +13,11 @@ from starlette.routing import BaseRoute, Route
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.io.results import MetricResult, ResultRow, read_rows
 from histoeval.io.run_texts import has_texts, read_texts
+from histoeval.run.history.shelf import StoredRun
 from histoeval.web.kept import Kept
 from histoeval.web.pages import page, page_number
 from histoeval.web.score import Scorer
-from histoeval.web.shelf import Shelf, StoredRun
+from histoeval.web.shelf import Shelf
 
 RUBRIC = "rubric_offline"
 A_PAGE = 10

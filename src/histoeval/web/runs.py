@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,14 +12,16 @@ from starlette.routing import BaseRoute, Route
 
 from histoeval.io.finished_run import finished_run
 from histoeval.io.results import read_summary
+from histoeval.run.history.about import SCORED, about_run
+from histoeval.run.history.shelf import UPLOAD, StoredRun
 from histoeval.view.exports import export
 from histoeval.view.html.page import Website
 from histoeval.view.run_report import FORMATS, PAGES, run_page
-from histoeval.web.jobs import UPLOAD
-from histoeval.web.kept import SCORED, Kept
-from histoeval.web.pages import html_answer, page, site_of, time_text
+from histoeval.view.terminal.runs import time_text
+from histoeval.web.kept import Kept
+from histoeval.web.pages import html_answer, page, site_of
 from histoeval.web.security import HEADERS, POLICY
-from histoeval.web.shelf import Shelf, StoredRun
+from histoeval.web.shelf import Shelf
 
 PATIENCE_S = 1.5
 """After so long a page says that it is being made."""
@@ -138,37 +139,3 @@ def _address(run: StoredRun) -> str:
     if run.finished:
         return f"/runs/{run.id}/" if run.kind in PAGES else ""
     return f"/runs/{run.id}/progress" if (run.folder / UPLOAD).is_file() else ""
-
-
-def about_run(run: StoredRun) -> str:
-    """What a run is of, in a few words; nothing where its summary does not say."""
-    try:
-        if run.kind == "agree":
-            return _agreed(json.loads((run.place / "agreement.json").read_text("utf-8")))
-        summary = json.loads((run.folder / "summary.json").read_text("utf-8"))
-        if run.kind in SCORED:
-            return _scored(summary)
-        if run.kind == "trust":
-            routes = ", ".join(f"{count:,} {route}" for route, count in summary["routes"].items())
-            return f"{summary['rows']:,} reports: {routes}"
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return ""
-    return ""
-
-
-def _agreed(result: dict[str, Any]) -> str:
-    metrics = result["metrics"]
-    return f"{result['rows']:,} pairs scored by experts, {len(metrics)} metrics against them"
-
-
-def _scored(summary: dict[str, Any]) -> str:
-    metrics = summary["metrics"]
-    systems = list(dict.fromkeys(name for each in metrics.values() for name in each["systems"]))
-    first = next(iter(metrics))
-    means = [
-        f"{name or 'mean'} {each['mean']:.3f}"
-        for name, each in metrics[first]["systems"].items()
-        if each.get("mean") is not None
-    ]
-    count = f"{summary['rows']:,} pairs, {len(systems)} system{'s' if len(systems) != 1 else ''}"
-    return f"{count}; {first}: {', '.join(means[:3])}"

@@ -25,6 +25,7 @@ from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import write_whole
 from histoeval.metric import Metric
 from histoeval.run.engines.examples import EXAMPLE
+from histoeval.run.history.shelf import StoredRun
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
@@ -32,7 +33,7 @@ from histoeval.view.html.scores.pair import pair_html
 from histoeval.web.jobs import Jobs, UploadRequest
 from histoeval.web.pages import page, part, without_paths
 from histoeval.web.security import MAX_BODY, form_of
-from histoeval.web.shelf import Shelf, StoredRun
+from histoeval.web.shelf import Shelf
 
 METRICS = {
     "concordance": "what both reports state, as experts weigh it",

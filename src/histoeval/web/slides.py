@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Route
 from histoeval.errors import HistoEvalError, InputError, Problem
 from histoeval.io.store import read_json
 from histoeval.pathgls.policy.policy import Policy
+from histoeval.run.history.shelf import StoredRun
 from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust
 from histoeval.run.trust.patch_scores import PatchScores
 from histoeval.run.trust.reasons import policy_of
@@ -27,7 +28,7 @@ from histoeval.view.html.slide import slide_case
 from histoeval.view.image_evidence import grounding_of
 from histoeval.view.qupath import geojson, objects
 from histoeval.web.pages import number_in, page, without_paths
-from histoeval.web.shelf import Shelf, StoredRun
+from histoeval.web.shelf import Shelf
 
 LISTED, LISTED_OF_RUN = 50, 2000
 """Cases of a run in the list of all runs, and in that of one."""

@@ -15,6 +15,7 @@ from histoeval.errors import HistoEvalError
 from histoeval.io.store import read_json
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import Policy
+from histoeval.run.history.shelf import StoredRun
 from histoeval.run.trust.reasons import policy_of
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.view.html.trust import kept_texts
@@ -36,7 +37,7 @@ from histoeval.web.reviews import (
     read_reviews,
 )
 from histoeval.web.security import form_of
-from histoeval.web.shelf import Shelf, StoredRun
+from histoeval.web.shelf import Shelf
 
 A_PAGE = 100
 """Reports of the queue on one page."""

@@ -18,7 +18,7 @@ from typer.models import OptionInfo
 from histoeval.callers import Caller, called_from
 from histoeval.io.writing import check_not_input, protecting
 
-OUTPUTS = ("output", "out", "log_requests")
+OUTPUTS = ("output", "out", "log_requests", "markdown", "junit")
 """What options and arguments are called that name what is written."""
 
 EXAMPLES = "Examples:"

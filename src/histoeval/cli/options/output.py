@@ -1,9 +1,6 @@
 """What a verb writes and prints: files that are whole or absent, tables, errors, exit codes."""
 
 import json
-import re
-import shlex
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,14 +36,14 @@ def demand_folder(file: Path | None) -> None:
         raise OutputError(f"{file} cannot be written: it is a folder, or its folder does not exist")
 
 
-def write_lines(file: Path, lines: Iterable[str]) -> None:
+def write_lines(file: Path, lines: Iterable[str], *, quiet: bool = False) -> None:
     """Write all lines, or nothing if that fails, and print where they are."""
     try:
         with whole_file(file) as stream:
             stream.writelines(f"{line}\n".encode("utf-8", "backslashreplace") for line in lines)
     except OSError as error:
         raise OutputError(f"{file} cannot be written: {error.strerror or error}") from error
-    typer.echo(f"Written: {file}")
+    typer.echo(f"Written: {file}", err=quiet)
 
 
 def write_results(
@@ -74,12 +71,6 @@ def print_errors(summary: Mapping[str, Any]) -> None:
     """Print each kind of error with its count and an example."""
     for code, error in summary["errors"].items():
         typer.echo(f"{error['count']:,} times {code}: {error['example']}", err=True)
-
-
-def command_line() -> str:
-    """The command as it was given, so that it can be repeated; addresses without their query."""
-    words = [re.sub(r"(https?://[^?\s]*)\?\S*", r"\1", word) for word in sys.argv[1:]]
-    return shlex.join(["histoeval", *words])
 
 
 @contextmanager

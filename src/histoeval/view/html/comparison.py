@@ -12,11 +12,13 @@ from histoeval.view.findings import Findings, findings_in
 from histoeval.view.html.page import Website, render
 from histoeval.view.html.scores.pair import shown_errors
 from histoeval.view.terminal.comparison import comparison_tables, remarks
+from histoeval.view.terminal.gate import gate_tables
 
 
 def comparison_page(folder: Path, site: Website | None = None) -> str:
     """The page of a finished comparison, from the file in its folder."""
     found = read_comparison(folder)
+    gate = [] if found.gate is None else [*gate_tables(found.gate)]
     names = [each.system for each in found.contest.systems]
     return render(
         "comparison.html",
@@ -25,9 +27,14 @@ def comparison_page(folder: Path, site: Website | None = None) -> str:
         title=f"Systems compared: {', '.join(names)}",
         metric=found.metric,
         signature=found.signature,
-        tables=[*map(html_table, comparison_tables(found.metric, found.contest, ()))],
+        tables=[
+            *map(html_table, [*gate, *comparison_tables(found.metric, found.contest, ())]),
+        ],
         apart=[apart_content(pair) for pair in found.apart],
-        notes=[*found.notes, *remarks(found.contest)],
+        notes=[
+            *dict.fromkeys([*found.notes, *(found.gate.notes if found.gate else ())]),
+            *remarks(found.contest),
+        ],
     )
 
 

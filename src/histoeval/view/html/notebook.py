@@ -16,7 +16,7 @@ from histoeval.metric import CorpusScore, Explanation, Score
 from histoeval.report import Report
 from histoeval.resources import resource_text
 from histoeval.run.agree import Agreement
-from histoeval.run.compare import Comparison
+from histoeval.run.compare.compare import Comparison
 from histoeval.run.results import Frames, Scores
 from histoeval.table import ResultTable, html_table
 from histoeval.view.html.comparison import apart_content

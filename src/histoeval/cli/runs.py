@@ -1,0 +1,82 @@
+"""`histoeval runs`: what was run before, by what, and what changed between two runs."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.output import print_tables
+from histoeval.io.files import check_there
+from histoeval.run.history.about import details_of
+from histoeval.run.history.diff import diff_runs
+from histoeval.run.history.shelf import stored_run, stored_runs
+from histoeval.view.terminal.runs import diff_tables, run_tables, runs_table
+
+runs_app = typer.Typer(no_args_is_help=True, help="List, show, compare and remove runs.")
+
+RunPlace = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Folder of a run, or the file that `extract` wrote.")
+]
+JsonOption = Annotated[bool, option("Print JSON.", name="--json")]
+MOST = 20
+
+
+@runs_app.command("list")
+@verb
+def list_runs(
+    folder: Annotated[Path, typer.Argument(help="Folder to search, four levels deep.")] = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs below a folder, finished or not, the newest first.
+
+    Examples:
+      histoeval runs list results
+    """
+    check_there(folder)
+    found = [details_of(run) for run in stored_runs(folder.resolve())]
+    if as_json:
+        typer.echo(json.dumps([each.content() for each in found], indent=2, ensure_ascii=False))
+    elif found:
+        print_tables([runs_table(found)])
+    else:
+        typer.echo(f"There are no runs in {folder}.")
+
+
+@runs_app.command()
+@verb
+def show(run: RunPlace, as_json: JsonOption = False) -> None:
+    """Show one run: its means, signatures, settings, environment and commands.
+
+    Examples:
+      histoeval runs show results
+    """
+    found = details_of(stored_run(run))
+    if as_json:
+        typer.echo(json.dumps(found.content(), indent=2, ensure_ascii=False))
+    else:
+        print_tables(run_tables(found))
+
+
+@runs_app.command()
+@verb
+def diff(
+    one: RunPlace,
+    other: RunPlace,
+    show: Annotated[int, option("Number of scores to show.", min=0)] = MOST,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what differs between two runs: settings, versions, signatures, means, scores by id.
+
+    Examples:
+      histoeval runs diff results/monday results/tuesday
+    """
+    found = diff_runs(details_of(stored_run(one)), details_of(stored_run(other)))
+    if as_json:
+        typer.echo(json.dumps(found.content(), indent=2, ensure_ascii=False))
+        return
+    tables = [*diff_tables(found, str(one), str(other), show)]
+    print_tables(tables)
+    if not tables:
+        typer.echo(f"No difference in settings, versions, or {found.compared:,} scores.")

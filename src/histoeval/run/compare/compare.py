@@ -1,0 +1,244 @@
+"""Comparing systems by their results: ``histoeval.compare(["a.jsonl", "b.jsonl"])``."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from histoeval.agreement.systems import Contest, SystemScore
+from histoeval.callers import argument, front_door
+from histoeval.errors import InputError, SettingError, did_you_mean
+from histoeval.io.files import open_table
+from histoeval.io.results import read_rows
+from histoeval.io.tables.cell_checks import name_of
+from histoeval.io.tables.columns import Columns, columns_by_name
+from histoeval.io.tables.row_faults import Fault
+from histoeval.io.writing import make_folder, write_json, writing_to
+from histoeval.run.compare.changes import PairedTest
+from histoeval.run.compare.conditions import read_conditions
+from histoeval.run.compare.gate import Gate, gate_of
+from histoeval.run.compare.signatures import shared_description
+from histoeval.run.compare.systems import Missing, ScoredFiles, System, matched, systems_in
+from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.results import Frames
+from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
+from histoeval.version import __version__
+
+MOST_DIFFERENT = 5
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Frames):
+    """Which system wrote better, by which metric, and on which pairs systems differ most.
+
+    It has a row for each system, from the best: iterate over them, or take one by its name.
+    """
+
+    metric: str
+    signature: str
+    contest: Contest
+    apart: tuple[dict[str, Any], ...]
+    left_out: Mapping[str, int]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    """What to know before reading on: ids that are missing, other versions, the chosen metric."""
+    gate: Gate | None = None
+    """Where there is a baseline: the conditions, and the cases that got worse."""
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Everything as it stands in `comparison.json`."""
+        return self.to_dict()
+
+    def __iter__(self) -> Iterator[SystemScore]:
+        return iter(self.contest.systems)
+
+    def __len__(self) -> int:
+        return len(self.contest.systems)
+
+    def __getitem__(self, system: str) -> SystemScore:
+        return {row.system: row for row in self}[system]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Flat records: a system with its rank, its mean and the interval of that."""
+        for row in self:
+            mean = row.mean
+            flat = {"mean": mean.value, "mean.low": mean.low, "mean.high": mean.high}
+            skipped = self.left_out.get(row.system, 0)
+            yield {"system": row.system, "rank": row.rank, **flat, "left_out": skipped}
+
+    def __repr__(self) -> str:
+        ranks = ", ".join(f"{row.rank}. {row.system}" for row in self)
+        return f"<Comparison by {self.metric} on {self.contest.pairs} pairs: {ranks}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as it stands in `comparison.json`."""
+        return {
+            "histoeval": __version__,
+            "metric": self.metric,
+            "signature": self.signature,
+            "settings": dict(self.settings),
+            **self.contest.model_dump(mode="json"),
+            "left_out": dict(self.left_out),
+            "notes": list(self.notes),
+            "most_different": list(self.apart),
+            **({} if self.gate is None else {"gate": self.gate.content()}),
+        }
+
+    def write(self, folder: Path, command: str | None = None) -> Path:
+        """Write `comparison.json` into a folder."""
+        content = self.to_dict() | ({} if command is None else {"command": command})
+        with writing_to(folder):
+            make_folder(folder)
+            write_json(folder / "comparison.json", content)
+        return folder / "comparison.json"
+
+
+@front_door
+def compare(
+    files: str | Path | Sequence[str | Path],
+    *more: str | Path,
+    baseline: str | Path | None = None,
+    fail_if: str | Iterable[str] = (),
+    metric: str | None = None,
+    cases: str | Path | None = None,
+    tie: float = 0.0,
+    missing: Missing | None = None,
+    most_different: int = MOST_DIFFERENT,
+    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Comparison:
+    """Compare systems by what `histoeval score` has written.
+
+    Args:
+        files: `scores.jsonl` files, or their folders; one file may hold several systems.
+        *more: further ones, where they are not in a list.
+        baseline: the results that the others are to be no worse than. `gate` of what is returned
+            then has the cases that got worse.
+        fail_if: conditions under which the others are worse, as in ``new critical errors > 0``;
+            see docs/gates.md. `gate.passed` says whether none is met.
+        metric: which score to go by; by default concordance, or the only one there is.
+        cases: a table of id and case; without one each id is a case of its own.
+        tie: scores that differ by no more are neither won nor lost.
+        missing: what to do with ids that not every system has: "skip" them, or give a system
+            without a score the "worst" value of the metric. By default they are skipped, and an
+            error is raised where that leaves less than half of the ids.
+        most_different: how many pairs to show on which systems differ most.
+        resamples: for the intervals.
+        permutations: for the tests.
+        seed: another one draws other resamples.
+
+    Example:
+        >>> histoeval.compare("results/one", "results/other").to_polars()
+        >>> histoeval.compare("new", baseline="old", fail_if="bleu drop > 1").gate.passed
+    """
+    conditions = read_conditions(fail_if)
+    if conditions and baseline is None:
+        raise SettingError(
+            f"conditions compare with a baseline: give it as {argument('baseline', 'RUN')}"
+        )
+    given = [files] if isinstance(files, str | Path) else files
+    paths = [Path(each) for each in (*([] if baseline is None else [baseline]), *given, *more)]
+    read = [(path, list(read_rows(path))) for path in paths]
+    metric, chosen = _metric(metric, read, [each.metric for each in conditions])
+    about, versions = shared_description(paths, metric)
+    test = PairedTest(
+        None if cases is None else read_case_table(Path(cases)), tie, resamples, permutations, seed
+    )
+    gate = None if baseline is None else gate_of(read, conditions, metric, missing, test)
+    every = systems_in(read, metric)
+    systems, shared, lacking = matched(every, metric, missing, about)
+    compared = set(shared)
+    sign = 1.0 if about.get("higher_is_better", True) else -1.0
+    scores = {s.name: sign * np.array([s.rows[id_].value for id_ in shared]) for s in systems}
+    return Comparison(
+        metric=metric,
+        signature=str(about.get("signature", "")),
+        contest=test.contest(scores, shared),
+        apart=tuple(_most_different(systems, shared, most_different)),
+        left_out={s.name: sum(id_ not in compared for id_ in (*s.rows, *s.errors)) for s in every},
+        notes=(*lacking, *chosen, *versions),
+        settings={
+            "files": [str(path) for path in paths],
+            "cases": None if cases is None else str(cases),
+            "tie": tie,
+            "missing": missing,
+            "resamples": resamples,
+            "permutations": permutations,
+            "seed": seed,
+        },
+        gate=gate,
+    )
+
+
+def _metric(
+    named: str | None, read: ScoredFiles, conditions: Sequence[str] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """The metric to go by, and a note if it was chosen among several."""
+    by_file = [{name for row in rows for name in row.scores} for _, rows in read]
+    shared = sorted(set.intersection(*by_file)) if by_file else []
+    known = ", ".join(shared) or "none"
+    if named is not None:
+        if named in shared:
+            return named, ()
+        guess = did_you_mean(named, shared)
+        raise SettingError(
+            f"not every file has scores of {named!r}{guess}; all files have: {known}"
+        )
+    if len(shared) == 1:
+        return shared[0], ()
+    if mentioned := [name for name in conditions if name in shared]:
+        return mentioned[0], ()
+    if USUAL_METRIC in shared:
+        others = ", ".join(name for name in shared if name != USUAL_METRIC)
+        return USUAL_METRIC, (
+            f"Compared by {USUAL_METRIC}, as no metric was named; the files also have {others}.",
+        )
+    raise SettingError(
+        f"name the metric to compare by: {argument('metric', 'NAME')}; all files have: {known}"
+    )
+
+
+def _most_different(
+    systems: Sequence[System], shared: Sequence[str], most: int
+) -> list[dict[str, Any]]:
+    """The pairs with the largest gap between two systems, with the evidence of both."""
+    gaps = {id_: np.ptp([s.rows[id_].value for s in systems]) for id_ in shared}
+    found = []
+    for id_ in sorted((i for i in shared if gaps[i] > 0), key=lambda i: -gaps[i])[:most]:
+        ordered = sorted(systems, key=lambda s: -s.rows[id_].value)
+        found.append(
+            {
+                "id": id_,
+                "gap": float(gaps[id_]),
+                "systems": {
+                    s.name: {
+                        "value": s.rows[id_].value,
+                        "parts": dict(s.rows[id_].parts),
+                        "evidence": dict(s.rows[id_].evidence),
+                    }
+                    for s in (ordered[0], ordered[-1])
+                },
+            }
+        )
+    return found
+
+
+def read_case_table(path: Path) -> dict[str, str]:
+    """The case of each id, from a table with columns id and case."""
+    table = open_table(path, Columns(id="id")).table
+    names = columns_by_name(table.columns)
+    if missing := [name for name in ("id", "case") if name not in names]:
+        raise InputError(f"{path} has no column {missing[0]!r}")
+    used = (names["id"], names["case"])
+    nothing = Fault("missing_value")
+    found: dict[str, str] = {}
+    for record in table.read(used):
+        cells = [name_of((record.values or {}).get(name), nothing) for name in used]
+        if not isinstance(cells[0], str) or not isinstance(cells[1], str):
+            raise InputError(f"{path} has no id or no case ({record.place})")
+        found[cells[0]] = cells[1]
+    return found

@@ -1,0 +1,212 @@
+"""The language of conditions under which a comparison with a baseline fails.
+
+    concordance drop > 0.01 with p < 0.05     the mean fell by more, and not by chance
+    bleu drop > 5 %                           the same as a share of the baseline's mean
+    concordance.laterality drop > 0           a part of a metric
+    concordance < 0.8                         the mean of the new run
+    new critical errors > 0                   errors that the baseline does not make
+    major errors of rubric_offline > 10       all errors of the new run
+    errors > 0                                rows of the new run without all scores
+    missing > 1 %                             ids of the baseline that the new run lacks
+
+Words may be in any case. What is not understood is refused, with its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Literal, NamedTuple
+
+from rich.cells import cell_len
+
+from histoeval.concordance.evidence import Severity
+from histoeval.console import visible
+from histoeval.errors import SettingError
+
+What = Literal["drop", "rise", "mean", "new errors", "report errors", "errors", "missing"]
+
+SEVERITIES = tuple(each.name.lower() for each in sorted(Severity, reverse=True))
+STARTS = ("new", *SEVERITIES, "errors", "missing")
+"""The words that begin a condition which does not begin with a metric."""
+
+_TOKEN = re.compile(r"\s*([<>]=?|%|[^\s<>%]+)")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+_ROUNDING = 1e-9
+
+
+class Bound(NamedTuple):
+    """A comparison with a number, as in `> 0.01`; with `percent`, with a share."""
+
+    sign: str
+    number: float
+    percent: bool = False
+
+    def is_met(self, value: float) -> bool:
+        """Whether a value fulfils it; what differs by rounding only is equal."""
+        apart = value - (self.number / 100 if self.percent else self.number)
+        if abs(apart) <= _ROUNDING:
+            return self.sign.endswith("=")
+        return (apart > 0) == self.sign.startswith(">")
+
+
+class Condition(NamedTuple):
+    """A condition: what is looked at, and the limit; `at` is where its metric is written."""
+
+    text: str
+    what: What
+    limit: Bound
+    metric: str = ""
+    at: int = 0
+    severity: str = ""
+    p: Bound | None = None
+
+    def wrong_metric(self, known: Sequence[str], problem: str) -> SettingError:
+        """The error for a metric that the runs do not have."""
+        return not_understood(self.text, self.at, self.metric, problem, known)
+
+
+class _Token(NamedTuple):
+    text: str
+    start: int
+
+    @property
+    def word(self) -> str:
+        return self.text.lower()
+
+
+def read_conditions(texts: str | Iterable[str]) -> list[Condition]:
+    """The conditions that were given, each checked as far as that goes without the scores."""
+    return [read_condition(each) for each in ([texts] if isinstance(texts, str) else texts)]
+
+
+def read_condition(text: str) -> Condition:
+    """One condition."""
+    tokens = _Tokens(text)
+    first = tokens.take("a metric, " + ", ".join(STARTS[:-1]) + " or missing")
+    if first.word in STARTS:
+        found = _count(tokens, first)
+    elif first.text[0] in "<>%":
+        raise tokens.refused(first, "a condition begins with a metric or a word", STARTS)
+    else:
+        found = _score(tokens, first)
+    if (rest := tokens.next) is not None:
+        raise tokens.refused(rest, "nothing more was expected here", ("with", "%"))
+    return found
+
+
+def _score(tokens: _Tokens, metric: _Token) -> Condition:
+    """A condition on the mean of a metric, or on how it changes."""
+    after = tokens.next
+    if after is not None and after.text[0] in "<>":
+        limit = tokens.bound("<", "<=", ">", ">=")
+        return Condition(tokens.text, "mean", limit, metric.text, metric.start)
+    word = tokens.take(f"drop, rise, < or > after {metric.text!r}")
+    if word.word not in ("drop", "rise"):
+        near = get_close_matches(metric.word, STARTS, n=1)
+        hint = f" (or is {metric.text!r} to be {near[0]!r}?)" if near else ""
+        expected = f"drop, rise, < or > was expected here{hint}"
+        raise tokens.refused(word, expected, ("drop", "rise"))
+    what: What = "drop" if word.word == "drop" else "rise"
+    limit = tokens.bound(">", ">=", percent=True)
+    p = tokens.significance()
+    return Condition(tokens.text, what, limit, metric.text, metric.start, p=p)
+
+
+def _count(tokens: _Tokens, first: _Token) -> Condition:
+    """A condition on a number of errors, of rows that failed, or of ids that are missing."""
+    if first.word == "missing":
+        return Condition(tokens.text, "missing", tokens.number(percent=True))
+    severity, what = "", first
+    if what.word == "new":
+        what = tokens.take(f"{', '.join(SEVERITIES)} or errors after 'new'")
+    if what.word in SEVERITIES:
+        severity, what = what.word, tokens.take(f"errors after {what.text!r}")
+    if what.word != "errors":
+        raise tokens.refused(what, "errors was expected here", ("errors", *SEVERITIES))
+    if not severity and first.word == "errors":
+        return Condition(tokens.text, "errors", tokens.number(percent=True))
+    metric = tokens.of_metric() or _Token("", 0)
+    kind: What = "new errors" if first.word == "new" else "report errors"
+    limit = tokens.number()
+    return Condition(tokens.text, kind, limit, metric.text, metric.start, severity)
+
+
+class _Tokens:
+    """The words, signs and numbers of a condition, taken one by one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = " ".join(text.split())
+        self._left: Iterator[_Token] = (
+            _Token(found[1], found.start(1)) for found in _TOKEN.finditer(self.text)
+        )
+        self.next: _Token | None = next(self._left, None)
+
+    def take(self, expected: str) -> _Token:
+        """The next one."""
+        if self.next is None:
+            raise not_understood(self.text, len(self.text), "", f"{expected} was expected here")
+        taken, self.next = self.next, next(self._left, None)
+        return taken
+
+    def take_if(self, word: str) -> bool:
+        """Take the next one if it is this word."""
+        is_it = self.next is not None and self.next.word == word
+        if is_it:
+            self.take(word)
+        return is_it
+
+    def of_metric(self) -> _Token | None:
+        """The metric after `of`, if that is there."""
+        return self.take("the name of a metric") if self.take_if("of") else None
+
+    def bound(self, *signs: str, percent: bool = False, counted: bool = False) -> Bound:
+        """A sign and a number."""
+        wanted = f"{', '.join(signs[:-1])} or {signs[-1]}"
+        sign = self.take(wanted)
+        if sign.text not in signs:
+            raise self.refused(sign, f"{wanted} was expected here", ("of",))
+        number = self._number(counted=counted)
+        return Bound(sign.text, number, percent and self.take_if("%"))
+
+    def number(self, *, percent: bool = False) -> Bound:
+        """A limit for a number of things."""
+        return self.bound(">", ">=", percent=percent, counted=True)
+
+    def significance(self) -> Bound | None:
+        """`with p < 0.05`, if that is there."""
+        if not self.take_if("with"):
+            return None
+        name = self.take("p after 'with'")
+        if name.word != "p":
+            raise self.refused(name, "p was expected here, as in: with p < 0.05")
+        before = self.next
+        found = self.bound("<", "<=")
+        if not 0 < found.number <= 1:
+            raise self.refused(before or name, "p is above 0 and at most 1, as in: p < 0.05")
+        return found
+
+    def _number(self, *, counted: bool) -> float:
+        token = self.take("a number")
+        if counted and token.text.startswith("-"):
+            raise self.refused(token, "a number of rows or errors is not below 0")
+        if not _NUMBER.fullmatch(token.text):
+            hint = "; decimals have a point, as in 0.05" if "," in token.text else ""
+            raise self.refused(token, f"{token.text!r} is not a number{hint}")
+        return float(token.text)
+
+    def refused(self, token: _Token, why: str, known: Sequence[str] = ()) -> SettingError:
+        """The error that points at a token."""
+        return not_understood(self.text, token.start, token.text, why, known)
+
+
+def not_understood(
+    text: str, start: int, part: str, why: str, known: Sequence[str] = ()
+) -> SettingError:
+    """The error that shows a condition, the place in it, and the nearest word that is known."""
+    near = get_close_matches(part.lower(), known, n=1) if part else []
+    hint = f"; did you mean {near[0]!r}?" if near and near[0] != part else ""
+    shown = visible(text)
+    pointer = " " * cell_len(visible(text[:start])) + "^" * max(1, cell_len(visible(part)))
+    return SettingError(f"the condition is not understood: {why}{hint}\n  {shown}\n  {pointer}")

@@ -1,0 +1,274 @@
+"""A baseline and new runs, judged by one condition after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from math import fsum
+from typing import Any
+
+from histoeval.errors import InputError, SettingError
+from histoeval.io.results import ResultRow
+from histoeval.report import Noun
+from histoeval.run.compare.changes import (
+    ROUNDING,
+    MetricChange,
+    NewError,
+    PairedTest,
+    Successor,
+    WorseCase,
+    change_of,
+    errors_of,
+    new_errors,
+    value_of,
+    worse_cases,
+)
+from histoeval.run.compare.conditions import STARTS, Condition
+from histoeval.run.compare.signatures import shared_description
+from histoeval.run.compare.systems import Missing, ScoredFiles, System, matched, systems_in
+from histoeval.run.totals import listed_errors
+
+USUAL_METRIC = "concordance"
+
+
+class ConditionResult(Noun):
+    """What became of one condition for one system."""
+
+    condition: str
+    system: str
+    failed: bool
+    found: str
+    """What was found, in words."""
+    cases: tuple[str, ...] = ()
+    """The ids that a condition which failed is about; empty where it is about a mean."""
+
+
+class Trial:
+    """A baseline and the runs that are to replace it, compared by any metric that is asked for."""
+
+    def __init__(self, read: ScoredFiles, missing: Missing | None, test: PairedTest) -> None:
+        self._read = read
+        self._missing = missing
+        self._test = test
+        self._rivals: dict[str, list[Successor]] = {}
+        self._about: dict[str, Mapping[str, Any]] = {}
+        self.compared: dict[str, list[MetricChange]] = {}
+        self.notes: list[str] = []
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics that all files have."""
+        by_file = [{name for row in rows for name in row.scores} for _, rows in self._read]
+        return sorted(set.intersection(*by_file))
+
+    def judge(self, condition: Condition) -> Iterator[ConditionResult]:
+        """One condition, for each new system."""
+        if condition.what in ("drop", "rise"):
+            yield from self._judge_change(condition)
+        elif condition.what == "mean":
+            yield from self._judge_mean(condition)
+        elif condition.what in ("errors", "missing"):
+            yield from self._judge_rows(condition)
+        else:
+            yield from self._judge_errors(condition)
+
+    def rivals(self, metric: str) -> list[Successor]:
+        """Each new system with its baseline, by a metric that all files have."""
+        if metric not in self._rivals:
+            about, notes = shared_description([file for file, _ in self._read], metric)
+            self._about[metric] = about
+            self.notes += notes
+            self._rivals[metric] = [*_rivals(self._read, metric)]
+        return self._rivals[metric]
+
+    def changes(self, metric: str, part: str = "") -> list[MetricChange]:
+        """How the mean of a metric, or of a part of it, has changed for each new system."""
+        key = f"{metric}.{part}" if part else metric
+        if key not in self.compared:
+            found = [self._change(each, metric, part) for each in self.rivals(metric)]
+            self.compared[key] = [each for each in found if each is not None]
+        return self.compared[key]
+
+    def worse(self, metric: str) -> Iterator[WorseCase]:
+        """The cases that got worse by a metric, or that have new errors."""
+        try:
+            lists = self._lists_errors()
+        except InputError as error:
+            lists = None
+            self.notes.append(f"WARNING: new errors were not looked for: {error}")
+        for place, rivals in enumerate(self.rivals(metric)):
+            errors = self.rivals(lists)[place] if lists else None
+            better = self._is_higher_better(metric)
+            yield from worse_cases(rivals, errors, self._test.tie, higher_is_better=better)
+
+    def _is_higher_better(self, metric: str) -> bool:
+        return bool(self._about[metric].get("higher_is_better", True))
+
+    def _change(self, rivals: Successor, metric: str, part: str) -> MetricChange | None:
+        systems = [rivals.before, rivals.after]
+        (before, after), _, notes = matched(systems, metric, self._missing, self._about[metric])
+        self.notes += notes
+        rivals = rivals._replace(before=before, after=after)
+        better = self._is_higher_better(metric)
+        return change_of(rivals, metric, part, self._test, higher_is_better=better)
+
+    def _judge_change(self, condition: Condition) -> Iterator[ConditionResult]:
+        metric, part = self._metric_of(condition)
+        for change in self._demanded(condition, metric, part):
+            before, after = (each.value or 0.0 for each in (change.before, change.after))
+            by_chance = condition.p is not None and not condition.p.is_met(_known(change.p))
+            is_met = condition.limit.is_met(_size(condition, before, after)) and not by_chance
+            cases = self._worse_ids(condition, metric, part, change.system) if is_met else ()
+            found = f"{before:.4g} -> {after:.4g} ({after - before:+.4f}, p {_known(change.p):.2g})"
+            yield _result(condition, change.system, found, is_met, cases)
+
+    def _worse_ids(
+        self, condition: Condition, metric: str, part: str, system: str
+    ) -> tuple[str, ...]:
+        """The cases behind a change for the worse."""
+        if (condition.what == "drop") != self._is_higher_better(metric):
+            return ()
+        sign = 1 if condition.what == "drop" else -1
+        rivals = next(each for each in self.rivals(metric) if each.after.name == system)
+        lost = {
+            id_: sign * ((value_of(rivals.before.rows[id_], part) or 0.0) - after)
+            for id_ in rivals.shared
+            if (after := value_of(rivals.after.rows[id_], part)) is not None
+        }
+        return tuple(id_ for id_, each in lost.items() if each > self._test.tie + ROUNDING)
+
+    def _judge_mean(self, condition: Condition) -> Iterator[ConditionResult]:
+        metric, part = self._metric_of(condition)
+        self._demanded(condition, metric, part)
+        for rivals in self.rivals(metric):
+            every = (value_of(row, part) for row in rivals.after.rows.values())
+            values = [value for value in every if value is not None]
+            mean = fsum(values) / len(values)
+            found = f"mean {mean:.4f} of {len(values):,} rows"
+            yield _result(condition, rivals.after.name, found, condition.limit.is_met(mean))
+
+    def _judge_rows(self, condition: Condition) -> Iterator[ConditionResult]:
+        for rivals in self.rivals(self.metrics[0]) if self.metrics else ():
+            new = [*rivals.after.rows, *rivals.after.errors, *rivals.reasons]
+            if condition.what == "errors":
+                ids, whole, what = [*rivals.reasons], len({*new}), "rows with errors"
+            else:
+                old = [*rivals.before.rows, *rivals.before.errors]
+                ids, whole = [id_ for id_ in old if id_ not in {*new}], len(old)
+                what = "ids of the baseline are missing"
+            value = len(ids) / max(1, whole) if condition.limit.percent else len(ids)
+            is_met = condition.limit.is_met(value)
+            found = f"{len(ids):,} of {whole:,} {what}"
+            yield _result(condition, rivals.after.name, found, is_met, tuple(ids))
+
+    def _judge_errors(self, condition: Condition) -> Iterator[ConditionResult]:
+        metric = self._metric_of(condition)[0] if condition.metric else self._lists_errors()
+        if metric is None or not self._lists(metric):
+            which = f"{metric} does not list" if metric else "no metric of these runs lists"
+            raise SettingError(
+                f"{condition.text!r}: {which} errors as evidence; score both with concordance"
+            )
+        for rivals in self.rivals(metric):
+            errors = {id_: self._errors(condition, rivals, id_) for id_ in rivals.shared}
+            count = sum(map(len, errors.values()))
+            cases = tuple(id_ for id_, each in errors.items() if each)
+            found = f"{count:,} in {len(cases):,} of {len(errors):,} cases, by {metric}"
+            is_met = condition.limit.is_met(count)
+            yield _result(condition, rivals.after.name, found, is_met, cases)
+
+    def _errors(self, condition: Condition, rivals: Successor, id_: str) -> list[NewError]:
+        before, after = rivals.before.rows[id_], rivals.after.rows[id_]
+        found = new_errors(before, after) if condition.what == "new errors" else errors_of(after)
+        return [each for each in found if condition.severity in ("", each.severity)]
+
+    def _lists(self, metric: str) -> bool:
+        return any(
+            listed_errors(result) is not None
+            for rivals in self.rivals(metric)
+            for result in rivals.after.rows.values()
+        )
+
+    def _lists_errors(self) -> str | None:
+        """The metric whose errors count: concordance, or else the first that lists any."""
+        names = sorted(self.metrics, key=lambda name: (name != USUAL_METRIC, name))
+        return next(filter(self._lists, names), None)
+
+    def _metric_of(self, condition: Condition) -> tuple[str, str]:
+        """The metric that a condition names, and the part of it, if any."""
+        name = condition.metric
+        if name in self.metrics:
+            return name, ""
+        metric, _, part = name.rpartition(".")
+        if metric in self.metrics:
+            return metric, part
+        known = ", ".join(self.metrics) or "none"
+        problem = f"not every run has scores of {name!r}; all have: {known}"
+        raise condition.wrong_metric([*self.metrics, *STARTS], problem)
+
+    def _demanded(self, condition: Condition, metric: str, part: str) -> list[MetricChange]:
+        found = self.changes(metric, part)
+        if len(found) == len(self.rivals(metric)):
+            return found
+        parts = {
+            name
+            for each in self.rivals(metric)
+            for row in each.after.rows.values()
+            for name in row.parts
+        }
+        problem = (
+            f"no id has {part!r} of {metric} in both runs; there are: {', '.join(sorted(parts))}"
+        )
+        raise condition.wrong_metric([f"{metric}.{each}" for each in sorted(parts)], problem)
+
+
+def _size(condition: Condition, before: float, after: float) -> float:
+    """How much a mean has dropped or risen, as the condition wants it."""
+    size = before - after if condition.what == "drop" else after - before
+    if not condition.limit.percent:
+        return size
+    if not before:
+        raise SettingError(
+            f"{condition.text!r}: the mean of the baseline is 0, of which no share can be taken; "
+            "give a limit without %"
+        )
+    return size / abs(before)
+
+
+def _known(p: float | None) -> float:
+    return 1.0 if p is None else p
+
+
+def _result(
+    condition: Condition, system: str, found: str, is_met: bool, cases: tuple[str, ...] = ()
+) -> ConditionResult:
+    return ConditionResult(
+        condition=condition.text,
+        system=system,
+        failed=is_met,
+        found=found,
+        cases=cases if is_met else (),
+    )
+
+
+def _rivals(read: ScoredFiles, metric: str) -> Iterator[Successor]:
+    """Each new system with the one of the baseline that has its name, or is the only one."""
+    systems = systems_in(read, metric)
+    old = [each for each in systems if each.place == 0]
+    for after in (each for each in systems if each.place):
+        same = [each for each in old if each.own == after.own] or old
+        if len(same) != 1:
+            names = ", ".join(each.own or each.name for each in old) or "none"
+            raise InputError(
+                f"{read[0][0]} has no system called {after.own!r} to compare that of "
+                f"{after.file} with; it has: {names}"
+            )
+        yield Successor(same[0], after, _reasons(read[after.place][1], after))
+
+
+def _reasons(rows: Sequence[ResultRow], system: System) -> dict[str, str]:
+    """Why rows of a system have errors; those too broken to name a system count for each."""
+    return {
+        row.id: "; ".join(dict.fromkeys(problem.code for problem in row.errors))
+        for row in rows
+        if row.errors and row.system in (None, system.own)
+    }

@@ -1,0 +1,1 @@
+"""Runs that were made before: found, shown, compared, and removed when their time is over."""

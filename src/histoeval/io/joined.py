@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem
+from histoeval.io.documents.texts import text_layout
 from histoeval.io.files import OpenedTable
 from histoeval.io.reports import open_reports
 from histoeval.io.tables.cell_checks import name_of, text_of
@@ -14,7 +15,6 @@ from histoeval.io.tables.columns import Columns, Layout
 from histoeval.io.tables.encoding import Survey, joined
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.row_faults import Fault
-from histoeval.io.texts import text_layout
 
 _NO_ID = Fault("missing_id")
 

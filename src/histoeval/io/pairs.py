@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem
+from histoeval.io.documents.texts import open_folders, open_text_files
 from histoeval.io.files import (
     GUESS,
     ONE_TABLE,
@@ -23,7 +24,6 @@ from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import Columns, Layout, layout_of, notes_on
 from histoeval.io.tables.formats import Record
 from histoeval.io.tables.row_faults import Fault
-from histoeval.io.texts import open_folders, open_text_files
 from histoeval.report import Pair
 
 __all__ = ["Columns", "PairRow", "PairSource", "open_source", "source_of_records"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem
+from histoeval.io.documents.texts import table_of_folders, table_of_lines
 from histoeval.io.files import (
     ONE_TABLE,
     check_there,
@@ -19,7 +20,6 @@ from histoeval.io.source import RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import text_of
 from histoeval.io.tables.columns import Columns, TextLayout, text_layout_of
 from histoeval.io.tables.formats import Record
-from histoeval.io.texts import table_of_folders, table_of_lines
 
 TEXT = "text"
 """What the only column of text files and folders is called."""

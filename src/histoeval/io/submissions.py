@@ -14,8 +14,9 @@ from typing import NamedTuple
 from histoeval.callers import argument
 from histoeval.errors import InputError, Problem
 from histoeval.io.reports import TextSource, open_reports
-from histoeval.io.tables.cell_checks import name_of, text_of
+from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.formats import Record
+from histoeval.io.tables.references import reference_texts
 from histoeval.io.tables.row_faults import Fault
 
 ID_ENDINGS = tuple(
@@ -106,8 +107,8 @@ def read_truth(
     several: bool = False,
 ) -> Truth:
     """The references of a file or folder by id; `several` allows more than one for an id."""
-    source = open_with_ids(path, text, id_, encoding)
-    lines = report_lines(source, several=several)
+    source = open_reports(path, text=text, id_=id_, encoding=encoding, several=several)
+    lines = report_lines(demand_ids(source), several=several)
     references: dict[str, tuple[str, ...]] = {}
     for line in lines:
         if line.id is not None and line.problem is None and not isinstance(line.texts, Fault):
@@ -141,8 +142,8 @@ def read_submission(
         loose_ids: accept ids that differ from one of the truth only in ending, case or spaces.
         longest: the most characters that a report may have.
     """
-    source = open_with_ids(path, text, id_, encoding)
-    lines = [_checked(line, longest) for line in report_lines(source)]
+    source = open_reports(path, text=text, id_=id_, encoding=encoding)
+    lines = [_checked(line, longest) for line in report_lines(demand_ids(source))]
     found = match_ids(lines, truth.references, loose=loose_ids)
     reports = {
         name: line.texts[0]
@@ -156,17 +157,18 @@ def read_submission(
     )
 
 
-def open_with_ids(
-    path: Path, text: str | None = None, id_: str | None = None, encoding: str | None = None
-) -> TextSource:
-    """A file or folder of reports, each of which has an id."""
-    source = open_reports(path, text=text, id_=id_, encoding=encoding)
-    if source.layout.id is None and not source.table.keyed:
-        hint = argument("id_column", "NAME")
+def demand_ids(source: TextSource) -> TextSource:
+    """A file or folder of reports must name them, for others to be joined with it."""
+    if source.layout.id is not None or source.table.keyed:
+        return source
+    if source.format == "text":
         raise InputError(
-            f"{path} has no column of ids, by which files are joined" + (hint and f": {hint}")
+            f"{source.name} has a report in each line and no ids, by which files are joined: give "
+            "text files on both sides, or a table with ids, or a folder with a file for each report"
         )
-    return source
+    way = argument("id_column", "NAME")
+    name = f"; name it: {way}" if way else ""
+    raise InputError(f"{source.name} has no column of ids, by which files are joined{name}")
 
 
 def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLine]:
@@ -241,21 +243,13 @@ def _line(source: TextSource, record: Record, *, several: bool) -> ReportLine:
     name = name_of(record.key if column is None else record.values.get(column), _NO_ID)
     if isinstance(name, Fault):
         return _unusable(source, record, None, name)
-    return ReportLine(record, name, _texts(source, record.values, several=several))
+    layout = source.layout
+    texts = reference_texts(record.values, layout.text, layout, several=several)
+    return ReportLine(record, name, _named(source, texts))
 
 
-def _texts(
-    source: TextSource, values: Mapping[str, object], *, several: bool
-) -> tuple[str, ...] | Fault:
-    cell = values.get(source.layout.text)
-    cells = cell if several and isinstance(cell, list) and cell else [cell]
-    texts = []
-    for each in cells:
-        text = text_of(each)
-        if isinstance(text, Fault):
-            return source.table.named(text)
-        texts.append(text)
-    return tuple(texts)
+def _named(source: TextSource, texts: tuple[str, ...] | Fault) -> tuple[str, ...] | Fault:
+    return source.table.named(texts) if isinstance(texts, Fault) else texts
 
 
 def _unusable(source: TextSource, record: Record, name: str | None, fault: Fault) -> ReportLine:

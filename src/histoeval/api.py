@@ -24,6 +24,7 @@ from histoeval.terms.language import english_problem
 
 if TYPE_CHECKING:
     from histoeval.io.tables.columns import Columns
+    from histoeval.io.tables.references import ReferenceMode
     from histoeval.judges.choice import JudgeConfig
     from histoeval.judges.panel import JudgePanel, JudgeSampling
     from histoeval.pathgls.policy.policy import Policy
@@ -186,6 +187,9 @@ def score(
     candidates: Texts | Mapping[str, Texts] | None = None,
     *,
     references: Texts | None = None,
+    truth: Any = None,
+    loose_ids: bool = False,
+    several_references: ReferenceMode | None = None,
     metrics: str | Iterable[str | Metric] = DEFAULT_METRICS,
     output: PathLike | None = None,
     format: str | None = None,  # noqa: A002 - as the command line calls it
@@ -209,6 +213,10 @@ def score(
             records (dicts). With `candidates`, the reference text or texts.
         candidates: the candidate text or texts, or such a list for each of several systems.
         references: the reference text or texts, in place of `data`.
+        truth: a file or folder of references, a frame, records, or texts by id; `data` then has the
+            candidates: a file or several, or something of the kind for each system by its name.
+        loose_ids: accept ids that differ only in file ending, case or outer spaces.
+        several_references: "best" or "mean": what counts where a case has several references.
         metrics: names as `list_metrics` gives them, with settings as in ``hare:threshold=0.5``,
             in a list or one text with commas; or metric objects in a list.
         output: a folder for scores.jsonl and summary.json; a stopped run resumes there.
@@ -234,6 +242,7 @@ def score(
         >>> results = histoeval.score("pairs.csv", metrics="concordance,bleu")
         >>> results.to_polars()
     """
+    from histoeval.io.joined import Joining
     from histoeval.io.results import result_folder
     from histoeval.io.tables.columns import Columns
     from histoeval.progress import row_progress
@@ -247,6 +256,8 @@ def score(
         candidates=candidates,
         columns=Columns(reference=reference, candidates=named, id=id, system=system),
         encoding=encoding,
+        truth=truth,
+        joining=Joining(loose_ids=loose_ids, references=several_references),
     )
     with row_progress(source) as watch:
         return score_source(
@@ -336,6 +347,9 @@ def judge(
     temperature: float = 0.0,
     seed: int = 0,
     references: Texts | None = None,
+    truth: Any = None,
+    loose_ids: bool = False,
+    several_references: ReferenceMode | None = None,
     beside: str | Iterable[str | Metric] = (),
     output: PathLike | None = None,
     format: str | None = None,  # noqa: A002 - as the command line calls it
@@ -362,6 +376,10 @@ def judge(
         temperature: of the sampling.
         seed: of the first repeat; repeat n uses seed + n.
         references: the reference text or texts, in place of `data`.
+        truth: a file or folder of references, a frame, records, or texts by id; `data` then has the
+            candidates: a file or several, or something of the kind for each system by its name.
+        loose_ids: accept ids that differ only in file ending, case or outer spaces.
+        several_references: "best" or "mean": what counts where a case has several references.
         beside: metrics to run as well, as in "rubric_offline,concordance".
         output: a folder for scores.jsonl and the rest; a stopped run resumes there.
         format: of the rows in `output`, as `score` takes it.
@@ -383,6 +401,7 @@ def judge(
         >>> histoeval.judge("pairs.csv", llm=llm, repeats=3).to_polars()
     """
     from histoeval.io.files import GUESS
+    from histoeval.io.joined import Joining
     from histoeval.io.results import result_folder
     from histoeval.judges.panel import JudgeSampling
     from histoeval.llm.usage import read_prices
@@ -400,6 +419,8 @@ def judge(
         candidates=candidates,
         columns=columns or GUESS,
         encoding=encoding,
+        truth=truth,
+        joining=Joining(loose_ids=loose_ids, references=several_references),
     )
     with row_progress(source, "judging") as watch:
         return run_judges(

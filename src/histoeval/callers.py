@@ -147,6 +147,6 @@ def _option(name: str, value: object) -> str:
 
 
 def _keyword(name: str, value: object) -> str:
-    if name == "overwrite":
-        return "overwrite=True"
+    if name in ("overwrite", "loose_ids"):
+        return f"{name}=True"
     return f"{name}=..." if value is None else f"{name}={value!r}"

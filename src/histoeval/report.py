@@ -158,3 +158,14 @@ class Pair(Noun):
     reference: str
     candidate: str
     system: str = "candidate"
+
+
+class PairWithReferences(Pair):
+    """A pair whose case has further references."""
+
+    more_references: tuple[str, ...]
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """All of them."""
+        return (self.reference, *self.more_references)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import polars
 import pytest
 
 import histoeval
-from histoeval.errors import InputError
-from histoeval.io.pairs import Columns, PairSource, open_source
+from histoeval.errors import InputError, OutputError, Problem
+from histoeval.io.pairs import Columns, Joining, PairSource, open_source
 from histoeval.io.reports import open_reports
+from histoeval.metric import Score
+from histoeval.metrics.base import MetricBase
+from histoeval.report import Pair
+from histoeval.run.references import references_of
+from histoeval.view.html.scores.pair import pair_html
 
 TRUTH = [{"id": name, "report": f"Colon: adenoma {name}."} for name in ("a", "b", "c")]
 
@@ -58,7 +65,7 @@ def test_a_report_that_a_team_has_not_handed_in_is_its_error_and_counts(tmp_path
 def test_what_the_references_lack_and_what_comes_twice_is_said(tmp_path: Path) -> None:
     more = [*TRUTH, {"id": "z", "report": "Skin."}, {"id": "a", "report": "Skin."}]
     source = joined(tmp_path, team=more)
-    assert [row.id for row in source.rows()] == ["a", "b", "c"]
+    assert [row.id for row in source.rows()] == ["a", "b", "c", "z", "a"]
     strangers, twice = source.notes
     assert strangers == "team: 1 ids that the references lack are not scored, for example: z"
     assert twice.startswith("team: 1 unusable rows are not scored, for example: ")
@@ -88,3 +95,202 @@ def test_reports_by_id_are_a_table_but_one_object_is_not(tmp_path: Path) -> None
     written(tmp_path, "team.json", {"id": "1", "text": "Colon."})
     with pytest.raises(InputError, match="no list of objects and no reports by id"):
         open_reports(file)
+
+
+def test_ids_that_differ_in_ending_or_case_are_reported_and_accepted_on_request(
+    tmp_path: Path,
+) -> None:
+    truth = written(tmp_path, "truth.json", [{"id": "P1.tiff", "report": "Colon: adenoma."}])
+    team = written(tmp_path, "team.csv", "id,report\n p1.SVS,Colon.\n")
+    row, outside = open_source([team], truth=truth).rows()
+    assert [row.id, outside.id] == ["P1.tiff", " p1.SVS"]
+    assert "but one for ' p1.SVS': correct the id to 'P1.tiff'" in row.problems[0].message
+    assert [each.code for each in outside.problems] == ["unknown_id"]
+    (accepted,) = open_source([team], truth=truth, joining=Joining(loose_ids=True)).rows()
+    assert (accepted.id, accepted.pair and accepted.pair.candidate) == ("P1.tiff", "Colon.")
+
+
+def test_rows_outside_of_the_truth_are_errors_and_no_pairs(tmp_path: Path) -> None:
+    more = [*TRUTH, {"id": "z", "report": "Skin."}, {"id": "a", "report": "Skin."}, 7]
+    results = histoeval.score(
+        written(tmp_path, "team.json", more),
+        truth=written(tmp_path, "truth.json", TRUTH),
+        metrics="rouge_l",
+        output=tmp_path / "run",
+    )
+    totals = results.summary["metrics"]["rouge_l"]["systems"]["team"]
+    assert (totals["pairs"], totals["scored"], totals["coverage"]) == (3, 3, 1.0)
+    assert {code: each["count"] for code, each in results.summary["errors"].items()} == {
+        "unknown_id": 1,
+        "repeated_report": 1,
+        "unusable_row": 1,
+    }
+    assert [(row.id, row.row) for row in results.rows[3:]] == [("z", 4), ("a", 5), ("row 6", 6)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "json", "parquet", "folder"])
+def test_any_format_can_stand_on_either_side(tmp_path: Path, kind: str) -> None:
+    frame = polars.DataFrame(TRUTH)
+    other = tmp_path / "other"
+    if kind == "folder":
+        other.mkdir()
+        for each in TRUTH:
+            (other / f"{each['id']}.txt").write_text(each["report"], "utf-8")
+    else:
+        other = tmp_path / f"other.{kind}"
+        writers: dict[str, Callable[[Path], object]] = {
+            "csv": frame.write_csv,
+            "tsv": lambda file: frame.write_csv(file, separator="\t"),
+            "jsonl": frame.write_ndjson,
+            "json": frame.write_json,
+            "parquet": frame.write_parquet,
+        }
+        writers[kind](other)
+    plain = written(tmp_path, "plain.json", TRUTH)
+    for truth, team in ((plain, other), (other, plain)):
+        rows = list(open_source([team], truth=truth).rows())
+        assert [row.id for row in rows] == ["a", "b", "c"]
+        assert all(row.pair and row.pair.reference == row.pair.candidate for row in rows)
+
+
+def test_text_files_are_joined_by_line_and_with_nothing_else(tmp_path: Path) -> None:
+    truth, team = (written(tmp_path, name, "Colon.\nSkin.\n") for name in ("t.txt", "a.txt"))
+    assert [row.id for row in open_source([team], truth=truth).rows()] == ["0", "1"]
+    with pytest.raises(InputError, match=r"a\.txt has a report in each line and no ids"):
+        open_source([team], truth=written(tmp_path, "truth.json", TRUTH))
+
+
+def test_systems_of_the_same_name_are_called_with_their_folder(tmp_path: Path) -> None:
+    for team in ("one", "two"):
+        (tmp_path / team).mkdir()
+    truth = written(tmp_path, "truth.json", TRUTH)
+    files = [written(tmp_path / team, "predictions.json", TRUTH) for team in ("one", "two")]
+    systems = {row.system for row in open_source(files, truth=truth).rows()}
+    assert systems == {"one/predictions", "two/predictions"}
+    with pytest.raises(InputError, match="two systems would be called one/predictions: rename"):
+        open_source([files[0], files[0]], truth=truth)
+
+
+def test_references_and_candidates_may_be_in_memory(tmp_path: Path) -> None:
+    texts = {each["id"]: each["report"] for each in TRUTH}
+    file = written(tmp_path, "team.json", TRUTH[:2])
+    for data in (texts, {"x": texts, "y": TRUTH[:1], "z": file}, polars.DataFrame(TRUTH)):
+        results = histoeval.score(data, truth=texts, metrics="rouge_l")
+        systems = results.summary["metrics"]["rouge_l"]["systems"]
+        assert all(each["mean"] == 1 and each["pairs"] == 3 for each in systems.values())
+    assert [*systems] == ["candidate"]
+
+
+REFERENCES = [
+    {"id": "a", "report": ["Colon: adenoma.", "Colon: tubular adenoma, low grade."]},
+    {"id": "b", "report": "Skin: nevus."},
+    {"id": "b", "report": "Skin: melanoma."},
+]
+ANSWERS = {"a": "Colon: tubular adenoma.", "b": "Skin: melanoma."}
+
+
+def test_several_references_must_be_asked_for(tmp_path: Path) -> None:
+    source = open_source(
+        [written(tmp_path, "team.json", ANSWERS)], truth=written(tmp_path, "t.json", REFERENCES)
+    )
+    listed, first, second = source.rows()
+    assert "reference is a list of 2 (row 1): give one reference" in listed.problems[0].message
+    assert first.pair is not None
+    assert second.problems[0].code == "duplicate_id"
+    assert "take several together: several_references='best'" in second.problems[0].message
+
+
+def test_the_best_and_the_mean_over_references_and_each_of_them_are_kept(tmp_path: Path) -> None:
+    def scored(mode: str, folder: str) -> histoeval.Scores:
+        return histoeval.score(
+            written(tmp_path, "team.json", ANSWERS),
+            truth=written(tmp_path, "t.json", REFERENCES),
+            several_references=mode,  # type: ignore[arg-type]
+            metrics="rouge_l,bleu,chrf",
+            output=tmp_path / folder,
+        )
+
+    best, mean = scored("best", "best"), scored("mean", "mean")
+    row = best["b"].scores["rouge_l"]
+    each = row.evidence["references"]
+    assert (row.value, each["best"], each["taken"]) == (1.0, 2, "best")
+    assert [one["value"] for one in each["scores"]] == [0.5, 1.0]
+    assert mean["b"].scores["rouge_l"].value == row.parts["references_mean"] == 0.75
+    totals = mean.summary["metrics"]["rouge_l"]["systems"]["team"]
+    assert (
+        totals["parts"]["references_best"]
+        == best.summary["metrics"]["rouge_l"]["systems"]["team"]["mean"]
+    )
+    assert all("references:best" in line for line in best.signatures.values())
+    assert scored("best", "best").summary == best.summary
+    with pytest.raises(OutputError):
+        scored("mean", "best")
+
+
+def test_the_best_reference_is_the_lowest_where_less_is_better() -> None:
+    class Distance(MetricBase):
+        name = "distance"
+        higher_is_better = False
+
+        def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+            return [
+                Score(value=float(pair.reference != pair.candidate), signature=self.signature)
+                for pair in pairs
+            ]
+
+    found = histoeval.score(
+        {"a": "x y"},
+        truth={"a": ["z", "x y"]},
+        several_references="best",
+        metrics=[Distance()],
+    )
+    assert found["a"].scores["distance"].value == 0
+    assert found["a"].scores["distance"].evidence["references"]["best"] == 2
+
+
+def test_a_reference_that_a_metric_cannot_score_leaves_the_pair_without_a_score() -> None:
+    found = histoeval.score(
+        {"a": "Colon: tubular adenoma."},
+        truth={"a": ["Colon: adenoma.", "Dickdarm: Adenom ohne Nachweis von Malignität."]},
+        several_references="mean",
+        metrics="concordance,rouge_l",
+    )
+    assert set(found["a"].scores) == {"rouge_l"}
+    assert [problem.code for problem in found["a"].errors] == ["not_english"]
+
+
+def test_numbered_columns_are_several_references(tmp_path: Path) -> None:
+    table = written(
+        tmp_path,
+        "pairs.csv",
+        "id,reference_1,reference_2,candidate\n1,Colon.,Colon: adenoma.,Colon: adenoma.\n"
+        "2,Skin.,,Skin.\n3,,,Skin.\n",
+    )
+    with pytest.raises(InputError, match=r"several columns of references \(reference_1, ref"):
+        open_source([table])
+    two, one, none = open_source([table], joining=Joining(references="best")).rows()
+    assert two.pair is not None
+    assert references_of(two.pair) == ("Colon.", "Colon: adenoma.")
+    assert one.pair is not None
+    assert references_of(one.pair) == ("Skin.",)
+    assert [problem.code for problem in none.problems] == ["empty_text"]
+    truth = written(tmp_path, "truth.csv", "id,report_1,report_2\n1,Colon.,Skin.\n")
+    team = written(tmp_path, "team.csv", "id,report\n1,Skin.\n")
+    (row,) = open_source([team], truth=truth, joining=Joining(references="mean")).rows()
+    assert row.pair is not None
+    assert references_of(row.pair) == ("Colon.", "Skin.")
+
+
+def test_a_page_marks_the_best_reference(tmp_path: Path) -> None:
+    histoeval.score(
+        {"a": "Left breast: carcinoma."},
+        truth={"a": ["Colon: adenoma.", "Left breast: carcinoma."]},
+        several_references="best",
+        metrics="concordance",
+        output=tmp_path / "run",
+    )
+    row = json.loads((tmp_path / "run" / "scores.jsonl").read_text("utf-8"))
+    texts = json.loads((tmp_path / "run" / "texts.jsonl").read_text("utf-8"))
+    page = pair_html(row, texts, "concordance")
+    assert "Reference 2 of 2" in page
+    assert "adenoma" not in page

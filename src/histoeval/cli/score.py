@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.columns import EncodingOption, PairColumns
+from histoeval.cli.options.columns import EncodingOption, JoinOptions, PairColumns
 from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.judge import JudgeOptions
@@ -59,6 +59,7 @@ def score(
     ] = None,
     form: RowFormOption = None,
     overwrite: OverwriteOption = False,
+    join: JoinOptions = JoinOptions(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
     models: MetricModels = MetricModels(),
@@ -75,12 +76,14 @@ def score(
       histoeval score pairs.csv --output results
       histoeval score pairs.parquet --output results --format parquet
       histoeval score references.txt system_a.txt system_b.txt --metrics bleu,hare
-      histoeval score truth.json team_a.json team_b.json
+      histoeval score --truth truth.json team_a.json team_b.csv
     """
     chosen = metric_names(metrics)
     folder = result_folder(output, form)
     with resumable(output, "finished scores are"):
-        source = open_source(inputs, columns.columns(), encoding)
+        source = open_source(
+            inputs, columns.columns(), encoding, truth=join.truth, joining=join.joining()
+        )
         loaded = load_metrics(chosen, models.models(judge=judges.config()))
         gc.freeze()  # models and libraries stay: collecting garbage need not look through them
         with row_progress(source) as watch:

@@ -29,6 +29,9 @@ ENDINGS = {
     ".pq": "parquet",
     ".txt": "text",
 }
+TABLES = frozenset(ENDINGS.values()) - {"text"}
+"""Formats that are a table."""
+
 ONE_TABLE = (
     f"one table ({', '.join(name for name in ENDINGS if name != '.txt')}; all but Parquet also "
     "with .gz)"

@@ -1,109 +1,212 @@
-"""A table of references and one of each system, joined by their ids, as challenges keep them."""
+"""References and candidates in files of their own, joined by their ids, as challenges keep them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from histoeval.callers import argument
 from histoeval.errors import InputError, Problem
+from histoeval.io.documents.texts import text_layout
 from histoeval.io.files import OpenedTable
-from histoeval.io.reports import open_reports
-from histoeval.io.tables.cell_checks import name_of, text_of
+from histoeval.io.reports import TextSource, open_reports
+from histoeval.io.submissions import (
+    Matched,
+    ReportLine,
+    demand_ids,
+    match_ids,
+    missing_report,
+    report_lines,
+    unknown_id,
+)
 from histoeval.io.tables.columns import Columns, Layout
 from histoeval.io.tables.encoding import Survey, joined
 from histoeval.io.tables.formats import Record, RecordTable
+from histoeval.io.tables.references import ReferenceMode, how_to_take
 from histoeval.io.tables.row_faults import Fault
-from histoeval.io.texts import text_layout
-
-_NO_ID = Fault("missing_id")
+from histoeval.report import Noun
 
 
-class _Line(NamedTuple):
-    """One row of a file: its id and its text, or what is wrong with it."""
+class Joining(Noun):
+    """How what belongs to one case is brought together.
 
-    record: Record
-    id: str | None
-    text: str | Fault = ""
-    problem: Problem | None = None
+    `loose_ids` accepts ids that differ only in ending, case or spaces; `references` is what counts
+    where a case has several.
+    """
+
+    loose_ids: bool = False
+    references: ReferenceMode | None = None
+
+    def identity(self) -> dict[str, object]:
+        """What results depend on; nothing where everything is as usual."""
+        return self.model_dump(exclude_defaults=True)
+
+
+AS_WRITTEN = Joining()
+"""Ids must be the same, and a case has one reference."""
+
+
+class OutsideRow(NamedTuple):
+    """A row of a system that is no report on a case of the truth, and why."""
+
+    number: int
+    id: str
+    system: str
+    problem: Problem
+
+
+class Join(NamedTuple):
+    """The cases of the truth with what each system has for them, and what fits none of them."""
+
+    table: RecordTable
+    layout: Layout
+    survey: Survey
+    outside: tuple[OutsideRow, ...]
 
 
 def open_joined(
-    paths: Sequence[Path], columns: Columns, encoding: str | None
-) -> tuple[RecordTable, Layout, Survey]:
-    """The references first; each other table is a system, called like its file.
-
-    What a system has no report for is an error of that system; what the references do not have is
-    not scored, and said.
-    """
+    paths: Sequence[Path], columns: Columns, encoding: str | None, joining: Joining
+) -> Join:
+    """The references first; each other file or folder is a system, called like it."""
     if len(columns.candidates) > 1 or columns.system is not None:
         raise InputError("a table of one system has one column of candidates, and no system column")
-    layout = text_layout([Path(path.name.removesuffix(".gz")).stem for path in paths[1:]])
-    names = [columns.reference, *[next(iter(columns.candidates), None)] * (len(paths) - 1)]
-    sources = [
-        open_reports(path, text=text, id_=columns.id, encoding=encoding)
-        for path, text in zip(paths, names, strict=True)
+    several = joining.references is not None
+    candidate = next(iter(columns.candidates), None)
+    names = system_names(paths[1:])
+    truth, *systems = [
+        open_reports(
+            path,
+            text=None if path.is_dir() else text,
+            id_=None if path.is_dir() else columns.id,
+            encoding=encoding,
+            several=several and path is paths[0],
+        )
+        for path, text in zip(paths, [columns.reference, *[candidate] * len(names)], strict=True)
     ]
-    for path, source in zip(paths, sources, strict=True):
-        if source.layout.id is None and not source.table.keyed:
-            raise InputError(f"{path} has no column of ids, by which files are joined")
-    truth, *others = [
-        _lines(source.table, source.layout.text, source.layout.id) for source in sources
+    return join(truth, dict(zip(names, systems, strict=True)), joining)
+
+
+def system_names(paths: Sequence[Path]) -> list[str]:
+    """What systems are called: like their files, with the folder where two are called the same."""
+    stems = [
+        path.resolve().name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
+        for path in paths
     ]
-    texts = [{line.id: line.text for line in lines if line.problem is None} for lines in others]
-    known = {line.id for line in truth}
-    notes = [
-        note
-        for system, lines in zip(layout.candidates, others, strict=True)
-        for note in _notes(system, lines, known)
+    names = [
+        f"{path.resolve().parent.name}/{stem}" if stems.count(stem) > 1 else stem
+        for path, stem in zip(paths, stems, strict=True)
     ]
-    whole = joined((each.name, _survey(each)) for each in sources)
-    table = RecordTable(layout.columns, partial(_read, truth, layout, texts), keyed=True)
-    return table, layout, replace(whole, notes=(*whole.notes, *notes))
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(
+            f"two systems would be called {', '.join(twice)}: rename one of the files, or put each "
+            "into a folder with the name of its system"
+        )
+    return names
 
 
-def _lines(table: RecordTable, text: str, id_: str | None) -> list[_Line]:
-    """The rows of a file; a second row of an id is a problem."""
-    found: dict[str, None] = {}
-    lines = []
-    for record in table.read([text] if id_ is None else [text, id_]):
-        if record.values is None:
-            lines.append(_Line(record, None, problem=record.problem))
-            continue
-        name = name_of(record.key if id_ is None else record.values.get(id_), _NO_ID)
-        if isinstance(name, str) and name in found:
-            name = Fault("duplicate_id", {"id": name})
-        if isinstance(name, Fault):
-            lines.append(_Line(record, None, problem=name.problem(record.place, id_ or "id")))
-            continue
-        found[name] = None
-        cell = text_of(record.values.get(text))
-        lines.append(_Line(record, name, table.named(cell) if isinstance(cell, Fault) else cell))
-    return lines
+def join(truth: TextSource, systems: Mapping[str, TextSource], joining: Joining) -> Join:
+    """Join references with the reports of each system.
+
+    What a system has no report for is an error of that system; what the references do not have,
+    what comes twice and what cannot be read is outside: listed, and not scored.
+    """
+    layout = text_layout(list(systems))
+    lines = _merged(report_lines(demand_ids(truth), several=joining.references is not None))
+    known = [line.id for line in lines if line.id is not None and line.problem is None]
+    found = [
+        match_ids(report_lines(demand_ids(source)), known, loose=joining.loose_ids)
+        for source in systems.values()
+    ]
+    notes = [n for name, each in zip(systems, found, strict=True) for n in _notes(name, each)]
+    whole = joined((each.name, _survey(each)) for each in (truth, *systems.values()))
+    table = RecordTable(layout.columns, partial(_read, lines, layout, found), keyed=True)
+    outside = tuple(
+        row
+        for system, each in zip(layout.candidates, found, strict=True)
+        for row in _outside(system, each)
+    )
+    return Join(table, layout, replace(whole, notes=(*whole.notes, *notes)), outside)
 
 
-def _notes(system: str, lines: Sequence[_Line], known: set[str | None]) -> Iterator[str]:
-    strangers = [line.id for line in lines if line.id is not None and line.id not in known]
-    broken = [line.problem.message for line in lines if line.problem is not None]
-    for what, found in (("ids that the references lack", strangers), ("unusable rows", broken)):
-        if found:
-            yield f"{system}: {len(found):,} {what} are not scored, for example: {found[0]}"
+def _merged(lines: Sequence[ReportLine]) -> list[ReportLine]:
+    """The references of an id together, where its first is; a second one may be a problem."""
+    found: dict[object, ReportLine] = {}
+    for line in lines:
+        if line.problem is not None:
+            found[line.record.number] = _second(line) if line.kind == "duplicate_id" else line
+        elif (first := found.get(line.id)) is None:
+            found[line.id] = line
+        elif not isinstance(first.texts, Fault):
+            together = line.texts if isinstance(line.texts, Fault) else first.texts + line.texts
+            found[line.id] = first._replace(texts=together)
+    return list(found.values())
+
+
+def _second(line: ReportLine) -> ReportLine:
+    fault = Fault("second_reference", {"id": line.id, "way": how_to_take()})
+    return line._replace(problem=fault.problem(line.record.place, "id"))
+
+
+def _outside(system: str, found: Matched) -> Iterator[OutsideRow]:
+    rows = [(line, _reason(system, line, found)) for line in (*found.strangers, *found.broken)]
+    for line, problem in sorted(rows, key=lambda row: row[0].record.number):
+        number = line.record.number
+        yield OutsideRow(number, line.id or f"row {number}", system, problem)
+
+
+def _reason(system: str, line: ReportLine, found: Matched) -> Problem:
+    if line.problem is None:
+        fault = unknown_id(line, found.near)
+    elif line.kind == "duplicate_id":
+        fault = Fault("repeated_report", {"id": line.id})
+    else:
+        fault = Fault("unusable_row", {"reason": line.problem.message})
+    return fault.problem(line.record.place, system)
+
+
+def _notes(system: str, found: Matched) -> Iterator[str]:
+    example = next(iter(found.near.items()), ("", ""))
+    about = f"for example {example[0]!r} for {example[1]!r}"
+    strangers = [line.id for line in found.strangers if line.id not in found.near]
+    broken = [line.problem.message for line in found.broken if line.problem is not None]
+    if found.renamed:
+        yield f"{system}: {len(found.renamed):,} ids were taken for those of the truth, {about}"
+    elif found.near:
+        accept = argument("loose_ids")
+        yield (
+            f"{system}: {len(found.near):,} ids differ from those of the truth only in ending, "
+            f"case or spaces, {about}: they are not scored" + (accept and f"; to accept: {accept}")
+        )
+    for what, some in (("ids that the references lack", strangers), ("unusable rows", broken)):
+        if some:
+            yield f"{system}: {len(some):,} {what} are not scored, for example: {some[0]}"
 
 
 def _read(
-    truth: Sequence[_Line],
+    truth: Sequence[ReportLine],
     layout: Layout,
-    texts: Sequence[dict[str | None, str | Fault]],
+    found: Sequence[Matched],
     _needed: Sequence[str],
 ) -> Iterator[Record]:
-    for record, name, text, problem in truth:
-        if name is None:
+    written = [{other: name for name, other in each.near.items()} for each in found]
+    for record, name, texts, problem, _ in truth:
+        if name is None or problem is not None:
             yield record._replace(values=None, problem=problem, key=None)
             continue
-        missing = Fault("missing_report", {"key": name})
-        cells = zip(layout.candidates, texts, strict=True)
-        values = {system: found.get(name, missing) for system, found in cells}
-        yield record._replace(values={layout.reference: text, **values}, key=name)
+        cells = {
+            system: _cell(name, each, near)
+            for system, each, near in zip(layout.candidates, found, written, strict=True)
+        }
+        reference = texts if isinstance(texts, Fault) or len(texts) > 1 else texts[0]
+        yield record._replace(values={layout.reference: reference, **cells}, key=name)
+
+
+def _cell(name: str, found: Matched, near: Mapping[str, str]) -> str | Fault:
+    line = found.reports.get(name)
+    if line is None:
+        return missing_report(name, near)
+    return line.texts if isinstance(line.texts, Fault) else line.texts[0]
 
 
 def _survey(source: OpenedTable) -> Survey:

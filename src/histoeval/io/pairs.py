@@ -1,14 +1,16 @@
 """From files to pairs: what the rest of the package calls to read its input."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from histoeval.errors import InputError, Problem
+from histoeval.io.documents.texts import open_folders, open_text_files
 from histoeval.io.files import (
     GUESS,
     ONE_TABLE,
+    TABLES,
     OpenedTable,
     check_there,
     demand_rows,
@@ -17,20 +19,29 @@ from histoeval.io.files import (
     open_table,
     opened,
 )
-from histoeval.io.joined import open_joined
+from histoeval.io.joined import AS_WRITTEN, Join, Joining, OutsideRow, join, open_joined
+from histoeval.io.reports import TextSource
 from histoeval.io.source import Cells, RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
-from histoeval.io.tables.columns import Columns, Layout, layout_of, notes_on
+from histoeval.io.tables.columns import Columns, Layout, notes_on
 from histoeval.io.tables.formats import Record
+from histoeval.io.tables.references import ReferenceMode, pair_layout, reference_texts
 from histoeval.io.tables.row_faults import Fault
-from histoeval.io.texts import open_folders, open_text_files
-from histoeval.report import Pair
+from histoeval.report import Pair, PairWithReferences
 
-__all__ = ["Columns", "PairRow", "PairSource", "open_source", "source_of_records"]
+__all__ = [
+    "Columns",
+    "Joining",
+    "PairRow",
+    "PairSource",
+    "open_source",
+    "source_of_records",
+    "source_of_systems",
+]
 
 ACCEPTED = (
-    f"{ONE_TABLE}, two and more tables with the same ids, two and more .txt files with one report "
-    "per line, or two and more folders of .txt files, the references first"
+    f"{ONE_TABLE}, two and more tables or folders with the same ids, or two and more .txt files "
+    "with one report per line, the references first"
 )
 
 _NO_SYSTEM = Fault("missing_value")
@@ -58,7 +69,28 @@ class PairRow(NamedTuple):
 
 @dataclass(frozen=True)
 class PairSource(TableSource[Layout, PairRow]):
-    """What was opened, and the pairs in it: of each record, one row per system."""
+    """What was opened, and the pairs in it: of each record, one row per system.
+
+    Rows that systems have `outside` of the cases of a truth come last.
+    """
+
+    joining: Joining = AS_WRITTEN
+    outside: tuple[OutsideRow, ...] = field(default=(), repr=False)
+
+    @property
+    def references(self) -> ReferenceMode | None:
+        """What counts where a case has several references; None where it has one."""
+        return self.joining.references
+
+    def identity(self) -> dict[str, Any]:
+        """What makes two inputs the same."""
+        return super().identity() | self.joining.identity()
+
+    def rows(self) -> Iterator[PairRow]:
+        """Every row, from the start, however often it is called."""
+        yield from super().rows()
+        for number, name, system, problem in self.outside:
+            yield PairRow(number, name, system, None, (problem,), self.size)
 
     def _unreadable(self, record: Record, label: str, problems: tuple[Problem, ...]) -> PairRow:
         return PairRow(record.number, label, None, None, problems, record.position)
@@ -69,7 +101,8 @@ class PairSource(TableSource[Layout, PairRow]):
         layout = self.layout
         named = None if layout.system is None else name_of(values.get(layout.system), _NO_SYSTEM)
         label, id_fault = naming.name(record, values, named if isinstance(named, str) else "")
-        reference = text_of(values.get(layout.reference))
+        several = self.references is not None
+        references = reference_texts(values, layout.reference, layout, several=several)
         rows = []
         for column in layout.candidates:
             candidate = text_of(values.get(column))
@@ -77,16 +110,16 @@ class PairSource(TableSource[Layout, PairRow]):
             if (
                 id_fault is None
                 and isinstance(system, str)
-                and isinstance(reference, str)
+                and not isinstance(references, Fault)
                 and isinstance(candidate, str)
             ):
-                pair = Pair(id=label, reference=reference, candidate=candidate, system=system)
+                pair = _pair(label, references, candidate, system)
                 rows.append(PairRow(record.number, label, system, pair, (), record.position))
                 continue
             cells: Cells = [
                 (layout.id or "id", id_fault),
                 (layout.system or "system", system),
-                (layout.reference, reference),
+                (layout.reference, references if isinstance(references, Fault) else None),
                 (column, candidate),
             ]
             problems = problems_in(self.table, record, cells)
@@ -95,45 +128,87 @@ class PairSource(TableSource[Layout, PairRow]):
         return rows
 
 
-def open_source(
-    paths: Sequence[Path], columns: Columns = GUESS, encoding: str | None = None
-) -> PairSource:
-    """Open one table, or parallel text files or folders, the references first."""
-    for path in paths:
-        check_there(path)
-    kinds = {format_of(path, ACCEPTED) for path in paths}
-    if len(paths) == 1 and not kinds & {"text", "folder"}:
-        table = open_table(paths[0], columns, encoding)
-        layout = layout_of(table.table, columns, str(paths[0]))
-        demand_rows(table.table, layout.columns, paths[0])
-        return _understood(table, layout, columns)
-    name = ", ".join(path.resolve().name for path in paths)
-    if not kinds & {"text", "folder"} and paths:
-        records, layout, surveyed = open_joined(paths, columns, encoding)
-        kind = kinds.pop() if len(kinds) == 1 else "tables"
-        return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
-    if len(paths) < 2 or len(kinds) > 1:
-        given = " and ".join(path.name or str(path) for path in paths) or "nothing"
-        raise InputError(f"{given} cannot be read together. What can be read: {ACCEPTED}")
-    if columns != GUESS:
-        raise InputError("text files and folders have no columns to name")
-    kind = kinds.pop()
-    records, layout, surveyed = (open_folders if kind == "folder" else open_text_files)(
-        paths, encoding
+def _pair(name: str, references: Sequence[str], candidate: str, system: str) -> Pair:
+    first, *more = references
+    if not more:
+        return Pair(id=name, reference=first, candidate=candidate, system=system)
+    return PairWithReferences(
+        id=name, reference=first, candidate=candidate, system=system, more_references=tuple(more)
     )
+
+
+def open_source(
+    paths: Sequence[Path],
+    columns: Columns = GUESS,
+    encoding: str | None = None,
+    *,
+    truth: Path | None = None,
+    joining: Joining = AS_WRITTEN,
+) -> PairSource:
+    """Open one table, or the references and then each system.
+
+    With a `truth` all paths are systems, and cases are joined by id; otherwise the references come
+    first, and lines of text files and files of folders belong together as they are.
+    """
+    given = [*([] if truth is None else [truth]), *paths]
+    for path in given:
+        check_there(path)
+    kinds = [format_of(path, ACCEPTED) for path in given]
+    if len(given) == 1 and kinds[0] in TABLES:
+        return _one_table(given[0], columns, encoding, joining)
+    if len(given) < 2:
+        named = " and ".join(path.name or str(path) for path in given) or "nothing"
+        raise InputError(f"{named} cannot be read alone. What can be read: {ACCEPTED}")
+    name = ", ".join(path.resolve().name for path in given)
+    kind = kinds[0] if len(set(kinds)) == 1 else "files"
+    if not _is_parallel(set(kinds), truth, joining):
+        return _joined(name, kind, open_joined(given, columns, encoding, joining), joining)
+    if columns != GUESS or joining != AS_WRITTEN:
+        raise InputError("text files and folders have no columns to name, and one reference each")
+    open_ = open_folders if kind == "folder" else open_text_files
+    records, layout, surveyed = open_(given, encoding)
     return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
 
 
+def _is_parallel(kinds: set[str], truth: Path | None, joining: Joining) -> bool:
+    """Whether lines, or files of the same name, belong together without ids."""
+    return kinds == {"text"} or (kinds == {"folder"} and truth is None and joining == AS_WRITTEN)
+
+
+def _one_table(path: Path, columns: Columns, encoding: str | None, joining: Joining) -> PairSource:
+    table = open_table(path, columns, encoding)
+    several = joining.references is not None
+    layout = pair_layout(table.table, columns, str(path), several=several)
+    demand_rows(table.table, layout.columns, path)
+    return _understood(table, layout, columns, joining)
+
+
+def _joined(name: str, kind: str, found: Join, joining: Joining) -> PairSource:
+    table = opened(name, kind, found.table, found.survey)
+    return PairSource(**vars(table), layout=found.layout, joining=joining, outside=found.outside)
+
+
+def source_of_systems(
+    truth: TextSource, systems: Mapping[str, TextSource], joining: Joining = AS_WRITTEN
+) -> PairSource:
+    """Reports of systems that are open already, joined with the references by id."""
+    name = ", ".join([truth.name, *systems])
+    return _joined(name, "joined", join(truth, systems, joining), joining)
+
+
 def source_of_records(
-    records: Iterable[Mapping[str, object]], columns: Columns = GUESS
+    records: Iterable[Mapping[str, object]],
+    columns: Columns = GUESS,
+    joining: Joining = AS_WRITTEN,
 ) -> PairSource:
     """The pairs of records that are in memory, such as the rows of a data frame."""
     table = open_records(records)
-    layout = layout_of(table.table, columns, "the list of records")
-    return _understood(table, layout, columns)
+    several = joining.references is not None
+    layout = pair_layout(table.table, columns, "the list of records", several=several)
+    return _understood(table, layout, columns, joining)
 
 
-def _understood(table: OpenedTable, layout: Layout, named: Columns) -> PairSource:
+def _understood(table: OpenedTable, layout: Layout, named: Columns, joining: Joining) -> PairSource:
     """The table, with notes on the columns that were guessed."""
     notes = (*table.notes, *notes_on(layout, named, keyed=table.table.keyed))
-    return PairSource(**vars(replace(table, notes=notes)), layout=layout)
+    return PairSource(**vars(replace(table, notes=notes)), layout=layout, joining=joining)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem
+from histoeval.io.documents.texts import table_of_folders, table_of_lines
 from histoeval.io.files import (
     ONE_TABLE,
     check_there,
@@ -17,9 +18,9 @@ from histoeval.io.files import (
 )
 from histoeval.io.source import RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import text_of
-from histoeval.io.tables.columns import Columns, TextLayout, text_layout_of
+from histoeval.io.tables.columns import Columns, TextLayout
 from histoeval.io.tables.formats import Record
-from histoeval.io.texts import table_of_folders, table_of_lines
+from histoeval.io.tables.references import reference_layout
 
 TEXT = "text"
 """What the only column of text files and folders is called."""
@@ -70,13 +71,17 @@ def open_reports(
     text: str | None = None,
     id_: str | None = None,
     encoding: str | None = None,
+    several: bool = False,
 ) -> TextSource:
-    """Open a table, a text file or a folder; columns that are not named are guessed."""
+    """Open a table, a text file or a folder; columns that are not named are guessed.
+
+    `several` takes numbered columns of references together, for whoever asks for them.
+    """
     check_there(path)
     kind = format_of(path, ACCEPTED)
     if kind not in ("text", "folder"):
         table = open_table(path, Columns(reference=text, id=id_), encoding)
-        layout = text_layout_of(table.table, text, id_, str(path))
+        layout = reference_layout(table.table, text, id_, str(path), several=several)
         demand_rows(table.table, layout.columns, path)
         return TextSource(**vars(table), layout=layout)
     if text is not None or id_ is not None:
@@ -88,9 +93,13 @@ def open_reports(
 
 
 def reports_of_records(
-    records: Iterable[Mapping[str, object]], text: str | None = None, id_: str | None = None
+    records: Iterable[Mapping[str, object]],
+    text: str | None = None,
+    id_: str | None = None,
+    *,
+    several: bool = False,
 ) -> TextSource:
     """The texts of records that are in memory, such as the rows of a data frame."""
     table = open_records(records)
-    layout = text_layout_of(table.table, text, id_, "the list of records")
+    layout = reference_layout(table.table, text, id_, "the list of records", several=several)
     return TextSource(**vars(table), layout=layout)

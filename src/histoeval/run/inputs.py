@@ -9,7 +9,8 @@ from typing import Any
 
 from histoeval.errors import SettingError
 from histoeval.io.files import GUESS
-from histoeval.io.pairs import PairSource, open_source, source_of_records
+from histoeval.io.joined import AS_WRITTEN, Joining, system_names
+from histoeval.io.pairs import PairSource, open_source, source_of_records, source_of_systems
 from histoeval.io.reports import TextSource, open_reports, reports_of_records
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.remote import local_input
@@ -26,11 +27,18 @@ def pair_source(
     candidates: Texts | Mapping[str, Texts] | None = None,
     columns: Columns = GUESS,
     encoding: str | None = None,
+    truth: Any = None,
+    joining: Joining = AS_WRITTEN,
 ) -> PairSource:
     """The pairs of a table, of parallel files or folders, of records, or of texts.
 
-    `data` beside `candidates` is a reference, or a list of them.
+    `data` beside `candidates` is a reference, or a list of them; beside a `truth` it is what the
+    systems wrote, joined by id.
     """
+    if truth is not None:
+        if references is not None or candidates is not None:
+            raise SettingError("give data and truth, or references and candidates, not both")
+        return _joined_source(data, truth, columns, encoding, joining)
     if data is not None and candidates is not None and references is None:
         if is_path(data) and is_path(candidates):
             data, candidates = [data, candidates], None
@@ -40,19 +48,64 @@ def pair_source(
         if columns != GUESS:
             raise SettingError("texts have no columns to name")
         named = Columns(reference="reference", candidates=("candidate",), id="id", system="system")
-        return source_of_records(_parallel(references, candidates), named)
+        return source_of_records(_parallel(references, candidates), named, joining)
     if references is not None or candidates is not None:
         raise SettingError("give data, or references and candidates, not both")
     if isinstance(data, str | Path):
-        return open_source([local_input(data)], columns, encoding)
+        return open_source([local_input(data)], columns, encoding, joining=joining)
     items = _items(
         data,
         "a file, a list of files or folders, a polars or pandas frame, or a list of records such "
         "as {'id': ..., 'reference': ..., 'candidate': ...}",
     )
     if items and all(isinstance(item, str | Path) for item in items):
-        return open_source([local_input(item) for item in items], columns, encoding)
-    return source_of_records(items, columns)
+        paths = [local_input(item) for item in items]
+        return open_source(paths, columns, encoding, joining=joining)
+    return source_of_records(items, columns, joining)
+
+
+def _joined_source(
+    data: Any, truth: Any, columns: Columns, encoding: str | None, joining: Joining
+) -> PairSource:
+    """The references of a truth, and what each system wrote; files are called like their names."""
+    files = [data] if isinstance(data, str | Path) else data
+    if isinstance(truth, str | Path) and _are_paths(files):
+        paths = [local_input(file) for file in files]
+        return open_source(paths, columns, encoding, truth=local_input(truth), joining=joining)
+    if _are_paths(files):
+        data = dict(zip(system_names(paths := [*map(local_input, files)]), paths, strict=True))
+    elif not isinstance(data, Mapping) or not _by_system(data):
+        data = {"candidate": data}
+    several = joining.references is not None
+    candidate = next(iter(columns.candidates), None)
+    references = _by_id(truth, columns.reference, columns.id, encoding, several=several)
+    systems = {
+        str(name): _by_id(each, candidate, columns.id, encoding) for name, each in data.items()
+    }
+    return source_of_systems(references, systems, joining)
+
+
+def _are_paths(items: Any) -> bool:
+    return isinstance(items, list | tuple) and all(isinstance(item, str | Path) for item in items)
+
+
+def _by_system(data: Mapping[Any, Any]) -> bool:
+    """Whether these are systems by name, and not reports by id."""
+    return not all(isinstance(each, str) and not is_path(each) for each in data.values())
+
+
+def _by_id(
+    data: Any, text: str | None, id_: str | None, encoding: str | None, *, several: bool = False
+) -> TextSource:
+    """Reports by id: of a file or folder, a frame, records, or a mapping from id to text."""
+    if isinstance(data, str | Path):
+        path = local_input(data)
+        return open_reports(path, text=text, id_=id_, encoding=encoding, several=several)
+    if isinstance(data, Mapping):
+        data = [{"id": name, "text": each} for name, each in data.items()]
+        text, id_ = "text", "id"
+    items = _items(data, "a file or folder, a frame, records, or a mapping from ids to texts")
+    return reports_of_records(items, text, id_, several=several)
 
 
 def text_source(

@@ -26,6 +26,7 @@ from histoeval.metrics.judge import JudgeMetric
 from histoeval.report import Pair
 from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.pipeline import Watch, no_progress
+from histoeval.run.references import single_pairs
 from histoeval.run.results import Scores
 from histoeval.run.score import ScoreJob, ScoreTask
 
@@ -130,7 +131,7 @@ class JudgeJob(ScoreJob):
 
 def pairs_of(source: PairSource) -> Iterator[Pair]:
     """The pairs that would be judged."""
-    return (row.pair for row in source.rows() if row.pair is not None)
+    return (pair for row in source.rows() if row.pair for pair in single_pairs(row.pair))
 
 
 def _about(prompt: Prompt, panel: JudgePanel) -> dict[str, Any]:
@@ -150,7 +151,10 @@ def _write_missing(
         for row, found in rows:
             if row.pair is None or not found.errors:
                 continue
-            for question in panel.questions(prompt, row.pair):
+            questions = [
+                q for pair in single_pairs(row.pair) for q in panel.questions(prompt, pair)
+            ]
+            for question in questions:
                 raw = cached_replies(panel.cache, question)
                 if not _readable(raw, prompt):
                     about = {"id": row.id, "system": row.system, **_about_question(question)}

@@ -17,6 +17,7 @@ from histoeval.report import Pair
 from histoeval.run.engines.engine import INLINE, Block, Engine, Task
 from histoeval.run.engines.examples import example_pairs
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
+from histoeval.run.references import references_of, with_references
 from histoeval.run.results import Scores
 from histoeval.run.totals import Totals
 from histoeval.version import __version__
@@ -146,8 +147,8 @@ class ScoreJob(Job[PairRow, ResultRow]):
         self, source: PairSource, metrics: Sequence[Metric], batch_size: int | None = None
     ) -> None:
         super().__init__(source, batch_size)
-        self.metrics = metrics
-        self.tally = Totals(list(metrics))
+        self.metrics = metrics = [*with_references(metrics, source.references)]
+        self.tally = Totals(metrics)
         reasons = {metric.name: metric.unavailable_reason() for metric in metrics}
         self.unavailable = {name: reason for name, reason in reasons.items() if reason is not None}
         if len(self.unavailable) == len(metrics):
@@ -207,8 +208,11 @@ def _result(row: PairRow, columns: dict[str, Iterator[Score | Problem]]) -> Resu
 
 
 def _texts(row: PairRow) -> RowTexts:
-    reference, candidate = (row.pair.reference, row.pair.candidate) if row.pair else (None, None)
-    return {"id": row.id, "reference": reference, "candidate": candidate}
+    if row.pair is None:
+        return {"id": row.id, "reference": None, "candidate": None}
+    texts = {"id": row.id, "reference": row.pair.reference, "candidate": row.pair.candidate}
+    more = references_of(row.pair)[1:]
+    return texts | {f"reference_{number}": text for number, text in enumerate(more, start=2)}
 
 
 def _library_versions() -> dict[str, str]:

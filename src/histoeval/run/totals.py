@@ -152,11 +152,20 @@ class RowCount:
         }
 
 
+OUTSIDE = frozenset({"unknown_id", "repeated_report", "unusable_row"})
+"""Problems of rows that a system has beside its reports on the cases of a truth."""
+
+
+def _is_outside(row: ResultRow) -> bool:
+    return any(problem.code in OUTSIDE for problem in row.errors)
+
+
 class Totals(RowCount):
     """Everything the summary needs of the rows.
 
     A row too broken to say whose it is counts against every system: for each it is a pair that
-    has no score, and coverage must not hide it.
+    has no score, and coverage must not hide it. A row that is no report on a case of the truth is
+    counted as an error, and is no pair.
     """
 
     def __init__(self, metrics: list[Metric]) -> None:
@@ -186,7 +195,7 @@ class Totals(RowCount):
         if row.system is None:
             self._nobodys_rows += 1
             return
-        self._pairs[row.system] += 1
+        self._pairs[row.system] += not _is_outside(row)
         for name, result in row.scores.items():
             self._totals.setdefault((row.system, name), MetricTotals()).add(result)
 

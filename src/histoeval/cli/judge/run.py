@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from histoeval.cli.judge.cache import cache_app
 from histoeval.cli.judge.check import check
 from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.columns import EncodingOption, PairColumns
+from histoeval.cli.options.columns import EncodingOption, JoinOptions, PairColumns
 from histoeval.cli.options.endpoint import (
     REQUESTS,
     CacheOptions,
@@ -111,6 +111,7 @@ def judge(
     requests: RequestOptions = RequestOptions(),
     rates: RateOptions = RateOptions(),
     retry: RetryOptions = RetryOptions(),
+    join: JoinOptions = JoinOptions(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
     engine: EngineOptions = EngineOptions(),
@@ -137,7 +138,9 @@ def judge(
     )
     price_list = read_prices(prices)
     loaded = load_prompt(prompt)
-    source = open_source(inputs, columns.columns(), encoding)
+    source = open_source(
+        inputs, columns.columns(), encoding, truth=join.truth, joining=join.joining()
+    )
     panel = open_panel(config)
     if dry_run:
         print_tables([estimate_table(estimate(panel, loaded, pairs_of(source), price_list))])

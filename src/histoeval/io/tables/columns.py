@@ -78,7 +78,7 @@ def layout_of(table: RecordTable, named: Columns, file: str) -> Layout:
         raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
     reference = named.reference or _first("reference", _besides(found, explicit))
     if reference is None:
-        raise _no_column(file, "reference", found)
+        raise _no_reference(file, found)
     id_ = named.id or _first("id", _besides(found, (*explicit, reference)))
     others = _besides(found, (*explicit, reference, id_))
     candidates = named.candidates or _rated(found, others) or _candidates(others)
@@ -154,6 +154,13 @@ def recognised(found: Sequence[str], named: Columns) -> int:
     wanted = {named.reference, *named.candidates, named.id, named.system}
     known = {alias for role in HEADINGS for alias in _aliases()[role]}
     return sum(name in wanted or normalised(name) in known for name in found)
+
+
+def numbered_columns(found: Sequence[str], *roles: str) -> tuple[str, ...]:
+    """Columns of a role that are numbered, as `reference_1`, with the one that has no number."""
+    known = {alias for role in roles for alias in _aliases()[role]}
+    named = [(name, re.fullmatch(r"(.+?)_?\d*", normalised(name))) for name in found]
+    return tuple(name for name, match in named if match and match[1].rstrip("_") in known)
 
 
 def normalised(name: str) -> str:
@@ -281,6 +288,17 @@ def _check_spelling(columns: Sequence[str], file: str) -> None:
             raise InputError(
                 f"the column name {shown(name)!r} of {file} cannot be read: {save_as_utf8()}"
             )
+
+
+def _no_reference(file: str, found: Sequence[str]) -> InputError:
+    several = numbered_columns(found, "reference")
+    if len(several) < 2:
+        return _no_column(file, "reference", found)
+    way = argument("several_references", "best") or argument("references", "best")
+    return InputError(
+        f"{file} has several columns of references ({', '.join(map(shown, several))}); "
+        f"{_name_it('reference')}" + (way and f", or take them together: {way}")
+    )
 
 
 def _no_column(

@@ -76,15 +76,26 @@ def _texts(
         own = scores.get(marked_by or "hare", {}).get("evidence", {})
         mentions = mention_spans(own)
     shown: list[tuple[str, Markup | None, int]] = []
+    number, label = _reference(texts, scores.get(marked_by or "", {}).get("evidence", {}))
     for side in SIDES:
-        text = texts.get(side)
+        text = texts.get(number if side == "reference" else side)
         if text is None:
             shown.append((side, None, 0))
             continue
         spans = spans_of(found, side, text) if mentions is None else mentions[side]
         part = text[:MAX_CHARACTERS]
-        shown.append((side, html(part, spans), len(text) - len(part)))
+        name = label if side == "reference" else side
+        shown.append((name, html(part, spans), len(text) - len(part)))
     return shown
+
+
+def _reference(texts: Texts, evidence: Mapping[str, Any]) -> tuple[str, str]:
+    """Which reference of a case the marks belong to: the best of several; and what to call it."""
+    count = sum(name.startswith("reference") for name in texts)
+    if count < 2:
+        return "reference", "reference"
+    best = evidence.get("references", {}).get("best", 1)
+    return "reference" if best == 1 else f"reference_{best}", f"reference {best} of {count}"
 
 
 class ErrorLine(NamedTuple):

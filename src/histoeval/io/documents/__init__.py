@@ -1,0 +1,1 @@
+"""Reports as documents: plain text, Word, PDF, and the messages of hospital systems."""

@@ -1,0 +1,304 @@
+"""Reports by id: the truth of a study, and what a system hands in for it, each flaw by its id.
+
+A file that cannot be read as reports with ids at all is an `InputError`; whatever is wrong with one
+row or one id is a `SubmissionProblem`, and the other reports are there.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from histoeval.callers import argument
+from histoeval.errors import InputError, Problem
+from histoeval.io.reports import TextSource, open_reports
+from histoeval.io.tables.cell_checks import name_of
+from histoeval.io.tables.formats import Record
+from histoeval.io.tables.references import reference_texts
+from histoeval.io.tables.row_faults import Fault
+
+ID_ENDINGS = tuple(
+    ".tiff .tif .svs .ndpi .mrxs .scn .bif .vms .vmu .qptiff .isyntax .czi .dcm .png .jpg .jpeg "
+    ".ome .txt .md .json .xml .docx .pdf .hl7".split()
+)
+"""Endings of files that one side of a study leaves in its ids and the other does not."""
+
+_NO_ID = Fault("missing_id")
+
+
+class ReportLine(NamedTuple):
+    """One row of a file of reports: its id and its texts, or what is wrong with them.
+
+    A truth may have several texts for an id. `problem` is why the row as a whole cannot be used,
+    and then `id` is only what is known of it.
+    """
+
+    record: Record
+    id: str | None
+    texts: tuple[str, ...] | Fault = ()
+    problem: Problem | None = None
+    kind: str = ""
+    """What sort of problem it is."""
+
+
+class SubmissionProblem(NamedTuple):
+    """What is wrong with one row or one id of a file, and what to do about it.
+
+    `row` counts from 1, and is None for a report that is not there at all. `code` is one of
+    not_an_object, repeated_key, broken_json, missing_id, not_a_name (an id that is no text or
+    number), duplicate_id, missing_value (no report), not_text, empty_text, too_long, binary_text,
+    lone_surrogate, not_utf8, unknown_id, near_id (unknown, but for its ending or spelling) and
+    missing_report, or another code of a row that cannot be read (docs/input.md).
+    """
+
+    id: str | None
+    row: int | None
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The references by id, in the order of their file; mostly one for each id."""
+
+    name: str
+    references: Mapping[str, tuple[str, ...]] = field(repr=False)
+    problems: tuple[SubmissionProblem, ...] = ()
+    sha256: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a system has handed in: the reports by the ids of the truth, in its order.
+
+    `renamed` has the ids that were written differently and were accepted, as they were written.
+    """
+
+    name: str
+    reports: Mapping[str, str] = field(repr=False)
+    problems: tuple[SubmissionProblem, ...] = ()
+    sha256: str = ""
+    notes: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """How the rows of one system fit the ids of the truth."""
+
+    reports: Mapping[str, ReportLine]
+    strangers: Sequence[ReportLine]
+    broken: Sequence[ReportLine]
+    near: Mapping[str, str]
+    """Ids that are not in the truth, by the one of the truth that each may mean."""
+    renamed: Mapping[str, str]
+    """Such ids that were accepted."""
+
+
+def read_truth(
+    path: Path,
+    *,
+    text: str | None = None,
+    id_: str | None = None,
+    encoding: str | None = None,
+    several: bool = False,
+) -> Truth:
+    """The references of a file or folder by id; `several` allows more than one for an id."""
+    source = open_reports(path, text=text, id_=id_, encoding=encoding, several=several)
+    lines = report_lines(demand_ids(source), several=several)
+    references: dict[str, tuple[str, ...]] = {}
+    for line in lines:
+        if line.id is not None and line.problem is None and not isinstance(line.texts, Fault):
+            references[line.id] = references.get(line.id, ()) + line.texts
+    if not references:
+        first = next(_row_problems(lines, source), None)
+        why = f". The first problem: {first.reason}" if first else ""
+        raise InputError(f"{path} has no reference that can be used{why}")
+    problems = tuple(_row_problems(lines, source))
+    return Truth(source.name, references, problems, source.sha256, source.notes)
+
+
+def read_submission(
+    path: Path,
+    truth: Truth,
+    *,
+    text: str | None = None,
+    id_: str | None = None,
+    encoding: str | None = None,
+    loose_ids: bool = False,
+    longest: int | None = None,
+) -> Submission:
+    """The reports of a file or folder, checked against the ids of the truth.
+
+    Args:
+        path: a table, or a folder with a file for each report.
+        truth: what `read_truth` has read.
+        text: the column of the report, where it cannot be guessed.
+        id_: the column of the id.
+        encoding: of text files, where it cannot be detected.
+        loose_ids: accept ids that differ from one of the truth only in ending, case or spaces.
+        longest: the most characters that a report may have.
+    """
+    source = open_reports(path, text=text, id_=id_, encoding=encoding)
+    lines = [_checked(line, longest) for line in report_lines(demand_ids(source))]
+    found = match_ids(lines, truth.references, loose=loose_ids)
+    reports = {
+        name: line.texts[0]
+        for name in truth.references
+        if (line := found.reports.get(name)) and not isinstance(line.texts, Fault)
+    }
+    problems = [*_row_problems(lines, source), *_id_problems(found, source.name, truth)]
+    problems.sort(key=lambda problem: problem.row or len(lines) + 1)
+    return Submission(
+        source.name, reports, tuple(problems), source.sha256, source.notes, found.renamed
+    )
+
+
+def demand_ids(source: TextSource) -> TextSource:
+    """A file or folder of reports must name them, for others to be joined with it."""
+    if source.layout.id is not None or source.table.keyed:
+        return source
+    if source.format == "text":
+        raise InputError(
+            f"{source.name} has a report in each line and no ids, by which files are joined: give "
+            "text files on both sides, or a table with ids, or a folder with a file for each report"
+        )
+    way = argument("id_column", "NAME")
+    name = f"; name it: {way}" if way else ""
+    raise InputError(f"{source.name} has no column of ids, by which files are joined{name}")
+
+
+def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLine]:
+    """The rows of a file; a second row of an id is a problem unless there may be several."""
+    seen: set[str] = set()
+    lines = []
+    for record in source.table.read(source.layout.columns):
+        line = _line(source, record, several=several)
+        if line.id is not None and line.problem is None:
+            if line.id in seen and not several:
+                line = _unusable(source, record, line.id, Fault("duplicate_id", {"id": line.id}))
+            seen.add(line.id or "")
+        lines.append(line)
+    return lines
+
+
+def match_ids(lines: Sequence[ReportLine], truth: Iterable[str], *, loose: bool = False) -> Matched:
+    """The rows of a system by the ids of the truth, and those that fit none."""
+    known = set(truth)
+    usable = [line for line in lines if line.problem is None and line.id is not None]
+    reports = {line.id: line for line in usable if line.id in known}
+    strangers = [line for line in usable if line.id not in known]
+    near = _near([line.id for line in strangers if line.id], known - reports.keys())
+    renamed = near if loose else {}
+    if loose:
+        reports |= {near[line.id]: line for line in strangers if line.id in near}
+        strangers = [line for line in strangers if line.id not in near]
+    return Matched(
+        reports={name: line for name, line in reports.items() if name is not None},
+        strangers=strangers,
+        broken=[line for line in lines if line.problem is not None],
+        near=near,
+        renamed=renamed,
+    )
+
+
+def plain_id(name: str) -> str:
+    """An id without what two files of one study write differently: ending, case, outer spaces."""
+    plain = unicodedata.normalize("NFKC", name).strip().casefold()
+    while plain.endswith(ID_ENDINGS):
+        plain = plain.rpartition(".")[0]
+    return plain
+
+
+def near_hint(other: str) -> str:
+    """What to do about an id that is almost one of the truth."""
+    accept = argument("loose_ids")
+    return f"correct the id to {other!r}" + (accept and f", or accept such ids: {accept}")
+
+
+def unknown_id(line: ReportLine, near: Mapping[str, str]) -> Fault:
+    """Why a row of a system is not scored: its id is not one of the truth."""
+    other = near.get(line.id or "")
+    if other is None:
+        return Fault("unknown_id", {"id": line.id})
+    return Fault("near_id", {"id": line.id, "other": other, "hint": near_hint(other)})
+
+
+def missing_report(name: str, near: Mapping[str, str]) -> Fault:
+    """Why a system has nothing for an id of the truth; `near` has written ids by this id."""
+    written = near.get(name)
+    if written is None:
+        return Fault("missing_report", {"key": name})
+    return Fault("nearly_there", {"key": name, "written": written, "hint": near_hint(name)})
+
+
+def _line(source: TextSource, record: Record, *, several: bool) -> ReportLine:
+    column = source.layout.id
+    if record.values is None:
+        assert record.problem is not None, "a record has values or a problem"
+        return ReportLine(record, None, problem=record.problem, kind=record.problem.code)
+    name = name_of(record.key if column is None else record.values.get(column), _NO_ID)
+    if isinstance(name, Fault):
+        return _unusable(source, record, None, name)
+    layout = source.layout
+    texts = reference_texts(record.values, layout.text, layout, several=several)
+    return ReportLine(record, name, _named(source, texts))
+
+
+def _named(source: TextSource, texts: tuple[str, ...] | Fault) -> tuple[str, ...] | Fault:
+    return source.table.named(texts) if isinstance(texts, Fault) else texts
+
+
+def _unusable(source: TextSource, record: Record, name: str | None, fault: Fault) -> ReportLine:
+    named = source.table.named(fault)
+    problem = named.problem(record.place, source.layout.id or "id")
+    return ReportLine(record, name, problem=problem, kind=named.kind)
+
+
+def _checked(line: ReportLine, longest: int | None) -> ReportLine:
+    if longest is None or isinstance(line.texts, Fault):
+        return line
+    length = max(map(len, line.texts), default=0)
+    if length <= longest:
+        return line
+    return line._replace(texts=Fault("too_long", {"length": length, "most": longest}))
+
+
+def _near(strangers: Sequence[str], free: Iterable[str]) -> dict[str, str]:
+    """Ids by the one free id that each may mean; none where there is more than one to choose."""
+    plain = {name: plain_id(name) for name in strangers}
+    written = Counter(plain.values())
+    meant: dict[str, list[str]] = {}
+    for name in free:
+        meant.setdefault(plain_id(name), []).append(name)
+    return {
+        name: meant[key][0]
+        for name, key in plain.items()
+        if written[key] == 1 and len(meant.get(key, ())) == 1
+    }
+
+
+def _row_problems(lines: Iterable[ReportLine], source: TextSource) -> Iterator[SubmissionProblem]:
+    for line in lines:
+        row = line.record.number
+        if line.problem is not None:
+            yield SubmissionProblem(line.id, row, line.kind, line.problem.message)
+        elif isinstance(line.texts, Fault):
+            why = line.texts.problem(line.record.place, source.layout.text).message
+            yield SubmissionProblem(line.id, row, line.texts.kind, why)
+
+
+def _id_problems(found: Matched, name: str, truth: Truth) -> Iterator[SubmissionProblem]:
+    for line in found.strangers:
+        fault = unknown_id(line, found.near)
+        why = fault.problem(line.record.place, name).message
+        yield SubmissionProblem(line.id, line.record.number, fault.kind, why)
+    covered = {*found.reports, *found.near.values()}
+    for missing in truth.references:
+        if missing not in covered:
+            fault = Fault("missing_report", {"key": missing})
+            why = fault.problem(truth.name, name).message
+            yield SubmissionProblem(missing, None, fault.kind, why)

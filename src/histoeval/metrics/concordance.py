@@ -44,7 +44,7 @@ from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.threads import in_order
+from histoeval.runtime.threads import cores, in_order
 
 TOP = 5.0
 """The best score of the experts' scale."""
@@ -177,7 +177,8 @@ class Concordance(EnglishMetric):
         if not all(getattr(model, "concurrent", False) for model in models):
             return self._compare_block(pairs)
         blocks = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
-        return [each for block in in_order(self._compare_block, blocks) for each in block]
+        compared = (in_order if cores() > 1 else map)(self._compare_block, blocks)
+        return [each for block in compared for each in block]
 
     def _compare_block(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         reader: Reader = self.reader

@@ -14,6 +14,7 @@ from histoeval.io.tables.row_faults import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
 from histoeval.run.engines.engine import INLINE, Engine, Task
+from histoeval.run.engines.examples import EXAMPLE
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.terms.language import Language, english_problem
 
@@ -86,6 +87,10 @@ class EntailTask(Task[PairRow, EntailedRow]):
     def failed(self, row: PairRow, problem: Problem) -> EntailedRow:
         """A pair without probabilities."""
         return _row(row, problem)
+
+    def examples(self) -> list[PairRow]:
+        """One pair."""
+        return [PairRow(1, EXAMPLE.id, EXAMPLE.system, EXAMPLE, ())]
 
     def _in_english(self, row: PairRow) -> PairRow:
         if (pair := row.pair) is None:

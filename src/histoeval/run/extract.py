@@ -13,6 +13,7 @@ from histoeval.io.tables.row_faults import shown
 from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report
 from histoeval.run.engines.engine import INLINE, Engine, Task
+from histoeval.run.engines.examples import EXAMPLE
 from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
 from histoeval.terms.language import Language, english_problem
 
@@ -61,6 +62,10 @@ class ExtractTask(Task[TextRow, ReadRow]):
     def failed(self, row: TextRow, problem: Problem) -> ReadRow:
         """A text without a report."""
         return _row(row, problem)
+
+    def examples(self) -> list[TextRow]:
+        """One text."""
+        return [TextRow(1, EXAMPLE.id, EXAMPLE.reference, ())]
 
     def _in_english(self, row: TextRow) -> TextRow:
         no = None if row.text is None else english_problem(self.language, report=row.text)

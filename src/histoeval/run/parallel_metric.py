@@ -10,6 +10,7 @@ from histoeval.metric import Metric, Score
 from histoeval.metrics.base import AdaptedMetric
 from histoeval.report import Pair
 from histoeval.run.engines.engine import Block, Task, demand_workers
+from histoeval.run.engines.examples import example_pairs
 from histoeval.run.engines.local import Crew
 from histoeval.run.engines.worker import packed
 from histoeval.run.pipeline import answers
@@ -32,6 +33,10 @@ class MetricTask(Task[Pair, Any]):
     def failed(self, row: Pair, problem: Problem) -> Problem:  # noqa: ARG002 - as all tasks
         """No score."""
         return self._problem(problem.message)
+
+    def examples(self) -> Sequence[Pair]:
+        """One pair, where the metric only computes."""
+        return example_pairs([self.metric])
 
     def _problem(self, message: str) -> Problem:
         return Problem(code="metric_failed", metric=self.metric.name, message=message)

@@ -15,6 +15,7 @@ from histoeval.io.store import RowStore
 from histoeval.metric import Metric, Score
 from histoeval.report import Pair
 from histoeval.run.engines.engine import INLINE, Block, Engine, Task
+from histoeval.run.engines.examples import example_pairs
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.run.references import references_of, with_references
 from histoeval.run.results import Scores
@@ -102,6 +103,11 @@ class ScoreTask(Task[PairRow, ResultRow]):
     def failed(self, row: PairRow, problem: Problem) -> ResultRow:
         """A pair without any score."""
         return ResultRow(id=row.id, system=row.system, row=row.number, errors=(problem,))
+
+    def examples(self) -> list[PairRow]:
+        """One pair, where metrics only compute."""
+        pairs = example_pairs(self.metrics)
+        return [PairRow(1, pair.id, pair.system, pair, ()) for pair in pairs]
 
     def _ask(self, metric: Metric, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """The scores of a metric, and a problem for each pair that it breaks on."""

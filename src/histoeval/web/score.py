@@ -24,6 +24,7 @@ from histoeval.io.pairs import open_source
 from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import write_whole
 from histoeval.metric import Metric
+from histoeval.run.engines.examples import EXAMPLE
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
@@ -54,10 +55,6 @@ PACKED_TABLES = (".csv", ".tsv", ".jsonl", ".json")
 MOST_UNPACKED = 8 * MAX_BODY
 """Bytes of a compressed table when it is unpacked."""
 
-_WARM_UP = (
-    "Left breast, core biopsy: invasive carcinoma, grade 2. ER positive, 14 mm, no necrosis.",
-    "Right breast, core biopsy: benign tissue with necrosis. ER negative, 9 mm.",
-)
 _CALLER = Caller(frozenset({"reference_column", "candidate_column"}))
 
 
@@ -73,7 +70,7 @@ class Scorer:
         threading.Thread(target=self._warm_up, daemon=True).start()
 
     def _warm_up(self) -> None:
-        reference, candidate = _WARM_UP
+        reference, candidate = EXAMPLE.reference, EXAMPLE.candidate
         row = self.score(reference, candidate)
         pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY)
 

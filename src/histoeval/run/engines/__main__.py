@@ -1,5 +1,5 @@
 """A worker process."""
 
-from histoeval.run.engines.worker import main
+from histoeval.run.engines.serve import main
 
 main()

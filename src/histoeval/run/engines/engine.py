@@ -62,6 +62,13 @@ class Task(ABC, Generic[In, Out]):
     def failed(self, row: In, problem: Problem) -> Out:
         """The result of a row that has killed the process that worked on it."""
 
+    def examples(self) -> Sequence[In]:
+        """Made-up rows that anybody may work on to load what rows need; none where that may cost.
+
+        Worker processes are forked of one that has done so. Without them each loads its own.
+        """
+        return ()
+
     def ahead(self, blocks: Iterable[Block[In]]) -> AbstractContextManager[Iterable[Block[In]]]:
         """The blocks; where something can be begun with before its turn, they are read ahead."""
         return nullcontext(blocks)

@@ -1,9 +1,8 @@
 """All cores of this machine: worker processes of one thread each, fed with blocks."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import chain
-from threading import Lock
 from typing import Any, Generic
 
 from histoeval.errors import HistoEvalError, Problem, SettingError
@@ -19,6 +18,7 @@ from histoeval.run.engines.engine import (
     Task,
     demand_workers,
 )
+from histoeval.run.engines.fork_server import StoppedError, WorkerSource
 from histoeval.run.engines.spool import Spool
 from histoeval.run.engines.worker import Worker, WorkerAnswer, WorkerDied, packed
 from histoeval.runtime.threads import cores
@@ -34,10 +34,6 @@ TRIES = 2
 """How often rows may kill their worker before they are tried one by one, and then given up."""
 
 
-class StoppedError(HistoEvalError):
-    """The run has ended while a block was worked on."""
-
-
 class Seat(Generic[In, Out]):
     """One worker process, and what is done when it dies.
 
@@ -45,11 +41,10 @@ class Seat(Generic[In, Out]):
     its worker costs itself and no other row.
     """
 
-    def __init__(self, task: Task[In, Out], package: bytes) -> None:
+    def __init__(self, task: Task[In, Out], start: Callable[[], Worker]) -> None:
         self._task = task
-        self._package = package
+        self._start = start
         self._worker: Worker | None = None
-        self._lock = Lock()
         self._stopped = False
         self._false_starts = 0
 
@@ -73,34 +68,29 @@ class Seat(Generic[In, Out]):
 
     def stop(self) -> None:
         """Kill the process, also while it works for another thread."""
-        with self._lock:
-            self._stopped = True
-            worker = self._worker
-        if worker is not None:
-            worker.end(now=True)
+        self._stopped = True
+        if (worker := self._worker) is not None:
+            worker.end()
 
     def _started(self) -> Worker:
-        with self._lock:
-            if self._stopped:
-                raise StoppedError("the run was stopped")
-            if self._worker is None:
-                self._worker = Worker(self._package)
-            return self._worker
+        if self._worker is None:
+            self._worker = self._start()
+        if self._stopped:
+            self._worker.end()
+            raise StoppedError("the run was stopped")
+        return self._worker
 
     def _left_after_work(self, reason: str) -> bool:
         """Leave the worker that has died; whether it has died of its rows, and not at its start."""
-        with self._lock:
-            worker, self._worker = self._worker, None
-        if worker is None:
-            return False
-        worker.end(now=True)
-        self._false_starts = 0 if worker.has_begun else self._false_starts + 1
+        worker, self._worker = self._worker, None
+        had_begun = worker is not None and worker.has_begun
+        self._false_starts = 0 if had_begun else self._false_starts + 1
         if self._false_starts == FALSE_STARTS:
             raise HistoEvalError(
                 f"a worker process has ended {FALSE_STARTS} times before it could begin "
                 f"({reason}): what it wrote stands above; --engine inline does without processes"
             )
-        return worker.has_begun
+        return had_begun
 
 
 def _joined(answers: Sequence[WorkerAnswer]) -> WorkerAnswer:
@@ -187,7 +177,8 @@ class Crew(Generic[In, Out]):
 
     def __init__(self, task: Task[In, Out], package: bytes, workers: int) -> None:
         self._workers = workers
-        self._seats = [Seat(task, package) for _ in range(workers)]
+        self._source = WorkerSource(task, package)
+        self._seats = [Seat(task, self._source.start) for _ in range(workers)]
         self._free = list(self._seats)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="histoeval-worker")
 
@@ -201,6 +192,7 @@ class Crew(Generic[In, Out]):
         """End all processes."""
         for seat in self._seats:
             seat.stop()
+        self._source.stop()
         self._threads.shutdown(cancel_futures=True)
 
     def work(self, blocks: Iterable[Block[In]]) -> Iterator[tuple[Block[In], WorkerAnswer]]:

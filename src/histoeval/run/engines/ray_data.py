@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from histoeval.run.engines.engine import Blocks, Engine, Finished, In, Out, Task
 from histoeval.run.engines.local import FIRST_ROWS, Seat
 from histoeval.run.engines.ray_cluster import ActorShare, connected, in_words, share_of, shows_logs
 from histoeval.run.engines.spool import Spool
-from histoeval.run.engines.worker import packed, portable
+from histoeval.run.engines.worker import packed, portable, spawn
 from histoeval.version import __version__
 
 AHEAD = 3
@@ -145,7 +146,8 @@ class Station:
                 "all machines of the cluster share"
             )
         _, caller, content = pickle.loads(self.package)
-        return Seat(_PackedTask(content), pickle.dumps((list(sys.path), caller, content)))
+        package = pickle.dumps((list(sys.path), caller, content))
+        return Seat(_PackedTask(content), partial(spawn, package))
 
 
 class _PackedTask(Task[Any, Any]):

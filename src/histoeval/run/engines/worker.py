@@ -1,9 +1,7 @@
-"""A worker process, `python -m histoeval.run.engines`, and its other end.
+"""A worker process, seen from the process that has started it: what it is sent, how it ends.
 
-It is sent a task, and then rows, as pickles over its standard input, and answers over its standard
-output. It is a fresh interpreter, so it does not matter what threads, locks or GPUs the process
-that started it has, nor whether that is a script without `if __name__ == "__main__"`. It computes
-with one thread, ignores Ctrl-C, and ends when its input does.
+It is sent a task, and then rows, as pickles, and answers in the same way. `serve.py` is its own
+side.
 """
 
 import os
@@ -11,12 +9,12 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
-from time import perf_counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Lock
 from typing import Any, BinaryIO, NamedTuple
 
-from histoeval.callers import called_from, current_caller
+from histoeval.callers import current_caller
 from histoeval.errors import HistoEvalError, SettingError
 from histoeval.run.engines.engine import Task
 from histoeval.runtime.threads import LIMIT
@@ -30,8 +28,6 @@ ONE_THREAD = {
     "RAYON_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-END_S = 5.0
-"""How long a worker may take to end by itself."""
 
 
 class WorkerDied(Exception):  # noqa: N818 - it says what has happened
@@ -46,7 +42,7 @@ class WorkerAnswer(NamedTuple):
     seconds: float
 
 
-class _Refusal(NamedTuple):
+class Refusal(NamedTuple):
     """What went wrong with the task itself, and would go wrong with any rows."""
 
     error: BaseException
@@ -70,27 +66,43 @@ def _cannot_travel(task: Task[Any, Any], reason: object) -> SettingError:
     )
 
 
+def portable(error: Exception) -> Exception:
+    """An error that can be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - pickle raises whatever the error does
+        return HistoEvalError(f"{type(error).__name__}: {error}")
+    return error
+
+
 class Worker:
-    """The other end of a worker process."""
+    """The other end of a worker process; several threads may end it.
 
-    def __init__(self, package: bytes) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "histoeval.run.engines"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        self._package: bytes | None = package
+    Args:
+        rows_out: what it reads.
+        answers_in: what it writes.
+        kill: kills the process, if it is still there, and returns its exit code, which is negative
+            where a signal has ended it, and None where nobody knows.
+        package: the task, if it has to be sent one.
+    """
 
-    @property
-    def pid(self) -> int:
-        """Of the process."""
-        return self._process.pid
+    def __init__(
+        self,
+        rows_out: BinaryIO,
+        answers_in: BinaryIO,
+        kill: Callable[[], int | None],
+        package: bytes | None = None,
+    ) -> None:
+        self._rows_out = rows_out
+        self._answers_in = answers_in
+        self._kill = kill
+        self._package = package
+        self._lock = Lock()
+        self._ending = ""
 
     def work(self, rows: Sequence[Any]) -> WorkerAnswer:
         """The results of some rows; `WorkerDied` where there are none."""
-        if self._package is not None:
-            self._begin(self._package)
+        self.begin()
         self._send(pickle.dumps(rows))
         answer = self._received()
         assert isinstance(answer, WorkerAnswer)
@@ -101,113 +113,76 @@ class Worker:
         """Whether its models were loaded."""
         return self._package is None
 
-    def _begin(self, package: bytes) -> None:
-        """Send the task, and wait until its models are loaded."""
-        self._send(package)
-        self._received()
+    def begin(self) -> bool:
+        """Send the task, and wait until it is loaded; whether workers can be forked of it."""
+        if self._package is None:
+            return False
+        self._send(self._package)
+        forks: bool = self._received()
         self._package = None
+        return forks
 
-    def _received(self) -> Any:
-        try:
-            answer = pickle.load(self._output)
-        except (EOFError, OSError, pickle.UnpicklingError) as error:
-            raise WorkerDied(self._ending()) from error
-        if isinstance(answer, _Refusal):
-            raise answer.error
-        return answer
-
-    def end(self, *, now: bool = False) -> None:
-        """Let the process end when it has finished, or kill it."""
-        if now:
-            self._process.kill()
-        with suppress(OSError):  # it may have gone before
-            self._input.close()
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._output.close()
-
-    @property
-    def _input(self) -> Any:
-        assert self._process.stdin is not None
-        return self._process.stdin
-
-    @property
-    def _output(self) -> Any:
-        assert self._process.stdout is not None
-        return self._process.stdout
+    def end(self) -> str:
+        """Kill the process; how it has ended, in words."""
+        with self._lock:
+            if not self._ending:
+                self._ending = _in_words(self._kill())
+        for channel in (self._rows_out, self._answers_in):
+            with suppress(OSError):  # what was not sent cannot be any more
+                channel.close()
+        return self._ending
 
     def _send(self, content: bytes) -> None:
         try:
-            self._input.write(content)
-            self._input.flush()
-        except OSError as error:
-            raise WorkerDied(self._ending()) from error
+            self._rows_out.write(content)
+            self._rows_out.flush()
+        except (OSError, ValueError) as error:  # ValueError: another thread has ended it
+            raise WorkerDied(self.end()) from error
 
-    def _ending(self) -> str:
-        """How the process has ended, in words."""
-        code = self._process.wait()
-        if code >= 0:
-            return f"exit code {code}"
+    def _received(self) -> Any:
         try:
-            return f"killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"killed by signal {-code}"
+            answer = pickle.load(self._answers_in)
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise WorkerDied(self.end()) from error
+        except ValueError as error:
+            if not self._answers_in.closed:
+                raise
+            raise WorkerDied(self.end()) from error
+        if isinstance(answer, Refusal):
+            raise answer.error
+        return answer
 
 
-def serve(rows_in: BinaryIO, answers_out: BinaryIO) -> None:
-    """Load the task, then answer until there is nothing more to read."""
-    paths, caller, content = pickle.load(rows_in)
-    sys.path[:] = paths
-    with nullcontext() if caller is None else called_from(caller):
-        try:
-            task: Task[Any, Any] = pickle.loads(content)
-        except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-            _answer(answers_out, _Refusal(portable(error)))
-            return
-        _answer(answers_out, None)
-        while (rows := _next(rows_in)) is not None:
-            _answer(answers_out, _worked(task, rows))
-
-
-def _next(rows_in: BinaryIO) -> Any:
+def _in_words(code: int | None) -> str:
+    if code is None:
+        return "the process that it was forked of has ended"
+    if code >= 0:
+        return f"exit code {code}"
     try:
-        return pickle.load(rows_in)
-    except EOFError:
-        return None
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
 
 
-def _worked(task: Task[Any, Any], rows: Sequence[Any]) -> WorkerAnswer | _Refusal:
-    started = perf_counter()
-    try:
-        results = list(task.work(rows))
-        return WorkerAnswer(results, [task.take_usage()], perf_counter() - started)
-    except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-        return _Refusal(portable(error))
+def spawn(package: bytes, control: int | None = None) -> Worker:
+    """A fresh interpreter; with a socket for requests to fork it may become a fork server.
 
+    It does not matter what threads, locks or GPUs this process has, nor whether it is a script
+    without `if __name__ == "__main__"`.
+    """
+    more = [] if control is None else [control]
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "histoeval.run.engines", *map(str, more)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        pass_fds=more,
+    )
 
-def _answer(answers_out: BinaryIO, answer: object) -> None:
-    pickle.dump(answer, answers_out)
-    answers_out.flush()
+    def kill() -> int:
+        process.kill()
+        return process.wait()
 
-
-def portable(error: Exception) -> Exception:
-    """An error that can be pickled."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # noqa: BLE001 - pickle raises whatever the error does
-        return HistoEvalError(f"{type(error).__name__}: {error}")
-    return error
-
-
-def main() -> None:
-    """Keep the two channels for pickles; what libraries print goes to standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    rows_in, answers_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    try:
-        serve(rows_in, answers_out)
-    except BrokenPipeError:
-        os._exit(1)  # nobody listens any more
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return Worker(process.stdin, process.stdout, kill, package)  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""A worker process from inside, `python -m histoeval.run.engines`.
+
+It loads a task and answers rows with results, over its standard input and output. It computes with
+one thread, ignores Ctrl-C, and ends when its input does. Where it is given a socket, it may be
+asked to fork workers instead, which share its models (`fork_server.py`).
+"""
+
+import ctypes
+import gc
+import os
+import pickle
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from time import perf_counter
+from typing import Any, BinaryIO
+
+from histoeval.callers import called_from
+from histoeval.run.engines.engine import Task
+from histoeval.run.engines.worker import Refusal, WorkerAnswer, portable
+
+_SET_PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of Linux."""
+
+
+def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | None = None) -> None:
+    """Load the task, then answer until there is nothing more to read."""
+    paths, caller, content = pickle.load(rows_in)
+    sys.path[:] = paths
+    with nullcontext() if caller is None else called_from(caller):
+        try:
+            task: Task[Any, Any] = pickle.loads(content)
+        except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
+            _answer(answers_out, Refusal(portable(error)))
+            return
+        forks = control is not None and _can_be_forked(task)
+        _answer(answers_out, forks)
+        if control is not None and forks:
+            rows_in, answers_out = forked(control)
+        while (rows := _next(rows_in)) is not None:
+            _answer(answers_out, _worked(task, rows))
+
+
+def _can_be_forked(task: Task[Any, Any]) -> bool:
+    """Whether all that rows need could be loaded here, by a process that has one thread."""
+    try:
+        task.work(task.examples())
+        task.take_usage()
+    except Exception:  # noqa: BLE001 - the rows of the user will show it
+        return False
+    return len(list(Path("/proc/self/task").iterdir())) == 1
+
+
+def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
+    """The channels of this process, which was forked; the server itself never returns.
+
+    It is sent two channels for each worker that is wanted, and the number of a worker that shall
+    end. It answers with the number of the new worker, or the exit code of the old one. Only on
+    request does it wait for a worker, so that no other process can have its number before.
+    """
+    libc = ctypes.CDLL(None)
+    gc.collect()
+    gc.freeze()
+    getattr(libc, "malloc_trim", int)(0)
+    while True:
+        message, channels, _, _ = socket.recv_fds(control, 32, 2)
+        if not message:
+            os._exit(0)  # nobody asks any more; the workers end too
+        if not channels:
+            control.send(b"%d" % _ended(int(message)))
+        elif (worker := os.fork()) == 0:
+            control.close()
+            libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+            return os.fdopen(channels[0], "rb"), os.fdopen(channels[1], "wb")
+        else:
+            for channel in channels:
+                os.close(channel)
+            control.send(b"%d" % worker)
+
+
+def _ended(worker: int) -> int:
+    os.kill(worker, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
+
+
+def _next(rows_in: BinaryIO) -> Any:
+    try:
+        return pickle.load(rows_in)
+    except EOFError:
+        return None
+
+
+def _worked(task: Task[Any, Any], rows: Sequence[Any]) -> WorkerAnswer | Refusal:
+    started = perf_counter()
+    try:
+        results = list(task.work(rows))
+        return WorkerAnswer(results, [task.take_usage()], perf_counter() - started)
+    except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
+        return Refusal(portable(error))
+
+
+def _answer(answers_out: BinaryIO, answer: object) -> None:
+    pickle.dump(answer, answers_out)
+    answers_out.flush()
+
+
+def main() -> None:
+    """Keep the channels for pickles; what libraries print goes to standard error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    rows_in, answers_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    control = socket.socket(fileno=int(sys.argv[1])) if len(sys.argv) > 1 else None
+    try:
+        serve(rows_in, answers_out, control)
+    except BrokenPipeError:
+        os._exit(1)  # nobody listens any more

@@ -1,0 +1,251 @@
+"""Workers that are forked of one process: the same rows, whatever happens to either."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+import histoeval
+from histoeval.errors import HistoEvalError, SettingError
+from histoeval.report import Pair
+from histoeval.run.engines.engine import INLINE
+from histoeval.run.engines.fork_server import ForkServer, WorkerSource
+from histoeval.run.engines.local import Crew, LocalEngine
+from histoeval.run.engines.worker import WorkerDied, packed
+from histoeval.run.parallel_metric import MetricTask
+from histoeval.runtime.onnx import Session
+from tests.support.engine_jobs import Doubled, DoublingJob, DoublingTask, Item, worked
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks safely")
+
+
+class ForkingTask(DoublingTask):
+    """Doubles texts in forked workers; its example is not noted."""
+
+    def examples(self) -> list[Item]:
+        return [Item("example", "pid")]
+
+
+class ThreadedTask(ForkingTask):
+    """Leaves a thread behind."""
+
+    def work(self, rows: Sequence[Item]) -> list[Doubled]:
+        Thread(target=time.sleep, args=(60,), daemon=True).start()
+        return super().work(rows)
+
+
+class Deadly(ForkingTask):
+    """Dies of its own example."""
+
+    def examples(self) -> list[Item]:
+        return [Item("example", "poison")]
+
+
+def forking(texts: Sequence[str], notes: Path, rows: int = 4) -> DoublingJob:
+    notes.mkdir(exist_ok=True)
+    job = DoublingJob(texts, notes, rows)
+    job.task = ForkingTask(notes)
+    return job
+
+
+def parents(task: DoublingTask, workers: int = 3) -> tuple[set[int], set[int]]:
+    """Who the workers are, and whose children."""
+    crew = Crew(task, packed(task), workers)
+    with crew:
+        pids = {int(each.work([Item("r", "pid")]).rows[0].text) for each in crew._seats}
+        return pids, {_parent(pid) for pid in pids}
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _gone(pids: Sequence[int]) -> bool:
+    """Whether they have all ended, after a while."""
+    for _ in range(100):
+        if not any(map(_is_there, pids)):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_workers_are_forked_of_one_process_and_end_with_the_run(tmp_path: Path) -> None:
+    pids, servers = parents(ForkingTask(tmp_path))
+    assert len(pids) == 3
+    assert len(servers) == 1
+    assert os.getpid() not in servers
+    assert _gone([*pids, *servers])
+
+
+@pytest.mark.parametrize("kind", [DoublingTask, ThreadedTask, Deadly])
+def test_what_cannot_be_forked_is_started_by_itself(
+    kind: type[DoublingTask], tmp_path: Path
+) -> None:
+    assert parents(kind(tmp_path), 2)[1] == {os.getpid()}
+
+
+def test_a_gpu_is_never_forked(tmp_path: Path) -> None:
+    task = ForkingTask(tmp_path)
+    task.on_gpu = True
+    assert parents(task, 2)[1] == {os.getpid()}
+
+
+def test_rows_are_those_of_one_process(tmp_path: Path) -> None:
+    texts = ["a", "late", "bc"] * 15
+    here = forking(texts, tmp_path / "here").run(engine=INLINE)
+    there = forking(texts, tmp_path / "there").run(engine=LocalEngine(3))
+    assert list(here.rows) == list(there.rows)
+
+
+def test_a_row_that_kills_its_worker_costs_itself_and_no_other(tmp_path: Path) -> None:
+    texts = ["a"] * 40
+    texts[13], texts[30] = "poison", "once"
+    job = forking(texts, tmp_path)
+    rows = list(job.run(engine=LocalEngine(2)).rows)
+    assert [row.id for row in rows if row.error] == ["r13"]
+    assert "killed by SIGKILL" in rows[13].text
+    assert job.charged == 39
+
+
+def test_a_killed_server_is_started_again_and_costs_no_row(tmp_path: Path) -> None:
+    task = ForkingTask(tmp_path)
+    with Crew(task, packed(task), 1) as crew:
+        (seat,) = crew._seats
+        before = int(seat.work([Item("r", "pid")]).rows[0].text)
+        server = _parent(before)
+        os.kill(server, signal.SIGKILL)
+        assert _gone([before, server])
+        after = int(seat.work([Item("r", "pid")]).rows[0].text)
+        assert _parent(after) not in {server, os.getpid()}
+
+
+def test_how_a_worker_has_ended_is_known(tmp_path: Path) -> None:
+    server = ForkServer(packed(ForkingTask(tmp_path)))
+    assert server.process.begin()
+    worker = server.fork()
+    with pytest.raises(WorkerDied, match="killed by SIGKILL"):
+        worker.work([Item("r", "poison")])
+    other = server.fork()
+    server.end()
+    with pytest.raises(WorkerDied, match="the process that it was forked of has ended"):
+        other.work([Item("r", "a")])
+    with pytest.raises(WorkerDied):
+        server.fork()
+
+
+def test_a_killed_run_leaves_no_process(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})\n"
+        "from pathlib import Path\n"
+        "from histoeval.run.engines.local import LocalEngine\n"
+        "from tests.run.engines.test_fork_server import forking\n"
+        f"forking(['late'] * 4000, Path({str(tmp_path)!r})).run(engine=LocalEngine(2))\n"
+    )
+    process = subprocess.Popen([sys.executable, str(script)])
+    while not (tmp_path / "worked.txt").exists() or not worked(tmp_path):
+        assert process.poll() is None, "it ended before it was killed"
+        time.sleep(0.02)
+    (server,) = _children(process.pid)
+    workers = _children(server)
+    assert len(workers) == 2
+    process.kill()
+    process.wait()
+    assert _gone([server, *workers])
+
+
+def _children(pid: int) -> list[int]:
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for found in lists for child in found.read_text().split()]
+
+
+def test_a_run_that_is_stopped_while_models_load_ends_at_once(tmp_path: Path) -> None:
+    task = ForkingTask(tmp_path)
+    source = WorkerSource(task, packed(task))
+    failed: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            source.start()
+        except HistoEvalError as error:
+            failed.append(error)
+
+    thread = Thread(target=start)
+    thread.start()
+    while source._server is None:
+        time.sleep(0.001)
+    source.stop()
+    thread.join(10)
+    assert "was stopped" in str(failed[0])
+
+
+def test_a_worker_that_cannot_begin_stops_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(HistoEvalError, match="before it could begin"):
+        forking(["a"] * 20, tmp_path).run(engine=LocalEngine(2))
+
+
+def test_a_task_that_cannot_be_loaded_stops_the_run(tmp_path: Path) -> None:
+    job = forking(["a"] * 20, tmp_path)
+    job.task.own = _Unloadable()  # type: ignore[attr-defined]
+    with pytest.raises(SettingError, match="no such weights"):
+        job.run(engine=LocalEngine(2))
+
+
+class _Unloadable:
+    def __reduce__(self) -> tuple[object, ...]:
+        return _load, ()
+
+
+def _load() -> None:
+    raise SettingError("no such weights")
+
+
+@pytest.mark.parametrize("name", ["concordance", "hare"])
+def test_the_example_opens_every_model(name: str) -> None:
+    """What it leaves closed would be opened by each worker for itself."""
+    task = pickle.loads(pickle.dumps(MetricTask(histoeval.load(name))))
+    task.work(task.examples())
+    metric = task.metric
+    for model in (getattr(metric, each) for each in metric.models):
+        found = list(_sessions(model))
+        assert found
+        assert all(session._session is not None for session in found)
+
+
+def _sessions(thing: object, depth: int = 4) -> list[Session]:
+    if isinstance(thing, Session):
+        return [thing]
+    parts = vars(thing).values() if depth and hasattr(thing, "__dict__") else ()
+    return [session for part in parts for session in _sessions(part, depth - 1)]
+
+
+def test_metrics_of_others_have_no_example() -> None:
+    class Own:
+        name = "own"
+
+        def score(self, pairs: Sequence[Pair]) -> list[float]:
+            return [0.0] * len(pairs)
+
+    from histoeval.metrics.base import as_metric
+
+    assert not MetricTask(as_metric(Own())).examples()
+    assert MetricTask(histoeval.load("bleu")).examples()

@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, str, str], ...] = (
     ("meaning", "nli vlm facts", "entailment; the model under test; what a report says"),
     ("instruments", "concordance judges metrics pathgls", "compare two reports, or trust one"),
     ("proof", "evaluate agreement train", "is it any good? make it"),
-    ("work", "run experiments", "many rows, resume, totals"),
+    ("work", "run challenge experiments", "many rows, resume, totals; teams ranked"),
     ("sight", "view", "terminal, HTML, figures"),
     ("doors", "api web cli", "Python, the browser, the shell"),
 )

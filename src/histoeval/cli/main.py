@@ -24,6 +24,10 @@ VERBS = {
     "extract": ("extract:extract", "Extract entities, assertions and relations from reports."),
     "agree": ("agree:agree", "Measure how well metrics agree with experts."),
     "compare": ("compare:compare", "Compare systems by the scores of one metric."),
+    "challenge": (
+        "challenge:challenge_app",
+        "Set up a challenge, check files, and rank teams with intervals.",
+    ),
     "ablate": ("ablate:ablate", "Measure what the parts of a metric contribute."),
     "entail": ("entail:entail", "Classify sentence pairs: entailment, neutral, contradiction."),
     "generate": ("generate:generate", "Let a vision-language model write reports on images."),

@@ -1,0 +1,64 @@
+"""What participants do before they hand in: every fault of their file by id and reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from histoeval.callers import front_door
+from histoeval.challenge.folder import Challenge, open_challenge
+from histoeval.challenge.teams import Team, read_team
+from histoeval.report import Noun
+
+
+class FileFault(Noun):
+    """One fault: the id and row where they are known, a code, and what to do."""
+
+    id: str | None
+    row: int | None
+    code: str
+    reason: str
+
+
+class FileCheck(Noun):
+    """What `check` finds in a file of predictions."""
+
+    file: str
+    asked: int
+    usable: int
+    faults: tuple[FileFault, ...]
+    excluded: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every case has a report that can be scored, and nothing else is wrong."""
+        return not self.faults and self.excluded is None
+
+
+@front_door
+def check_predictions(folder: Path | str, predictions: Path | str) -> FileCheck:
+    """Check a file of predictions by the ids and limits of a challenge; no truth is needed.
+
+    Args:
+        folder: the folder of the challenge, or what its organisers have published of it:
+            `policy.yaml` and `ids.txt`.
+        predictions: the file to hand in.
+
+    Example:
+        >>> found = histoeval.challenge.check_predictions("challenge", "predictions.json")
+        >>> [(fault.id, fault.reason) for fault in found.faults]
+    """
+    challenge = open_challenge(folder, need_truth=False)
+    path = Path(predictions)
+    return checked(challenge, read_team(challenge, path), path.name)
+
+
+def checked(challenge: Challenge, team: Team, file: str) -> FileCheck:
+    """A team that was read, as participants see it."""
+    faults = [FileFault(**problem._asdict()) for problem in team.problems]
+    return FileCheck(
+        file=file,
+        asked=len(challenge.ids),
+        usable=len(team.reports),
+        faults=tuple(faults),
+        excluded=team.excluded,
+    )

@@ -1,0 +1,260 @@
+"""The folder of a challenge: its policy, the ids that are asked for and, for some, the truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from histoeval.challenge.policy import POLICY, ChallengePolicy, read_challenge_policy
+from histoeval.errors import InputError, OutputError
+from histoeval.io.files import open_table
+from histoeval.io.submissions import SubmissionProblem, Truth, read_truth
+from histoeval.io.tables.cell_checks import name_of
+from histoeval.io.tables.columns import Columns, columns_by_name
+from histoeval.io.tables.delimited import csv_text
+from histoeval.io.tables.row_faults import Fault
+from histoeval.io.writing import make_folder, write_whole, writing_to
+from histoeval.resources import resource_text
+from histoeval.run.compare import read_case_table
+from histoeval.terms.sites import find_operated, find_sites, organ_of, sites
+
+IDS = "ids.txt"
+SUBGROUPS = "subgroups.csv"
+TRUTH = "ground_truth"
+"""The folder of the truth, which goes into the image and to nobody else."""
+
+NO_ORGAN = "unknown"
+
+MOST_SHOWN = 5
+
+_TEMPLATES = {
+    POLICY: "policy.yaml",
+    "README.md": "README.md",
+    "PARTICIPANTS.md": "PARTICIPANTS.md",
+    "Containerfile": "Containerfile",
+    "evaluate": "evaluate.sh",
+    ".containerignore": "containerignore.txt",
+}
+"""What `init` writes, and the file of this package that it is a copy of."""
+
+_NOTHING = Fault("missing_value")
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """An opened folder; `truth` has ids without texts where only participants' files are there."""
+
+    folder: Path
+    policy: ChallengePolicy
+    truth: Truth
+    groups: Mapping[str, str] = field(default_factory=dict)
+    subgroups: Mapping[str, str] = field(default_factory=dict)
+    listed: tuple[str, ...] | None = None
+    """The ids that the policy lists, if it lists any."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids that are asked for."""
+        return tuple(self.truth.references) if self.listed is None else self.listed
+
+
+class InitResult(NamedTuple):
+    """The files that were written, and those that were there already and are as they were."""
+
+    written: tuple[Path, ...]
+    kept: tuple[Path, ...]
+
+
+def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitResult:
+    """Write the folder of a new challenge, or add the truth to one.
+
+    Args:
+        folder: where it goes; files that are there stay as they are.
+        truth: the references: a table with ids, such as `[{"id": …, "report": …}]`.
+
+    Example:
+        >>> histoeval.challenge.init_challenge("my-challenge", "truth.json")
+    """
+    home = Path(folder)
+    contents = {name: resource_text(f"challenge/data/{file}") for name, file in _TEMPLATES.items()}
+    if truth is not None:
+        contents |= _truth_files(Path(truth), home)
+    written, kept = [], []
+    with writing_to(home):
+        make_folder(home)
+        for name, content in contents.items():
+            file = home / name
+            if file.exists():
+                kept.append(file)
+                continue
+            make_folder(file.parent)
+            write_whole(file, content.encode())
+            written.append(file)
+        (home / "evaluate").chmod(0o755)
+    return InitResult(tuple(written), tuple(kept))
+
+
+def _truth_files(path: Path, home: Path) -> dict[str, str]:
+    """The truth in one form, its ids, and the organ of each case, to be looked over."""
+    found = read_truth(path, several=True)
+    if found.problems:
+        raise InputError(f"the truth must be without fault. {path}: {_listed(found.problems)}")
+    if (there := _truth_file(home)) and _same_truth(there) != found.references:
+        raise OutputError(f"{there} is another truth; remove it first, with {IDS} and {SUBGROUPS}")
+    rows = [
+        {"id": name, "report": texts[0] if len(texts) == 1 else list(texts)}
+        for name, texts in found.references.items()
+    ]
+    organs = [{"id": n, "subgroup": organ_named(t[0])} for n, t in found.references.items()]
+    return {
+        f"{TRUTH}/truth.json": json.dumps(rows, indent=1, ensure_ascii=False) + "\n",
+        IDS: "".join(f"{name}\n" for name in found.references),
+        SUBGROUPS: csv_text(organs),
+    }
+
+
+def _same_truth(file: Path) -> Mapping[str, tuple[str, ...]]:
+    return read_truth(file, several=True).references
+
+
+def organ_named(text: str) -> str:
+    """The organ of the first site or operation that a report names."""
+    named = [*find_sites(text), *find_operated(text)]
+    first = min(named, key=lambda match: match.start, default=None)
+    return NO_ORGAN if first is None else sites()[organ_of(first.id)].name
+
+
+def open_challenge(
+    folder: Path | str, *, truth: Path | str | None = None, need_truth: bool = True
+) -> Challenge:
+    """Open the folder of a challenge.
+
+    Args:
+        folder: where `init_challenge` has written.
+        truth: a truth that is elsewhere; by default `ground_truth/` of the folder.
+        need_truth: whether ids alone do not do; to check a file they do.
+    """
+    home = Path(folder)
+    if not (home / POLICY).is_file():
+        raise InputError(f"{home} has no {POLICY}: `histoeval challenge init {home}` writes one")
+    policy = read_challenge_policy(home / POLICY)
+    there = _truth_file(home) if truth is None else _truth_in(Path(truth))
+    if there is not None:
+        known = read_truth(there, several=True)
+        if known.problems:
+            raise InputError(f"the truth must be without fault. {there}: {_listed(known.problems)}")
+    elif need_truth:
+        raise InputError(
+            f"{home} has no truth: `histoeval challenge init {home} --truth FILE` adds one"
+        )
+    else:
+        known = _ids_alone(home)
+    listed = _listed_ids(home, policy, known)
+    if there is None:
+        return Challenge(home, policy, known, listed=listed)
+    groups = _groups(home, policy, known)
+    return Challenge(home, policy, known, groups, _subgroups(home, policy), listed)
+
+
+def _truth_file(home: Path) -> Path | None:
+    return _truth_in(home / TRUTH) if (home / TRUTH).is_dir() else None
+
+
+def _truth_in(path: Path) -> Path | None:
+    """The truth itself, or the one file in its folder."""
+    if not path.is_dir():
+        return path
+    files = sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != ".")
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files[:MOST_SHOWN])
+        raise InputError(f"{path} has {len(files)} files where one truth was expected: {names}")
+    return files[0] if files else None
+
+
+def _ids_alone(home: Path) -> Truth:
+    if not (home / IDS).is_file():
+        raise InputError(
+            f"{home} has neither a truth nor {IDS}, the list of ids that are asked for"
+        )
+    return Truth(IDS, dict.fromkeys(read_ids(home / IDS), ()))
+
+
+def read_ids(path: Path) -> tuple[str, ...]:
+    """A list of ids: a line each, or a list in JSON."""
+    try:
+        text = path.read_text("utf-8-sig")
+        found = json.loads(text) if path.suffix == ".json" else text.splitlines()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not a list of ids: {error}") from error
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise InputError(f'{path} is not a list of ids, such as ["case-1", "case-2"]')
+    names = [name.strip() for name in found if name.strip()]
+    if not names:
+        raise InputError(f"{path} has no ids")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{path} has {twice!r} more than once")
+    return tuple(names)
+
+
+def _listed_ids(home: Path, policy: ChallengePolicy, truth: Truth) -> tuple[str, ...] | None:
+    if policy.cases in ("all", "shared"):
+        return None
+    if not any(truth.references.values()) and not (home / policy.cases).is_file():
+        return None  # participants have the list of all ids only
+    ids = read_ids(home / policy.cases)
+    if unknown := [name for name in ids if name not in truth.references]:
+        raise InputError(
+            f"{home / policy.cases} has {len(unknown):,} ids that {truth.name} has not: "
+            f"{unknown[0]!r} is the first"
+        )
+    return ids
+
+
+def _groups(home: Path, policy: ChallengePolicy, truth: Truth) -> dict[str, str]:
+    if policy.groups is None:
+        return {}
+    found = read_case_table(home / policy.groups)
+    if unknown := [id_ for id_ in truth.references if id_ not in found]:
+        raise InputError(
+            f"{home / policy.groups} has no case for {len(unknown):,} ids, {unknown[0]!r} the first"
+        )
+    return found
+
+
+def _subgroups(home: Path, policy: ChallengePolicy) -> dict[str, str]:
+    """The subgroup of each id, from the columns `id` and `subgroup`, or the only other column."""
+    if policy.subgroups is None:
+        return {}
+    path = home / policy.subgroups
+    if not path.is_file():
+        raise InputError(
+            f"{path} does not exist: `histoeval challenge init {home} --truth FILE` writes it, or "
+            "set `subgroups: null` in the policy"
+        )
+    table = open_table(path, Columns(id="id")).table
+    names = columns_by_name(table.columns)
+    others = [name for name in table.columns if name != names.get("id")]
+    value = names.get("subgroup", others[0] if len(others) == 1 else None)
+    if "id" not in names or value is None:
+        raise InputError(f"{path} needs the columns id and subgroup; it has {', '.join(names)}")
+    found = {}
+    for record in table.read((names["id"], value)):
+        cells = [
+            name_of((record.values or {}).get(each), _NOTHING) for each in (names["id"], value)
+        ]
+        if not isinstance(cells[0], str) or not isinstance(cells[1], str):
+            raise InputError(f"{path} has no id or no subgroup ({record.place})")
+        found[cells[0]] = cells[1]
+    return found
+
+
+def _listed(problems: Sequence[SubmissionProblem]) -> str:
+    shown = "; ".join(problem.reason for problem in problems[:MOST_SHOWN])
+    more = len(problems) - MOST_SHOWN
+    return shown + (f"; and {more:,} more" if more > 0 else "")

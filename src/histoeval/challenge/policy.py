@@ -1,0 +1,160 @@
+"""The policy of a challenge: which metrics count for how much, on which cases, and what breaks it.
+
+It is a YAML file that organisers publish before anybody hands in: no rule is made afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
+
+from histoeval.errors import InputError
+from histoeval.io.yaml_files import read_yaml
+from histoeval.metrics.base import MAX_CHARS
+from histoeval.report import Noun
+from histoeval.run.models import metric_names
+from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
+from histoeval.statistics.significance import LEVEL
+
+POLICY = "policy.yaml"
+
+Text = Annotated[str, Field(min_length=1)]
+Seconds = Annotated[FiniteFloat, Field(gt=0)]
+
+
+class MetricRule(Noun):
+    """How one metric counts.
+
+    `worst` and `best` are the values that count as 0 and 1; by default those of the metric itself.
+    """
+
+    weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    direction: Literal["up", "down"] | None = None
+    """Whether more is better (`up`) or worse (`down`); by default as the metric says."""
+    worst: FiniteFloat | None = None
+    best: FiniteFloat | None = None
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        if self.worst is not None and self.worst == self.best:
+            raise ValueError(f"worst and best are both {self.worst:g}")
+        return self
+
+
+class Limits(Noun):
+    """What a file of predictions may not exceed; None is no limit."""
+
+    max_chars: Annotated[int, Field(ge=1, le=MAX_CHARS)] = 20_000
+    """Characters of a report; a longer one counts as missing."""
+    seconds_per_case: Seconds | None = None
+    """A report that took longer counts as missing, where the file or the platform gives times."""
+    seconds_in_all: Seconds | None = None
+    """A team that took longer for all its cases is not ranked."""
+
+
+class PlatformRule(Noun):
+    """Where the platform puts a report and the name of its case: slugs of an output and an input.
+
+    None is the only output, and the first input that has a name.
+    """
+
+    report: Text | None = None
+    case: Text | None = None
+
+
+class ChallengePolicy(Noun):
+    """The content of `policy.yaml`."""
+
+    name: Text = "challenge"
+    metrics: Annotated[dict[str, MetricRule], Field(min_length=1)]
+    combine: Literal["mean-then-rank", "rank-then-mean"] = "mean-then-rank"
+    """Metrics are averaged and teams ranked by that; or ranked by each, and ranks averaged."""
+    ties: Literal["min", "dense", "average"] = "min"
+    """Places of equal teams: 1 1 3, 1 1 2, or 1.5 1.5 3."""
+    cases: Text = "all"
+    """`all` of the truth, the ids `shared` by all teams, or a file with a list of ids."""
+    missing: Literal["worst", "exclude"] = "worst"
+    """A case without a score has the worst value; or its team is not ranked."""
+    references: Literal["best", "mean"] = "best"
+    """What counts where the truth has several reports on a case."""
+    groups: Text | None = None
+    """A table of id and case: what is of one case (or patient) is resampled together."""
+    subgroups: Text | None = None
+    """A table of id and subgroup, such as the organ, for tables of their own."""
+    limits: Limits = Limits()
+    platform: PlatformRule = PlatformRule()
+    resamples: Annotated[int, Field(ge=100)] = RESAMPLES
+    permutations: Annotated[int, Field(ge=100)] = PERMUTATIONS
+    level: Annotated[FiniteFloat, Field(gt=0, lt=1)] = LEVEL
+    """Differences are significant from here on, after Holm's correction."""
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _weights_alone(cls, given: Any) -> Any:
+        """`bleu: 0.5` is `bleu: {weight: 0.5}`, and `bleu:` alone has weight 1."""
+        if not isinstance(given, Mapping):
+            return given
+        rules = {}
+        for name, rule in given.items():
+            is_number = isinstance(rule, int | float) and not isinstance(rule, bool)
+            rules[name] = {"weight": rule} if is_number else {} if rule is None else rule
+        return rules
+
+    @cached_property
+    def hash(self) -> str:
+        """Twelve characters that change with every rule, and not with the name."""
+        content = self.model_dump_json(exclude={"name"})
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each metric; together 1."""
+        total = sum(rule.weight for rule in self.metrics.values())
+        return {name: rule.weight / total for name, rule in self.metrics.items()}
+
+
+def read_challenge_policy(path: Path) -> ChallengePolicy:
+    """The policy in a file; what is wrong with it is named by its line and key."""
+    written = read_yaml(path, "the policy")
+    try:
+        policy = ChallengePolicy.model_validate(written.content)
+    except ValidationError as error:
+        fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        line = written.line_of(fault["loc"])
+        where = f"{path}, line {line}," if line is not None else f"{path}"
+        raise InputError(f"the policy {where} cannot be used: {_explained(fault)}") from error
+    metric_names(policy.metrics)
+    return policy
+
+
+def _explained(fault: Any) -> str:
+    """Which key is wrong, and why."""
+    place = [str(part) for part in fault["loc"]]
+    key = ".".join(place) or "the file"
+    if fault["type"] == "extra_forbidden":
+        return f"there is no key {key}{_instead(place)}"
+    if fault["type"] == "missing":
+        return f"{key} is missing"
+    given = "" if isinstance(fault["input"], Mapping) else f" is {fault['input']!r:.60}"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{key}{given}: {message[:1].lower()}{message[1:]}"
+
+
+def _instead(place: Sequence[str]) -> str:
+    """The keys that exist, for one that does not."""
+    inner: dict[str, type[Noun]] = {
+        "metrics": MetricRule,
+        "limits": Limits,
+        "platform": PlatformRule,
+    }
+    known = [*(ChallengePolicy if len(place) == 1 else inner[place[0]]).model_fields]
+    near = get_close_matches(place[-1], known, n=1)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return f"{guess}; there are {', '.join(known)}"

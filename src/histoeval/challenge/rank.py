@@ -1,0 +1,209 @@
+"""Ranking the teams of a challenge, and evaluating one file as a platform does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histoeval.callers import front_door
+from histoeval.challenge.checking import FileFault
+from histoeval.challenge.folder import Challenge, open_challenge
+from histoeval.challenge.ranking import Ranker, TeamScores, case_line, metrics_used, values_of
+from histoeval.challenge.scoring import score_teams
+from histoeval.challenge.standings import ChallengeRanking, TeamStanding, Unranked
+from histoeval.challenge.teams import Team, named_teams
+from histoeval.challenge.values import Values
+from histoeval.errors import InputError, SettingError
+from histoeval.io.tables.delimited import csv_text
+from histoeval.io.writing import make_folder, write_whole, writing_to
+from histoeval.run.engines.choose import choose_engine
+from histoeval.run.engines.engine import Engine
+from histoeval.run.models import Models, load_metrics
+from histoeval.version import __version__
+
+SCORED = "scores"
+"""The folder of what was scored; it has texts of the truth, and is for organisers only."""
+
+
+@dataclass(frozen=True)
+class RankedTeams:
+    """A ranking with the values of every case."""
+
+    ranking: ChallengeRanking
+    values: Values
+    scores: TeamScores
+
+    def cases(self) -> Iterator[dict[str, Any]]:
+        """Flat records, one for each team and case."""
+        for row, team in enumerate(self.values.teams):
+            for at, id_ in enumerate(self.values.cases):
+                line = case_line(self.values, row, at, self.scores[team])
+                more = {"score": line.score, **line.metrics, "reason": line.reason}
+                yield {"team": team, "id": id_, **more}
+
+    def write(self, folder: Path) -> tuple[Path, ...]:
+        """Write `ranking.json`, `ranking.csv` and `cases.csv`."""
+        whole = json.dumps(self.ranking.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        contents = {
+            "ranking.json": whole + "\n",
+            "ranking.csv": csv_text(list(self.ranking.records())),
+            "cases.csv": csv_text(list(self.cases())),
+        }
+        with writing_to(folder):
+            make_folder(folder)
+            for name, content in contents.items():
+                write_whole(folder / name, content.encode("utf-8", "backslashreplace"))
+        return tuple(folder / name for name in contents)
+
+
+@front_door
+def rank_teams(
+    folder: Path | str,
+    predictions: Sequence[Path | str],
+    *,
+    output: Path | str | None = None,
+    truth: Path | str | None = None,
+    models: Models | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+) -> RankedTeams:
+    """Rank teams on the cases of a challenge, by its policy.
+
+    Args:
+        folder: the folder of the challenge.
+        predictions: a file of each team, which is called like it.
+        output: a folder for what was scored; a stopped run resumes there, and a further team costs
+            only what is new in its file.
+        truth: a truth that is not in the folder.
+        models: the models of the metrics; by default those of this package.
+        engine: "local", "ray" or "inline", as `histoeval.score` takes it.
+        workers: how many processes; by default one per core.
+
+    Example:
+        >>> found = histoeval.challenge.rank_teams("challenge", ["a.json", "b.json"])
+        >>> found.ranking.teams[0].team
+    """
+    challenge = open_challenge(folder, truth=truth)
+    teams = named_teams(challenge, [Path(path) for path in predictions])
+    store = None if output is None else Path(output) / SCORED
+    return ranked(challenge, teams, models, store, choose_engine(engine, workers))
+
+
+def ranked(
+    challenge: Challenge,
+    teams: Sequence[Team],
+    models: Models | None,
+    store: Path | None,
+    engine: Engine,
+) -> RankedTeams:
+    """Teams that were read, scored and ranked."""
+    metrics = load_metrics(list(challenge.policy.metrics), models)
+    if no := [f"{m.name} {why}" for m in metrics if (why := m.unavailable_reason())]:
+        raise SettingError(f"the policy asks for what cannot run here: {'; '.join(no)}")
+    used = metrics_used(challenge.policy, metrics)
+    scores = score_teams(challenge, teams, metrics, store, engine=engine)
+    cases, notes = _cases(challenge, teams)
+    out = {
+        team.name: reason for team in teams if (reason := _why_out(challenge, team, scores, cases))
+    }
+    values, there = values_of({n: s for n, s in scores.items() if n not in out}, used, cases)
+    if not values.teams:
+        raise InputError(f"no team can be ranked: {'; '.join(f'{n} {w}' for n, w in out.items())}")
+    found = Ranker(values, challenge).standings(scores, there)
+    by_name = {team.name: team for team in teams}
+    ranking = ChallengeRanking(
+        histoeval=__version__,
+        policy=challenge.policy,
+        policy_hash=challenge.policy.hash,
+        truth=challenge.truth.name,
+        truth_sha256=challenge.truth.sha256,
+        cases=len(cases),
+        groups=found.groups,
+        metrics=used,
+        teams=tuple(_with_file(each, by_name[each.team]) for each in found.teams),
+        unranked=tuple(_unranked(by_name[n], why, scores[n], cases) for n, why in out.items()),
+        duels=found.duels,
+        stability=found.stability,
+        without=found.without,
+        subgroups=found.subgroups,
+        notes=(*notes, *_remarks(values, there)),
+    )
+    return RankedTeams(ranking, values, scores)
+
+
+def _cases(challenge: Challenge, teams: Sequence[Team]) -> tuple[tuple[str, ...], list[str]]:
+    """The ids that count."""
+    if challenge.policy.cases != "shared":
+        return challenge.ids, []
+    taking = [team for team in teams if team.excluded is None]
+    shared = tuple(id_ for id_ in challenge.ids if all(id_ in team.reports for team in taking))
+    fewest = min(taking, key=lambda team: len(team.reports), default=None)
+    if fewest is None or not shared:
+        raise InputError(
+            "policy: cases is `shared`, and no id has a report of every team; "
+            + (f"{fewest.name} has {len(fewest.reports):,} reports" if fewest else "all are out")
+        )
+    return shared, [
+        f"Ranked on the {len(shared):,} of {len(challenge.ids):,} cases that every team has, as "
+        f"the policy says (`cases: shared`); {fewest.name} has the fewest, {len(fewest.reports):,}."
+    ]
+
+
+def _why_out(
+    challenge: Challenge, team: Team, scores: TeamScores, cases: Sequence[str]
+) -> str | None:
+    """Why a team is not ranked."""
+    if team.excluded is not None:
+        return team.excluded
+    lacking = _lacking(challenge.policy.metrics, scores[team.name], cases)
+    if challenge.policy.missing == "exclude" and lacking:
+        return f"lacks {lacking:,} of {len(cases):,} cases, and the policy excludes such teams"
+    return None
+
+
+def _lacking(metrics: Mapping[str, Any], scores: Mapping[str, Any], cases: Sequence[str]) -> int:
+    return sum(
+        id_ not in scores or any(name not in scores[id_].values for name in metrics)
+        for id_ in cases
+    )
+
+
+def _faults(team: Team) -> tuple[FileFault, ...]:
+    return tuple(FileFault(**problem._asdict()) for problem in team.problems)
+
+
+def _with_file(standing: TeamStanding, team: Team) -> TeamStanding:
+    return standing.model_copy(update={"faults": _faults(team), "sha256": team.sha256})
+
+
+def _unranked(team: Team, why: str, scores: Mapping[str, Any], cases: Sequence[str]) -> Unranked:
+    scored = sum(id_ in scores for id_ in cases)
+    return Unranked(
+        team=team.name,
+        reason=why,
+        scored=scored,
+        missing=len(cases) - scored,
+        faults=_faults(team),
+    )
+
+
+def _remarks(values: Values, there: NDArray[np.bool_]) -> list[str]:
+    """What to know of teams that lack cases."""
+    lacking = {
+        team: int(count)
+        for team, count in zip(values.teams, (~there).sum(axis=1), strict=True)
+        if count
+    }
+    if not lacking:
+        return []
+    most = max(lacking, key=lambda team: lacking[team])
+    return [
+        f"{len(lacking):,} of {len(values.teams):,} teams lack cases, {most} the most "
+        f"({lacking[most]:,} of {len(values.cases):,}); each counts with the worst value."
+    ]

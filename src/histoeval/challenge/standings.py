@@ -1,0 +1,168 @@
+"""The nouns of a ranking: what `ranking.json` holds and pages show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, FiniteFloat, ValidationError
+
+from histoeval.agreement.systems import Duel
+from histoeval.challenge.checking import FileFault
+from histoeval.challenge.policy import ChallengePolicy
+from histoeval.errors import InputError
+from histoeval.report import Noun
+from histoeval.statistics.resampling import Estimate
+
+
+class MetricStanding(Noun):
+    """The mean of a team by one metric, with its interval, and its place by that metric alone."""
+
+    mean: Estimate
+    place: FiniteFloat
+    place_without: FiniteFloat | None = None
+    """The place of the team where this metric does not count."""
+
+
+class SubgroupStanding(Noun):
+    """The score of a team on some of the cases, and its place there."""
+
+    score: Estimate
+    place: FiniteFloat
+    metrics: dict[str, FiniteFloat]
+
+
+class CaseStanding(Noun):
+    """The score of one case, and why it has the worst value if it has none of its own."""
+
+    id: str
+    score: FiniteFloat
+    metrics: dict[str, FiniteFloat]
+    reason: str | None = None
+
+
+class TeamStanding(Noun):
+    """A team in the ranking.
+
+    Teams of one `tier` do not differ significantly from its first. `place_shares` is in which share
+    of the resamples it has the first, second, … place, and `place_low` to `place_high` is where
+    95 % of them have it.
+    """
+
+    team: str
+    place: FiniteFloat
+    tier: int
+    score: Estimate
+    mean_rank: FiniteFloat
+    place_low: FiniteFloat
+    place_high: FiniteFloat
+    place_shares: tuple[FiniteFloat, ...]
+    scored: int
+    missing: int
+    metrics: dict[str, MetricStanding]
+    subgroups: dict[str, SubgroupStanding] = Field(default_factory=dict)
+    faults: tuple[FileFault, ...] = ()
+    lowest: tuple[CaseStanding, ...] = ()
+    sha256: str = ""
+
+
+class Unranked(Noun):
+    """A team that is out, and why."""
+
+    team: str
+    reason: str
+    scored: int
+    missing: int
+    faults: tuple[FileFault, ...] = ()
+
+
+class MetricUsed(Noun):
+    """How a metric counted."""
+
+    signature: str
+    weight: FiniteFloat
+    higher_is_better: bool
+    worst: FiniteFloat
+    best: FiniteFloat
+
+
+class RankStability(Noun):
+    """Rankings compared with the ranking: Kendall's tau-b, and whether the first is the same."""
+
+    tau: FiniteFloat
+    tau_low: FiniteFloat | None = None
+    tau_high: FiniteFloat | None = None
+    same_first: FiniteFloat
+    """Share of the rankings whose first team is the first team."""
+
+
+class ChallengeRanking(Noun):
+    """All teams, the best first, and how firm their order is."""
+
+    histoeval: str
+    policy: ChallengePolicy
+    policy_hash: str
+    truth: str
+    truth_sha256: str
+    cases: int
+    groups: int
+    metrics: dict[str, MetricUsed]
+    teams: tuple[TeamStanding, ...]
+    unranked: tuple[Unranked, ...] = ()
+    duels: tuple[Duel, ...] = ()
+    stability: RankStability | None = None
+    """Over resamples of the cases."""
+    without: dict[str, RankStability] = Field(default_factory=dict)
+    """Without each of the metrics."""
+    subgroups: dict[str, int] = Field(default_factory=dict)
+    """Cases of each subgroup."""
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, team: str) -> TeamStanding:
+        return {each.team: each for each in self.teams}[team]
+
+    def __repr__(self) -> str:
+        order = ", ".join(f"{each.place:g}. {each.team}" for each in self.teams[:5])
+        return f"<ChallengeRanking of {len(self.teams)} teams on {self.cases} cases: {order}>"
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Flat records, one for each team, as in `ranking.csv`."""
+        for each in self.teams:
+            yield {
+                "place": each.place,
+                "tier": each.tier,
+                "team": each.team,
+                "score": each.score.value,
+                "score.low": each.score.low,
+                "score.high": each.score.high,
+                "mean_rank": each.mean_rank,
+                "place.low": each.place_low,
+                "place.high": each.place_high,
+                "first": each.place_shares[0],
+                "scored": each.scored,
+                "missing": each.missing,
+                **_metric_cells(each),
+                **{f"{name}.score": sub.score.value for name, sub in each.subgroups.items()},
+            }
+
+
+def _metric_cells(team: TeamStanding) -> dict[str, float | None]:
+    cells: dict[str, float | None] = {}
+    for name, metric in team.metrics.items():
+        mean = metric.mean
+        cells |= {name: mean.value, f"{name}.low": mean.low, f"{name}.high": mean.high}
+        cells |= {f"{name}.place": metric.place, f"{name}.place_without": metric.place_without}
+    return cells
+
+
+def read_ranking(folder: Path) -> ChallengeRanking:
+    """The ranking that a folder holds."""
+    file = folder / "ranking.json" if folder.is_dir() else folder
+    try:
+        return ChallengeRanking.model_validate(json.loads(file.read_text("utf-8")))
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, ValidationError) as error:
+        raise InputError(f"{file} is not a ranking of this version: rank again") from error

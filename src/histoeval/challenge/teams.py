@@ -1,0 +1,244 @@
+"""What a team has handed in: a table of ids and reports, or the jobs of a platform."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from histoeval.challenge.folder import Challenge
+from histoeval.challenge.policy import ChallengePolicy, Limits, PlatformRule
+from histoeval.errors import InputError
+from histoeval.io.files import check_there, demand_table, open_table
+from histoeval.io.submissions import Submission, SubmissionProblem, Truth, read_submission
+from histoeval.io.tables.columns import columns_by_name
+
+SECONDS = "seconds"
+"""The column of how long a report took."""
+
+_DURATION = TypeAdapter(timedelta)
+_REPORT_KEYS = ("report", "text", "prediction", "value")
+
+
+@dataclass(frozen=True)
+class Team:
+    """A team by name: its usable reports by id, what is wrong with others, and why it is out."""
+
+    name: str
+    reports: Mapping[str, str]
+    problems: tuple[SubmissionProblem, ...] = ()
+    sha256: str = ""
+    excluded: str | None = None
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """Why an id has no report, by id."""
+        return {each.id: each.reason for each in self.problems if each.id is not None}
+
+
+def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team:
+    """A file of predictions, checked against the ids that are asked for and the limits."""
+    truth, policy = challenge.truth, challenge.policy
+    jobs = platform_jobs(path)
+    if jobs is None:
+        found, seconds = _submission(path, truth, policy.limits), seconds_of(path)
+    else:
+        found, seconds = _from_jobs(jobs, path.parent, truth, policy)
+    asked = set(challenge.ids)
+    team = Team(
+        name or _stem(path),
+        {id_: text for id_, text in found.reports.items() if id_ in asked},
+        tuple(each for each in found.problems if each.row is not None or each.id in asked),
+        found.sha256,
+    )
+    return _in_time(team, seconds, policy.limits)
+
+
+def named_teams(challenge: Challenge, paths: Sequence[Path]) -> list[Team]:
+    """The teams of files, each called like its file; two of one name are refused."""
+    for path in paths:
+        check_there(path)
+    teams = [_team_or_reason(challenge, path) for path in paths]
+    names = [team.name for team in teams]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"two files are called {twice!r}, and teams are called like their files")
+    return teams
+
+
+def _team_or_reason(challenge: Challenge, path: Path) -> Team:
+    """A team; one whose file cannot be read is out, and does not stop the others."""
+    try:
+        return read_team(challenge, path)
+    except InputError as error:
+        return Team(_stem(path), {}, excluded=f"has a file that cannot be read: {error}")
+
+
+def _stem(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+def _submission(path: Path, truth: Truth, limits: Limits) -> Submission:
+    return read_submission(path, truth, longest=limits.max_chars)
+
+
+def seconds_of(path: Path) -> dict[str, float]:
+    """How long each report took, where the file has a column for that."""
+    if path.is_dir() or path.suffix.lower() == ".txt":
+        return {}
+    demand_table(path)
+    table = open_table(path).table
+    names = columns_by_name(table.columns)
+    if SECONDS not in names or "id" not in names:
+        return {}
+    found = {}
+    for record in table.read((names["id"], names[SECONDS])):
+        values = record.values or {}
+        try:
+            found[str(values.get(names["id"]))] = float(str(values.get(names[SECONDS])))
+        except ValueError:
+            continue
+    return found
+
+
+def _in_time(team: Team, seconds: Mapping[str, float], limits: Limits) -> Team:
+    """The team without the reports that took too long, and out if all took too long."""
+    longest, in_all = limits.seconds_per_case, limits.seconds_in_all
+    slow = {
+        id_: f"{id_!r} took {seconds[id_]:g} s, and {longest:g} are allowed"
+        for id_ in team.reports
+        if longest is not None and seconds.get(id_, 0.0) > longest
+    }
+    total = sum(seconds.values())
+    over = in_all is not None and total > in_all
+    return replace(
+        team,
+        reports={id_: text for id_, text in team.reports.items() if id_ not in slow},
+        problems=(
+            *team.problems,
+            *(SubmissionProblem(id_, None, "too_slow", why) for id_, why in slow.items()),
+        ),
+        excluded=f"took {total:g} s for all cases, and {in_all:g} are allowed" if over else None,
+    )
+
+
+# --- the platform --------------------------------------------------------------------------------
+
+
+def platform_jobs(path: Path) -> list[Mapping[str, Any]] | None:
+    """The jobs of a grand-challenge `predictions.json`; None where the file is something else."""
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    is_jobs = isinstance(content, list) and any(_is_job(each) for each in content)
+    return [each for each in content if isinstance(each, Mapping)] if is_jobs else None
+
+
+def _is_job(item: object) -> bool:
+    return isinstance(item, Mapping) and "pk" in item and isinstance(item.get("outputs"), list)
+
+
+def _from_jobs(
+    jobs: Sequence[Mapping[str, Any]], home: Path, truth: Truth, policy: ChallengePolicy
+) -> tuple[Submission, dict[str, float]]:
+    """What the jobs have written, read as one table, and the seconds of each case."""
+    rows: list[dict[str, Any]] = []
+    problems: list[SubmissionProblem] = []
+    seconds: dict[str, float] = {}
+    for number, job in enumerate(jobs, start=1):
+        try:
+            made = list(_job_rows(job, home, policy.platform))
+        except InputError as error:
+            problems.append(SubmissionProblem(None, number, "broken_job", str(error)))
+            continue
+        rows += made
+        if (took := _duration(job)) is not None:
+            seconds |= {str(row.get("id")): took / len(made) for row in made}
+    if not rows:
+        why = f": {problems[0].reason}" if problems else ""
+        raise InputError(f"no job of predictions.json has written a report{why}")
+    with TemporaryDirectory() as place:
+        file = Path(place) / "predictions.json"
+        file.write_text(json.dumps(rows), "utf-8")
+        found = _submission(file, truth, policy.limits)
+    return replace(found, problems=(*problems, *found.problems)), seconds
+
+
+def _job_rows(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Iterator[dict[str, Any]]:
+    """The rows of one job: one report on its case, or a table of its own."""
+    if str(job.get("status", "Succeeded")).lower() != "succeeded":
+        raise InputError(f"job {job.get('pk')} has not succeeded: {job['status']}")
+    content = _output(job, home, rule)
+    if isinstance(content, list):
+        yield from (
+            row if isinstance(row, dict) else {"id": None, "report": row} for row in content
+        )
+        return
+    if isinstance(content, Mapping):
+        if "id" in content:
+            yield dict(content)
+            return
+        content = next((content[key] for key in _REPORT_KEYS if key in content), None)
+    yield {"id": _case_name(job, rule), "report": content}
+
+
+def _slots(values: Any) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """The inputs or outputs of a job: slug, what describes it (old and new name), and itself."""
+    for value in values if isinstance(values, Iterable) else ():
+        if isinstance(value, Mapping):
+            about = value.get("socket") or value.get("interface") or {}
+            yield str(about.get("slug", "")), about, value
+
+
+def _output(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Any:
+    slots = [slot for slot in _slots(job.get("outputs")) if rule.report in (None, slot[0])]
+    if len(slots) != 1:
+        hint = "set platform.report in the policy" if len(slots) > 1 else "it has no such output"
+        raise InputError(f"job {job['pk']} has {len(slots)} outputs that may be the report: {hint}")
+    _, about, value = slots[0]
+    file = home / str(job["pk"]) / "output" / str(about.get("relative_path", ""))
+    if not file.resolve().is_relative_to(home.resolve()):
+        raise InputError(f"job {job['pk']} names a file outside of the input")
+    if not file.is_file():
+        if value.get("value") is not None:
+            return value["value"]
+        raise InputError(f"job {job['pk']} has written no {about.get('relative_path')}")
+    try:
+        text = file.read_text("utf-8-sig")
+        return json.loads(text) if file.suffix.lower() == ".json" else text
+    except ValueError as error:
+        raise InputError(f"{file.name} of job {job['pk']} cannot be read: {error}") from error
+
+
+def _case_name(job: Mapping[str, Any], rule: PlatformRule) -> str | None:
+    """The name of the image or file that the job was given."""
+    for slug, _, value in _slots(job.get("inputs")):
+        if rule.case not in (None, slug):
+            continue
+        image, file, plain = value.get("image"), value.get("file"), value.get("value")
+        if isinstance(image, Mapping) and image.get("name"):
+            return str(image["name"])
+        if isinstance(file, str) and file:
+            return re.split(r"[/\\]", file.partition("?")[0])[-1]
+        if rule.case is not None and isinstance(plain, str | int):
+            return str(plain)
+    return None
+
+
+def _duration(job: Mapping[str, Any]) -> float | None:
+    """Seconds that the platform measured: `exec_duration`, or from start to end."""
+    try:
+        if job.get("exec_duration"):
+            return _DURATION.validate_python(job["exec_duration"]).total_seconds()
+    except ValidationError:
+        return None
+    return None

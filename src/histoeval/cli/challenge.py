@@ -1,0 +1,166 @@
+"""`histoeval challenge`: set up a challenge, check a file, evaluate it, and rank all teams."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from histoeval.challenge.checking import check_predictions
+from histoeval.challenge.evaluation import METRICS, evaluate_predictions
+from histoeval.challenge.folder import IDS, init_challenge
+from histoeval.challenge.policy import POLICY
+from histoeval.challenge.rank import SCORED, rank_teams
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.engine import EngineOptions
+from histoeval.cli.options.models import MetricModels
+from histoeval.cli.options.output import print_tables, resumable
+from histoeval.view.html.challenge import write_views
+from histoeval.view.terminal.challenge import fault_table, ranking_tables
+
+challenge_app = typer.Typer(
+    no_args_is_help=True, help="Set up a challenge, check files, and rank teams with intervals."
+)
+
+MOST_FAULTS = 50
+"""Faults that are printed; JSON has them all."""
+
+MOST_TEAMS = 30
+
+FolderArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder that `challenge init` has written.")
+]
+TruthOption = Annotated[
+    Path | None, option("Truth that is not in DIR: a table of ids and reports, or its folder.")
+]
+
+
+@challenge_app.command()
+@verb
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write.")],
+    truth: Annotated[
+        Path | None, option('Table of ids and references, as in [{"id": …, "report": …}].')
+    ] = None,
+) -> None:
+    """Write the folder of a challenge: policy, ids, read-me files and an evaluation container.
+
+    Files that are there stay as they are, so the truth can be added later.
+
+    Examples:
+      histoeval challenge init challenge --truth truth.json
+    """
+    made = init_challenge(folder, truth)
+    for file in made.written:
+        typer.echo(f"Written: {file}")
+    for file in made.kept:
+        typer.echo(f"Kept as it is: {file}")
+    typer.echo(f"Next: edit {folder / POLICY}, publish it with {IDS} and PARTICIPANTS.md, and")
+    typer.echo(f"  {shlex.join(['histoeval', 'challenge', 'check', str(folder)])} predictions.json")
+
+
+@challenge_app.command()
+@verb
+def check(
+    folder: FolderArgument,
+    predictions: Annotated[Path, typer.Argument(help="The file to hand in.")],
+    look: Annotated[
+        Literal["table", "markdown", "json"], option("How to print faults.", name="--format")
+    ] = "table",
+) -> None:
+    """Check a file of predictions before it is handed in; the truth is not needed.
+
+    Exit code 0: every case has a usable report; 1: something is wrong, by id and reason; 2: the
+    file cannot be read at all.
+
+    Examples:
+      histoeval challenge check challenge predictions.json
+    """
+    found = check_predictions(folder, predictions)
+    if look == "json":
+        typer.echo(json.dumps(found.model_dump(mode="json"), indent=1))
+    else:
+        if found.faults:
+            print_tables([fault_table(found.faults, MOST_FAULTS)], look)
+        if len(found.faults) > MOST_FAULTS:
+            typer.echo(f"and {len(found.faults) - MOST_FAULTS:,} more: --format json has them all")
+        if found.excluded is not None:
+            typer.echo(f"This file would not be ranked: it {found.excluded}.")
+        typer.echo(
+            f"{found.file}: {found.usable:,} of {found.asked:,} cases have a usable report; "
+            f"{len(found.faults):,} faults."
+        )
+    raise typer.Exit(0 if found.is_complete else 1)
+
+
+@challenge_app.command()
+@verb
+def evaluate(
+    folder: FolderArgument,
+    source: Annotated[
+        Path, option("A file, or a folder with predictions.json in it.", name="--input")
+    ] = Path("/input"),
+    output: Annotated[Path, option(f"Folder for {METRICS}.")] = Path("/output"),
+    truth: TruthOption = None,
+    models: MetricModels = MetricModels(),
+    engine: EngineOptions = EngineOptions(),
+) -> None:
+    """Evaluate one file as the container does: aggregates, and a result for every case.
+
+    Examples:
+      histoeval challenge evaluate challenge --input input --output output
+    """
+    found = evaluate_predictions(
+        folder, source, output=output, truth=truth, models=models.models(), engine=engine.chosen()
+    )
+    totals = found["aggregates"]
+    typer.echo(
+        f"score {totals['score']['value']:.3f} on {totals['cases']:,} cases, "
+        f"{totals['missing']:,} of them missing"
+    )
+    typer.echo(f"Written: {output / METRICS}")
+
+
+@challenge_app.command()
+@verb
+def rank(
+    folder: FolderArgument,
+    teams: Annotated[
+        list[Path],
+        typer.Argument(metavar="TEAM.json", help="A file of each team, which is called like it."),
+    ],
+    output: Annotated[
+        Path, option("Folder for the ranking and its pages; a stopped run resumes there.")
+    ],
+    truth: TruthOption = None,
+    models: MetricModels = MetricModels(),
+    engine: EngineOptions = EngineOptions(),
+) -> None:
+    """Rank teams on the ids of the truth: intervals, significance, stability, subgroups, pages.
+
+    Exit code 0: ranked, and every file is whole; 1: ranked, but files have faults or teams are out.
+
+    Examples:
+      histoeval challenge rank challenge team_a.json team_b.json --output ranking
+    """
+    with resumable(output, "finished scores are"):
+        found = rank_teams(
+            folder,
+            list(teams),
+            output=output,
+            truth=truth,
+            models=models.models(),
+            engine=engine.chosen(),
+        )
+    ranking = found.ranking
+    print_tables(ranking_tables(ranking, MOST_TEAMS))
+    for note in ranking.notes:
+        typer.echo(note)
+    for file in (*found.write(output), *write_views(ranking, output)):
+        typer.echo(f"Written: {file}")
+    typer.echo(
+        f"Publish what you like of it, but not {output / SCORED}: it has texts of the truth."
+    )
+    has_faults = any(team.faults for team in ranking.teams)
+    raise typer.Exit(1 if has_faults or ranking.unranked else 0)

@@ -1,0 +1,139 @@
+"""The pages of a ranking: an index, and one for each team; neither quotes a report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from histoeval.challenge.standings import ChallengeRanking, TeamStanding
+from histoeval.io.writing import make_folder, write_whole, writing_to
+from histoeval.statistics.resampling import Estimate
+from histoeval.table import html_table, markdown, markdown_text
+from histoeval.version import __version__
+from histoeval.view.html.page import render
+from histoeval.view.terminal.challenge import (
+    duel_table,
+    place_range,
+    ranking_tables,
+    stability_table,
+    subgroup_table,
+    unranked_table,
+)
+
+TEAMS = "teams"
+
+LEVELS = 5
+"""Shades of the picture of places."""
+
+LEAST = 0.005
+"""Smaller shares have no shade and no number."""
+
+
+def write_views(found: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
+    """Write `ranking.md`, `index.html` and a page for each team."""
+    files = page_names(found)
+    contents = {
+        "ranking.md": ranking_markdown(found),
+        "index.html": index_page(found, files),
+        **{f"{TEAMS}/{files[team.team]}": team_page(found, team) for team in found.teams},
+    }
+    with writing_to(folder):
+        make_folder(folder / TEAMS)
+        for name, content in contents.items():
+            write_whole(folder / name, content.encode("utf-8", "backslashreplace"))
+    return folder / "ranking.md", folder / "index.html", folder / TEAMS
+
+
+def page_names(found: ChallengeRanking) -> dict[str, str]:
+    """A file name for each team, whatever its own name holds."""
+    names: dict[str, str] = {}
+    for team in found.teams:
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "_", team.team).strip("._") or "team"
+        taken = {name.casefold() for name in names.values()}
+        tries = (f"{plain}{'' if n == 1 else f'-{n}'}.html" for n in range(1, len(taken) + 2))
+        names[team.team] = next(name for name in tries if name.casefold() not in taken)
+    return names
+
+
+def ranking_markdown(found: ChallengeRanking) -> str:
+    """The tables of a ranking in Markdown."""
+    tables = [*ranking_tables(found), *([subgroup_table(found)] if found.subgroups else [])]
+    parts = [f"# {markdown_text(found.policy.name)}", *map(markdown, tables)]
+    parts += [f"- {markdown_text(note)}" for note in found.notes]
+    parts.append(f"Policy {found.policy_hash}; made by HistoEval {__version__}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def index_page(found: ChallengeRanking, files: Mapping[str, str]) -> str:
+    """All teams on one page."""
+    scale = _Scale([team.score for team in found.teams])
+    return render(
+        "challenge/index.html",
+        styles=("challenge.css",),
+        title=f"Ranking: {found.policy.name}",
+        ranking=found,
+        address={team: f"{TEAMS}/{file}" for team, file in files.items()},
+        lines=[
+            {
+                "team": team,
+                "bar": scale.bar(team.score),
+                "places": place_range(team),
+                "shades": _shades(team.place_shares),
+            }
+            for team in found.teams
+        ],
+        unranked=html_table(unranked_table(found)) if found.unranked else "",
+        stability=html_table(stability_table(found)._replace(title="")),
+    )
+
+
+def team_page(found: ChallengeRanking, team: TeamStanding) -> str:
+    """One team: its metrics, places, subgroups, rivals, lowest cases and the faults of its file."""
+    scale = _Scale([each.score for each in team.subgroups.values()])
+    others = [each.team for each in found.teams if each is not team]
+    return render(
+        "challenge/team.html",
+        styles=("challenge.css",),
+        title=f"{team.team}: place {team.place:g} of {len(found.teams)}",
+        ranking=found,
+        team=team,
+        places=place_range(team),
+        shares=_shares(team.place_shares),
+        subgroups=[
+            {"name": name, "standing": each, "bar": scale.bar(each.score)}
+            for name, each in team.subgroups.items()
+        ],
+        duels=html_table(duel_table(team.team, others, found.duels)) if others else "",
+    )
+
+
+class _Scale:
+    """Where values and intervals lie on a line of 100 units."""
+
+    def __init__(self, shown: Sequence[Estimate]) -> None:
+        ends = [end for each in shown for end in (each.low, each.value, each.high)]
+        known = [end for end in ends if end is not None]
+        self._low, self._high = min(known, default=0.0), max(known, default=1.0)
+
+    def bar(self, each: Estimate) -> dict[str, Any] | None:
+        if each.value is None or each.low is None or each.high is None:
+            return None
+        return {"from_": self._at(each.low), "at": self._at(each.value), "to": self._at(each.high)}
+
+    def _at(self, value: float) -> float:
+        return round(1 + 98 * (value - self._low) / ((self._high - self._low) or 1.0), 2)
+
+
+def _shades(shares: Sequence[float]) -> list[dict[str, Any]]:
+    """A cell for each place: its share of the resamples as a shade and as a percentage."""
+    return [
+        {"level": ceil(share * LEVELS) if share > LEAST else 0, "share": share} for share in shares
+    ]
+
+
+def _shares(shares: Sequence[float]) -> list[tuple[int, float]]:
+    """The places that a team has in some resamples, with their shares."""
+    return [(place, share) for place, share in enumerate(shares, start=1) if share >= 0.0005]

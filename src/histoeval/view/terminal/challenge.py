@@ -1,0 +1,121 @@
+"""Tables of a challenge: the ranking, how firm it is, subgroups, and the faults of a file."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from histoeval.agreement.systems import Duel
+from histoeval.challenge.checking import FileFault
+from histoeval.challenge.standings import ChallengeRanking, RankStability, TeamStanding
+from histoeval.table import NONE, ResultTable, number
+from histoeval.view.terminal.agreement import interval, p_text
+
+Cell = Callable[[TeamStanding], str]
+
+
+def ranking_tables(found: ChallengeRanking, most: int | None = None) -> Iterator[ResultTable]:
+    """The ranking of all teams or the first ones, who is not in it, and how firm it is."""
+    yield ranking_table(found, most)
+    if found.unranked:
+        yield unranked_table(found)
+    yield stability_table(found)
+
+
+def ranking_table(found: ChallengeRanking, most: int | None = None) -> ResultTable:
+    """Every team with its place, score and metrics."""
+    return ResultTable.of(
+        f"Ranking of {len(found.teams):,} teams on {found.cases:,} cases ({found.policy.combine}); "
+        "teams of one tier do not differ significantly from its first",
+        found.teams[:most],
+        {
+            "team": lambda team: team.team,
+            "place": lambda team: f"{team.place:g}",
+            "tier": lambda team: str(team.tier),
+            "score": lambda team: interval(team.score),
+            **{name: _metric(name) for name in found.metrics},
+            "places": place_range,
+            "first": lambda team: f"{team.place_shares[0]:.0%}",
+            "missing": lambda team: f"{team.missing:,}",
+        },
+    )
+
+
+def _metric(name: str) -> Cell:
+    return lambda team: f"{number(team.metrics[name].mean.value)} ({team.metrics[name].place:g})"
+
+
+def place_range(team: TeamStanding) -> str:
+    """The places within which 95 of 100 resamples put a team."""
+    return f"{team.place_low:g}-{team.place_high:g}"
+
+
+def unranked_table(found: ChallengeRanking) -> ResultTable:
+    """Teams that are out, and why."""
+    rows = [(each.team, f"{each.scored:,}", each.reason) for each in found.unranked]
+    return ResultTable("Not ranked", ["team", "scored", "reason"], rows)
+
+
+def stability_table(found: ChallengeRanking) -> ResultTable:
+    """How far other rankings are from the ranking."""
+    others = {f"{found.policy.resamples:,} resamples of the cases": found.stability}
+    others |= {f"without {name}": each for name, each in found.without.items()}
+    rows = [_stable(name, each) for name, each in others.items() if each is not None]
+    columns = ["compared with the ranking", "Kendall's tau", "95 %", "same first"]
+    return ResultTable("How firm the order is", columns, rows)
+
+
+def _stable(name: str, each: RankStability) -> tuple[str, ...]:
+    known = each.tau_low is not None and each.tau_high is not None
+    within = f"{each.tau_low:.2f} to {each.tau_high:.2f}" if known else ""
+    first = f"{each.same_first:.0%}" if known else "yes" if each.same_first else "no"
+    return name, number(each.tau), within, first
+
+
+def subgroup_table(found: ChallengeRanking) -> ResultTable:
+    """The score and place of every team in every subgroup."""
+
+    def cell(name: str) -> Cell:
+        return lambda team: (
+            f"{number(team.subgroups[name].score.value)} ({team.subgroups[name].place:g})"
+        )
+
+    return ResultTable.of(
+        "Score (and place) by subgroup",
+        found.teams,
+        {
+            "team": lambda team: team.team,
+            **{f"{name} (n={count:,})": cell(name) for name, count in found.subgroups.items()},
+        },
+    )
+
+
+def duel_table(team: str, others: Sequence[str], duels: Sequence[Duel]) -> ResultTable:
+    """One team against each other one, in their order."""
+    known = {frozenset({duel.one, duel.other}): duel for duel in duels}
+    rows = []
+    for other in others:
+        duel = known[frozenset({team, other})]
+        sign = 1 if duel.one == team else -1
+        gap = duel.difference
+        ends = [sign * end for end in (gap.low, gap.high) if end is not None]
+        shown = NONE if gap.value is None else f"{sign * gap.value:+.3f}"
+        within = f" ({min(ends):+.2f}…{max(ends):+.2f})" if ends else ""
+        wins = (duel.wins, duel.losses)[::sign]
+        rows.append((other, shown + within, p_text(duel.holm), f"{wins[0]}/{duel.ties}/{wins[1]}"))
+    return ResultTable(
+        "Against each other team (p with Holm's correction)",
+        ["team", "difference of scores", "p", "cases won/tied/lost"],
+        rows,
+    )
+
+
+def fault_table(faults: Sequence[FileFault], most: int | None = None) -> ResultTable:
+    """Every fault of a file by id and reason."""
+    return ResultTable.of(
+        "What is wrong",
+        faults[:most],
+        {
+            "id": lambda fault: fault.id or NONE,
+            "row": lambda fault: NONE if fault.row is None else f"{fault.row:,}",
+            "code": lambda fault: fault.code,
+            "reason": lambda fault: fault.reason,
+        },
+    )

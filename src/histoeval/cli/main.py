@@ -26,6 +26,7 @@ VERBS = {
     "entail": ("entail:entail", "Classify sentence pairs: entailment, neutral, contradiction."),
     "generate": ("generate:generate", "Let a vision-language model write reports on images."),
     "report": ("report:report", "Make a page or a table of a finished run."),
+    "log": ("log:log", "Log a finished run to MLflow, W&B or inspect_ai."),
     "serve": ("serve:serve", "Look at runs and score reports in the browser (extra web)."),
     "metrics": ("metrics:metrics", "List the metrics, what they need, and whether they run here."),
     "doctor": ("doctor:doctor", "Show what is installed and what is missing."),

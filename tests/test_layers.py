@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, str, str], ...] = (
     ("proof", "evaluate agreement train", "is it any good? make it"),
     ("work", "run challenge experiments", "many rows, resume, totals; teams ranked"),
     ("sight", "view", "terminal, HTML, figures"),
-    ("doors", "api web cli", "Python, the browser, the shell"),
+    ("doors", "api adapters web cli", "Python, other tools, the browser, the shell"),
 )
 """Floor, its rooms from left to right, and what they are for. Within a floor a room may import
 those to its left."""

@@ -29,6 +29,11 @@ def environment(**changes: str) -> dict[str, str]:
     return {name: text for name, text in os.environ.items() if name not in LOUD} | changes
 
 
+def python_path(first: Path) -> str:
+    """Where Python looks for packages, a folder of plug-ins first."""
+    return os.pathsep.join(filter(None, [str(first), os.environ.get("PYTHONPATH")]))
+
+
 def histoeval(*arguments: str | Path, cwd: Path, **changes: str) -> Outcome:
     """Run it to the end; it must not print a traceback, a colour or a progress bar."""
     ran = subprocess.run(

@@ -28,6 +28,7 @@ def doctor(
     lines = [found.ready_line(states)]
     if others := found.plug_ins():
         lines.append(f"Metrics from outside this package: {', '.join(others)}.")
+    lines += [each[:1].upper() + each[1:] for each in found.plug_in_problems()]
     if everything:
         reasons = [(each.name, found.metric_details(each.name)[1]) for each in states]
         lines += [f"{name} {why}" for name, why in reasons if why]

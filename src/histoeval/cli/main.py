@@ -33,6 +33,7 @@ VERBS = {
     "generate": ("generate:generate", "Let a vision-language model write reports on images."),
     "report": ("report:report", "Make a page or a table of a finished run."),
     "runs": ("runs:runs_app", "List, show, compare and remove runs."),
+    "log": ("log:log", "Log a finished run to MLflow, W&B or inspect_ai."),
     "serve": ("serve:serve", "Look at runs and score reports in the browser (extra web)."),
     "metrics": ("metrics:metrics", "List the metrics, what they need, and whether they run here."),
     "doctor": ("doctor:doctor", "Show what is installed and what is missing."),

@@ -11,7 +11,7 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.completion import complete_metrics
 from histoeval.cli.options.output import print_tables
 from histoeval.metrics.registry import metric_entries
-from histoeval.run.doctor import READY, MetricState, metric_details, metric_states
+from histoeval.run.doctor import READY, MetricState, metric_details, metric_states, plug_in_problems
 from histoeval.view.terminal.scores import plain_table, range_text
 
 
@@ -43,7 +43,8 @@ def metrics(
     more = "More: histoeval metrics NAME, histoeval metrics --all."
     ready = sum(each.state == READY for each in states)
     line = Text(f"\n{ready} of {len(states)} metrics are ready. {more}")
-    print_tables([plain_table(["metric", "compares", "runs here"], rows), line])
+    broken = [Text(each[:1].upper() + each[1:]) for each in plug_in_problems()]
+    print_tables([plain_table(["metric", "compares", "runs here"], rows), line, *broken])
 
 
 def _merged(states: Sequence[MetricState]) -> Iterator[MetricState]:

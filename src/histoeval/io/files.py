@@ -12,11 +12,14 @@ from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.delimited import open_delimited
 from histoeval.io.tables.encoding import Survey, open_bytes, survey
 from histoeval.io.tables.formats import RecordTable, table_of_records
+from histoeval.io.tables.inspect_log import is_inspect_log
 from histoeval.io.tables.json_documents import open_json
 from histoeval.io.tables.jsonlines import open_json_lines
 
 GUESS = Columns()
 """No column was named."""
+
+INSPECT_LOG = "inspect log"
 
 ENDINGS = {
     ".csv": "csv",
@@ -27,14 +30,15 @@ ENDINGS = {
     ".json": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".eval": INSPECT_LOG,
     ".txt": "text",
 }
 TABLES = frozenset(ENDINGS.values()) - {"text"}
 """Formats that are a table."""
 
 ONE_TABLE = (
-    f"one table ({', '.join(name for name in ENDINGS if name != '.txt')}; all but Parquet also "
-    "with .gz)"
+    f"one table ({', '.join(name for name in ENDINGS if name != '.txt')}; all but Parquet and "
+    ".eval also with .gz)"
 )
 
 
@@ -93,7 +97,7 @@ def format_of(path: Path, accepted: str) -> str:
         return "folder"
     ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     kind = ENDINGS.get(ending.lower())
-    if kind is None or (kind == "parquet" and ending != path.suffix):
+    if kind is None or (kind in ("parquet", INSPECT_LOG) and ending != path.suffix):
         raise InputError(f"{path} has an ending that is not known. What can be read: {accepted}")
     return kind
 
@@ -110,8 +114,10 @@ def demand_table(path: Path) -> str:
 def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) -> OpenedTable:
     """Open one table of any format; the columns that were named help to find its header."""
     kind = demand_table(path)
-    if kind == "parquet":
-        return opened(path.name, kind, *_open_parquet(path, encoding), files=(path,))
+    if kind == "json" and is_inspect_log(path):
+        kind = INSPECT_LOG
+    if kind in ("parquet", INSPECT_LOG):
+        return opened(path.name, kind, *_open_binary(path, kind, encoding), files=(path,))
     surveyed = survey(path, encoding)
     if kind == "jsonl":
         table = open_json_lines(path, surveyed.encoding)
@@ -150,10 +156,15 @@ def demand_rows(table: RecordTable, columns: tuple[str, ...], path: Path) -> Non
         raise InputError(f"{path} has columns and no rows")
 
 
-def _open_parquet(path: Path, encoding: str | None) -> tuple[RecordTable, Survey]:
-    from histoeval.io.tables.parquet import open_parquet
+def _open_binary(path: Path, kind: str, encoding: str | None) -> tuple[RecordTable, Survey]:
+    """A file that says itself how its texts are encoded."""
+    if kind == "parquet":
+        from histoeval.io.tables.parquet import open_parquet as open_file
+    else:
+        from histoeval.io.tables.inspect_log import open_inspect_log as open_file
 
     with open_bytes(path) as (stream, _):
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    notes = () if encoding is None else ("Parquet has no encoding; the one given was not used",)
-    return open_parquet(path), Survey(path.stat().st_size, digest, notes=notes)
+    named = kind[0].upper() + kind[1:]
+    notes = () if encoding is None else (f"{named} has no encoding; the one given was not used",)
+    return open_file(path), Survey(path.stat().st_size, digest, notes=notes)

@@ -7,12 +7,9 @@ A package of your own adds metrics by entry points; nothing is imported before i
 """
 
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, TypeVar, overload
 
 from pydantic import ValidationError
@@ -20,9 +17,7 @@ from pydantic import ValidationError
 from histoeval.errors import HistoEvalError, SettingError, did_you_mean
 from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
-
-GROUP = "histoeval.metrics"
-"""The entry point group of plug-ins."""
+from histoeval.metrics.plugins import PlugIn, plug_ins
 
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -40,13 +35,18 @@ class MetricEntry:
     settings: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a metric of this package."""
+        return isinstance(self.target, str) and self.target.startswith("histoeval.metrics.")
+
     def resolve(self) -> Callable[..., Any]:
         """The class or factory, imported if need be."""
         if not isinstance(self.target, str):
             return self.target
         module, _, attribute = self.target.partition(":")
-        made: Any = import_module(module)
-        for part in attribute.split("."):
+        made: Any = import_module(module.strip())
+        for part in attribute.strip().split("."):
             made = getattr(made, part)
         return made  # type: ignore[no-any-return]
 
@@ -159,26 +159,24 @@ def register(name: str, entry: MetricEntry | None = None) -> Callable[[M], M] | 
     return enter
 
 
-@cache
-def _plugins() -> Mapping[str, MetricEntry]:
-    """The metrics that installed packages offer by entry points; none of them is imported."""
-    found: dict[str, MetricEntry] = {}
-    for point in entry_points(group=GROUP):
-        package = point.dist.name if point.dist else "an unknown package"
-        if point.name in found:
-            warnings.warn(
-                f"the metric {point.name!r} of {package} is ignored: another package has one of "
-                "that name",
-                stacklevel=2,
-            )
-            continue
-        found[point.name] = MetricEntry(f"{point.module}:{point.attr}", f"plug-in of {package}")
-    return found
-
-
 def metric_entries() -> dict[str, MetricEntry]:
     """Every metric by name: ours and registered ones, then plug-ins, which cannot replace ours."""
-    return METRICS | {name: e for name, e in _plugins().items() if name not in METRICS}
+    offered = {
+        each.name: MetricEntry(each.target, f"plug-in of {each.package}")
+        for each in plug_ins()
+        if not each.refused
+    }
+    return METRICS | {name: entry for name, entry in offered.items() if name not in METRICS}
+
+
+def refused_plug_ins() -> list[PlugIn]:
+    """The plug-ins that are not used, each with the reason."""
+    taken = "a metric of histoeval has that name; rename the entry point"
+    return [
+        each if each.refused else each._replace(refused=taken)
+        for each in plug_ins()
+        if each.refused or ((ours := METRICS.get(each.name)) is not None and ours.is_ours)
+    ]
 
 
 def create(spec: str, models: Mapping[str, object] | None = None, **settings: Any) -> Metric:
@@ -240,13 +238,13 @@ def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
         raise SettingError(f"there is no metric {name!r}{guess}; known: {known}")
     try:
         return entry, entry.resolve()
-    except Exception as error:  # whatever a plug-in raises when it is imported
+    except (Exception, SystemExit) as error:  # whatever a plug-in does when it is imported
         if name in METRICS:
             raise
         raise _broken(name, entry, error) from error
 
 
-def _broken(name: str, entry: MetricEntry, error: Exception) -> SettingError:
+def _broken(name: str, entry: MetricEntry, error: BaseException) -> SettingError:
     message = f"the metric {name!r}, a {entry.summary}, cannot be loaded"
     return SettingError(f"{message}: {type(error).__name__}: {error}")
 

@@ -13,11 +13,20 @@ from typing import NamedTuple
 from histoeval.errors import HistoEvalError
 from histoeval.judges.choice import chosen_by_environment
 from histoeval.metric import Metric
-from histoeval.metrics.registry import MetricEntry, create, metric_entries, models_of
+from histoeval.metrics.registry import (
+    MetricEntry,
+    create,
+    metric_entries,
+    models_of,
+    refused_plug_ins,
+)
 from histoeval.run.models import Models, load_metrics, load_reader
 from histoeval.version import __version__
 
-READY, MISSING = "ready", "missing"
+READY, MISSING, BROKEN = "ready", "missing", "broken"
+
+OURS = {"reader", "aligner", "nli"}
+"""The models that this package brings to every metric that has a field for them."""
 
 EXTRAS = {
     "": "scoring, explaining, extracting, judging, trust",
@@ -111,37 +120,48 @@ def ready_line(states: Iterable[MetricState]) -> str:
 
 def plug_ins() -> list[str]:
     """The metrics that are not of this package."""
-    return [name for name, entry in metric_entries().items() if not _is_ours(entry)]
+    return [name for name, entry in metric_entries().items() if not entry.is_ours]
+
+
+def plug_in_problems() -> list[str]:
+    """Why metrics of other packages cannot be used: a sentence for each that is broken."""
+    broken = [reason for name in plug_ins() if (reason := _why_broken(name))]
+    return broken + [f"{each} is ignored: {each.refused}" for each in refused_plug_ins()]
+
+
+def _why_broken(name: str) -> str | None:
+    try:
+        create(name).unavailable_reason()
+    except HistoEvalError as error:
+        return str(error) if repr(name) in str(error) else f"the metric {name!r}: {error}"
+    except Exception as error:  # noqa: BLE001 - whatever a plug-in raises
+        return f"the metric {name!r} is broken: {type(error).__name__}: {error}"
+    return None
 
 
 def metric_details(name: str) -> tuple[Metric | None, str | None]:
     """A metric with its models, and why it cannot run; no metric where it cannot be made."""
+    if (entry := metric_entries().get(name)) and not entry.is_ours and (why := _why_broken(name)):
+        return None, why  # a broken plug-in does not hide the other metrics
     try:
         (metric,) = load_metrics([name])
-    except HistoEvalError as error:  # a broken plug-in does not hide the other metrics
+    except HistoEvalError as error:
         return None, str(error)
     return metric, metric.unavailable_reason()
 
 
 def _state(name: str, entry: MetricEntry) -> str:
-    if _is_ours(entry) and not entry.needs:
+    if entry.is_ours and not entry.needs:
         return READY
-    try:
-        metric = create(name)
-    except HistoEvalError:
-        return "broken"
+    if not entry.is_ours and _why_broken(name):
+        return BROKEN
+    metric = create(name)
     needed = models_of(metric)
     if "judge" in needed and chosen_by_environment() is not None:
         return READY
-    if not set(needed) - {"reader", "aligner", "nli"} and (
-        needed or not metric.unavailable_reason()
-    ):
+    if not metric.unavailable_reason() or (needed and not set(needed) - OURS):
         return READY
     return f"needs {entry.needs}" if entry.needs else "not ready"
-
-
-def _is_ours(entry: MetricEntry) -> bool:
-    return isinstance(entry.target, str) and entry.target.startswith("histoeval.metrics.")
 
 
 def _version(package: str) -> str:

@@ -1,0 +1,193 @@
+"""A scorer for inspect_ai, and runs written as its logs.
+
+    >>> from histoeval.adapters.inspect import report_score
+    >>> Task(dataset=..., scorer=report_score("concordance"))
+
+`histoeval score log.eval` reads the logs of inspect_ai (`io/tables/inspect_log.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import chain, count
+from pathlib import Path
+from statistics import stdev
+from typing import Any
+
+from histoeval.adapters import imported
+from histoeval.adapters.answers import best_answers, explanation
+from histoeval.adapters.runs import error_kinds
+from histoeval.errors import InputError, Problem
+from histoeval.io.finished_run import finished_run
+from histoeval.io.results import ResultFolder, ResultRow
+from histoeval.io.run_texts import beside
+from histoeval.io.store import read_json
+from histoeval.io.writing import make_folder, writing_to
+from histoeval.metric import Metric
+from histoeval.run.models import load_metrics
+
+imported("inspect_ai", "inspect")
+
+import anyio.to_thread  # noqa: E402 - with inspect_ai
+from inspect_ai import log as logs  # noqa: E402
+from inspect_ai.model import ModelOutput  # noqa: E402
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr  # noqa: E402
+from inspect_ai.solver import TaskState  # noqa: E402
+
+
+@scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
+def report_score(metrics: str = "concordance") -> Scorer:
+    """Score what the model wrote against the target; of several targets the best counts.
+
+    The explanation of a sample lists its errors with their severity, its metadata have the parts
+    and the signature of each metric. A metric that has no score for a sample is left out of its
+    mean, and the explanation says why.
+
+    Args:
+        metrics: names as `histoeval.list_metrics` gives them, with commas, as in
+            ``concordance,bleu:order=2``.
+    """
+    made = load_metrics(metrics)
+    one_at_a_time = anyio.CapacityLimiter(1)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        return await anyio.to_thread.run_sync(
+            _score, made, state.output.completion, list(target), limiter=one_at_a_time
+        )
+
+    return score
+
+
+def _score(metrics: list[Metric], candidate: str, references: list[str]) -> Any:
+    values, lines, about = {}, [], {}
+    for metric in metrics:
+        (answer,) = best_answers(metric, [candidate], [references])
+        if isinstance(answer, Problem):
+            values[metric.name] = float("nan")
+            lines.append(f"{metric.name}: no score: {answer.message}")
+            continue
+        values[metric.name] = answer.value
+        lines.append(f"{metric.name}: {answer.value:.4f}\n{explanation(answer)}".rstrip())
+        about[metric.name] = {"parts": dict(answer.parts), "signature": str(metric.signature)}
+    return Score(value=values, answer=candidate, explanation="\n".join(lines), metadata=about)
+
+
+def write_logs(
+    folder: str | Path, output: str | Path | None = None, *, texts: bool = False
+) -> list[Path]:
+    """Write a finished run of `score` or `judge` as logs of inspect_ai, one for each system.
+
+    Args:
+        folder: the folder of the run.
+        output: the folder for the logs; by default `inspect` in that of the run.
+        texts: also reports, evidence and messages; without them samples have ids and scores.
+
+    Returns:
+        The files, which `inspect view` and `inspect_ai.log.read_eval_log` open.
+    """
+    run = finished_run(Path(folder))
+    if run.kind not in ("score", "judge"):
+        raise InputError(f"{folder} is of `{run.kind}`; what can be a log: score, judge")
+    summary = read_json(run.place / "summary.json", run.place)
+    when = datetime.fromtimestamp((run.place / "summary.json").stat().st_mtime, UTC).isoformat()
+    samples: dict[str, list[Any]] = {}
+    for row, found in _rows(run.place, texts=texts):
+        system = row.system or "candidate"
+        samples.setdefault(system, []).append(_sample(row, system, found))
+    place = Path(output or run.place / "inspect")
+    with writing_to(place):
+        make_folder(place)
+        files = [place / name for name in _file_names(samples)]
+        for file, (system, found) in zip(files, samples.items(), strict=True):
+            logs.write_eval_log(_log(summary, system, when, found), str(file))
+    return files
+
+
+def _rows(folder: Path, *, texts: bool) -> Iterator[tuple[ResultRow, Mapping[str, Any] | None]]:
+    if not texts:
+        yield from ((row, None) for row in ResultFolder(folder))
+        return
+    stored = ({"id": row.id, "whole": row} for row in ResultFolder(folder))
+    yield from ((row["whole"], found) for row, found in beside(stored, folder))
+
+
+def _sample(row: ResultRow, system: str, texts: Mapping[str, Any] | None) -> Any:
+    """A sample with its scores; without texts, the kinds of errors take the place of messages."""
+    known = texts or {}
+    candidate = known.get("candidate") or ""
+    scores = {}
+    for name, result in row.scores.items():
+        errors = result.evidence.get("errors", ())
+        shown = explanation(result) if texts is not None else error_kinds(errors)
+        about = {"parts": dict(result.parts)}
+        evidence = {} if texts is None else {"evidence": result.evidence}
+        scores[name] = Score(
+            value=result.value, explanation=shown or None, metadata=about | evidence
+        )
+    problems = [each.message if texts is not None else each.code for each in row.errors]
+    return logs.EvalSample(
+        id=row.id,
+        epoch=1,
+        input="",
+        target=known.get("reference") or "",
+        output=ModelOutput.from_content(system, candidate),
+        scores=scores,
+        metadata={"row": row.row} | ({"problems": problems} if problems else {}),
+    )
+
+
+def _log(summary: Mapping[str, Any], system: str, when: str, samples: list[Any]) -> Any:
+    about = summary["input"]
+    names = [sample.id for sample in samples]
+    dataset = logs.EvalDataset(name=about["name"], samples=len(samples), sample_ids=names)
+    scores = [
+        _total(
+            name, metric["signature"], [s.scores[name].value for s in samples if name in s.scores]
+        )
+        for name, metric in summary["metrics"].items()
+    ]
+    return logs.EvalLog(
+        status="success",
+        eval=logs.EvalSpec(
+            created=when,
+            task="histoeval",
+            model=system,
+            dataset=dataset,
+            config=logs.EvalConfig(),
+            packages={"histoeval": summary["histoeval"]},
+            metadata={"input_sha256": about["sha256"]},
+        ),
+        results=logs.EvalResults(
+            total_samples=len(samples), completed_samples=len(samples), scores=scores
+        ),
+        stats=logs.EvalStats(started_at=when, completed_at=when),
+        samples=samples,
+    )
+
+
+def _total(name: str, signature: str, values: list[float]) -> Any:
+    found = {}
+    if values:
+        found["mean"] = sum(values) / len(values)
+    if len(values) > 1:
+        found["stderr"] = stdev(values) / len(values) ** 0.5
+    return logs.EvalScore(
+        name=name,
+        scorer=name,
+        scored_samples=len(values),
+        metrics={what: logs.EvalMetric(name=what, value=value) for what, value in found.items()},
+        metadata={"signature": signature},
+    )
+
+
+def _file_names(systems: Iterable[str]) -> Iterator[str]:
+    """A name of a file for each system, different from all others."""
+    taken: set[str] = set()
+    for system in systems:
+        plain = re.sub(r"[^\w.-]+", "_", system).lstrip(".")[:100] or "system"
+        numbered = (f"{plain}_{number}" for number in count(2))
+        name = next(each for each in chain([plain], numbered) if each not in taken)
+        taken.add(name)
+        yield f"{name}.eval"

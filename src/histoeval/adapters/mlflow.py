@@ -1,0 +1,107 @@
+"""Runs in MLflow: settings as parameters, means as metrics, rows as a table; and a scorer.
+
+>>> from histoeval.adapters.mlflow import log_run
+>>> log_run("results")
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from histoeval import api
+from histoeval.adapters import imported
+from histoeval.adapters.answers import best_answers, explanation
+from histoeval.adapters.runs import read_run
+from histoeval.errors import HistoEvalError, Problem
+from histoeval.run.models import Models
+
+mlflow = imported("mlflow", "mlflow")
+
+FOLDER = "histoeval"
+"""Where in the artifacts of a run the table and the files are."""
+
+LONGEST_PARAMETER = 6000
+
+
+def log_run(folder: str | Path, *, rows: bool = True, texts: bool = False) -> str:
+    """Log a finished run of `score`, `judge` or `trust` to the tracking server that MLflow uses.
+
+    Args:
+        folder: the folder of the run.
+        rows: also a table with the scores of each row, by id.
+        texts: also report texts, evidence and messages, and the files of the run as they are.
+            Reports are health data: is the server a place for them?
+
+    Returns:
+        The id of the MLflow run: the active one, or a new one, which is called like the folder.
+    """
+    found = read_run(folder, rows=rows, texts=texts)
+    if (active := mlflow.active_run()) is not None:
+        _log(found)
+        return str(active.info.run_id)
+    with mlflow.start_run(run_name=found.name) as run:
+        _log(found)
+        return str(run.info.run_id)
+
+
+def _log(found: Any) -> None:
+    mlflow.log_params(
+        {_key(name): text[:LONGEST_PARAMETER] for name, text in found.settings.items()}
+    )
+    mlflow.log_metrics({_key(name): value for name, value in found.numbers.items()})
+    if found.rows:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "For backward compatibility, 'str' dtypes")
+            mlflow.log_table(found.columns, f"{FOLDER}/rows.json")
+    for file in found.files:
+        mlflow.log_artifact(str(file), FOLDER)
+
+
+def _key(name: str) -> str:
+    """A name as MLflow allows it; other characters become underscores."""
+    return re.sub(r"[^\w./ -]", "_", name, flags=re.ASCII)
+
+
+def scorer(spec: str = "concordance", *, models: Models | None = None) -> Any:
+    """A metric as a scorer of `mlflow.genai.evaluate`.
+
+    It compares `outputs` with ``expectations["expected_response"]``: texts, or the only text of a
+    dict. Where there is no score, MLflow shows the reason.
+
+    Args:
+        spec: a name as `histoeval.list_metrics` gives it, with settings as in ``bleu:order=2``.
+        models: the reader, aligner, encoder or judge to use; by default those of this package.
+    """
+    from mlflow.entities import Feedback
+    from mlflow.genai.scorers import scorer as declared
+
+    metric = api.load(spec, models=models)
+
+    @declared(name=metric.name)  # type: ignore[untyped-decorator]
+    def score(outputs: Any, expectations: Any) -> Any:
+        expected = expectations.get("expected_response") if expectations else None
+        (answer,) = best_answers(metric, [_text(outputs)], [expected])
+        if isinstance(answer, Problem):
+            raise HistoEvalError(f"{metric.name}: {answer.message}")
+        about = {"signature": str(metric.signature)}
+        about |= {part: str(value) for part, value in answer.parts.items()}
+        return Feedback(
+            name=metric.name,
+            value=answer.value,
+            rationale=explanation(answer) or None,
+            metadata=about,
+        )
+
+    return score
+
+
+def _text(outputs: Any) -> Any:
+    """The text of an output: itself, or the only text of a dict."""
+    if not isinstance(outputs, Mapping):
+        return outputs
+    texts = [each for each in outputs.values() if isinstance(each, str)]
+    return texts[0] if len(texts) == 1 else None

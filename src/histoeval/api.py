@@ -337,6 +337,7 @@ def judge(
     seed: int = 0,
     references: Texts | None = None,
     beside: str | Iterable[str | Metric] = (),
+    alignment: PathLike | None = None,
     output: PathLike | None = None,
     format: str | None = None,  # noqa: A002 - as the command line calls it
     prices: PathLike | None = None,
@@ -363,6 +364,8 @@ def judge(
         seed: of the first repeat; repeat n uses seed + n.
         references: the reference text or texts, in place of `data`.
         beside: metrics to run as well, as in "rubric_offline,concordance".
+        alignment: an alignment.yaml of `align_judge`: scores are put where experts would put them,
+            and the judge's own stay beside them.
         output: a folder for scores.jsonl and the rest; a stopped run resumes there.
         format: of the rows in `output`, as `score` takes it.
         prices: a TOML table of prices, for what the run costs.
@@ -408,6 +411,7 @@ def judge(
             prompt,
             read_prices(None if prices is None else Path(prices)),
             beside=load_metrics(beside, models) if beside else (),
+            alignment="" if alignment is None else str(alignment),
             folder=result_folder(output, format),
             overwrite=overwrite,
             watch=watch,

@@ -351,6 +351,7 @@ def judge(
     loose_ids: bool = False,
     several_references: ReferenceMode | None = None,
     beside: str | Iterable[str | Metric] = (),
+    alignment: PathLike | None = None,
     output: PathLike | None = None,
     format: str | None = None,  # noqa: A002 - as the command line calls it
     prices: PathLike | None = None,
@@ -381,6 +382,8 @@ def judge(
         loose_ids: accept ids that differ only in file ending, case or outer spaces.
         several_references: "best" or "mean": what counts where a case has several references.
         beside: metrics to run as well, as in "rubric_offline,concordance".
+        alignment: an alignment.yaml of `align_judge`: scores are put where experts would put them,
+            and the judge's own stay beside them.
         output: a folder for scores.jsonl and the rest; a stopped run resumes there.
         format: of the rows in `output`, as `score` takes it.
         prices: a TOML table of prices, for what the run costs.
@@ -429,6 +432,7 @@ def judge(
             prompt,
             read_prices(None if prices is None else Path(prices)),
             beside=load_metrics(beside, models) if beside else (),
+            alignment="" if alignment is None else str(alignment),
             folder=result_folder(output, format),
             overwrite=overwrite,
             watch=watch,

@@ -7,8 +7,11 @@ from functools import lru_cache
 
 from histoeval.facts.facts import Facts
 from histoeval.facts.specimens.divide import label_places
+from histoeval.reader.section_titles import PART
+from histoeval.reader.sections import sections
 from histoeval.reader.sentences import TextSpan, sentences
 from histoeval.report import Entity, EntityType
+from histoeval.terms.assertion import asserts_now
 from histoeval.terms.plain import words_of
 
 _DECISIVE_WEIGHT = 3.0
@@ -17,6 +20,10 @@ _BORDER = re.compile(r"\n[ \t]{0,8}(?=[A-Z0-9(*\u2022-])|;\s{1,3}")
 """Where one statement ends and the next begins inside of what the reader takes for a sentence."""
 _WEIGHTY = 4
 """Letters from which on a word has weight."""
+_BULLET = re.compile(r"[\s>#*_\u2022-]{0,40}(?:\(?\d{1,2}[.)]\s{1,9})?[\s*_]{0,9}")
+"""What an item of a list begins with."""
+_GAP = re.compile(r"[\[<{(][^\[\]<>{}()]{0,80}[\]>})]\.?")
+"""A form's gap that was never filled in: [Redacted]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +59,19 @@ class ReportStatement:
 @lru_cache(maxsize=1 << 10)
 def _spans(text: str) -> tuple[tuple[TextSpan, str, tuple[str, ...]], ...]:
     """The sentences of a report, divided where a line or a clause of its own begins."""
-    unlabelled = list(text)
-    for start, end in label_places(text):
-        unlabelled[start:end] = " " * (end - start)
-    plain = "".join(unlabelled)
+    plain = _unlabelled(text)
     spans = (span for sentence in sentences(text) for span in _divided(sentence, text))
     asked = ((span, " ".join(span.of(plain).split())) for span in spans)
     found = ((span, said, tuple(word.plain for word in words_of(said))) for span, said in asked)
     return tuple(each for each in found if len(each[2]) >= _LEAST_WORDS)
+
+
+def _unlabelled(text: str) -> str:
+    """A text with blanks in place of the labels of its parts."""
+    letters = list(text)
+    for start, end in label_places(text):
+        letters[start:end] = " " * (end - start)
+    return "".join(letters)
 
 
 def _divided(sentence: TextSpan, text: str) -> Iterator[TextSpan]:
@@ -86,8 +98,39 @@ def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
             asked,
             span,
             words,
-            frozenset(word for word in words if len(word) >= _WEIGHTY or not word.isalpha()),
+            _weighty(words),
             any(span.start <= at < span.end for at in decisive),
         )
         for span, asked, words in _spans(text)
     )
+
+
+@lru_cache(maxsize=1 << 10)
+def stated(text: str) -> tuple[ReportStatement, ...]:
+    """What a text says, line by line and sentence by sentence, without having been read.
+
+    Headings are no statements, and neither is what tells of the past or only advises. A diagnosis
+    of one word is one. All of them weigh the same.
+    """
+    plain = _unlabelled(text)
+    bodies = {each.start: each.body_start for each in sections(text) if each.kind != PART}
+    found = []
+    for sentence in sentences(text):
+        for span in _divided(sentence, text):
+            begin = max(span.start, bodies.get(span.start, 0))
+            begin = min(span.end, bullet.end() if (bullet := _BULLET.match(text, begin)) else begin)
+            asked = " ".join(plain[begin : span.end].split()).rstrip("*_ ")
+            words = tuple(word.plain for word in words_of(asked))
+            weighty = _weighty(words)
+            if weighty and asserts_now(asked) and not _GAP.fullmatch(asked):
+                place = TextSpan(begin, span.end)
+                found.append(
+                    ReportStatement(
+                        place.of(text).rstrip("*_ "), asked, place, words, weighty, False
+                    )
+                )
+    return tuple(found)
+
+
+def _weighty(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(word for word in words if len(word) >= _WEIGHTY or not word.isalpha())

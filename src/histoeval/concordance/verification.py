@@ -15,7 +15,7 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.concordance.statements import ReportStatement, statements_of
 from histoeval.facts.facts import Facts
-from histoeval.nli.entailer import Entailment, NliPair
+from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.reader.sentences import TextSpan
 from histoeval.report import Entity
 
@@ -254,10 +254,28 @@ def _verified(
     return VerifiedStatement(asked.statement, beside, answer, opposed)
 
 
+def answers_to(nli: Entailer, asked: Iterable[PairQuestions | None]) -> dict[NliPair, Entailment]:
+    """What an NLI model answers about many pairs of reports, all of them asked together."""
+    every = [each for each in asked if each is not None]
+    answers: dict[NliPair, Entailment] = {}
+    for ask in (PairQuestions.first, PairQuestions.reverse, PairQuestions.second):
+        pairs = list(dict.fromkeys(pair for each in every for pair in ask(each, answers)))
+        answers |= zip(pairs, nli.judge(pairs), strict=True)
+    return answers
+
+
 def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> PairQuestions:
     """What is to be asked about two reports: all that is not word for word the same."""
-    ones, others = statements_of(reference), statements_of(candidate)
     links = [(m.reference, m.candidate) for part in parts.values() for m in part.matched]
+    return questions_between(statements_of(reference), statements_of(candidate), links)
+
+
+def questions_between(
+    ones: Sequence[ReportStatement],
+    others: Sequence[ReportStatement],
+    links: Sequence[tuple[Entity, Entity]] = (),
+) -> PairQuestions:
+    """What is to be asked about the statements of a reference and of a candidate."""
     words = max(sum(len(each.words) for each in side) for side in (ones, others))
     whole = words <= _WHOLE
     return PairQuestions(

@@ -31,7 +31,7 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.concordance.reconcile import reconciled
 from histoeval.concordance.specimens.compare import compare_reports
-from histoeval.concordance.verification import PairQuestions, Verification, questions_about
+from histoeval.concordance.verification import Verification, answers_to, questions_about
 from histoeval.concordance.verified_errors import entailed_errors, verified_parts
 from histoeval.concordance.weights import SAFETY, Combinations, read_combinations
 from histoeval.errors import Problem
@@ -39,7 +39,6 @@ from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.normalise import NormalisedText, normalised
 from histoeval.metric import Explanation, PartCost, Score
 from histoeval.metrics.base import EnglishMetric, explained
-from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.reader.reader import Reader
 from histoeval.report import Pair, Report
 from histoeval.resources import resource_path
@@ -200,17 +199,13 @@ class Concordance(EnglishMetric):
 
     def _verified(self, compared: Sequence[ReportComparison]) -> list[ReportComparison]:
         """The comparisons after the NLI model was asked about what they left unmatched."""
-        nli: Entailer = self.nli
         asked = [
             questions_about(each.reference, each.candidate, each.parts)
             if self._is_worth_asking(each)
             else None
             for each in compared
         ]
-        answers: dict[NliPair, Entailment] = {}
-        for ask in (PairQuestions.first, PairQuestions.reverse, PairQuestions.second):
-            pairs = list(dict.fromkeys(p for each in asked if each for p in ask(each, answers)))
-            answers |= zip(pairs, nli.judge(pairs), strict=True)
+        answers = answers_to(self.nli, asked)
         verified = []
         for each, questions in zip(compared, asked, strict=True):
             if questions is None:

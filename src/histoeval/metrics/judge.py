@@ -8,7 +8,8 @@ from pydantic.dataclasses import dataclass
 
 from histoeval.callers import argument
 from histoeval.errors import Problem
-from histoeval.judges.panel import JudgePanel
+from histoeval.judges.alignment import Alignment, models_of, read_alignment
+from histoeval.judges.panel import JudgeAnswer, JudgePanel
 from histoeval.judges.prompt import Prompt, load_prompt
 from histoeval.judges.scoring import score_of
 from histoeval.metric import Score
@@ -29,11 +30,21 @@ class JudgeMetric(ModelMetric):
     judge: Any = None
     prompt: str = "rubric4"
     seat: int | None = None
+    alignment: str = ""
+    """A file of `histoeval judge align`; the scores of the judge stay beside the aligned ones."""
     models: ClassVar[tuple[str, ...]] = ("judge",)
 
     def __post_init__(self) -> None:
         """Report a prompt that cannot be used before work begins."""
         _ = self.loaded
+        if self.aligned is not None:
+            judges = "" if self.judge is None else models_of("+".join(self.seated))
+            self.aligned.demand_fit(f"judge_{self.loaded.name}", self.loaded.identity, judges)
+
+    @cached_property
+    def aligned(self) -> Alignment | None:
+        """The alignment itself, where one is named."""
+        return read_alignment(self.alignment) if self.alignment else None
 
     @cached_property
     def loaded(self) -> Prompt:
@@ -55,11 +66,13 @@ class JudgeMetric(ModelMetric):
     @property
     def unsigned(self) -> frozenset[str]:
         """Judge and prompt sign for themselves."""
-        return frozenset({"name", "judge", "prompt", "seat"})
+        return frozenset({"name", "judge", "prompt", "seat", "alignment"})
 
     def fingerprint(self) -> dict[str, str]:
         """The prompt with its hash, the judges, and how they are asked."""
         prompt = {"prompt": self.loaded.identity}
+        if self.aligned is not None:
+            prompt["alignment"] = self.aligned.identity
         if self.judge is None:
             return prompt
         return prompt | {"judge": "+".join(self.seated), "manner": self.panel.manner.identity}
@@ -88,12 +101,11 @@ class JudgeMetric(ModelMetric):
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """The score of every pair."""
-        return [
-            score_of(
-                self.loaded,
-                [each for each in answers if each.judge in self.seated],
-                self.name,
-                self.signature,
-            )
-            for answers in self.panel.ask(self.loaded, pairs)
-        ]
+        return [self._score(answers) for answers in self.panel.ask(self.loaded, pairs)]
+
+    def _score(self, answers: Sequence[JudgeAnswer]) -> Score | Problem:
+        own = [each for each in answers if each.judge in self.seated]
+        found = score_of(self.loaded, own, self.name, self.signature)
+        if self.aligned is None or isinstance(found, Problem):
+            return found
+        return self.aligned.applied(found)

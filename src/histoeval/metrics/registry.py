@@ -76,6 +76,18 @@ METRICS: dict[str, MetricEntry] = {
         "rubric_offline:RubricOffline",
         "the judge's four criteria, without an LLM",
     ),
+    "error_severity": _ours(
+        "error_severity:ErrorSeverity",
+        "errors weighted by severity (as CRIMSON)",
+    ),
+    **{
+        f"statement_{measure}": _ours(
+            "statements:StatementF1",
+            f"statements borne out, {measure} (as RadFact)",
+            measure=measure,
+        )
+        for measure in ("f1", "precision", "recall")
+    },
     "judge_rubric4": _ours(
         "judge:JudgeMetric",
         "four clinical criteria, by an LLM",

@@ -35,15 +35,18 @@ MISSING, USAGE = "missing.jsonl", "usage.json"
 FORMULA = "mean over criteria of (score - lowest) / (highest - lowest)"
 
 
-def judge_metrics(panel: JudgePanel, prompt: str) -> list[JudgeMetric]:
-    """The metric of the whole panel, after one for each judge where there are several."""
+def judge_metrics(panel: JudgePanel, prompt: str, alignment: str = "") -> list[JudgeMetric]:
+    """The metric of the whole panel, after one for each judge where there are several.
+
+    An alignment is of the panel: each judge's own scores stay as they are.
+    """
     name = f"judge_{load_prompt(prompt).name}"
     seats = [
         JudgeMetric(name=f"{name}@{short}", judge=panel, prompt=prompt, seat=place)
         for place, short in enumerate(short_names(panel.judges))
         if len(panel.judges) > 1
     ]
-    return [*seats, JudgeMetric(name=name, judge=panel, prompt=prompt)]
+    return [*seats, JudgeMetric(name=name, judge=panel, prompt=prompt, alignment=alignment)]
 
 
 def run_judges(
@@ -53,6 +56,7 @@ def run_judges(
     prices: Prices,
     *,
     beside: Sequence[Metric] = (),
+    alignment: str = "",
     folder: ResultFolder | None = None,
     overwrite: bool = False,
     batch_size: int | None = None,
@@ -60,7 +64,7 @@ def run_judges(
     engine: Engine = INLINE,
 ) -> Scores:
     """Judge every pair of a source; the summary says what it cost."""
-    job = JudgeJob(source, panel, prompt, beside, batch_size)
+    job = JudgeJob(source, panel, prompt, beside, batch_size, alignment)
     usage: dict[str, Any] = {}
 
     def conclude(summary: dict[str, Any]) -> None:
@@ -104,8 +108,9 @@ class JudgeJob(ScoreJob):
         prompt: str,
         beside: Sequence[Metric],
         batch_size: int | None,
+        alignment: str = "",
     ) -> None:
-        judges = judge_metrics(panel, prompt)
+        judges = judge_metrics(panel, prompt, alignment)
         super().__init__(source, [*judges, *beside], batch_size)
         self.block_rows = max(16, panel.concurrency)
         self.task = JudgeTask(self.metrics, self.unavailable, panel)

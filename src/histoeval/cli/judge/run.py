@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from histoeval.cli.judge.align import align
 from histoeval.cli.judge.cache import cache_app
 from histoeval.cli.judge.check import check
 from histoeval.cli.options.bundle import option, verb
@@ -68,6 +69,7 @@ judge_app = typer.Typer(
     "--model NAME --output DIR`.",
 )
 judge_app.command("check")(check)
+judge_app.command("align")(align)
 judge_app.add_typer(cache_app, name="cache")
 
 
@@ -105,6 +107,10 @@ def judge(
     beside: Annotated[
         str, option("Metrics to compute as well, as in rubric_offline,concordance.")
     ] = "",
+    alignment: Annotated[
+        Path | None,
+        option("alignment.yaml of `histoeval judge align`: put scores where experts would."),
+    ] = None,
     prices: Annotated[Path | None, option("TOML file with the prices of models.")] = None,
     replies: CacheOptions = CacheOptions(),
     sampling: SamplingOptions = SamplingOptions(),
@@ -119,7 +125,8 @@ def judge(
     """Let language models score the pairs of a FILE by a rubric.
 
     The word `file` can be omitted. Other commands: `histoeval judge check` (is a judge good
-    enough?) and `histoeval judge cache` (list, clear or export cached replies).
+    enough?), `histoeval judge align` (bring it closer to experts) and `histoeval judge cache`
+    (list, clear or export cached replies).
 
     Exit code 0: every pair was scored; 1: some were not, and errors say why; 2: nothing could
     be done.
@@ -157,6 +164,7 @@ def judge(
             prompt,
             price_list,
             beside=others,
+            alignment="" if alignment is None else str(alignment),
             folder=folder,
             overwrite=overwrite,
             batch_size=engine.block_rows,

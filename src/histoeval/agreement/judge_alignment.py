@@ -1,0 +1,309 @@
+"""How far a judge is from experts, criterion by criterion, and what brings it closer.
+
+A mapping is fitted on experts' scores and judged on cases that it was not fitted on. Which kind of
+mapping is used is decided inside each fold, on the cases of the other folds alone, so that the
+choice does not flatter the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+
+from histoeval.judges.alignment import MappingKind, ScoreMapping
+from histoeval.report import Noun
+from histoeval.statistics.raters import quadratic_kappa
+from histoeval.statistics.resampling import (
+    Estimate,
+    Numbers,
+    Resamples,
+    by_case,
+    estimate,
+    resample,
+)
+
+MIN_ROWS, MIN_CASES = 20, 10
+"""With fewer pairs or cases than these, nothing is fitted."""
+FOLDS = 5
+KINDS: tuple[MappingKind, ...] = get_args(MappingKind)
+"""From the simplest to the freest; the simplest wins unless another is clearly better."""
+
+Scale = tuple[float, float]
+Rows = NDArray[np.bool_]
+
+
+class AgreementFigures(Noun):
+    """Agreement with experts: shares of equal and nearly equal scores, kappa, mean error."""
+
+    exact: Estimate
+    within_one: Estimate
+    kappa: Estimate
+    mae: Estimate
+
+
+class ConfusionMatrix(Noun):
+    """How often the judge gave a score (rows) where experts gave another (columns)."""
+
+    levels: tuple[int, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+class ScoreGap(Noun):
+    """A pair on which judge and experts differ."""
+
+    id: str
+    system: str = ""
+    criterion: str
+    judge: FiniteFloat
+    expert: FiniteFloat
+    aligned: FiniteFloat
+    """By a mapping that was fitted without this case."""
+    reason: str = ""
+
+
+class CriterionAlignment(Noun):
+    """One criterion of one judge: before, after, and the mapping that is fitted on all cases."""
+
+    criterion: str
+    pairs: int
+    cases: int
+    mapping: ScoreMapping
+    offset: Estimate
+    """By how much experts score higher."""
+    before: AgreementFigures
+    after: AgreementFigures | None = None
+    """On cases that were not fitted on; None where nothing was fitted."""
+    chosen: Mapping[str, int] = {}
+    """In how many folds each kind of mapping was chosen."""
+    reason: str = ""
+    """Why nothing was fitted."""
+    confusion: ConfusionMatrix
+
+
+@dataclass(frozen=True)
+class ScoredCriterion:
+    """The scores of a judge and of experts for the same pairs, and the case of each."""
+
+    name: str
+    scale: Scale
+    judge: Numbers
+    expert: Numbers
+    cases: tuple[str, ...]
+
+    def of(self, rows: Rows) -> ScoredCriterion:
+        """Some of the pairs."""
+        cases = tuple(case for case, there in zip(self.cases, rows, strict=True) if there)
+        return ScoredCriterion(self.name, self.scale, self.judge[rows], self.expert[rows], cases)
+
+
+def align_criterion(
+    scored: ScoredCriterion, *, folds: int = FOLDS, resamples: int = 2000, seed: int = 0
+) -> tuple[CriterionAlignment, Numbers]:
+    """What a criterion comes to, and its scores by mappings that were fitted without their case."""
+    drawn = resample(scored.cases, resamples, seed)
+    reason = cannot_fit(scored)
+    aligned, chosen = scored.judge, dict[str, int]()
+    mapping = _fit("none", scored)
+    if not reason:
+        aligned, chosen = _cross_validated(scored, folds, seed)
+        mapping = _fit(_choose(scored, folds, seed), scored)
+    found = CriterionAlignment(
+        criterion=scored.name,
+        pairs=len(scored.judge),
+        cases=len(set(scored.cases)),
+        mapping=mapping,
+        offset=_mean(scored.expert - scored.judge, drawn),
+        before=figures(scored.judge, scored.expert, drawn),
+        after=None if reason else figures(aligned, scored.expert, drawn),
+        chosen=chosen,
+        reason=reason,
+        confusion=confusion(scored),
+    )
+    return found, aligned
+
+
+def cannot_fit(scored: ScoredCriterion) -> str:
+    """Why nothing can be fitted on these scores; empty where it can."""
+    cases = len(set(scored.cases))
+    if len(scored.judge) < MIN_ROWS or cases < MIN_CASES:
+        return (
+            f"{len(scored.judge)} pairs of {cases} cases have both scores, and {MIN_ROWS} pairs of "
+            f"{MIN_CASES} cases are needed"
+        )
+    for who, scores in (("the judge", scored.judge), ("the experts", scored.expert)):
+        if len(np.unique(scores)) < 2:
+            return f"{who} gave every pair {scores[0]:g}"
+        if _least_common(scores, scored.cases) < 2:
+            return f"{who} gave all but one case the same score"
+    return ""
+
+
+def _least_common(scores: Numbers, cases: Sequence[str]) -> int:
+    """Cases that have any other score than the commonest."""
+    values, counts = np.unique(scores, return_counts=True)
+    other = scores != values[counts.argmax()]
+    return len({case for case, there in zip(cases, other, strict=True) if there})
+
+
+# --- mappings ------------------------------------------------------------------------------------
+
+
+def _fit(kind: MappingKind, scored: ScoredCriterion) -> ScoreMapping:
+    low, high = scored.scale
+    if kind == "offset":
+        shift = float(np.mean(scored.expert - scored.judge))
+        return ScoreMapping(kind=kind, low=low, high=high, offset=round(shift, 4))
+    if kind == "thresholds":
+        return ScoreMapping(kind=kind, low=low, high=high, thresholds=_thresholds(scored))
+    if kind == "curve":
+        at, value = _rising(scored)
+        return ScoreMapping(kind=kind, low=low, high=high, at=at, value=value)
+    return ScoreMapping(low=low, high=high)
+
+
+def _rising(scored: ScoredCriterion) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The non-decreasing means of experts' scores at each score of the judge (isotonic)."""
+    at, place = np.unique(scored.judge, return_inverse=True)
+    counts = np.bincount(place).astype(float)
+    total = np.bincount(place, weights=scored.expert)
+    mean = [
+        max(
+            min(total[a : b + 1].sum() / counts[a : b + 1].sum() for b in range(i, len(at)))
+            for a in range(i + 1)
+        )
+        for i in range(len(at))
+    ]
+    low, high = scored.scale
+    inside = np.maximum.accumulate(np.clip(np.round(mean, 4), low, high))
+    return tuple(map(float, at)), tuple(map(float, inside))
+
+
+def _thresholds(scored: ScoredCriterion) -> tuple[float, ...]:
+    """The cuts between scores of the judge that leave the least squared error on whole steps.
+
+    By dynamic programming over the judge's scores from low to high: the best sum of errors so far
+    that ends on each step of the scale.
+    """
+    at, place = np.unique(scored.judge, return_inverse=True)
+    steps = np.arange(scored.scale[0], scored.scale[1] + 1)
+    errors = np.zeros((len(at), len(steps)))
+    np.add.at(errors, place, (scored.expert[:, None] - steps) ** 2)
+    best, came = errors[0], []
+    for each in errors[1:]:
+        least = np.minimum.accumulate(best)
+        came.append([int(np.argmin(best[: step + 1])) for step in range(len(steps))])
+        best = least + each
+    path = [int(np.argmin(best))]
+    for before in reversed(came):
+        path.append(before[path[-1]])
+    path.reverse()
+    between = [float(at[0]), *((at[1:] + at[:-1]) / 2).tolist()]
+    return tuple(
+        between[next(i for i, step in enumerate(path) if step >= wanted)]
+        for wanted in range(1, path[-1] + 1)
+    )
+
+
+def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
+    """The simplest kind whose squared error on unseen cases is within one standard error."""
+    errors = {
+        kind: (_unseen(scored, folds, seed, partial(_fit, kind)) - scored.expert) ** 2
+        for kind in KINDS
+    }
+    best = min(KINDS, key=lambda kind: float(errors[kind].mean()))
+    apart = {kind: errors[kind] - errors[best] for kind in KINDS}
+    within = [k for k in KINDS if apart[k].mean() <= _standard_error(apart[k], scored.cases)]
+    return within[0]
+
+
+def _standard_error(values: Numbers, cases: Sequence[str]) -> float:
+    """Of a mean over pairs, some of which are of one case."""
+    known = {name: number for number, name in enumerate(dict.fromkeys(cases))}
+    place = np.array([known[name] for name in cases])
+    sums = np.bincount(place, weights=values - values.mean())
+    return float(np.sqrt((sums**2).sum()) / len(values))
+
+
+# --- cross-validation ----------------------------------------------------------------------------
+
+
+def _folds(cases: Sequence[str], folds: int, seed: int) -> NDArray[np.intp]:
+    """The fold of each pair; all pairs of a case are in one."""
+    names = sorted(set(cases))
+    order = np.random.default_rng(seed).permutation(len(names))
+    fold = {names[case]: number % folds for number, case in enumerate(order)}
+    return np.array([fold[case] for case in cases], dtype=np.intp)
+
+
+def _unseen(
+    scored: ScoredCriterion, folds: int, seed: int, fit: Callable[[ScoredCriterion], ScoreMapping]
+) -> Numbers:
+    """Each score by the mapping that was fitted on the other folds."""
+    fold = _folds(scored.cases, folds, seed)
+    found = scored.judge.copy()
+    for number in np.unique(fold):
+        own = fold == number
+        mapping = fit(scored.of(~own))
+        found[own] = [mapping(score) for score in scored.judge[own]]
+    return found
+
+
+def _cross_validated(
+    scored: ScoredCriterion, folds: int, seed: int
+) -> tuple[Numbers, dict[str, int]]:
+    """The same, where also the kind is chosen on the other folds; and how often each was."""
+    chosen: dict[str, int] = {}
+
+    def nested(rest: ScoredCriterion) -> ScoreMapping:
+        kind = _choose(rest, folds, seed + 1)
+        chosen[kind] = chosen.get(kind, 0) + 1
+        return _fit(kind, rest)
+
+    return _unseen(scored, folds, seed, nested), chosen
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def figures(judge: Numbers, expert: Numbers, drawn: Resamples) -> AgreementFigures:
+    """Agreement, with intervals by case; scores between two steps count as the nearest."""
+    apart = np.abs(whole(judge) - whole(expert))
+    return AgreementFigures(
+        exact=_mean((apart == 0).astype(float), drawn),
+        within_one=_mean((apart <= 1).astype(float), drawn),
+        kappa=quadratic_kappa(np.column_stack([judge, expert]), drawn),
+        mae=_mean(np.abs(judge - expert), drawn),
+    )
+
+
+def whole(scores: Numbers) -> Numbers:
+    """Scores as whole numbers, halves up."""
+    return np.floor(scores + 0.5)
+
+
+def _mean(values: Numbers, drawn: Resamples) -> Estimate:
+    sums = by_case(np.column_stack([values, np.ones(len(values))]), drawn.case, len(drawn.times))
+
+    def value(times: Numbers) -> Numbers:
+        total, count = (times.T @ sums).T
+        with np.errstate(invalid="ignore"):
+            return np.asarray(total / count)
+
+    return estimate(value, drawn)
+
+
+def confusion(scored: ScoredCriterion) -> ConfusionMatrix:
+    """Counts of each score of the judge beside each of the experts."""
+    judge, expert = (whole(each).astype(int) for each in (scored.judge, scored.expert))
+    low = min(int(scored.scale[0]), judge.min(), expert.min())
+    high = max(int(scored.scale[1]), judge.max(), expert.max())
+    counts = np.zeros((high - low + 1, high - low + 1), dtype=int)
+    np.add.at(counts, (judge - low, expert - low), 1)
+    levels = tuple(range(low, high + 1))
+    return ConfusionMatrix(levels=levels, counts=tuple(tuple(map(int, row)) for row in counts))

@@ -1,0 +1,141 @@
+"""A judge's scores moved to where experts would put them: what `histoeval judge align` has fitted.
+
+A mapping of each criterion never turns the order of two scores around. The file says what it was
+fitted on and how well it did on cases that it had not seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import yaml
+from pydantic import FiniteFloat, ValidationError, model_validator
+
+from histoeval.errors import InputError, SettingError
+from histoeval.io.yaml_files import read_yaml
+from histoeval.metric import Score
+from histoeval.report import Noun
+
+MappingKind = Literal["none", "offset", "thresholds", "curve"]
+RAW = "_raw"
+"""What the name of a part ends in that holds a score as the judge gave it."""
+
+
+class ScoreMapping(Noun):
+    """From a judge's score of one criterion to an expert's.
+
+    `offset` is added; `thresholds` are scores from which on the next step of the scale is given;
+    a `curve` runs through the points (`at`, `value`). Everything stays on the scale.
+    """
+
+    kind: MappingKind = "none"
+    low: FiniteFloat
+    high: FiniteFloat
+    offset: FiniteFloat = 0.0
+    thresholds: tuple[FiniteFloat, ...] = ()
+    at: tuple[FiniteFloat, ...] = ()
+    value: tuple[FiniteFloat, ...] = ()
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError("the scale must rise")
+        if len(self.at) != len(self.value) or (self.kind == "curve" and not self.at):
+            raise ValueError("a curve needs as many values as places")
+        for falling in (self.thresholds, self.value):
+            if np.any(np.diff(falling) < 0):
+                raise ValueError("thresholds and values must not fall")
+        if np.any(np.diff(self.at) <= 0):
+            raise ValueError("the places of a curve must rise")
+        return self
+
+    def __call__(self, score: float) -> float:
+        """Where an expert would put it."""
+        if self.kind == "none":
+            return score
+        moved = score + self.offset
+        if self.kind == "thresholds":
+            moved = self.low + sum(score >= each for each in self.thresholds)
+        elif self.kind == "curve":
+            moved = float(np.interp(score, self.at, self.value))
+        return float(min(self.high, max(self.low, moved)))
+
+
+class Alignment(Noun):
+    """The mappings of all criteria of a judge, and what they were fitted on."""
+
+    format: Literal[1] = 1
+    metric: str
+    """The metric whose scores they are for: judge_rubric4, rubric_offline, …"""
+    prompt: str = ""
+    """The prompt with its hash, as in the signature."""
+    judge: str = ""
+    """The models that were asked."""
+    experts: Mapping[str, Any] = {}
+    """The table of the experts: name, sha256, pairs, cases, columns."""
+    criteria: Mapping[str, ScoreMapping]
+    fitted: Mapping[str, Any] = {}
+    """For each criterion the figures before and after, on cases that were not fitted on."""
+
+    @property
+    def identity(self) -> str:
+        """Twelve characters that change with any mapping, for signatures."""
+        content = "".join(f"{name}{each}" for name, each in sorted(self.criteria.items()))
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    def demand_fit(self, metric: str, prompt: str = "", judges: str = "") -> None:
+        """Refuse scores of another metric, prompt or model than they were fitted to."""
+        for what, own, other in (
+            ("the metric", self.metric, metric),
+            ("the prompt", self.prompt, prompt),
+            ("the judge", self.judge, judges),
+        ):
+            if own and other and own != other:
+                raise SettingError(
+                    f"the alignment was fitted to {what} {own}, and this is {other}: run "
+                    "`histoeval judge align` on results of this one"
+                )
+
+    def applied(self, score: Score) -> Score:
+        """A score on the experts' scale, with the judge's own beside it."""
+        parts = dict(score.parts)
+        moved = {name: self.criteria[name](parts[name]) for name in self.criteria if name in parts}
+        heights = [
+            (each - scale.low) / (scale.high - scale.low)
+            for name, each in moved.items()
+            for scale in [self.criteria[name]]
+        ]
+        raw = {f"{name}{RAW}": parts[name] for name in moved} | {f"value{RAW}": score.value}
+        value = sum(heights) / len(heights) if heights else score.value
+        return score.model_copy(
+            update={"value": value, "parts": type(score.parts)(parts | moved | raw)}
+        )
+
+
+def read_alignment(path: str | Path) -> Alignment:
+    """The alignment of a file."""
+    content = read_yaml(Path(path), "the alignment").content
+    try:
+        return Alignment.model_validate(content)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"])) or "the file"
+        raise InputError(
+            f"the alignment {path} cannot be used: {where}: {fault['msg'].lower()}; "
+            "`histoeval judge align` writes such a file"
+        ) from error
+
+
+def alignment_text(alignment: Alignment) -> str:
+    """An alignment as YAML."""
+    content = alignment.model_dump(mode="json", exclude_defaults=False)
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+
+
+def models_of(judges: str) -> str:
+    """The models of judges in a signature, without the addresses at which they were asked."""
+    return "+".join(each.rpartition("@")[0] or each for each in judges.split("+"))

@@ -1,0 +1,112 @@
+"""Statement by statement: how much of each report does the other one bear out?
+
+In the manner of RadFact (Bannur et al. 2024, MAIRA-2), whose language models divide radiology reports
+into phrases and verify each against the other report. Here sentences and lines are the statements,
+and the NLI model of this package verifies them; docs/metrics.md has what differs.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic.dataclasses import dataclass
+
+from histoeval.concordance.statements import stated
+from histoeval.concordance.verification import (
+    ENTAILED,
+    Verification,
+    VerifiedStatement,
+    answers_to,
+    questions_between,
+)
+from histoeval.errors import Problem
+from histoeval.metric import Score
+from histoeval.metrics.base import STRICT, EnglishMetric
+from histoeval.report import Pair
+
+Measure = Literal["f1", "precision", "recall"]
+SUPPORTED, CONTRADICTED, NEITHER = VERDICTS = ("supported", "contradicted", "neither")
+
+Statements = Sequence[Mapping[str, Any]]
+"""The statements of one report, each with its verdict and, where there is one, what it is by."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class StatementF1(EnglishMetric):
+    """Precision, recall or F1 of statements, with a verdict on each as evidence."""
+
+    nli: Any = None
+    measure: Measure = "f1"
+    models: ClassVar[tuple[str, ...]] = ("nli",)
+
+    def fingerprint(self) -> dict[str, str]:
+        """The model, and the processor, on which its answers depend a little."""
+        return super().fingerprint() | {"processor": platform.machine()}
+
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """The statements of all pairs, asked about together."""
+        asked = [questions_between(stated(p.reference), stated(p.candidate)) for p in pairs]
+        answers = answers_to(self.nli, asked)
+        return [
+            self._answer(pair, each.answered(answers))
+            for pair, each in zip(pairs, asked, strict=True)
+        ]
+
+    def _answer(self, pair: Pair, found: Verification) -> Score | Problem:
+        if not (found.reference or found.candidate) and pair.reference != pair.candidate:
+            return nothing_stated(self.name)
+        both = [[_judged(each) for each in side] for side in (found.reference, found.candidate)]
+        parts = shares(*both)
+        return Score(
+            value=parts[self.measure],
+            parts=parts,
+            evidence={"reference": both[0], "candidate": both[1]},
+            signature=self.signature,
+        )
+
+
+def _judged(each: VerifiedStatement) -> dict[str, Any]:
+    """A statement as evidence: where it stands, what became of it, and by what."""
+    verdict = NEITHER
+    if each.answer.entailment >= ENTAILED:
+        verdict = SUPPORTED
+    elif each.is_contradicted:
+        verdict = CONTRADICTED
+    place = each.statement.span
+    found = {
+        "text": each.statement.text,
+        "start": place.start,
+        "end": place.start + len(each.statement.text),
+        "verdict": verdict,
+        "entailment": round(each.answer.entailment, 4),
+    }
+    return found | ({"by": each.nearest.text} if each.nearest and verdict != NEITHER else {})
+
+
+def shares(reference: Statements, candidate: Statements) -> dict[str, float]:
+    """Precision, recall and F1, and the share of all statements that are contradicted.
+
+    Two reports that state nothing are the same; where only one does, nothing is supported.
+    """
+    if not reference and not candidate:
+        return {"f1": 1.0, "precision": 1.0, "recall": 1.0, "contradicted": 0.0}
+    precision, recall = (_share(side, SUPPORTED) for side in (candidate, reference))
+    total = precision + recall
+    return {
+        "f1": 2 * precision * recall / total if total else 0.0,
+        "precision": precision,
+        "recall": recall,
+        "contradicted": _share([*reference, *candidate], CONTRADICTED),
+    }
+
+
+def _share(side: Statements, verdict: str) -> float:
+    return sum(each["verdict"] == verdict for each in side) / len(side) if side else 0.0
+
+
+def nothing_stated(metric: str) -> Problem:
+    """The problem of a pair in which nothing is stated."""
+    message = "neither report has a statement that can be verified"
+    return Problem(code="metric_failed", metric=metric, message=message)

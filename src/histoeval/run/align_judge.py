@@ -1,0 +1,377 @@
+"""A judge beside experts, and closer to them: ``histoeval.align_judge("judged", "experts.csv")``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from histoeval.agreement.judge_alignment import (
+    FOLDS,
+    AgreementFigures,
+    CriterionAlignment,
+    ScoredCriterion,
+    ScoreGap,
+    align_criterion,
+)
+from histoeval.callers import front_door
+from histoeval.concordance.rubric import CRITERIA
+from histoeval.errors import InputError, Problem, SettingError
+from histoeval.io.expert_scores import ExpertScores, read_expert_scores
+from histoeval.io.results import Key, MetricResult, key_of, read_rows, read_summary
+from histoeval.io.run_texts import has_texts, read_texts
+from histoeval.io.store import read_json
+from histoeval.io.tables.columns import Columns
+from histoeval.io.writing import make_folder, write_json, write_text, writing_to
+from histoeval.judges.alignment import RAW, Alignment, alignment_text, models_of
+from histoeval.judges.prompt import known_prompts, load_prompt
+from histoeval.judges.scoring import SPREAD
+from histoeval.metric import Score
+from histoeval.report import Pair
+from histoeval.run.judge import USAGE
+from histoeval.run.models import load_metrics
+from histoeval.run.results import Frames
+from histoeval.version import __version__
+
+BASELINE = "rubric_offline"
+"""The rubric without a language model, which costs nothing: what a judge has to beat."""
+ALIGNMENT, FIGURES = "alignment.yaml", "alignment.json"
+
+Results = Mapping[Key, MetricResult]
+
+
+@dataclass(frozen=True)
+class AlignedMetric:
+    """One metric beside experts: what each criterion comes to, and what it cost."""
+
+    metric: str
+    signature: str
+    criteria: tuple[CriterionAlignment, ...]
+    gaps: tuple[ScoreGap, ...]
+    """Where it and the experts differ, the worst first."""
+    usage: Mapping[str, Any]
+    """By judge: requests, tokens, seconds, cost."""
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeAgreement(Frames):
+    """A judge and the free baseline beside experts; `alignment` is what brings it closer."""
+
+    judge: AlignedMetric
+    baseline: AlignedMetric | None
+    alignment: Alignment
+    notes: tuple[str, ...]
+
+    @property
+    def metrics(self) -> tuple[AlignedMetric, ...]:
+        """The judge, and the baseline where there is one."""
+        return (self.judge,) if self.baseline is None else (self.judge, self.baseline)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A row for each criterion and metric, as it is and aligned."""
+        for metric in self.metrics:
+            for each in metric.criteria:
+                for state, found in (("as it is", each.before), ("aligned", each.after)):
+                    if found is not None:
+                        about = {"criterion": each.criterion, "metric": metric.metric}
+                        yield about | {"scores": state, "pairs": each.pairs} | _flat(found)
+
+    def __repr__(self) -> str:
+        names = ", ".join(each.criterion for each in self.judge.criteria)
+        return f"<JudgeAgreement of {self.judge.metric} with {self.alignment.experts['name']}: {names}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as it stands in `alignment.json`."""
+        return {
+            "histoeval": __version__,
+            "experts": dict(self.alignment.experts),
+            "metrics": {
+                each.metric: {
+                    "signature": each.signature,
+                    "usage": dict(each.usage),
+                    "criteria": [one.model_dump(mode="json") for one in each.criteria],
+                    "disagreements": [one.model_dump(mode="json") for one in each.gaps],
+                }
+                for each in self.metrics
+            },
+            "notes": list(self.notes),
+        }
+
+    def write(self, folder: str | Path) -> Path:
+        """Write `alignment.yaml`, which `judge --alignment` takes, and `alignment.json`."""
+        home = Path(folder)
+        with writing_to(home):
+            make_folder(home)
+            write_text(home / ALIGNMENT, alignment_text(self.alignment))
+            write_json(home / FIGURES, self.to_dict())
+        return home / ALIGNMENT
+
+
+def _flat(found: AgreementFigures) -> dict[str, Any]:
+    return {
+        f"{name}{end}": value
+        for name in AgreementFigures.model_fields
+        for each in [getattr(found, name)]
+        for end, value in (("", each.value), (".low", each.low), (".high", each.high))
+    }
+
+
+@front_door
+def align_judge(
+    results: str | Path,
+    experts: str | Path,
+    *,
+    metric: str | None = None,
+    criteria: Mapping[str, str | Sequence[str]] | None = None,
+    case: str | None = None,
+    baseline: bool = True,
+    folds: int = FOLDS,
+    resamples: int = 2000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    encoding: str | None = None,
+    output: str | Path | None = None,
+) -> JudgeAgreement:
+    """Put a judge's scores beside experts', and fit what brings them closer.
+
+    Args:
+        results: a folder of `judge`, or of `score` with `rubric_offline`.
+        experts: a table with ids and a column for each criterion; `ratings.csv` of a study is one.
+        metric: which metric of the results; by default the judge, or else rubric_offline.
+        criteria: the columns of a criterion, where they have other names.
+        case: the column of cases; pairs of one case are never fitted and judged apart.
+        baseline: put rubric_offline beside, from the results or run on their texts.
+        folds: of the cross-validation, split by case.
+        resamples: how many resamples the intervals are made of.
+        seed: another one makes other folds and draws other resamples.
+        columns: of the table, where they cannot be guessed.
+        encoding: of the table, where it cannot be guessed.
+        output: a folder for alignment.yaml and alignment.json.
+
+    Example:
+        >>> histoeval.align_judge("judged", "ratings.csv", output="aligned").to_polars()
+    """
+    if folds < 2:
+        raise SettingError(f"{folds} folds: cross-validation needs 2 or more")
+    home = Path(results)
+    about = read_summary(home)
+    rows = list(read_rows(home))
+    name = metric or _judge_of(about, home)
+    scored = {key_of(row): row.scores[name] for row in rows if name in row.scores}
+    if not scored:
+        known = ", ".join(dict.fromkeys(each for row in rows for each in row.scores)) or "none"
+        raise InputError(f"{home} has no scores of {name!r}; it has those of {known}")
+    rated = read_expert_scores(
+        Path(experts),
+        criteria_of(scored),
+        named={n: [c] if isinstance(c, str) else c for n, c in (criteria or {}).items()},
+        columns=columns,
+        case=case,
+        encoding=encoding,
+    ).of_pairs(scored.keys())
+    fit = _Fit(rated, _cases(rated, home, rows), folds, resamples, seed)
+    signature = str(about.get(name, {}).get("signature", ""))
+    judge = fit.aligned(name, signature, scored, _scales(name, scored), _usage(home))
+    free = fit.baseline(home, rows, about) if baseline and name != BASELINE else None
+    found = JudgeAgreement(judge, free, _alignment(judge, rated), tuple(_notes(rated, scored)))
+    if output is not None:
+        found.write(output)
+    return found
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The experts, and how mappings to their scores are fitted."""
+
+    experts: ExpertScores
+    cases: Mapping[Key, str]
+    folds: int
+    resamples: int
+    seed: int
+
+    def aligned(
+        self,
+        metric: str,
+        signature: str,
+        scored: Results,
+        scales: Mapping[str, tuple[float, float]],
+        usage: Mapping[str, Any],
+    ) -> AlignedMetric:
+        """Every criterion that experts have scored too."""
+        found: list[CriterionAlignment] = []
+        gaps: list[ScoreGap] = []
+        for criterion in self.experts.columns:
+            keys = [k for k in scored if criterion in self.experts.scores.get(k, {})]
+            if not keys or criterion not in scales:
+                continue
+            own = np.array([raw_of(scored[key], criterion) for key in keys])
+            experts = np.array([self.experts.scores[key][criterion] for key in keys])
+            low, high = scales[criterion]
+            scale = (min(low, experts.min()), max(high, experts.max()))
+            cases = tuple(self.cases[key] for key in keys)
+            each, unseen = align_criterion(
+                ScoredCriterion(criterion, (float(scale[0]), float(scale[1])), own, experts, cases),
+                folds=self.folds,
+                resamples=self.resamples,
+                seed=self.seed,
+            )
+            found.append(each)
+            gaps += [
+                ScoreGap(
+                    id=key[0],
+                    system=key[1],
+                    criterion=criterion,
+                    judge=judged,
+                    expert=expert,
+                    aligned=moved,
+                    reason=str(scored[key].evidence.get("reasoning", "")),
+                )
+                for key, judged, expert, moved in zip(keys, own, experts, unseen, strict=True)
+                if judged != expert
+            ]
+        if not found:
+            raise InputError(
+                f"no pair of {self.experts.name} has a score of {metric}: are they of other pairs, "
+                f"or called otherwise? The results have the id {next(iter(scored))[0]!r}, the "
+                f"experts {next(iter(self.experts.scores), ('',))[0]!r}"
+            )
+        worst = sorted(gaps, key=lambda gap: -abs(gap.judge - gap.expert))
+        return AlignedMetric(metric, signature, tuple(found), tuple(worst), usage)
+
+    def baseline(
+        self, home: Path, rows: Sequence[Any], about: Mapping[str, Any]
+    ) -> AlignedMetric | None:
+        """The offline rubric: as it stands in the results, or run on their texts."""
+        if not set(CRITERIA) & set(self.experts.columns):
+            return None
+        scored: dict[Key, MetricResult] = {
+            key_of(row): row.scores[BASELINE] for row in rows if BASELINE in row.scores
+        }
+        signature = str(about.get(BASELINE, {}).get("signature", ""))
+        seconds = None
+        if not scored:
+            if not has_texts(home if home.is_dir() else home.parent):
+                return None
+            (metric,) = load_metrics([BASELINE])
+            began = perf_counter()
+            scored = _scored_now(metric, home, rows)
+            seconds, signature = round(perf_counter() - began, 3), str(metric.signature)
+        used = {BASELINE: {"requests": 0, "seconds": seconds, "cost": 0.0, "currency": ""}}
+        return self.aligned(BASELINE, signature, scored, _scales(BASELINE, scored), used)
+
+
+def _scored_now(metric: Any, home: Path, rows: Sequence[Any]) -> dict[Key, MetricResult]:
+    """The pairs of a run, by the texts that it has kept."""
+    folder = home if home.is_dir() else home.parent
+    pairs = {
+        key_of(row): Pair(id=row.id, reference=texts["reference"], candidate=texts["candidate"])
+        for row, texts in zip(rows, read_texts(folder), strict=False)
+        if texts.get("reference") and texts.get("candidate")
+    }
+    answers = metric.score(list(pairs.values()))
+    both = zip(pairs, answers, strict=True)
+    return {key: MetricResult.of(each) for key, each in both if isinstance(each, Score)}
+
+
+def criteria_of(scored: Results) -> list[str]:
+    """The criteria of a metric: its parts, without spreads and what was aligned before."""
+    parts = next(iter(scored.values())).parts
+    return [n for n in parts if n != SPREAD and not n.endswith((f"_{SPREAD}", RAW))]
+
+
+def raw_of(result: MetricResult, criterion: str) -> float:
+    """The score as the judge gave it, also where an alignment was applied."""
+    parts = result.parts
+    return float(parts.get(f"{criterion}{RAW}", parts[criterion]))
+
+
+def _judge_of(about: Mapping[str, Any], home: Path) -> str:
+    """The judge of a run, or its offline rubric."""
+    judges = [name for name in about if name.startswith("judge") and "@" not in name]
+    if judges or BASELINE in about:
+        return judges[0] if judges else BASELINE
+    raise InputError(
+        f"{home} holds no judge's scores: give a folder of `histoeval judge`, or of `histoeval "
+        f"score --metrics {BASELINE}`"
+    )
+
+
+def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
+    """The scale of each criterion: the prompt's, or from the lowest to the highest score."""
+    prompt = metric.removeprefix("judge_").partition("@")[0].partition(":")[0]
+    if metric == BASELINE:
+        return {name: (1.0, float(top)) for name, top in CRITERIA.items()}
+    if prompt in known_prompts():
+        return {n: (float(low), float(high)) for n, low, high in load_prompt(prompt).scales}
+    found = {}
+    for name in criteria_of(scored):
+        values = [raw_of(each, name) for each in scored.values()]
+        low = min(values)
+        found[name] = (low, max(*values, low + 1))
+    return found
+
+
+def _cases(experts: ExpertScores, home: Path, rows: Sequence[Any]) -> Mapping[Key, str]:
+    """The case of every pair: as the table says, else pairs of one reference, else of one id."""
+    found = {key_of(row): row.id for row in rows}
+    folder = home if home.is_dir() else home.parent
+    if not experts.cases and has_texts(folder):
+        texts = zip(rows, read_texts(folder), strict=False)
+        found |= {key_of(row): str(t["reference"]) for row, t in texts if t.get("reference")}
+    return found | dict(experts.cases)
+
+
+def _usage(home: Path) -> Mapping[str, Any]:
+    folder = home if home.is_dir() else home.parent
+    return read_json(folder / USAGE, folder) if (folder / USAGE).is_file() else {}
+
+
+def _alignment(judge: AlignedMetric, experts: ExpertScores) -> Alignment:
+    signed = dict(part.partition(":")[::2] for part in judge.signature.split("|"))
+    return Alignment(
+        metric=judge.metric,
+        prompt=signed.get("prompt", ""),
+        judge=models_of(signed.get("judge", "")),
+        experts={
+            "name": experts.name,
+            "sha256": experts.sha256,
+            "columns": {name: list(each) for name, each in experts.columns.items()},
+        },
+        criteria={each.criterion: each.mapping for each in judge.criteria},
+        fitted={
+            each.criterion: {
+                "pairs": each.pairs,
+                "cases": each.cases,
+                "offset": each.offset.value,
+                "before": _values(each.before),
+                "after": None if each.after is None else _values(each.after),
+            }
+            | ({"not_fitted": each.reason} if each.reason else {})
+            for each in judge.criteria
+        },
+    )
+
+
+def _values(found: AgreementFigures) -> dict[str, Any]:
+    return {
+        name: None if (value := getattr(found, name).value) is None else round(value, 4)
+        for name in AgreementFigures.model_fields
+    }
+
+
+def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
+    """What was not used, and why."""
+    problems: tuple[Problem, ...] = experts.problems
+    if problems:
+        yield f"cells or rows of {experts.name} that cannot be used: {len(problems):,}. The first: {problems[0].message}"
+    if lost := sum(key not in scored for key in experts.scores):
+        yield f"pairs of {experts.name} without a judge's score: {lost:,}"
+    if lost := sum(key not in experts.scores for key in scored):
+        yield f"pairs with a judge's score that no expert has scored: {lost:,}"
+    absent = [name for name in criteria_of(scored) if name not in experts.columns]
+    if absent:
+        yield f"criteria that the experts have not scored: {', '.join(absent)}"

@@ -149,7 +149,7 @@ def compare(
         permutations: for the tests.
         seed: another one draws other resamples.
 
-    Example:
+    Examples:
         >>> histoeval.compare("results/one", "results/other").to_polars()
     """
     first = [files] if isinstance(files, str | Path) else files

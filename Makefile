@@ -9,7 +9,7 @@ PIP      := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Where this is set, every process of the tests would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test release lint bench clean
+.PHONY: demo test release lint bench docs docs-serve clean
 
 demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
@@ -35,6 +35,12 @@ lint: $(VENV)/dev.done ## style and types
 bench: $(VENV)/dev.done ## measure speed, memory and start-up; prints the tables of docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/dev.done ## the site, into site/; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-serve: $(VENV)/dev.done ## the site at http://127.0.0.1:8000, built again when a page changes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
 $(VENV)/demo.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --editable ".[slide]"
@@ -46,4 +52,4 @@ $(VENV)/dev.done: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) results site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -65,7 +65,7 @@ def test_the_exported_names_are_these() -> None:
 def test_every_verb_is_a_function_with_an_example(verb: str) -> None:
     function = getattr(histoeval, verb)
     assert callable(function)
-    assert "Example:" in function.__doc__
+    assert "Examples:" in function.__doc__
 
 
 def test_no_room_has_the_name_of_a_verb() -> None:

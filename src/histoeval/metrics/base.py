@@ -105,7 +105,7 @@ class MetricBase(ABC):
     def __call__(self, reference: str, candidate: str) -> Score:
         """The score of one pair; a `HistoEvalError` with the reason where there is none.
 
-        Example:
+        Examples:
             >>> float(histoeval.load("bleu")("Colon: adenoma.", "Colon: adenoma."))
             100.0
         """
@@ -117,7 +117,7 @@ class MetricBase(ABC):
     def rewards(self, candidates: Texts, references: Texts) -> list[float | None]:
         """A number for each candidate, for a training loop; None where there is no score.
 
-        Example:
+        Examples:
             >>> histoeval.load("bleu").rewards(["a b c d", ""], ["a b c d", "a b c d"])
             [100.0, None]
         """
@@ -142,7 +142,7 @@ class MetricBase(ABC):
             The corpus value, the mean, and a score or a problem for each pair. Pairs that cannot
             be scored do not count; where none can be, a `HistoEvalError` says why.
 
-        Example:
+        Examples:
             >>> bleu = histoeval.load("bleu")
             >>> float(bleu.compute(predictions=["a b c d"], references=["a b c d"]))
             100.0

@@ -153,7 +153,7 @@ def register(name: str, entry: MetricEntry | None = None) -> Callable[[M], M] | 
         name: what it is called in ``metrics=`` and in results.
         entry: where it is found; without it `register` is a decorator of a class or factory.
 
-    Example:
+    Examples:
         >>> @histoeval.register("same_length")
         ... class SameLength(PairMetric):
         ...     def score_pair(self, reference, candidate):

@@ -167,7 +167,7 @@ def agree(
         output: a folder for agreement.json and, in it, the scores.
         overwrite: replace the scores that the folder holds.
 
-    Example:
+    Examples:
         >>> histoeval.agree("sheet.tsv", metrics="concordance,bleu").to_polars()
     """
     check_scale(scale)

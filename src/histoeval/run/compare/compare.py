@@ -131,7 +131,7 @@ def compare(
         permutations: for the tests.
         seed: another one draws other resamples.
 
-    Example:
+    Examples:
         >>> histoeval.compare("results/one", "results/other").to_polars()
         >>> histoeval.compare("new", baseline="old", fail_if="bleu drop > 1").gate.passed
     """

@@ -33,7 +33,7 @@ class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc]
         models: the reader, aligner, encoder or judge to use; by default those of this package.
         **settings: of `torchmetrics.Metric`, such as `dist_sync_on_step`.
 
-    Example:
+    Examples:
         >>> concordance = HistoEvalMetric("concordance")
         >>> concordance.update(preds=candidates, target=references)
         >>> concordance.compute()

@@ -43,7 +43,7 @@ def check_predictions(folder: Path | str, predictions: Path | str) -> FileCheck:
             `policy.yaml` and `ids.txt`.
         predictions: the file to hand in.
 
-    Example:
+    Examples:
         >>> found = histoeval.challenge.check_predictions("challenge", "predictions.json")
         >>> [(fault.id, fault.reason) for fault in found.faults]
     """

@@ -50,7 +50,7 @@ def evaluate_predictions(
         What `metrics.json` holds: `aggregates`, `results` by case, and `problems` of the file. No
         text of the truth is in it.
 
-    Example:
+    Examples:
         >>> found = histoeval.challenge.evaluate_predictions("challenge", "predictions.json")
         >>> found["aggregates"]["score"]
     """

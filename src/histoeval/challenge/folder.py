@@ -75,7 +75,7 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
         folder: where it goes; files that are there stay as they are.
         truth: the references: a table with ids, such as `[{"id": …, "report": …}]`.
 
-    Example:
+    Examples:
         >>> histoeval.challenge.init_challenge("my-challenge", "truth.json")
     """
     home = Path(folder)

@@ -85,7 +85,7 @@ def rank_teams(
         engine: "local", "ray" or "inline", as `histoeval.score` takes it.
         workers: how many processes; by default one per core.
 
-    Example:
+    Examples:
         >>> found = histoeval.challenge.rank_teams("challenge", ["a.json", "b.json"])
         >>> found.ranking.teams[0].team
     """

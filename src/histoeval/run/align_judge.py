@@ -152,7 +152,7 @@ def align_judge(
         encoding: of the table, where it cannot be guessed.
         output: a folder for alignment.yaml and alignment.json.
 
-    Example:
+    Examples:
         >>> histoeval.align_judge("judged", "ratings.csv", output="aligned").to_polars()
     """
     if folds < 2:

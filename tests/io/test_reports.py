@@ -71,9 +71,9 @@ def test_columns_are_as_they_are_named(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_said_with_what_can(tmp_path: Path) -> None:
-    (tmp_path / "in.docx").write_text("x", "utf-8")
+    (tmp_path / "in.odt").write_text("x", "utf-8")
     with pytest.raises(InputError, match=r"\.csv.*one report per line, or a folder"):
-        open_reports(tmp_path / "in.docx")
+        open_reports(tmp_path / "in.odt")
     with pytest.raises(InputError, match="does not exist"):
         open_reports(tmp_path / "none.csv")
 

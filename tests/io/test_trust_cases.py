@@ -87,7 +87,7 @@ def test_who_has_no_column_of_reports_is_told_every_column_there_is(
         open_cases(path, **named)
 
 
-@pytest.mark.parametrize("name", ["cases.txt", "cases.xlsx"])
+@pytest.mark.parametrize("name", ["cases.odt", "cases.xlsx"])
 def test_what_is_no_table_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("text\n", "utf-8")
     with pytest.raises(InputError):

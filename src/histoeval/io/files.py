@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from histoeval.errors import InputError, did_you_mean
+from histoeval.io.documents.fhir import is_fhir, open_fhir
+from histoeval.io.documents.hl7 import open_hl7
+from histoeval.io.documents.texts import table_of_document
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.delimited import open_delimited
 from histoeval.io.tables.encoding import Survey, open_bytes, survey
@@ -31,14 +34,24 @@ ENDINGS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".eval": INSPECT_LOG,
+    ".hl7": "hl7",
+    ".docx": "docx",
+    ".pdf": "pdf",
     ".txt": "text",
 }
+_NO_TABLE = ("text", "docx", "pdf")
 TABLES = frozenset(ENDINGS.values()) - {"text"}
 """Formats that are a table."""
 
+DOCUMENTS = frozenset({"docx", "pdf"})
+"""Formats that hold one report."""
+
+PACKED = frozenset({"parquet", INSPECT_LOG, *DOCUMENTS})
+"""Formats that are packed already."""
+
 ONE_TABLE = (
-    f"one table ({', '.join(name for name in ENDINGS if name != '.txt')}; all but Parquet and "
-    ".eval also with .gz)"
+    f"one table ({', '.join(name for name, kind in ENDINGS.items() if kind not in _NO_TABLE)}; all "
+    "but Parquet and .eval also with .gz)"
 )
 
 
@@ -97,7 +110,7 @@ def format_of(path: Path, accepted: str) -> str:
         return "folder"
     ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     kind = ENDINGS.get(ending.lower())
-    if kind is None or (kind in ("parquet", INSPECT_LOG) and ending != path.suffix):
+    if kind is None or (kind in PACKED and ending != path.suffix):
         raise InputError(f"{path} has an ending that is not known. What can be read: {accepted}")
     return kind
 
@@ -118,7 +131,12 @@ def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) 
         kind = INSPECT_LOG
     if kind in ("parquet", INSPECT_LOG):
         return opened(path.name, kind, *_open_binary(path, kind, encoding), files=(path,))
+    if kind in DOCUMENTS:
+        return opened(path.name, kind, *table_of_document(path), files=(path,))
     surveyed = survey(path, encoding)
+    if exported := _exported(path, kind, surveyed.encoding, encoding):
+        kind = "hl7" if kind == "hl7" else "fhir"
+        return opened(path.name, kind, exported, surveyed, files=(path,))
     if kind == "jsonl":
         table = open_json_lines(path, surveyed.encoding)
     elif kind == "json":
@@ -154,6 +172,15 @@ def demand_rows(table: RecordTable, columns: tuple[str, ...], path: Path) -> Non
     """A table must have at least one row, though that may be a broken one."""
     if next(table.read(columns), None) is None:
         raise InputError(f"{path} has columns and no rows")
+
+
+def _exported(path: Path, kind: str, looks: str, named: str | None) -> RecordTable | None:
+    """The reports in an export of a hospital system; None where a file is no such thing."""
+    if kind == "hl7":
+        return open_hl7(path, looks, named=named is not None)
+    if kind in ("json", "jsonl") and is_fhir(path, looks):
+        return open_fhir(path, looks, lines=kind == "jsonl")
+    return None
 
 
 def _open_binary(path: Path, kind: str, encoding: str | None) -> tuple[RecordTable, Survey]:

@@ -20,7 +20,7 @@ from histoeval.io.files import (
     opened,
 )
 from histoeval.io.joined import AS_WRITTEN, Join, Joining, OutsideRow, join, open_joined
-from histoeval.io.reports import TextSource
+from histoeval.io.reports import TextSource, exports_in
 from histoeval.io.source import Cells, RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import Columns, Layout, notes_on
@@ -161,7 +161,7 @@ def open_source(
         raise InputError(f"{named} cannot be read alone. What can be read: {ACCEPTED}")
     name = ", ".join(path.resolve().name for path in given)
     kind = kinds[0] if len(set(kinds)) == 1 else "files"
-    if not _is_parallel(set(kinds), truth, joining):
+    if not _is_parallel(given, set(kinds), truth, joining):
         return _joined(name, kind, open_joined(given, columns, encoding, joining), joining)
     if columns != GUESS or joining != AS_WRITTEN:
         raise InputError("text files and folders have no columns to name, and one reference each")
@@ -170,9 +170,13 @@ def open_source(
     return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
 
 
-def _is_parallel(kinds: set[str], truth: Path | None, joining: Joining) -> bool:
+def _is_parallel(
+    paths: Sequence[Path], kinds: set[str], truth: Path | None, joining: Joining
+) -> bool:
     """Whether lines, or files of the same name, belong together without ids."""
-    return kinds == {"text"} or (kinds == {"folder"} and truth is None and joining == AS_WRITTEN)
+    if kinds != {"folder"} or truth is not None or joining != AS_WRITTEN:
+        return kinds == {"text"}
+    return not any(map(exports_in, paths))
 
 
 def _one_table(path: Path, columns: Columns, encoding: str | None, joining: Joining) -> PairSource:

@@ -1,14 +1,23 @@
 """From files to single reports: what the package calls to read texts that have no partner."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.documents.texts import table_of_folders, table_of_lines
+from histoeval.io.documents.fhir import is_fhir
+from histoeval.io.documents.texts import (
+    DOCUMENT_ENDINGS,
+    TEXT,
+    TEXT_ENDINGS,
+    table_of_folders,
+    table_of_lines,
+)
 from histoeval.io.files import (
     ONE_TABLE,
+    OpenedTable,
     check_there,
     demand_rows,
     format_of,
@@ -19,13 +28,16 @@ from histoeval.io.files import (
 from histoeval.io.source import RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import text_of
 from histoeval.io.tables.columns import Columns, TextLayout
-from histoeval.io.tables.formats import Record
+from histoeval.io.tables.encoding import Survey, joined
+from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.references import reference_layout
 
-TEXT = "text"
-"""What the only column of text files and folders is called."""
+FHIR_ENDINGS = (".json", ".ndjson", ".jsonl")
 
-ACCEPTED = f"{ONE_TABLE}, a .txt file with one report per line, or a folder of .txt files"
+ACCEPTED = (
+    f"{ONE_TABLE}, a .docx or .pdf file, a .txt file with one report per line, or a folder of "
+    ".txt, .docx, .pdf, .hl7 or FHIR files"
+)
 
 
 class TextRow(NamedTuple):
@@ -79,17 +91,74 @@ def open_reports(
     """
     check_there(path)
     kind = format_of(path, ACCEPTED)
-    if kind not in ("text", "folder"):
-        table = open_table(path, Columns(reference=text, id=id_), encoding)
-        layout = reference_layout(table.table, text, id_, str(path), several=several)
-        demand_rows(table.table, layout.columns, path)
-        return TextSource(**vars(table), layout=layout)
-    if text is not None or id_ is not None:
+    if kind in ("text", "folder") and (text is not None or id_ is not None):
         raise InputError("text files and folders have no columns to name")
-    read = table_of_folders if kind == "folder" else table_of_lines
-    records, surveyed = read([path], [TEXT], encoding)
-    table = opened(path.resolve().name, kind, records, surveyed)
-    return TextSource(**vars(table), layout=TextLayout(text=TEXT))
+    table = open_report_table(path, Columns(reference=text, id=id_), encoding)
+    if kind in ("text", "folder"):
+        return TextSource(**vars(table), layout=TextLayout(text=TEXT))
+    layout = reference_layout(table.table, text, id_, str(path), several=several)
+    demand_rows(table.table, layout.columns, path)
+    return TextSource(**vars(table), layout=layout)
+
+
+def open_report_table(path: Path, named: Columns, encoding: str | None) -> OpenedTable:
+    """Whatever reports can be read from, as a table; the columns that were named help with it."""
+    check_there(path)
+    kind = format_of(path, ACCEPTED)
+    if kind == "folder":
+        return _open_folder(path, encoding)
+    if kind == "text":
+        return opened(path.resolve().name, kind, *table_of_lines([path], [TEXT], encoding))
+    return open_table(path, named, encoding)
+
+
+def _open_folder(path: Path, encoding: str | None) -> OpenedTable:
+    """A folder of documents, or of exports that may hold several reports each."""
+    name = path.resolve().name
+    exports = exports_in(path)
+    if not exports:
+        return opened(name, "folder", *table_of_folders([path], [TEXT], encoding))
+    tables = {file: _open_export(file, encoding) for file in exports}
+    good = [(file.name, each) for file, each in tables.items() if isinstance(each, OpenedTable)]
+    whole = joined((n, Survey(t.size, t.sha256, t.encoding, t.notes)) for n, t in good)
+    read = partial(_read_exports, tables)
+    table = RecordTable((TEXT,), read, keyed=True, half_character="not_utf8")
+    return replace(opened(name, "folder", table, whole), files=tuple(tables))
+
+
+def exports_in(folder: Path) -> list[Path]:
+    """HL7 files of a folder; where it holds no documents either, its FHIR files."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    endings = {path.suffix.lower() for path in files}
+    if ".hl7" in endings:
+        return [path for path in files if path.suffix.lower() == ".hl7"]
+    if endings & {*TEXT_ENDINGS, *DOCUMENT_ENDINGS}:
+        return []
+    found = [path for path in files if path.suffix.lower() in FHIR_ENDINGS]
+    return [path for path in found if is_fhir(path, "utf-8")]
+
+
+def _open_export(path: Path, encoding: str | None) -> OpenedTable | Problem:
+    """A file of a folder; one that cannot be read is a problem and costs no other."""
+    try:
+        return open_table(path, encoding=encoding)
+    except InputError as error:
+        return Problem("damaged_file", str(error))
+
+
+def _read_exports(
+    tables: Mapping[Path, OpenedTable | Problem], _needed: Sequence[str]
+) -> Iterator[Record]:
+    number = before = 0
+    for path, opened_ in tables.items():
+        if isinstance(opened_, Problem):
+            number += 1
+            yield Record(number, None, opened_, position=before)
+            continue
+        for record in opened_.table.read((TEXT,)):
+            number += 1
+            yield record._replace(number=number, position=before + record.position)
+        before += path.stat().st_size
 
 
 def reports_of_records(

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import Problem
-from histoeval.io.files import demand_rows, open_records, open_table
+from histoeval.io.files import demand_rows, open_records
+from histoeval.io.reports import open_report_table
 from histoeval.io.source import RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import (
@@ -139,7 +140,7 @@ def open_cases(
     encoding: str | None = None,
 ) -> CaseSource:
     """Open a table of cases; columns that are not named are guessed."""
-    table = open_table(path, Columns(reference=text, id=id_), encoding)
+    table = open_report_table(path, Columns(reference=text, id=id_), encoding)
     layout = _layout_of(table.table, text, image, id_, str(path))
     demand_rows(table.table, layout.columns, path)
     guessed = {

@@ -148,9 +148,9 @@ def test_the_hash_of_folders_depends_on_names_and_contents_alone(tmp_path: Path)
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["refs.txt"], "refs.txt cannot be read together"),
-        (["refs"], "two and more folders"),
-        (["refs", "refs.txt"], "cannot be read together"),
+        (["refs.txt"], "refs.txt cannot be read alone"),
+        (["refs"], "two and more tables or folders"),
+        (["refs", "refs.txt"], "refs.txt has a report in each line and no ids"),
         (["a.csv", "b.csv"], "no column for the text"),
         (["refs.txt", "reference.txt"], "references first"),
         (["refs.txt", "ours.txt", "x/ours.txt"], "two candidates are called ours"),
@@ -163,7 +163,7 @@ def test_the_hash_of_folders_depends_on_names_and_contents_alone(tmp_path: Path)
 def test_paths_that_do_not_go_together_are_refused(
     tmp_path: Path, names: list[str], said: str
 ) -> None:
-    texts = ["refs.txt", "ours.txt", "x/ours.txt", "reference.txt", "refs/a.txt", "void/a.pdf"]
+    texts = ["refs.txt", "ours.txt", "x/ours.txt", "reference.txt", "refs/a.txt", "void/a.png"]
     tables = ["a.csv", "b.csv", "double/a.txt", "double/a.md"]
     write(tmp_path, dict.fromkeys([*texts, *tables], "a\n"))
     with pytest.raises(InputError, match=said):

@@ -1,20 +1,32 @@
-"""Reports as plain text: files with one report per line, or folders with one file per report."""
+"""Reports as texts: files with one report per line, or folders with one file per report.
 
-from collections.abc import Iterator, Sequence
+A file in a folder may be plain text, a Word document or a PDF with a text layer.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
 from histoeval.errors import InputError
+from histoeval.io.documents.pdf import demand_pypdf, pdf_file_text
+from histoeval.io.documents.word import word_text
 from histoeval.io.tables.columns import Layout
-from histoeval.io.tables.encoding import BAD_BYTES, Survey, joined, scan_file, survey
+from histoeval.io.tables.encoding import BAD_BYTES, Survey, joined, open_bytes, scan_file, survey
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.lines import open_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, shown
 
 REFERENCE = "reference"
+
+TEXT = "text"
+"""What the only column of text files, folders, documents and messages is called."""
+
 TEXT_ENDINGS = (".txt", ".md")
+DOCUMENT_ENDINGS = (".docx", ".pdf")
 
 
 def text_layout(systems: Sequence[str]) -> Layout:
@@ -88,29 +100,70 @@ def table_of_folders(
     """
     found = [_files(folder) for folder in folders]
     whole = joined(
-        (path.relative_to(folder).as_posix(), scan_file(path).survey(encoding))
+        (path.relative_to(folder).as_posix(), _survey(path, encoding))
         for folder, files in zip(folders, found, strict=True)
         for path in files.values()
     )
+    notes = [
+        n for one, files in zip(folders, found, strict=True) for n in _note(one, files.values())
+    ]
     read = partial(_read_files, found, encoding, columns)
-    return RecordTable(tuple(columns), read, keyed=True, half_character="not_utf8"), whole
+    table = RecordTable(tuple(columns), read, keyed=True, half_character="not_utf8")
+    return table, replace(whole, notes=(*whole.notes, *notes))
+
+
+def table_of_document(path: Path) -> tuple[RecordTable, Survey]:
+    """A table with one row: the text of a Word document or a PDF."""
+    found = {path.stem: path}
+    _demand_readers(found.values())
+    read = partial(_read_files, [found], None, [TEXT])
+    return RecordTable((TEXT,), read, keyed=True), _survey(path, None)
+
+
+def _survey(path: Path, encoding: str | None) -> Survey:
+    if path.suffix.lower() in TEXT_ENDINGS:
+        return scan_file(path).survey(encoding)
+    with open_bytes(path) as (stream, _):
+        return Survey(path.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest())
+
+
+def _demand_readers(files: Iterable[Path]) -> None:
+    """Without pypdf no PDF can be read, which is better known before work begins."""
+    if pdf := next((path for path in files if path.suffix.lower() == ".pdf"), None):
+        demand_pypdf(pdf.name)
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """The reports of a folder and the folders in it, by name without ending, in order."""
+    """The reports of a folder and the folders in it, by name without ending, in order.
+
+    Where there are plain texts, documents beside them are what those were made from.
+    """
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    texts = [path for path in found if path.suffix.lower() in TEXT_ENDINGS]
+    documents = [path for path in found if path.suffix.lower() in DOCUMENT_ENDINGS]
     files: dict[str, Path] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() in TEXT_ENDINGS and path.is_file():
-            stem = path.relative_to(folder).with_suffix("").as_posix()
-            if stem in files:
-                raise InputError(
-                    f"{folder} holds two files for {stem}: {files[stem].name} and "
-                    f"{path.name}; keep one"
-                )
-            files[stem] = path
+    for path in texts or documents:
+        stem = path.relative_to(folder).with_suffix("").as_posix()
+        if stem in files:
+            raise InputError(
+                f"{folder} holds two files for {stem}: {files[stem].name} and {path.name}; keep one"
+            )
+        files[stem] = path
     if not files:
-        raise InputError(f"{folder} holds no reports: no file in it ends in .txt or .md")
+        raise InputError(
+            f"{folder} holds no reports: no file in it ends in .txt, .md, .docx or .pdf"
+        )
+    _demand_readers(files.values())
     return files
+
+
+def _note(folder: Path, files: Iterable[Path]) -> list[str]:
+    """That documents were not read, where texts were."""
+    if any(path.suffix.lower() in DOCUMENT_ENDINGS for path in files):
+        return []
+    left = sum(path.suffix.lower() in DOCUMENT_ENDINGS for path in folder.rglob("*"))
+    some = f"{left:,} .docx and .pdf files of {folder.name} were not read, as it has text files"
+    return [some] if left else []
 
 
 def _read_files(
@@ -134,6 +187,10 @@ def _read_files(
 
 def _text(path: Path, encoding: str | None) -> str | Fault:
     """The whole file, but for the end of its last line."""
+    if path.suffix.lower() == ".docx":
+        return word_text(path)
+    if path.suffix.lower() == ".pdf":
+        return pdf_file_text(path)
     if path.stat().st_size > RECORD_LIMIT:
         return Fault("long_text")
     settled = scan_file(path).survey(encoding).encoding

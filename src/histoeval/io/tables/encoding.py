@@ -221,4 +221,6 @@ def joined(surveys: Iterable[tuple[str, Survey]]) -> Survey:
         size += each.size
         encodings.add(each.encoding)
         notes |= {f"{name}: {note}": None for note in each.notes}
-    return Survey(size, digest.hexdigest(), ", ".join(sorted(encodings)), tuple(notes))
+    return Survey(
+        size, digest.hexdigest(), ", ".join(sorted(filter(None, encodings))), tuple(notes)
+    )

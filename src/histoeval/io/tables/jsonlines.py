@@ -20,11 +20,12 @@ from histoeval.io.tables.row_faults import (
 
 def open_json_lines(path: Path, encoding: str) -> RecordTable:
     """A table with one JSON object per line; blank lines are passed over."""
-    read = partial(_read, path, encoding)
+    read = partial(read_json_lines, path, encoding)
     return RecordTable(columns_of(read(()), str(path)), read)
 
 
-def _read(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:
+def read_json_lines(path: Path, encoding: str, _needed: Sequence[str] = ()) -> Iterator[Record]:
+    """A record for each line that is not blank."""
     with open_lines(path, encoding) as lines:
         number = 0
         for line in lines:

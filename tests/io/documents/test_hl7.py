@@ -1,0 +1,151 @@
+"""HL7 messages as reports."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from histoeval.errors import InputError
+from histoeval.io.documents import hl7
+from histoeval.io.reports import TextRow, open_reports
+from tests.support.documents import oru, pdf
+
+
+def rows(folder: Path, content: str | bytes, encoding: str | None = None) -> list[TextRow]:
+    file = folder / "export.hl7"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return list(open_reports(file, encoding=encoding).rows())
+
+
+def text_of(folder: Path, content: str | bytes) -> str | None:
+    (row,) = rows(folder, content)
+    return row.text
+
+
+def test_lines_of_one_kind_are_one_text(tmp_path: Path) -> None:
+    (row,) = rows(tmp_path, oru("S1^LAB", "TX|^Report||Colon, biopsy:", "TX|^Report||Adenoma."))
+    assert (row.id, row.text) == ("S1", "Colon, biopsy:\nAdenoma.")
+
+
+def test_several_kinds_stand_under_their_names(tmp_path: Path) -> None:
+    message = oru(
+        "S1",
+        "FT|22637-3^FINAL DIAGNOSIS^LN||Adenoma.",
+        "CE|^GRADE||LG^low grade^L",
+        "NM|^SIZE||12|mm",
+    )
+    text = "FINAL DIAGNOSIS:\nAdenoma.\nGRADE:\nlow grade\nSIZE:\n12 mm"
+    assert text_of(tmp_path, message) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (r"a\.br\b", "a\nb"),
+        (r"a\T\b \F\ \S\ \R\ \E\ c", r"a&b | ^ ~ \ c"),
+        (r"a\X0D0A\b\X0D\c", "a\nb\nc"),
+        (r"\H\bold\N\ word", "bold word"),
+        (r"a\.sp2\b\.in+4\c", "a\n\nbc"),
+        (r"5\6 path C:\dir stays", r"5\6 path C:\dir stays"),
+        ("a~b", "a\nb"),
+        ("a^b", "a^b"),
+    ],
+)
+def test_escapes_and_repetitions(tmp_path: Path, written: str, text: str) -> None:
+    assert text_of(tmp_path, oru("S1", f"FT|^Report||{written}")) == text
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_many_messages_with_any_line_ends_and_frames(tmp_path: Path, end: str) -> None:
+    messages = [oru(f"S{n}", "TX|^R||Colon.").replace("\r", end) for n in range(3)]
+    assert [row.id for row in rows(tmp_path, "".join(messages))] == ["S0", "S1", "S2"]
+    framed = "".join(f"\x0b{each}\x1c\r" for each in messages)
+    assert [row.text for row in rows(tmp_path, framed)] == ["Colon."] * 3
+    batch = f"FHS|^~\\&|x{end}BHS|^~\\&|x{end}{''.join(messages)}BTS|3{end}FTS|1{end}"
+    assert [row.text for row in rows(tmp_path, batch)] == ["Colon."] * 3
+
+
+def test_the_character_set_is_the_one_that_the_message_names(tmp_path: Path) -> None:
+    for charset, codec in (
+        ("UNICODE UTF-8", "utf-8"),
+        ("8859/1", "latin-1"),
+        ("8859/15", "latin9"),
+    ):
+        message = oru("S1", "TX|^R||Größe 5 mm é", charset=charset).encode(codec)
+        assert text_of(tmp_path, message) == "Größe 5 mm é"
+    (row,) = rows(tmp_path, oru("S1", "TX|^R||é", charset="8859/1").encode(), encoding="utf-8")
+    assert row.text == "é"
+
+
+def test_the_orders_of_a_message_are_reports_of_their_own(tmp_path: Path) -> None:
+    message = oru("S1", "TX|^R||Colon.") + "OBR|2|P2||x\rOBX|1|TX|^R||Skin.\r"
+    assert [(row.id, row.text) for row in rows(tmp_path, message)] == [
+        ("S1", "Colon."),
+        ("P2", "Skin."),
+    ]
+
+
+def test_documents_inside_a_message_are_read(tmp_path: Path) -> None:
+    plain = base64.b64encode(b"Colon.").decode()
+    assert text_of(tmp_path, oru("1", f"ED|^R||LIS^TEXT^PLAIN^Base64^{plain}")) == "Colon."
+    html = base64.b64encode(b"<p>Colon.</p><p>Skin.</p>").decode()
+    assert text_of(tmp_path, oru("1", f"ED|^R||LIS^TEXT^HTML^Base64^{html}")) == "Colon.\nSkin."
+    (row,) = rows(tmp_path, oru("1", "ED|^R||LIS^IM^JPEG^Base64^AAAA"))
+    assert row.problems[0].code == "not_text"
+    pytest.importorskip("pypdf")
+    scan = base64.b64encode(pdf([])).decode()
+    (row,) = rows(tmp_path, oru("1", f"ED|^R||LIS^AP^PDF^Base64^{scan}"))
+    assert row.problems[0].code == "no_text_layer"
+
+
+def test_withdrawn_observations_and_other_messages_are_problems(tmp_path: Path) -> None:
+    gone = oru("S1", "TX|^R||Colon.||||||X")
+    other = oru("S2", "TX|^R||Colon.", kind="ADT^A01")
+    none = oru("S3")
+    found = rows(tmp_path, gone + other + none + oru("S4", "TX|^R||Colon."))
+    assert [row.problems[0].code if row.problems else "" for row in found] == [
+        "empty_text",
+        "not_a_report",
+        "empty_text",
+        "",
+    ]
+    assert "ADT^A01 holds no report (row 2)" in found[1].problems[0].message
+
+
+def test_repeated_and_missing_order_numbers(tmp_path: Path) -> None:
+    message = oru("S1", "TX|^R||Colon.")
+    first, second, unnamed = rows(tmp_path, message * 2 + oru("", "TX|^R||Skin."))
+    assert first.text == "Colon."
+    assert second.problems[0].code == "duplicate_id"
+    assert (unnamed.id, unnamed.text) == ("2", "Skin.")
+
+
+def test_a_file_without_a_message_and_a_message_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="holds no HL7 message: no line begins with MSH"):
+        rows(tmp_path, "PID|1\r")
+    with pytest.raises(InputError, match="empty"):
+        rows(tmp_path, "")
+    monkeypatch.setattr(hl7, "RECORD_LIMIT", 10_000)
+    monkeypatch.setattr(hl7, "CHUNK", 1_000)
+    long = oru("S1", f"TX|^R||{'a' * 50_000}")
+    found = rows(tmp_path, oru("S0", "TX|^R||Colon.") + long + oru("S2", "TX|^R||Skin."))
+    assert [row.text for row in found] == ["Colon.", None, "Skin."]
+    assert found[1].problems[0].code == "record_too_long"
+
+
+def test_a_damaged_message_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    assert rows(tmp_path, "MSH|")[0].problems[0].code == "not_a_report"
+    assert text_of(tmp_path, "MSH|^~\\&|||||||ORU\rOBX|1|TX|||Colon.") == "Colon."
+
+
+def test_a_folder_of_messages_is_one_source_and_a_bad_file_costs_no_other(tmp_path: Path) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}.hl7").write_text(oru(f"S{n}", "TX|^R||Colon."), "utf-8")
+    (tmp_path / "1.hl7").write_text("rubbish", "utf-8")
+    found = list(open_reports(tmp_path).rows())
+    assert [(row.id, row.text) for row in found if row.text] == [("S0", "Colon."), ("S2", "Colon.")]
+    assert "1.hl7 holds no HL7 message" in found[1].problems[0].message

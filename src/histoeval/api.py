@@ -242,9 +242,9 @@ def score(
         >>> results = histoeval.score("pairs.csv", metrics="concordance,bleu")
         >>> results.to_polars()
     """
-    from histoeval.io.joined import Joining
     from histoeval.io.results import result_folder
     from histoeval.io.tables.columns import Columns
+    from histoeval.io.tables.joined import Joining
     from histoeval.progress import row_progress
     from histoeval.run.inputs import pair_source
     from histoeval.run.score import score_source
@@ -404,8 +404,8 @@ def judge(
         >>> histoeval.judge("pairs.csv", llm=llm, repeats=3).to_polars()
     """
     from histoeval.io.files import GUESS
-    from histoeval.io.joined import Joining
     from histoeval.io.results import result_folder
+    from histoeval.io.tables.joined import Joining
     from histoeval.judges.panel import JudgeSampling
     from histoeval.llm.usage import read_prices
     from histoeval.progress import row_progress

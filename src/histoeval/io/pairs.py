@@ -19,12 +19,12 @@ from histoeval.io.files import (
     open_table,
     opened,
 )
-from histoeval.io.joined import AS_WRITTEN, Join, Joining, OutsideRow, join, open_joined
 from histoeval.io.reports import TextSource, exports_in
 from histoeval.io.source import Cells, RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import Columns, Layout, notes_on
 from histoeval.io.tables.formats import Record
+from histoeval.io.tables.joined import AS_WRITTEN, Join, Joining, OutsideRow, join, open_joined
 from histoeval.io.tables.references import ReferenceMode, pair_layout, reference_texts
 from histoeval.io.tables.row_faults import Fault
 from histoeval.report import Pair, PairWithReferences

@@ -36,7 +36,7 @@ def extract(
             metavar="FILE",
             parser=local_input,
             help="A table (csv, tsv, jsonl, json, parquet), a text file with a report per line, "
-            "or a folder of text files.",
+            "a Word, PDF, HL7 or FHIR file, or a folder of such files.",
         ),
     ],
     output: Annotated[

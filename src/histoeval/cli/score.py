@@ -41,9 +41,10 @@ def score(
         typer.Argument(
             metavar="FILE",
             parser=local_input,
-            help="A table (csv, tsv, jsonl, json, parquet); or references and then one or more "
-            "systems, each a table with the same ids, a text file with a report per line or a "
-            "folder of text files. Addresses such as s3://bucket/pairs.csv are read by fsspec.",
+            help="A table (csv, tsv, jsonl, json, parquet); or, with --truth, one or more systems, "
+            "each a table, a folder of text, Word or PDF files, HL7 or FHIR; or references and "
+            "then systems as text files with a report per line or folders. Addresses such as "
+            "s3://bucket/pairs.csv are read by fsspec.",
         ),
     ],
     metrics: Annotated[

@@ -67,8 +67,10 @@ def test_what_the_references_lack_and_what_comes_twice_is_said(tmp_path: Path) -
     source = joined(tmp_path, team=more)
     assert [row.id for row in source.rows()] == ["a", "b", "c", "z", "a"]
     strangers, twice = source.notes
-    assert strangers == "team: 1 ids that the references lack are not scored, for example: z"
-    assert twice.startswith("team: 1 unusable rows are not scored, for example: ")
+    assert strangers == (
+        "team: ids that the references lack, which are not scored: 1, for example: z"
+    )
+    assert twice.startswith("team: unusable rows, which are not scored: 1, for example: ")
     assert "'a'" in twice
 
 

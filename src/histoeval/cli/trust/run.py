@@ -46,7 +46,8 @@ def trust(
         Path | None,
         option(
             "Table (csv, tsv, jsonl, json, parquet) with the columns id, image, report and, "
-            "if no model is asked, report_augmented and report_attacked.",
+            "if no model is asked, report_augmented and report_attacked; or reports alone: a "
+            "folder of text, Word or PDF files, HL7 or FHIR.",
             metavar="FILE",
             parser=local_input,
         ),

@@ -167,20 +167,20 @@ def _reason(system: str, line: ReportLine, found: Matched) -> Problem:
 
 def _notes(system: str, found: Matched) -> Iterator[str]:
     example = next(iter(found.near.items()), ("", ""))
-    about = f"for example {example[0]!r} for {example[1]!r}"
+    about = f"{len(found.near):,}, for example {example[0]!r} for {example[1]!r}"
     strangers = [line.id for line in found.strangers if line.id not in found.near]
     broken = [line.problem.message for line in found.broken if line.problem is not None]
     if found.renamed:
-        yield f"{system}: {len(found.renamed):,} ids were taken for those of the truth, {about}"
+        yield f"{system}: ids taken for those of the truth: {about}"
     elif found.near:
         accept = argument("loose_ids")
         yield (
-            f"{system}: {len(found.near):,} ids differ from those of the truth only in ending, "
-            f"case or spaces, {about}: they are not scored" + (accept and f"; to accept: {accept}")
+            f"{system}: ids that differ from those of the truth only in ending, case or spaces, "
+            f"and are not scored: {about}" + (accept and f"; to accept them: {accept}")
         )
     for what, some in (("ids that the references lack", strangers), ("unusable rows", broken)):
         if some:
-            yield f"{system}: {len(some):,} {what} are not scored, for example: {some[0]}"
+            yield f"{system}: {what}, which are not scored: {len(some):,}, for example: {some[0]}"
 
 
 def _read(

@@ -1,4 +1,4 @@
-"""Alignments: read strictly, applied with the judge's own scores beside, refused where they do not fit."""
+"""Alignments: read strictly, applied with raw scores beside, refused where they do not fit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_kind_stays_on_the_scale() -> None:
     ],
 )
 def test_mappings_that_fall_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="rise|fall|curve"):
+    with pytest.raises(ValueError, match=r"rise|fall|curve"):
         ScoreMapping.model_validate(wrong)
 
 

@@ -131,6 +131,11 @@ def read_weights(path: Path) -> ErrorWeights:
         ) from error
 
 
+def weights_hash(weights: ErrorWeights) -> str:
+    """The weights in a few characters, for signatures."""
+    return hashlib.sha256(weights.model_dump_json().encode()).hexdigest()[:12]
+
+
 @dataclass(frozen=True)
 class ErrorSeverity(Concordance):
     """The share of all weight that is right: correct / (correct + missed + false + attribute)."""
@@ -158,10 +163,7 @@ class ErrorSeverity(Concordance):
 
     def fingerprint(self) -> dict[str, str]:
         """The models, and these weights in place of concordance's."""
-        content = self.error_weights.model_dump_json()
-        return super().fingerprint() | {
-            "weights": hashlib.sha256(content.encode()).hexdigest()[:12]
-        }
+        return super().fingerprint() | {"weights": weights_hash(self.error_weights)}
 
     def score_compared(self, compared: ReportComparison) -> Score:
         """The weighed errors of one pair."""

@@ -41,13 +41,13 @@ class ErrorWeights(Noun):
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        wanted = {
-            "severity": ({each.name.lower() for each in Severity}, self.severity),
-            "class": (set(CLASSES), self.classes),
-            "agreed": ({FINDING}, self.agreed),
-        }
-        for table, (names, given) in wanted.items():
-            if missing := sorted(names - set(given)):
+        tables: list[tuple[str, set[str], set[str]]] = [
+            ("severity", {each.name.lower() for each in Severity}, set(self.severity)),
+            ("class", set(CLASSES), set(self.classes)),
+            ("agreed", {FINDING}, set(self.agreed)),
+        ]
+        for table, wanted, given in tables:
+            if missing := sorted(wanted - given):
                 raise ValueError(f"[{table}] needs {', '.join(missing)}")
         return self
 
@@ -81,7 +81,7 @@ class WeightedEvidence(NamedTuple):
     @property
     def parts(self) -> dict[str, float]:
         """The sums by name."""
-        return {"correct": self.correct, **self.errors}
+        return {"correct": self.correct} | {str(name): sum_ for name, sum_ in self.errors.items()}
 
     def costs(self) -> list[PartCost]:
         """What each class of errors takes off."""

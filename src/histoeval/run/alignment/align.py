@@ -13,10 +13,10 @@ import numpy as np
 from histoeval.agreement.judge_alignment import (
     FOLDS,
     CriterionAlignment,
-    ScoredCriterion,
     ScoreGap,
     align_criterion,
 )
+from histoeval.agreement.score_mappings import ScoredCriterion
 from histoeval.callers import front_door
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.errors import InputError, Problem, SettingError

@@ -14,6 +14,7 @@ from benchmarks.startup import best_of
 
 VERBS = {
     "agree",
+    "align_judge",
     "compare",
     "contradictions",
     "explain",

@@ -100,7 +100,11 @@ def list_metrics(*, runnable: bool = False) -> list[MetricInfo]:
     """
     entries = metric_entries()
     names = [name for name in entries if not runnable or _runs(name)]
-    return [MetricInfo(name, entries[name].summary, entries[name].needs) for name in names]
+    return [
+        MetricInfo(name, each.summary, each.needs, each.untested)
+        for name in names
+        for each in [entries[name]]
+    ]
 
 
 def _runs(name: str) -> bool:

@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 from histoeval.agreement.judge_alignment import (
-    KINDS,
-    ScoredCriterion,
     _cross_validated,
-    _fit,
     _folds,
     align_criterion,
     cannot_fit,
     confusion,
     figures,
 )
+from histoeval.agreement.score_mappings import KINDS, ScoredCriterion, fit_mapping
 from histoeval.statistics.resampling import resample
 
 
@@ -65,7 +63,7 @@ def test_no_mapping_turns_two_scores_around_or_leaves_the_scale(kind: str) -> No
     chance = np.random.default_rng(2)
     for _ in range(20):
         some = scored(chance.integers(1, 5, 40), chance.integers(1, 5, 40))
-        mapping = _fit(kind, some)  # type: ignore[arg-type]
+        mapping = fit_mapping(kind, some)  # type: ignore[arg-type]
         moved = [mapping(score) for score in np.arange(1, 4.1, 0.25)]
         assert moved == sorted(moved)
         assert 1 <= min(moved) <= max(moved) <= 4
@@ -78,7 +76,7 @@ def test_thresholds_leave_no_more_error_than_any_other_steps() -> None:
     chance = np.random.default_rng(3)
     for _ in range(10):
         some = scored(chance.integers(1, 5, 30), chance.integers(1, 5, 30))
-        mapping = _fit("thresholds", some)
+        mapping = fit_mapping("thresholds", some)
         own = sum((mapping(j) - e) ** 2 for j, e in zip(some.judge, some.expert, strict=True))
         least = min(
             sum((steps[int(j) - 1] - e) ** 2 for j, e in zip(some.judge, some.expert, strict=True))
@@ -91,7 +89,7 @@ def test_a_curve_is_the_isotonic_regression() -> None:
     isotonic = pytest.importorskip("sklearn.isotonic").IsotonicRegression
     chance = np.random.default_rng(4)
     some = scored(chance.integers(1, 5, 60), chance.integers(1, 5, 60))
-    mapping = _fit("curve", some)
+    mapping = fit_mapping("curve", some)
     expected = isotonic().fit(some.judge, some.expert).predict(np.arange(1, 5))
     assert [mapping(score) for score in range(1, 5)] == pytest.approx(expected, abs=1e-4)
 

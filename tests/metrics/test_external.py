@@ -6,6 +6,8 @@ What the real ones are called with, and what they answer, is as their documentat
 from __future__ import annotations
 
 import importlib.machinery
+import importlib.util
+import inspect
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -17,6 +19,7 @@ from histoeval.errors import Problem, SettingError
 from histoeval.metric import Metric, Score
 from histoeval.metrics.registry import METRICS, create
 from histoeval.report import Pair
+from histoeval.run.doctor import metric_states
 
 PEERS = ("bert_score", "radgraph_xl", "ratescore", "green", "radeval")
 PAIRS = [
@@ -52,6 +55,13 @@ class F1RadGraph:
 
 
 class RaTEScore:
+    def __init__(self, bert_model: str, eval_model: str, use_gpu: bool) -> None:
+        assert (bert_model, eval_model) == (
+            "Angelakeke/RaTE-NER-Deberta",
+            "FremyCompany/BioLORD-2023-C",
+        )
+        assert use_gpu in (True, False)
+
     def compute_score(self, candidates: list[str], references: list[str]) -> list[float]:
         return each(candidates, references)
 
@@ -65,16 +75,20 @@ class GREEN:
 
 
 class RadEval:
-    def __init__(self, **wanted: bool) -> None:
-        assert wanted in ({"do_radgraph": True}, {"do_bleu": True}, {"do_rouge": True})
-        self._name = next(iter(wanted)).removeprefix("do_")
+    def __init__(self, metrics: list[str], per_sample: bool, show_progress: bool) -> None:
+        assert per_sample
+        assert not show_progress
+        if metrics == ["none"]:
+            raise ValueError("Unknown metric")
+        (self._name,) = metrics
 
     def __call__(self, refs: list[str], hyps: list[str]) -> dict[str, Any]:
-        value = each(hyps, refs)[0]
+        values = each(hyps, refs)
         if self._name == "bleu":
-            return {"bleu": value}
+            return {"bleu": values}
         kinds = ("simple", "partial", "complete") if self._name == "radgraph" else ("1", "2")
-        return {f"{self._name}_{kind}": value if kind == "partial" else 9.0 for kind in kinds}
+        nines = [9.0] * len(values)
+        return {f"{self._name}_{kind}": values if kind == "partial" else nines for kind in kinds}
 
 
 MODULES: dict[str, type] = {
@@ -82,7 +96,7 @@ MODULES: dict[str, type] = {
     "radgraph": F1RadGraph,
     "RaTEScore": RaTEScore,
     "green_score": GREEN,
-    "RadEval": RadEval,
+    "radeval": RadEval,
 }
 
 
@@ -135,6 +149,33 @@ def test_one_of_several_numbers_must_be_named() -> None:
     with pytest.raises(SettingError, match="radeval:metric=rouge:key=NAME, of rouge_1, rouge_2"):
         create("radeval:metric=rouge").score(PAIRS)
     assert values(create("radeval:metric=rouge:key=rouge_2")) == [9.0, 9.0]
+    with pytest.raises(SettingError, match="cannot make its metric 'none'"):
+        create("radeval:metric=none").score(PAIRS)
+
+
+def test_what_was_never_run_with_its_real_model_is_marked() -> None:
+    states = {each.name: each.state for each in metric_states()}
+    for name in ("radgraph_xl", "ratescore", "green"):
+        assert METRICS[name].untested
+        assert states[name].endswith("untested")
+    assert not [name for name in METRICS if METRICS[name].untested and name not in PEERS]
+
+
+def test_the_real_packages_take_what_the_fakes_take() -> None:
+    """Where a package is installed: its parameters have the names that adapters use."""
+    wanted = {
+        "radgraph": ("F1RadGraph", {"reward_level", "model_type"}),
+        "RaTEScore": ("RaTEScore", {"bert_model", "eval_model", "use_gpu"}),
+        "radeval": ("RadEval", {"metrics", "per_sample", "show_progress"}),
+        "bert_score": ("BERTScorer", {"model_type", "lang", "rescale_with_baseline"}),
+    }
+    found = {name for name in wanted if importlib.util.find_spec(name) is not None}
+    if not found:
+        pytest.skip("none of the packages is installed")
+    for name in found:
+        member, parameters = wanted[name]
+        made = getattr(importlib.import_module(name), member)
+        assert parameters <= set(inspect.signature(made).parameters)
 
 
 @pytest.mark.usefixtures("installed")

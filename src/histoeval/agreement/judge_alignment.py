@@ -8,14 +8,13 @@ choice does not flatter the figures.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
+from histoeval.agreement.score_mappings import KINDS, ScoredCriterion, fit_mapping
 from histoeval.judges.alignment import MappingKind, ScoreMapping
 from histoeval.report import Noun
 from histoeval.statistics.raters import quadratic_kappa
@@ -31,11 +30,6 @@ from histoeval.statistics.resampling import (
 MIN_ROWS, MIN_CASES = 20, 10
 """With fewer pairs or cases than these, nothing is fitted."""
 FOLDS = 5
-KINDS: tuple[MappingKind, ...] = get_args(MappingKind)
-"""From the simplest to the freest; the simplest wins unless another is clearly better."""
-
-Scale = tuple[float, float]
-Rows = NDArray[np.bool_]
 
 
 class AgreementFigures(Noun):
@@ -86,22 +80,6 @@ class CriterionAlignment(Noun):
     confusion: ConfusionMatrix
 
 
-@dataclass(frozen=True)
-class ScoredCriterion:
-    """The scores of a judge and of experts for the same pairs, and the case of each."""
-
-    name: str
-    scale: Scale
-    judge: Numbers
-    expert: Numbers
-    cases: tuple[str, ...]
-
-    def of(self, rows: Rows) -> ScoredCriterion:
-        """Some of the pairs."""
-        cases = tuple(case for case, there in zip(self.cases, rows, strict=True) if there)
-        return ScoredCriterion(self.name, self.scale, self.judge[rows], self.expert[rows], cases)
-
-
 def align_criterion(
     scored: ScoredCriterion, *, folds: int = FOLDS, resamples: int = 2000, seed: int = 0
 ) -> tuple[CriterionAlignment, Numbers]:
@@ -109,10 +87,10 @@ def align_criterion(
     drawn = resample(scored.cases, resamples, seed)
     reason = cannot_fit(scored)
     aligned, chosen = scored.judge, dict[str, int]()
-    mapping = _fit("none", scored)
+    mapping = fit_mapping("none", scored)
     if not reason:
         aligned, chosen = _cross_validated(scored, folds, seed)
-        mapping = _fit(_choose(scored, folds, seed), scored)
+        mapping = fit_mapping(_choose(scored, folds, seed), scored)
     found = CriterionAlignment(
         criterion=scored.name,
         pairs=len(scored.judge),
@@ -151,69 +129,16 @@ def _least_common(scores: Numbers, cases: Sequence[str]) -> int:
     return len({case for case, there in zip(cases, other, strict=True) if there})
 
 
-# --- mappings ------------------------------------------------------------------------------------
-
-
-def _fit(kind: MappingKind, scored: ScoredCriterion) -> ScoreMapping:
-    low, high = scored.scale
-    if kind == "offset":
-        shift = float(np.mean(scored.expert - scored.judge))
-        return ScoreMapping(kind=kind, low=low, high=high, offset=round(shift, 4))
-    if kind == "thresholds":
-        return ScoreMapping(kind=kind, low=low, high=high, thresholds=_thresholds(scored))
-    if kind == "curve":
-        at, value = _rising(scored)
-        return ScoreMapping(kind=kind, low=low, high=high, at=at, value=value)
-    return ScoreMapping(low=low, high=high)
-
-
-def _rising(scored: ScoredCriterion) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The non-decreasing means of experts' scores at each score of the judge (isotonic)."""
-    at, place = np.unique(scored.judge, return_inverse=True)
-    counts = np.bincount(place).astype(float)
-    total = np.bincount(place, weights=scored.expert)
-    mean = [
-        max(
-            min(total[a : b + 1].sum() / counts[a : b + 1].sum() for b in range(i, len(at)))
-            for a in range(i + 1)
-        )
-        for i in range(len(at))
-    ]
-    low, high = scored.scale
-    inside = np.maximum.accumulate(np.clip(np.round(mean, 4), low, high))
-    return tuple(map(float, at)), tuple(map(float, inside))
-
-
-def _thresholds(scored: ScoredCriterion) -> tuple[float, ...]:
-    """The cuts between scores of the judge that leave the least squared error on whole steps.
-
-    By dynamic programming over the judge's scores from low to high: the best sum of errors so far
-    that ends on each step of the scale.
-    """
-    at, place = np.unique(scored.judge, return_inverse=True)
-    steps = np.arange(scored.scale[0], scored.scale[1] + 1)
-    errors = np.zeros((len(at), len(steps)))
-    np.add.at(errors, place, (scored.expert[:, None] - steps) ** 2)
-    best, came = errors[0], []
-    for each in errors[1:]:
-        least = np.minimum.accumulate(best)
-        came.append([int(np.argmin(best[: step + 1])) for step in range(len(steps))])
-        best = least + each
-    path = [int(np.argmin(best))]
-    for before in reversed(came):
-        path.append(before[path[-1]])
-    path.reverse()
-    between = [float(at[0]), *((at[1:] + at[:-1]) / 2).tolist()]
-    return tuple(
-        between[next(i for i, step in enumerate(path) if step >= wanted)]
-        for wanted in range(1, path[-1] + 1)
-    )
+# --- cross-validation ----------------------------------------------------------------------------
 
 
 def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
-    """The simplest kind whose squared error on unseen cases is within one standard error."""
+    """The simplest kind whose absolute error on unseen cases is within one standard error.
+
+    Absolute, because squared errors would move every score towards the middle of the scale.
+    """
     errors = {
-        kind: (_unseen(scored, folds, seed, partial(_fit, kind)) - scored.expert) ** 2
+        kind: np.abs(_unseen(scored, folds, seed, partial(fit_mapping, kind)) - scored.expert)
         for kind in KINDS
     }
     best = min(KINDS, key=lambda kind: float(errors[kind].mean()))
@@ -228,9 +153,6 @@ def _standard_error(values: Numbers, cases: Sequence[str]) -> float:
     place = np.array([known[name] for name in cases])
     sums = np.bincount(place, weights=values - values.mean())
     return float(np.sqrt((sums**2).sum()) / len(values))
-
-
-# --- cross-validation ----------------------------------------------------------------------------
 
 
 def _folds(cases: Sequence[str], folds: int, seed: int) -> NDArray[np.intp]:
@@ -263,7 +185,7 @@ def _cross_validated(
     def nested(rest: ScoredCriterion) -> ScoreMapping:
         kind = _choose(rest, folds, seed + 1)
         chosen[kind] = chosen.get(kind, 0) + 1
-        return _fit(kind, rest)
+        return fit_mapping(kind, rest)
 
     return _unseen(scored, folds, seed, nested), chosen
 

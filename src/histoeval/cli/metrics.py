@@ -70,3 +70,5 @@ def _in_full(names: Sequence[str]) -> Iterator[Text]:
         )
         if reason:
             yield Text(f"  It {reason}")
+        if untested := metric_entries()[name.partition(":")[0]].untested:
+            yield Text(f"  Untested: {untested}")

@@ -17,7 +17,7 @@ from pydantic import FiniteFloat, ValidationError, model_validator
 
 from histoeval.errors import InputError, SettingError
 from histoeval.io.yaml_files import read_yaml
-from histoeval.metric import Score
+from histoeval.metric import FrozenDict, Score
 from histoeval.report import Noun
 
 MappingKind = Literal["none", "offset", "thresholds", "curve"]
@@ -111,9 +111,7 @@ class Alignment(Noun):
         ]
         raw = {f"{name}{RAW}": parts[name] for name in moved} | {f"value{RAW}": score.value}
         value = sum(heights) / len(heights) if heights else score.value
-        return score.model_copy(
-            update={"value": value, "parts": type(score.parts)(parts | moved | raw)}
-        )
+        return score.model_copy(update={"value": value, "parts": FrozenDict(parts | moved | raw)})
 
 
 def read_alignment(path: str | Path) -> Alignment:
@@ -133,7 +131,7 @@ def read_alignment(path: str | Path) -> Alignment:
 def alignment_text(alignment: Alignment) -> str:
     """An alignment as YAML."""
     content = alignment.model_dump(mode="json", exclude_defaults=False)
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
 
 
 def models_of(judges: str) -> str:

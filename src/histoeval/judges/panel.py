@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from histoeval.judges.prompt import Order, Prompt
-from histoeval.judges.question import Outcome, Question
+from histoeval.judges.prompt import Order
+from histoeval.judges.question import AnyPrompt, Outcome, Question
 from histoeval.judges.queue import JudgeQueue
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat
@@ -31,7 +31,7 @@ class JudgeSampling(Noun):
     body: Mapping[str, Any] = {}
     """Extra fields of the request body; null removes one."""
 
-    def parameters(self, prompt: Prompt, repeat: int) -> str:
+    def parameters(self, prompt: AnyPrompt, repeat: int) -> str:
         """The request without the conversation, as JSON."""
         usual = {"temperature": self.temperature, "seed": self.seed + repeat}
         return json.dumps(usual | {"max_tokens": prompt.most_tokens} | dict(self.body))
@@ -84,11 +84,11 @@ class JudgePanel(Remade):
         """Who is asked and how, for signatures."""
         return f"{'+'.join(self.judges)},{self.manner.identity}"
 
-    def prefetch(self, prompt: Prompt, pairs: Sequence[Pair]) -> None:
+    def prefetch(self, prompt: AnyPrompt, pairs: Sequence[Pair]) -> None:
         """Start on pairs that `ask` is called about later."""
         self._submit([question for pair in pairs for question in self.questions(prompt, pair)])
 
-    def ask(self, prompt: Prompt, pairs: Sequence[Pair]) -> list[list[JudgeAnswer]]:
+    def ask(self, prompt: AnyPrompt, pairs: Sequence[Pair]) -> list[list[JudgeAnswer]]:
         """Every judge's answers about every pair; those about the last pairs are remembered."""
         last = self._last
         if last is not None and last.prompt == prompt.hash and last.pairs == pairs:
@@ -121,7 +121,7 @@ class JudgePanel(Remade):
         """How many questions are asked about one pair."""
         return len(self.chats) * (self.manner.repeats + self.manner.check_order)
 
-    def questions(self, prompt: Prompt, pair: Pair) -> Iterator[Question]:
+    def questions(self, prompt: AnyPrompt, pair: Pair) -> Iterator[Question]:
         """Everything that is asked about a pair."""
         for judge in self.judges:
             for repeat in range(self.manner.repeats):
@@ -130,7 +130,7 @@ class JudgePanel(Remade):
                 yield self._question(judge, prompt, pair, 0, "swapped")
 
     def _question(
-        self, judge: str, prompt: Prompt, pair: Pair, repeat: int, order: Order
+        self, judge: str, prompt: AnyPrompt, pair: Pair, repeat: int, order: Order
     ) -> Question:
         parameters = self.manner.parameters(prompt, repeat)
         texts = (pair.reference, pair.candidate)

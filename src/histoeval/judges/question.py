@@ -4,7 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from histoeval.judges.answer import Answer
+from histoeval.judges.answer import Answer, read_answer
+from histoeval.judges.listing import Listing, ListPrompt
 from histoeval.judges.prompt import Order, Prompt
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply, Request
@@ -28,7 +29,8 @@ class MissingAnswer:
     raw: tuple[str, ...] = field(default=(), repr=False)
 
 
-Outcome = Answer | MissingAnswer
+Outcome = Answer | Listing | MissingAnswer
+AnyPrompt = Prompt | ListPrompt
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Question:
     """What a judge is asked; equal questions are asked once."""
 
     judge: str
-    prompt: Prompt = field(repr=False, compare=False)
+    prompt: AnyPrompt = field(repr=False, compare=False)
     reference: str = field(repr=False)
     candidate: str = field(repr=False)
     parameters: str
@@ -52,6 +54,12 @@ class Question:
         parts = (*asked, str(self.repeat), self.reference, self.candidate)
         content = "".join([f"{len(part)}:{part}" for part in parts])
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def read(self, text: str) -> Answer | Listing:
+        """The answer in a reply; `Unreadable` where it is not what was asked for."""
+        if isinstance(self.prompt, ListPrompt):
+            return self.prompt.read(text, self.reference, self.candidate)
+        return read_answer(text, self.prompt)
 
     def request(self, messages: list[Message]) -> Request:
         """A conversation as it goes to the model."""

@@ -12,7 +12,6 @@ from time import perf_counter
 from typing import Any
 
 from histoeval.errors import EndpointError, OutputError
-from histoeval.judges.answer import read_answer
 from histoeval.judges.question import MissingAnswer, Outcome, Question, repair_key, repair_messages
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat, NoReply, Reply
@@ -149,12 +148,12 @@ class _Asker:
             reply = await self._reply(key, question, messages, stack)
             raw.append(reply.text)
             try:
-                return read_answer(reply.text, prompt)
+                return question.read(reply.text)
             except Unreadable as error:
                 messages = [*messages, *repair_messages(reply, error)]
             reply = await self._reply(repair_key(key, reply), question, messages, stack)
             raw.append(reply.text)
-            return read_answer(reply.text, prompt)
+            return question.read(reply.text)
         except Unreadable as error:
             cut = "; it was cut off at the token limit" if reply.finish == "length" else ""
             message = f"the answer cannot be read, also after a repair: {error}{cut}"

@@ -25,7 +25,7 @@ def score_of(
     """
     counted = [each for each in given if each.order == "usual"]
     if missing := [each for each in counted if isinstance(each.outcome, MissingAnswer)]:
-        return _problem(missing, metric)
+        return missing_problem(missing, metric)
     scores = [each.outcome.scores for each in counted if isinstance(each.outcome, Answer)]
     overall = [prompt.overall(each) for each in scores]
     parts = {
@@ -39,7 +39,8 @@ def score_of(
     )
 
 
-def _problem(missing: Sequence[JudgeAnswer], metric: str) -> Problem:
+def missing_problem(missing: Sequence[JudgeAnswer], metric: str) -> Problem:
+    """The problem of a pair some of whose answers are missing."""
     reasons = [_missing(each) for each in missing[:_MAX_NAMED]]
     if len(missing) > _MAX_NAMED:
         reasons.append(f"and {len(missing) - _MAX_NAMED} more")

@@ -122,15 +122,26 @@ class RadGraphXL(Peer):
 
 @dataclass(frozen=True, config=STRICT)
 class RaTEScore(Peer):
-    """Entities of radiology reports matched by embedding, with synonyms and negation."""
+    """Entities of radiology reports matched by embedding, with synonyms and negation.
 
+    The two models can be folders; on a machine without CUDA they run on the processor.
+    """
+
+    bert_model: str = "Angelakeke/RaTE-NER-Deberta"
+    eval_model: str = "FremyCompany/BioLORD-2023-C"
     package: ClassVar[str] = "RaTEScore"
     module: ClassVar[str] = "RaTEScore"
     downloads: ClassVar[str] = "its entity model and its encoder"
 
     @cached_property
     def _scorer(self) -> Any:
-        return self.library.RaTEScore()
+        import torch
+
+        return self.library.RaTEScore(
+            bert_model=self.bert_model,
+            eval_model=self.eval_model,
+            use_gpu=torch.cuda.is_available(),
+        )
 
     def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
         """One score per pair."""
@@ -159,27 +170,28 @@ class Green(Peer):
 
 @dataclass(frozen=True, config=STRICT)
 class RadEval(Peer):
-    """One of the metrics that RadEval (before version 2) gathers, asked pair by pair."""
+    """One of the metrics that RadEval (from version 2 on) gathers."""
 
     metric: str = "radgraph"
     key: str = ""
     package: ClassVar[str] = "RadEval"
-    module: ClassVar[str] = "RadEval"
+    module: ClassVar[str] = "radeval"
     downloads: ClassVar[str] = "the models of the metric that is asked for"
 
     @cached_property
     def _scorer(self) -> Any:
-        return self.library.RadEval(**{f"do_{self.metric}": True})
+        try:
+            return self.library.RadEval(metrics=[self.metric], per_sample=True, show_progress=False)
+        except (ValueError, ModuleNotFoundError) as error:
+            raise SettingError(
+                f"RadEval {self.fingerprint()[self.package]} cannot make its metric "
+                f"{self.metric!r}: {error}"
+            ) from error
 
     def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
-        """The mean over one pair is its score; a metric with several numbers needs a key."""
-        return [
-            self._number(self._scorer(refs=[reference], hyps=[candidate]))
-            for reference, candidate in zip(references, candidates, strict=True)
-        ]
-
-    def _number(self, found: dict[str, Any]) -> float:
-        numbers = {name: v for name, v in found.items() if isinstance(v, int | float)}
+        """A number for each pair; of a metric with several, the one that `key` names."""
+        found = self._scorer(refs=references, hyps=candidates)
+        numbers = {name: each for name, each in found.items() if isinstance(each, list | tuple)}
         usual = [name for name in (self.metric, f"{self.metric}_partial") if name in numbers]
         key = self.key or next(iter(usual or (numbers if len(numbers) == 1 else ())), "")
         if key not in numbers:
@@ -187,4 +199,5 @@ class RadEval(Peer):
                 f"which number of RadEval is meant? Name it, as in radeval:metric={self.metric}:"
                 f"key=NAME, of {', '.join(numbers) or 'none'}"
             )
-        return float(numbers[key])
+        chosen: Sequence[float] = numbers[key]
+        return chosen

@@ -79,12 +79,7 @@ class JudgeMetric(ModelMetric):
 
     def unavailable_reason(self) -> str | None:
         """How to name a judge."""
-        if self.judge is not None:
-            return None
-        return (
-            f"needs a judge: name {argument('judge')}, or HISTOEVAL_JUDGE_ENDPOINT and "
-            "HISTOEVAL_JUDGE_MODEL in the environment"
-        )
+        return no_judge() if self.judge is None else None
 
     @property
     def ahead(self) -> int:
@@ -109,3 +104,11 @@ class JudgeMetric(ModelMetric):
         if self.aligned is None or isinstance(found, Problem):
             return found
         return self.aligned.applied(found)
+
+
+def no_judge() -> str:
+    """How to name a judge."""
+    return (
+        f"needs a judge: name {argument('judge')}, or HISTOEVAL_JUDGE_ENDPOINT and "
+        "HISTOEVAL_JUDGE_MODEL in the environment"
+    )

@@ -18,6 +18,7 @@ from histoeval.errors import HistoEvalError, SettingError, did_you_mean
 from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
 from histoeval.metrics.plugins import PlugIn, plug_ins
+from histoeval.resources import load_toml
 
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -34,6 +35,8 @@ class MetricEntry:
     summary: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
+    untested: str = ""
+    """Why it was never run with its real model; empty where it was."""
 
     @property
     def is_ours(self) -> bool:
@@ -58,12 +61,22 @@ class MetricInfo:
     name: str
     summary: str
     needs: str = ""
+    untested: str = ""
+    """Why it was never run with its real model."""
     unavailable: str | None = None
     """Why it cannot run here; only looked at with ``runnable=True``."""
 
 
 def _ours(module: str, summary: str, needs: str = "", **settings: Any) -> MetricEntry:
     return MetricEntry(f"histoeval.metrics.{module}", summary, settings, needs)
+
+
+def _peer(target: str, summary: str) -> MetricEntry:
+    """A metric of another package; `data/untested.toml` lists what was never run for real."""
+    untested = load_toml("metrics/data/untested.toml").get(target, "")
+    return MetricEntry(
+        f"histoeval.metrics.external:{target}", summary, needs="[peers]", untested=untested
+    )
 
 
 METRICS: dict[str, MetricEntry] = {
@@ -77,12 +90,12 @@ METRICS: dict[str, MetricEntry] = {
         "the judge's four criteria, without an LLM",
     ),
     "error_severity": _ours(
-        "error_severity:ErrorSeverity",
+        "radiology.error_severity:ErrorSeverity",
         "errors weighted by severity (as CRIMSON)",
     ),
     **{
         f"statement_{measure}": _ours(
-            "statements:StatementF1",
+            "radiology.statements:StatementF1",
             f"statements borne out, {measure} (as RadFact)",
             measure=measure,
         )
@@ -99,6 +112,16 @@ METRICS: dict[str, MetricEntry] = {
         "the experts' scale of 0 to 5, by an LLM",
         needs="a judge",
         prompt="expert5",
+    ),
+    "judge_errors": _ours(
+        "radiology.judge_lists:JudgeErrors",
+        "error_severity, errors listed by an LLM",
+        needs="a judge",
+    ),
+    "judge_statements": _ours(
+        "radiology.judge_lists:JudgeStatements",
+        "statement_f1, verdicts by an LLM",
+        needs="a judge",
     ),
     "judge": _ours(
         "judge:JudgeMetric",
@@ -123,21 +146,11 @@ METRICS: dict[str, MetricEntry] = {
     "bertscore": _ours(
         "bertscore:BertScore", "tokens matched by contextual embedding", needs="an encoder"
     ),
-    "bert_score": _ours(
-        "external:PackagedBertScore", "BERTScore by its own package", needs="[peers]"
-    ),
-    "radgraph_xl": _ours(
-        "external:RadGraphXL", "entities and relations of radiology reports", needs="[peers]"
-    ),
-    "ratescore": _ours(
-        "external:RaTEScore", "entities of radiology reports by embedding", needs="[peers]"
-    ),
-    "green": _ours("external:Green", "errors of radiology reports, by an LLM", needs="[peers]"),
-    "radeval": _ours(
-        "external:RadEval",
-        "one of RadEval's (radeval:metric=radgraph)",
-        needs="[peers]",
-    ),
+    "bert_score": _peer("PackagedBertScore", "BERTScore by its own package"),
+    "radgraph_xl": _peer("RadGraphXL", "entities and relations of radiology reports"),
+    "ratescore": _peer("RaTEScore", "entities of radiology reports by embedding"),
+    "green": _peer("Green", "errors of radiology reports, by an LLM"),
+    "radeval": _peer("RadEval", "one of RadEval's (radeval:metric=rouge:key=rougeL)"),
 }
 """The metrics of this package and those that were registered. Nothing is imported before use."""
 

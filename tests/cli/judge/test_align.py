@@ -1,4 +1,4 @@
-"""`histoeval judge align` as people use it: on a judge's folder, on tables of experts, with mistakes."""
+"""`histoeval judge align` as people use it: a judge's folder, tables of experts, mistakes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from histoeval.judges.alignment import read_alignment
 from tests.support.fake_server import CRITERIA
 from tests.support.judge_command import Here
 from tests.support.judge_pairs import deserved
+from tests.support.paths import ROOT, SHARED
 
+JUDGED = SHARED / "data/expert/judged_dev.jsonl"
 TOPS = dict(zip(CRITERIA, (4, 3, 3, 4), strict=True))
 
 
@@ -152,7 +154,7 @@ def test_bad_cells_are_counted_and_good_rows_are_used(here: Here) -> None:
     experts(here, lambda n, c, given: "🙂" if n == 3 else given)
     outcome = here("judge", "align", "out", "experts.csv", "--no-baseline")
     assert outcome.code == 0
-    assert "cannot be used: 4" in outcome.err
+    assert "cannot be used: 4" in " ".join(outcome.err.split())
     assert "not a number" in outcome.err
 
 
@@ -162,3 +164,32 @@ def test_a_folder_without_a_judge_is_refused(here: Here, tmp_path: Path) -> None
     outcome = here("judge", "align", "scored", "experts.csv")
     assert outcome.code == 2
     assert "holds no judge's scores" in outcome.err
+
+
+def test_the_commands_of_the_page_work(here: Here) -> None:
+    page = (ROOT / "docs/judge.md").read_text("utf-8").partition("## Closer to experts")[2]
+    block = page.partition("```console\n")[2].partition("```")[0]
+    commands = [line.removeprefix("$ histoeval ") for line in block.splitlines()]
+    assert len(commands) == 3
+    experts(here, lambda n, c, given: 1 + n % TOPS[c])
+    for command in commands:
+        outcome = here(*command.split())
+        assert outcome.code == 0, outcome.err
+    for row in here.lines("scores.jsonl", "closer"):
+        (found,) = row["scores"].values()
+        assert "overall_equivalence_raw" in found["parts"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not JUDGED.is_file(), reason="the scored pairs are not here")
+def test_real_scores_are_aligned_no_worse_than_they_are(here: Here) -> None:
+    """A fifth of the 540 pairs, by the offline rubric."""
+    some = JUDGED.read_text("utf-8").splitlines()[::5]
+    (here.folder / "some.jsonl").write_text("\n".join(some), "utf-8")
+    here("score", "some.jsonl", "--metrics", "rubric_offline", "--output", "real")
+    found = align_judge(here.folder / "real", here.folder / "some.jsonl", resamples=100)
+    assert [each.criterion for each in found.judge.criteria] == list(CRITERIA)
+    for each in found.judge.criteria:
+        assert each.after is not None
+        assert (each.before.kappa.value or 0) > 0.6
+        assert (each.after.mae.value or 9) <= (each.before.mae.value or 0) + 0.05

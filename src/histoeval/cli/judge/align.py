@@ -62,9 +62,9 @@ def align(
 
     Examples:
       histoeval judge align judged ratings.csv --output aligned
-      histoeval judge align judged sheet.csv --criterion score=rater_anna --case case
+      histoeval judge align judged sheet.csv --criterion score=rater_anna
     """
-    from histoeval.run.align_judge import align_judge
+    from histoeval.run.alignment.align import align_judge
     from histoeval.view.terminal.alignment import alignment_tables
 
     found = align_judge(

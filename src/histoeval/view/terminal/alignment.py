@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from histoeval.agreement.judge_alignment import CriterionAlignment
 from histoeval.console import visible
 from histoeval.judges.alignment import ScoreMapping
-from histoeval.run.align_judge import AlignedMetric, JudgeAgreement
+from histoeval.run.alignment.found import AlignedMetric, JudgeAgreement
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import ResultTable, number
 from histoeval.view.terminal.judge import UNKNOWN
@@ -22,7 +22,8 @@ def alignment_tables(found: JudgeAgreement, gaps: int = 10) -> Iterator[ResultTa
         yield confusion_table(found.judge.metric, each)
     if found.judge.gaps and gaps:
         yield gap_table(found.judge, gaps)
-    yield cost_table(found)
+    if any(metric.usage for metric in found.metrics):
+        yield cost_table(found)
 
 
 def agreement_table(found: JudgeAgreement) -> ResultTable:

@@ -1,8 +1,8 @@
 """Statement by statement: how much of each report does the other one bear out?
 
-In the manner of RadFact (Bannur et al. 2024, MAIRA-2), whose language models divide radiology reports
-into phrases and verify each against the other report. Here sentences and lines are the statements,
-and the NLI model of this package verifies them; docs/metrics.md has what differs.
+In the manner of RadFact (Bannur et al. 2024, MAIRA-2), whose language models divide radiology
+reports into phrases and verify each against the other report. Here sentences and lines are the
+statements, and the NLI model of this package verifies them; docs/metrics.md has what differs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A judge beside experts, and closer to them: ``histoeval.align_judge("judged", "experts.csv")``."""
+"""A judge beside experts, and closer to them: ``histoeval.align_judge("judged", "table.csv")``."""
 
 from __future__ import annotations
 
@@ -12,112 +12,32 @@ import numpy as np
 
 from histoeval.agreement.judge_alignment import (
     FOLDS,
-    AgreementFigures,
     CriterionAlignment,
-    ScoredCriterion,
     ScoreGap,
     align_criterion,
 )
+from histoeval.agreement.score_mappings import ScoredCriterion
 from histoeval.callers import front_door
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.errors import InputError, Problem, SettingError
-from histoeval.io.expert_scores import ExpertScores, read_expert_scores
 from histoeval.io.results import Key, MetricResult, key_of, read_rows, read_summary
 from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.io.store import read_json
 from histoeval.io.tables.columns import Columns
-from histoeval.io.writing import make_folder, write_json, write_text, writing_to
-from histoeval.judges.alignment import RAW, Alignment, alignment_text, models_of
+from histoeval.judges.alignment import RAW
 from histoeval.judges.prompt import known_prompts, load_prompt
 from histoeval.judges.scoring import SPREAD
 from histoeval.metric import Score
 from histoeval.report import Pair
+from histoeval.run.alignment.experts import ExpertScores, read_expert_scores
+from histoeval.run.alignment.found import AlignedMetric, JudgeAgreement, alignment_of
 from histoeval.run.judge import USAGE
 from histoeval.run.models import load_metrics
-from histoeval.run.results import Frames
-from histoeval.version import __version__
 
 BASELINE = "rubric_offline"
 """The rubric without a language model, which costs nothing: what a judge has to beat."""
-ALIGNMENT, FIGURES = "alignment.yaml", "alignment.json"
 
 Results = Mapping[Key, MetricResult]
-
-
-@dataclass(frozen=True)
-class AlignedMetric:
-    """One metric beside experts: what each criterion comes to, and what it cost."""
-
-    metric: str
-    signature: str
-    criteria: tuple[CriterionAlignment, ...]
-    gaps: tuple[ScoreGap, ...]
-    """Where it and the experts differ, the worst first."""
-    usage: Mapping[str, Any]
-    """By judge: requests, tokens, seconds, cost."""
-
-
-@dataclass(frozen=True, repr=False)
-class JudgeAgreement(Frames):
-    """A judge and the free baseline beside experts; `alignment` is what brings it closer."""
-
-    judge: AlignedMetric
-    baseline: AlignedMetric | None
-    alignment: Alignment
-    notes: tuple[str, ...]
-
-    @property
-    def metrics(self) -> tuple[AlignedMetric, ...]:
-        """The judge, and the baseline where there is one."""
-        return (self.judge,) if self.baseline is None else (self.judge, self.baseline)
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """A row for each criterion and metric, as it is and aligned."""
-        for metric in self.metrics:
-            for each in metric.criteria:
-                for state, found in (("as it is", each.before), ("aligned", each.after)):
-                    if found is not None:
-                        about = {"criterion": each.criterion, "metric": metric.metric}
-                        yield about | {"scores": state, "pairs": each.pairs} | _flat(found)
-
-    def __repr__(self) -> str:
-        names = ", ".join(each.criterion for each in self.judge.criteria)
-        return f"<JudgeAgreement of {self.judge.metric} with {self.alignment.experts['name']}: {names}>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as it stands in `alignment.json`."""
-        return {
-            "histoeval": __version__,
-            "experts": dict(self.alignment.experts),
-            "metrics": {
-                each.metric: {
-                    "signature": each.signature,
-                    "usage": dict(each.usage),
-                    "criteria": [one.model_dump(mode="json") for one in each.criteria],
-                    "disagreements": [one.model_dump(mode="json") for one in each.gaps],
-                }
-                for each in self.metrics
-            },
-            "notes": list(self.notes),
-        }
-
-    def write(self, folder: str | Path) -> Path:
-        """Write `alignment.yaml`, which `judge --alignment` takes, and `alignment.json`."""
-        home = Path(folder)
-        with writing_to(home):
-            make_folder(home)
-            write_text(home / ALIGNMENT, alignment_text(self.alignment))
-            write_json(home / FIGURES, self.to_dict())
-        return home / ALIGNMENT
-
-
-def _flat(found: AgreementFigures) -> dict[str, Any]:
-    return {
-        f"{name}{end}": value
-        for name in AgreementFigures.model_fields
-        for each in [getattr(found, name)]
-        for end, value in (("", each.value), (".low", each.low), (".high", each.high))
-    }
 
 
 @front_door
@@ -177,7 +97,7 @@ def align_judge(
     signature = str(about.get(name, {}).get("signature", ""))
     judge = fit.aligned(name, signature, scored, _scales(name, scored), _usage(home))
     free = fit.baseline(home, rows, about) if baseline and name != BASELINE else None
-    found = JudgeAgreement(judge, free, _alignment(judge, rated), tuple(_notes(rated, scored)))
+    found = JudgeAgreement(judge, free, alignment_of(judge, rated), tuple(_notes(rated, scored)))
     if output is not None:
         found.write(output)
     return found
@@ -330,44 +250,12 @@ def _usage(home: Path) -> Mapping[str, Any]:
     return read_json(folder / USAGE, folder) if (folder / USAGE).is_file() else {}
 
 
-def _alignment(judge: AlignedMetric, experts: ExpertScores) -> Alignment:
-    signed = dict(part.partition(":")[::2] for part in judge.signature.split("|"))
-    return Alignment(
-        metric=judge.metric,
-        prompt=signed.get("prompt", ""),
-        judge=models_of(signed.get("judge", "")),
-        experts={
-            "name": experts.name,
-            "sha256": experts.sha256,
-            "columns": {name: list(each) for name, each in experts.columns.items()},
-        },
-        criteria={each.criterion: each.mapping for each in judge.criteria},
-        fitted={
-            each.criterion: {
-                "pairs": each.pairs,
-                "cases": each.cases,
-                "offset": each.offset.value,
-                "before": _values(each.before),
-                "after": None if each.after is None else _values(each.after),
-            }
-            | ({"not_fitted": each.reason} if each.reason else {})
-            for each in judge.criteria
-        },
-    )
-
-
-def _values(found: AgreementFigures) -> dict[str, Any]:
-    return {
-        name: None if (value := getattr(found, name).value) is None else round(value, 4)
-        for name in AgreementFigures.model_fields
-    }
-
-
 def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
     """What was not used, and why."""
     problems: tuple[Problem, ...] = experts.problems
     if problems:
-        yield f"cells or rows of {experts.name} that cannot be used: {len(problems):,}. The first: {problems[0].message}"
+        first = problems[0].message
+        yield f"cells of {experts.name} that cannot be used: {len(problems):,}. The first: {first}"
     if lost := sum(key not in scored for key in experts.scores):
         yield f"pairs of {experts.name} without a judge's score: {lost:,}"
     if lost := sum(key not in experts.scores for key in scored):

@@ -125,9 +125,8 @@ def _places(
     path: Path,
 ) -> _Places:
     by_name = columns_by_name(found)
-    demand_columns(
-        [columns.id, columns.system, case, *sum(map(list, named.values()), [])], found, path
-    )
+    chosen = [column for names in named.values() for column in names]
+    demand_columns([columns.id, columns.system, case, *chosen], found, path)
     if unknown := set(named) - set(criteria):
         raise InputError(
             f"the judge has no criterion {min(unknown)!r}; its criteria: {', '.join(criteria)}"

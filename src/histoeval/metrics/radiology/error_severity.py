@@ -41,13 +41,13 @@ class ErrorWeights(Noun):
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        wanted = {
-            "severity": ({each.name.lower() for each in Severity}, self.severity),
-            "class": (set(CLASSES), self.classes),
-            "agreed": ({FINDING}, self.agreed),
-        }
-        for table, (names, given) in wanted.items():
-            if missing := sorted(names - set(given)):
+        tables: list[tuple[str, set[str], set[str]]] = [
+            ("severity", {each.name.lower() for each in Severity}, set(self.severity)),
+            ("class", set(CLASSES), set(self.classes)),
+            ("agreed", {FINDING}, set(self.agreed)),
+        ]
+        for table, wanted, given in tables:
+            if missing := sorted(wanted - given):
                 raise ValueError(f"[{table}] needs {', '.join(missing)}")
         return self
 
@@ -81,7 +81,7 @@ class WeightedEvidence(NamedTuple):
     @property
     def parts(self) -> dict[str, float]:
         """The sums by name."""
-        return {"correct": self.correct, **self.errors}
+        return {"correct": self.correct} | {str(name): sum_ for name, sum_ in self.errors.items()}
 
     def costs(self) -> list[PartCost]:
         """What each class of errors takes off."""
@@ -131,6 +131,11 @@ def read_weights(path: Path) -> ErrorWeights:
         ) from error
 
 
+def weights_hash(weights: ErrorWeights) -> str:
+    """The weights in a few characters, for signatures."""
+    return hashlib.sha256(weights.model_dump_json().encode()).hexdigest()[:12]
+
+
 @dataclass(frozen=True)
 class ErrorSeverity(Concordance):
     """The share of all weight that is right: correct / (correct + missed + false + attribute)."""
@@ -158,10 +163,7 @@ class ErrorSeverity(Concordance):
 
     def fingerprint(self) -> dict[str, str]:
         """The models, and these weights in place of concordance's."""
-        content = self.error_weights.model_dump_json()
-        return super().fingerprint() | {
-            "weights": hashlib.sha256(content.encode()).hexdigest()[:12]
-        }
+        return super().fingerprint() | {"weights": weights_hash(self.error_weights)}
 
     def score_compared(self, compared: ReportComparison) -> Score:
         """The weighed errors of one pair."""

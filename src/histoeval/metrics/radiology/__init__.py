@@ -1,0 +1,1 @@
+"""Metrics in the manner of radiology's: errors by severity (CRIMSON), statements (RadFact)."""

@@ -1,0 +1,1 @@
+"""A judge beside experts, and what brings it closer to them."""

@@ -3,11 +3,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.runtime.batching import SteadyPlan, batches, steady_shape
-from histoeval.runtime.memo import Memory
+from histoeval.runtime.memo import PROCESSES, Memory
 
 
 @given(st.lists(st.integers(0, 600), max_size=60), st.integers(1, 2000))
@@ -84,3 +85,21 @@ def test_memory_can_be_bounded_by_the_size_of_the_texts() -> None:
     memory(["bbbb"])
     assert asked == ["aaaa", "bbbb", "cccc", "bbbb"]
     assert memory(["a text that is larger than the memory"]) != []
+
+
+def test_workers_share_the_size_of_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answer(texts: Sequence[str]) -> list[str]:
+        asked.extend(texts)
+        return list(texts)
+
+    for processes, cached in (("", 16), ("1", 16), ("4", 4), ("64", 2)):
+        monkeypatch.setenv(PROCESSES, processes)
+        memory, texts = Memory(answer, most=16), [str(n) for n in range(20)]
+        assert memory(texts) == texts
+        asked.clear()
+        memory(texts[-cached:])
+        assert not asked
+        memory(texts[-cached - 1 :])
+        assert len(asked) == 1

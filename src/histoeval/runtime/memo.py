@@ -1,10 +1,14 @@
 """Caches: answers for texts, and models that a process loads once."""
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Generic, TypeVar
+
+PROCESSES = "HISTOEVAL_PROCESSES"
+"""In the environment: how many worker processes there are, of which this is one."""
 
 Key = TypeVar("Key", bound=Hashable)
 T = TypeVar("T")
@@ -15,8 +19,9 @@ class Memory(Generic[Key, T]):
 
     References return in many pairs and entities in many reports. What is not cached is answered
     in one go, so that batches stay full. Texts are cached up to `most`, each counted as `size`
-    says or as one, so that memory stays flat on files of any length. Several threads may ask at
-    once. A copy that is pickled has nothing cached.
+    says or as one, so that memory stays flat on files of any length. Workers, which see a part of
+    the rows each, cache that part of them. Several threads may ask at once. A copy that is pickled
+    has nothing cached.
     """
 
     def __init__(
@@ -63,7 +68,7 @@ class Memory(Generic[Key, T]):
             if text not in self._known:
                 self._held += 1 if self._size is None else self._size(text)
             self._known[text] = answer
-        while self._held > self._most:
+        while self._held * _shared_by() > self._most:
             forgotten, _ = self._known.popitem(last=False)
             self._held -= 1 if self._size is None else self._size(forgotten)
 
@@ -72,6 +77,12 @@ _LOADED: dict[str, OrderedDict[Hashable, Any]] = {}
 _LOADING = RLock()
 _MAX_LOADED = 2
 """Models of one kind that a process keeps: those used last."""
+
+
+def _shared_by() -> int:
+    """How many processes share a cache's size, at most 8, so that a block still fits in."""
+    number = os.environ.get(PROCESSES, "")
+    return min(8, max(1, int(number))) if number.isdigit() else 1
 
 
 def shared_model(kind: str, key: Hashable, load: Callable[[], T]) -> T:

@@ -136,7 +136,7 @@ def test_a_killed_server_is_started_again_and_costs_no_row(tmp_path: Path) -> No
 
 
 def test_how_a_worker_has_ended_is_known(tmp_path: Path) -> None:
-    server = ForkServer(packed(ForkingTask(tmp_path)))
+    server = ForkServer(packed(ForkingTask(tmp_path)), 2)
     assert server.process.begin()
     worker = server.fork()
     with pytest.raises(WorkerDied, match="killed by SIGKILL"):
@@ -177,7 +177,7 @@ def _children(pid: int) -> list[int]:
 
 def test_a_run_that_is_stopped_while_models_load_ends_at_once(tmp_path: Path) -> None:
     task = ForkingTask(tmp_path)
-    source = WorkerSource(task, packed(task))
+    source = WorkerSource(task, packed(task), 2)
     failed: list[BaseException] = []
 
     def start() -> None:

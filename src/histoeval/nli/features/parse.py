@@ -79,7 +79,7 @@ def _has(text: str, cue: str) -> bool:
     return has_cue(cue, text) if cue in _ASSERTION else CUES.has(text, cue)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 9)  # of the few reports of a block
 def statements(text: str) -> Statements:
     """What a text states, clause by clause."""
     text = text[:_MAX_CHARS]

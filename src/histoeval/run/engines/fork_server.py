@@ -24,10 +24,10 @@ class StoppedError(HistoEvalError):
 class ForkServer:
     """The other end of the process that is forked; several threads may ask it."""
 
-    def __init__(self, package: bytes) -> None:
+    def __init__(self, package: bytes, workers: int) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self.process = spawn(package, theirs.fileno())
+            self.process = spawn(package, workers, theirs.fileno())
         self._lock = Lock()
 
     def fork(self) -> Worker:
@@ -67,8 +67,9 @@ class ForkServer:
 class WorkerSource:
     """Starts the workers of a task: forked of one process where they can be, or each by itself."""
 
-    def __init__(self, task: Task[Any, Any], package: bytes) -> None:
+    def __init__(self, task: Task[Any, Any], package: bytes, workers: int) -> None:
         self._package = package
+        self._workers = workers
         self._forks = sys.platform == "linux" and not task.on_gpu and bool(task.examples())
         self._server: ForkServer | None = None
         self._lock = Lock()
@@ -85,7 +86,7 @@ class WorkerSource:
                     raise
         if self._stopped:
             raise StoppedError("the run was stopped")
-        return spawn(self._package)
+        return spawn(self._package, self._workers)
 
     def stop(self) -> None:
         """Kill the process that workers are forked of, also while it loads models, and them."""
@@ -95,7 +96,7 @@ class WorkerSource:
 
     def _loaded(self) -> ForkServer | None:
         """The process that is forked; None, now and later, where it cannot be."""
-        server = self._server = ForkServer(self._package)
+        server = self._server = ForkServer(self._package, self._workers)
         with suppress(WorkerDied):
             if not self._stopped and server.process.begin():
                 return server

@@ -177,7 +177,7 @@ class Crew(Generic[In, Out]):
 
     def __init__(self, task: Task[In, Out], package: bytes, workers: int) -> None:
         self._workers = workers
-        self._source = WorkerSource(task, package)
+        self._source = WorkerSource(task, package, workers)
         self._seats = [Seat(task, self._source.start) for _ in range(workers)]
         self._free = list(self._seats)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="histoeval-worker")

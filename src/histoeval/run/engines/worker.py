@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from histoeval.callers import current_caller
 from histoeval.errors import HistoEvalError, SettingError
 from histoeval.run.engines.engine import Task
+from histoeval.runtime.memo import PROCESSES
 from histoeval.runtime.threads import LIMIT
 
 ONE_THREAD = {
@@ -164,18 +165,19 @@ def _in_words(code: int | None) -> str:
         return f"killed by signal {-code}"
 
 
-def spawn(package: bytes, control: int | None = None) -> Worker:
-    """A fresh interpreter; with a socket for requests to fork it may become a fork server.
+def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worker:
+    """A fresh interpreter, one of some workers; with a socket it may be forked.
 
     It does not matter what threads, locks or GPUs this process has, nor whether it is a script
     without `if __name__ == "__main__"`.
     """
+    alone = ONE_THREAD | {PROCESSES: str(workers)}
     more = [] if control is None else [control]
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "histoeval.run.engines", *map(str, more)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=os.environ | alone | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         pass_fds=more,
     )
 

@@ -1,0 +1,21 @@
+"""The library that runs the shipped models stays silent and single-threaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads as Linux lists them")
+def test_onnxruntime_starts_no_thread_that_sends_usage_data() -> None:
+    program = (
+        "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'\n"
+        "from histoeval.resources import resource_path\n"
+        "from histoeval.runtime.onnx import _open\n"
+        "_open(resource_path('models/reader') / 'linker.onnx')\n"
+        "print(os.environ['ORT_DISABLE_TELEMETRY'], len(os.listdir('/proc/self/task')))\n"
+    )
+    found = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert found.split() == ["1", "1"]

@@ -20,9 +20,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pydantic.dataclasses import dataclass
+
 from histoeval.errors import Problem
 from histoeval.metric import Metric, Score
-from histoeval.metrics.base import MetricBase
+from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.report import Pair
 
 ORGANS = "breast colon stomach lung prostate kidney skin bladder thyroid liver".split()
@@ -30,15 +32,13 @@ FINDINGS = "adenocarcinoma|chronic inflammation|squamous cell carcinoma|no tumou
 POISON = "the poisoned pair"
 
 
-class Noting(MetricBase):
+@dataclass(frozen=True, config=STRICT)
+class Noting(ModelMetric):
     """Notes each pair that it scores in a file, and kills its process at the poisoned one."""
 
-    name = "noting"
+    notes: Path = Path()
 
-    def __init__(self, notes: Path) -> None:
-        self.notes = notes
-
-    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """1 for each pair."""
         if any(POISON in pair.candidate for pair in pairs):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -63,7 +63,7 @@ def score(folder: Path, count: int, engine: str) -> None:
     """One run, which somebody kills."""
     import histoeval
 
-    metrics: list[str | Metric] = ["hare", Noting(folder / "notes.txt")]
+    metrics: list[str | Metric] = ["hare", Noting("noting", folder / "notes.txt")]
     table = folder / "pairs.jsonl"
     if not table.exists():
         table.write_text("".join(json.dumps(pair) + "\n" for pair in pairs(count)))

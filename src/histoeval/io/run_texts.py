@@ -122,7 +122,9 @@ def textless_copy(run: FinishedRun, folder: Path) -> FinishedRun:
         raise InputError(f"a report of `histoeval {run.kind}` cannot be made without texts")
     place = folder / (run.name if run.place.is_dir() else "run")
     make_folder(place)
-    for file in run.folder.glob("*.json") if run.place.is_dir() else _files_of(run.place):
+    for file in (
+        run.folder.glob("*.json") if run.place.is_dir() else [Path(f"{run.place}.meta.json")]
+    ):
         if file.suffix == ".json":
             write_json(place / file.name, _masked_messages(read_json(file, run.folder)))
     rows = stored_as(run.place / ROWS[run.kind]) if run.place.is_dir() else run.place
@@ -134,10 +136,6 @@ def textless_copy(run: FinishedRun, folder: Path) -> FinishedRun:
         (place / f"{rows.name}.meta.json").replace(place / f"{plain}.meta.json")
         return run._replace(place=place / plain)
     return run._replace(place=place)
-
-
-def _files_of(rows: Path) -> list[Path]:
-    return [rows.with_name(f"{rows.name}.meta.json")]
 
 
 def _masked_messages(content: dict[str, Any]) -> dict[str, Any]:

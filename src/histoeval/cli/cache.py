@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.judge.cache import export
 from histoeval.cli.options.age import AgeOption, age_of
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.endpoint import CacheOption
@@ -16,8 +15,7 @@ from histoeval.table import ResultTable
 from histoeval.view.terminal.judge import cache_table
 from histoeval.view.terminal.runs import time_text
 
-cache_app = typer.Typer(no_args_is_help=True, help="Show, clear or export what is cached.")
-cache_app.command("export")(export)
+cache_app = typer.Typer(no_args_is_help=True, help="Show or clear what is cached.")
 
 
 @cache_app.command()

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from histoeval.errors import InputError, OutputError
 from histoeval.io.finished_run import ROWS, FinishedRun
-from histoeval.io.row_files import FORMS, in_form, row_lines, stored_as, whole_lines
+from histoeval.io.row_files import FORMS, in_form, stored_as, whole_lines
 from histoeval.io.store import read_json, read_lines
 from histoeval.io.writing import make_folder, remove, write_json, writing_to
 from histoeval.report import Noun
@@ -105,6 +105,9 @@ TRUST_NAMES = NAMES | frozenset(
 )
 """The same in rows of trust, whose evidence is all ours."""
 
+ABOUT = ("run.json", "summary.json", "usage.json", "trust.jsonl.meta.json")
+"""What a page is made of beside rows."""
+
 N = TypeVar("N", bound=Noun)
 
 
@@ -122,13 +125,18 @@ def textless_copy(run: FinishedRun, folder: Path) -> FinishedRun:
         raise InputError(f"a report of `histoeval {run.kind}` cannot be made without texts")
     place = folder / (run.name if run.place.is_dir() else "run")
     make_folder(place)
-    for file in (
-        run.folder.glob("*.json") if run.place.is_dir() else [Path(f"{run.place}.meta.json")]
-    ):
-        if file.suffix == ".json":
-            write_json(place / file.name, _masked_messages(read_json(file, run.folder)))
+    about = (
+        [run.place / name for name in ABOUT]
+        if run.place.is_dir()
+        else [Path(f"{run.place}.meta.json")]
+    )
+    for file in about:
+        if file.is_file():
+            more = {"texts": False} if file.name == "summary.json" else {}
+            content = read_json(file, run.folder) | more
+            write_json(place / file.name, _masked_messages(content))
     rows = stored_as(run.place / ROWS[run.kind]) if run.place.is_dir() else run.place
-    lines = (json.dumps(_masked(json.loads(line)), ensure_ascii=False) for line in row_lines(rows))
+    lines = (json.dumps(_masked(row)) for row in read_finished_lines(rows, _texts))
     plain = f"{rows.name.removesuffix('.gz').removesuffix('.parquet').removesuffix('.jsonl')}.jsonl"
     with whole_lines(place / plain) as written:
         written.writelines(f"{line}\n".encode() for line in lines)

@@ -1,8 +1,8 @@
 """A record of what was sent, for an audit: `--log-requests FILE`.
 
 A line of JSON for each request: what `runtime/audit.py` notes of it, and the body with the reports
-in it. Pictures are replaced by their hashes. Headers, keys and the query of the address are left out. Only the owner
-can read the file.
+in it. Pictures are replaced by their hashes. Headers, keys and the query of the address are left
+out. Only the owner can read the file.
 """
 
 import hashlib

@@ -41,7 +41,7 @@ def _open_clip(spec: str, device: str) -> TwoTowers:
         "open_clip", "open_clip", needed_by=spec, install="pip install open_clip_torch"
     )
     name, _, weights = spec.partition("@")
-    if not Path(weights or name).exists():
+    if not Path((weights or name).removeprefix(LOCAL)).exists():
         note_download(spec)
     with loading(spec, "open_clip"):
         model, prepare = module.create_model_from_pretrained(
@@ -59,7 +59,7 @@ def _conch(spec: str, device: str) -> TwoTowers:
         install="pip install git+https://github.com/Mahmoodlab/CONCH",
     )
     name, _, weights = spec.partition("@")
-    if not Path(weights or name).exists():
+    if not Path((weights or name).removeprefix(LOCAL)).exists():
         note_download(spec)
     with loading(spec, CONCH):
         model, prepare = module.create_model_from_pretrained(name, weights)

@@ -208,6 +208,7 @@ def score(
     engine: str | Engine | None = None,
     workers: int | None = None,
     address: str | None = None,
+    texts: bool = True,
 ) -> Scores:
     """Score candidates against references.
 
@@ -238,6 +239,7 @@ def score(
             default local, but inline for small inputs. It never changes a result.
         workers: how many processes; by default one per core.
         address: of a Ray cluster; by default a new one on this machine.
+        texts: whether words of reports may be in the results; see docs/privacy.md.
 
     Returns:
         A summary, the rows, and frames of them. Without `output` the rows are held in memory.
@@ -272,6 +274,7 @@ def score(
             batch_size=batch_size,
             watch=watch,
             engine=choose_engine(engine, workers, address),
+            texts=texts,
         )
 
 
@@ -289,6 +292,7 @@ def extract(
     engine: str | Engine | None = None,
     workers: int | None = None,
     address: str | None = None,
+    texts: bool = True,
 ) -> Readings:
     """Read reports: entities, whether they are asserted, and the relations between them.
 
@@ -306,6 +310,7 @@ def extract(
             default local, but inline for small inputs. It never changes a result.
         workers: how many processes; by default one per core.
         address: of a Ray cluster; by default a new one on this machine.
+        texts: whether words of reports may be in the results; see docs/privacy.md.
 
     Returns:
         A summary and the rows; `reports` has the reports themselves.
@@ -335,6 +340,7 @@ def extract(
             batch_size=batch_size,
             watch=watch,
             engine=choose_engine(engine, workers, address),
+            texts=texts,
         )
     return Readings(done.summary, done.rows)
 
@@ -366,6 +372,7 @@ def judge(
     engine: str | Engine | None = None,
     workers: int | None = None,
     address: str | None = None,
+    texts: bool = True,
 ) -> Scores:
     """Have one or several language models judge candidates against references.
 
@@ -398,6 +405,7 @@ def judge(
         engine: "inline", "local" or "ray"; servers are asked by one process of it.
         workers: how many processes; see `score`.
         address: of a Ray cluster; by default a new one on this machine.
+        texts: whether words of reports may be in the results; see docs/privacy.md.
 
     Returns:
         The scores; `summary["judge"]` says how stable the answers are, `summary["usage"]` what
@@ -441,6 +449,7 @@ def judge(
             overwrite=overwrite,
             watch=watch,
             engine=choose_engine(engine, workers, address),
+            texts=texts,
         )
 
 
@@ -500,6 +509,7 @@ def trust(
     workers: int | None = None,
     address: str | None = None,
     batch_size: int | None = None,
+    texts: bool = True,
 ) -> Verdicts:
     """Tell how far reports can be trusted when there is no reference.
 
@@ -538,6 +548,7 @@ def trust(
         workers: how many processes; by default one per core.
         address: of a Ray cluster; by default a new one on this machine.
         batch_size: reports handled together; by default one.
+        texts: whether words of reports may be in the results; without, there are no pictures.
 
     Returns:
         A summary and a row per report: the three dimensions, trust, the route and the evidence.
@@ -576,6 +587,7 @@ def trust(
         overwrite=overwrite,
         engine=choose_engine(engine, workers, address),
         batch_size=batch_size,
+        texts=texts,
     )
 
 

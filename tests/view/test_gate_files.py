@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -42,7 +43,7 @@ def hostile(found: Comparison) -> Gate:
 @pytest.fixture
 def found(runs: tuple[Path, Path]) -> Comparison:
     old, new = runs
-    settings = {"metric": "marking", "resamples": 100, "permutations": 100}
+    settings: dict[str, Any] = {"metric": "marking", "resamples": 100, "permutations": 100}
     return histoeval.compare(new, baseline=old, fail_if="new critical errors > 0", **settings)
 
 

@@ -18,7 +18,7 @@ from histoeval.io.tables.delimited import csv_text
 from histoeval.io.tables.row_faults import Fault
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.resources import resource_text
-from histoeval.run.compare import read_case_table
+from histoeval.run.compare.compare import read_case_table
 from histoeval.terms.sites import find_operated, find_sites, organ_of, sites
 
 IDS = "ids.txt"

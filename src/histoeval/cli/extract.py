@@ -10,7 +10,13 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption, IdOption, TextOption
 from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.models import ReaderModels
-from histoeval.cli.options.output import OverwriteOption, exit_with, print_tables, resumable
+from histoeval.cli.options.output import (
+    NoTextsOption,
+    OverwriteOption,
+    exit_with,
+    print_tables,
+    resumable,
+)
 from histoeval.console import Console
 from histoeval.errors import SettingError
 from histoeval.io.reports import open_reports
@@ -47,6 +53,7 @@ def extract(
         ),
     ] = None,
     overwrite: OverwriteOption = False,
+    no_texts: NoTextsOption = False,
     show: Annotated[
         int | None,
         option(f"Number of reports to show in the terminal; {PREVIEW} without --output.", min=0),
@@ -87,6 +94,7 @@ def extract(
             batch_size=engine.block_rows,
             engine=engine.chosen(),
             watch=watch,
+            texts=not no_texts,
         )
     _show(list(islice(extraction.rows, show or 0)))
     summary, _, rows_done, seconds = extraction

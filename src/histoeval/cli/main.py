@@ -37,6 +37,7 @@ VERBS = {
     "serve": ("serve:serve", "Look at runs and score reports in the browser (extra web)."),
     "metrics": ("metrics:metrics", "List the metrics, what they need, and whether they run here."),
     "doctor": ("doctor:doctor", "Show what is installed and what is missing."),
+    "cache": ("cache:cache_app", "Show or clear what is cached."),
     "judge": ("judge.run:judge_app", "Let language models score reports by a rubric."),
     "corpus": ("corpus:corpus_app", "Inspect, compare, split and convert annotated corpora."),
     "slide": ("slide:slide_app", "Inspect slides and images, and cut tiles."),

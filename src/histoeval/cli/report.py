@@ -29,11 +29,19 @@ def report(
             "md: the summary. json: everything."
         ),
     ] = "html",
+    no_texts: Annotated[
+        bool,
+        option(
+            "Leave every word of a pathology report out: texts, quotes and messages.",
+            name="--no-texts",
+        ),
+    ] = False,
 ) -> None:
     """Make a page, a table or a text of a finished run; nothing is run again.
 
     Examples:
       histoeval report results
+      histoeval report results --no-texts --output for_everybody.html
       histoeval report results --to xlsx --output results.xlsx
     """
-    typer.echo(f"Written: {write_run_report(run, output, to)}")
+    typer.echo(f"Written: {write_run_report(run, output, to, texts=not no_texts)}")

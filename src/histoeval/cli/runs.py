@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
+from histoeval.cli.options.age import AgeOption, age_of
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import print_tables
+from histoeval.errors import SettingError
 from histoeval.io.files import check_there
 from histoeval.run.history.about import details_of
 from histoeval.run.history.diff import diff_runs
+from histoeval.run.history.retention import old_runs, remove_run
 from histoeval.run.history.shelf import stored_run, stored_runs
-from histoeval.view.terminal.runs import diff_tables, run_tables, runs_table
+from histoeval.view.terminal.runs import diff_tables, old_runs_table, run_tables, runs_table
 
 runs_app = typer.Typer(no_args_is_help=True, help="List, show, compare and remove runs.")
 
@@ -80,3 +83,29 @@ def diff(
     print_tables(tables)
     if not tables:
         typer.echo(f"No difference in settings, versions, or {found.compared:,} scores.")
+
+
+@runs_app.command()
+@verb
+def clear(
+    folder: Annotated[Path, typer.Argument(help="Folder to search, four levels deep.")],
+    older_than: AgeOption = None,
+    delete: Annotated[bool, option("Remove them; otherwise they are only listed.")] = False,
+) -> None:
+    """List the runs that are older than an age, and with --delete remove them.
+
+    Only files that HistoEval writes are removed; whatever else lies beside them stays.
+
+    Examples:
+      histoeval runs clear results --older-than 90d
+      histoeval runs clear results --older-than 90d --delete
+    """
+    check_there(folder)
+    if older_than is None:
+        raise SettingError("say how old runs must be: --older-than 90d (0d: all of them)")
+    found = old_runs(folder, age_of(older_than))
+    notes = [remove_run(each) if delete and each.files else each.kept for each in found]
+    print_tables([old_runs_table(found, notes)])
+    runs = sum(bool(each.files) for each in found)
+    done = "removed" if delete else "would be removed; --delete removes them"
+    typer.echo(f"{runs:,} runs, {sum(len(each.files) for each in found):,} files: {done}")

@@ -14,6 +14,7 @@ from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import (
+    NoTextsOption,
     OverwriteOption,
     RowFormOption,
     exit_with,
@@ -60,6 +61,7 @@ def score(
     ] = None,
     form: RowFormOption = None,
     overwrite: OverwriteOption = False,
+    no_texts: NoTextsOption = False,
     join: JoinOptions = JoinOptions(),
     columns: PairColumns = PairColumns(),
     encoding: EncodingOption = None,
@@ -96,6 +98,7 @@ def score(
                 batch_size=engine.block_rows,
                 engine=engine.chosen(),
                 watch=watch,
+                texts=not no_texts,
             )
     summary = found.summary
     print_tables([score_table(summary), *error_tables(summary), problem_table(summary)])

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from histoeval.errors import InputError, OutputError
+from histoeval.io.finished_run import ROWS, FinishedRun
 from histoeval.io.row_files import FORMS, in_form, stored_as, whole_lines
-from histoeval.io.store import read_lines
-from histoeval.io.writing import remove, writing_to
+from histoeval.io.store import read_json, read_lines
+from histoeval.io.writing import make_folder, remove, write_json, writing_to
+from histoeval.report import Noun
 
 T = TypeVar("T")
 
@@ -85,3 +87,91 @@ def beside(rows: Iterable[dict[str, Any]], folder: Path) -> Iterator[tuple[dict[
                 f"{folder / TEXTS} does not fit the results beside it: run the same command again"
             )
         yield row, found
+
+
+# --- rows without texts --------------------------------------------------------------------------
+
+NOT_KEPT = "not kept"
+"""In place of a message that may quote a report."""
+
+NAMES = frozenset(
+    "id system code column metric dimension route kind part type assertion judge order "
+    "verdict".split()
+)
+"""Keys whose values are names that we or the input gave, and no words of a report."""
+
+TRUST_NAMES = NAMES | frozenset(
+    "shows file image image_hash signature source attack policy".split()
+)
+"""The same in rows of trust, whose evidence is all ours."""
+
+ABOUT = ("run.json", "summary.json", "usage.json", "trust.jsonl.meta.json")
+"""What a page is made of beside rows."""
+
+N = TypeVar("N", bound=Noun)
+
+
+def without_texts(row: N) -> N:
+    """A row of results without any word of a report: places, types, kinds and numbers remain.
+
+    Words become as many asterisks, so that places still fit.
+    """
+    return type(row).model_validate(_masked(row.model_dump(mode="json")))
+
+
+def textless_copy(run: FinishedRun, folder: Path) -> FinishedRun:
+    """A copy of a run in a folder, without any word of a report; without pictures and patches."""
+    if run.kind not in ("score", "judge", "trust", "extract"):
+        raise InputError(f"a report of `histoeval {run.kind}` cannot be made without texts")
+    place = folder / (run.name if run.place.is_dir() else "run")
+    make_folder(place)
+    about = (
+        [run.place / name for name in ABOUT]
+        if run.place.is_dir()
+        else [Path(f"{run.place}.meta.json")]
+    )
+    for file in about:
+        if file.is_file():
+            more = {"texts": False} if file.name == "summary.json" else {}
+            content = read_json(file, run.folder) | more
+            write_json(place / file.name, _masked_messages(content))
+    rows = stored_as(run.place / ROWS[run.kind]) if run.place.is_dir() else run.place
+    lines = (json.dumps(_masked(row)) for row in read_finished_lines(rows, _texts))
+    plain = f"{rows.name.removesuffix('.gz').removesuffix('.parquet').removesuffix('.jsonl')}.jsonl"
+    with whole_lines(place / plain) as written:
+        written.writelines(f"{line}\n".encode() for line in lines)
+    if not run.place.is_dir():
+        (place / f"{rows.name}.meta.json").replace(place / f"{plain}.meta.json")
+        return run._replace(place=place / plain)
+    return run._replace(place=place)
+
+
+def _masked_messages(content: dict[str, Any]) -> dict[str, Any]:
+    """A summary without the examples of errors, which may quote a report."""
+    return {
+        name: NOT_KEPT
+        if name == "example"
+        else _masked_messages(each)
+        if isinstance(each, dict)
+        else each
+        for name, each in content.items()
+    }
+
+
+def _masked(row: dict[str, Any]) -> dict[str, Any]:
+    names = TRUST_NAMES if "route" in row else NAMES
+
+    def masked(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            found = {name: masked(each, name) for name, each in value.items()}
+            if "message" in value:
+                found["message"] = str(value.get("kind", NOT_KEPT)).replace("_", " ")
+            return found
+        if isinstance(value, list):
+            return [masked(each, key) for each in value]
+        return "*" * len(value) if isinstance(value, str) and key not in names else value
+
+    content: dict[str, Any] = masked(row)
+    if isinstance(evidence := content.get("evidence"), dict):
+        evidence.pop("pictures", None)  # they have claims in their names and drawn on them
+    return content

@@ -154,7 +154,7 @@ def locked(
     lock: Path, home: Path, advice: str = "wait until that has ended, or give another --output"
 ) -> Iterator[None]:
     """Keep every other process out; a lock file without a holder does not count."""
-    held = FileLock(lock, thread_local=False)
+    held = FileLock(lock, mode=file_mode(), thread_local=False)
     with writing_to(home):
         try:
             held.acquire(blocking=False)

@@ -72,4 +72,5 @@ def _chat(config: JudgeConfig, endpoint: str, model: str, access: Access) -> Cha
         return LocalChat(model, config.device)
     secrets = access.secrets(endpoint, JUDGE_KEY)
     form, slots, log = config.manner.form, config.concurrency, config.log_requests
-    return Service(endpoint, model, secrets, config.patience, form, slots, access.tls, log)
+    tls = access.tls
+    return Service(endpoint, model, secrets, config.patience, form, slots, tls, log, "judge")

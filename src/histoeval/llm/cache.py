@@ -9,21 +9,19 @@ and several runs can share one file. Each row has a checksum, so that a changed 
 
 import hashlib
 import json
-import os
 import sqlite3
 import threading
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from histoeval.errors import OutputError
 from histoeval.llm.chat import Reply
-
-ENVIRONMENT = "HISTOEVAL_CACHE"
-"""Names the folder of the cache, in place of ~/.cache/histoeval."""
+from histoeval.runtime.audit import cache_folder
 
 _LAYOUT, _LAYOUT_BEFORE = 4, 3
 """Which tables a file has, as written into it; the one before is migrated."""
@@ -73,8 +71,7 @@ class CacheStats(NamedTuple):
 
 def default_cache() -> Path:
     """The cache file that is used unless another is named."""
-    folder = os.environ.get(ENVIRONMENT)
-    return (Path(folder) if folder else Path.home() / ".cache" / "histoeval") / "judge.sqlite"
+    return cache_folder() / "judge.sqlite"
 
 
 class Cache:
@@ -170,13 +167,19 @@ class Cache:
             for judge, prompt, replies, tokens_in, tokens_out, chars, seconds in rows
         ]
 
-    def clear(self, judge: str | None = None, prompt: str | None = None) -> int:
-        """Delete all replies, or those of judges or prompts with this prefix; how many."""
+    def clear(
+        self,
+        judge: str | None = None,
+        prompt: str | None = None,
+        older_than: timedelta = timedelta(0),
+    ) -> int:
+        """Delete all replies, or those that are old or of judges or prompts with this prefix."""
+        limit = (datetime.now(UTC) - older_than).strftime("%Y-%m-%d %H:%M:%S")
         with self._errors():
             deleted = self._file.execute(
                 "DELETE FROM replies WHERE substr(judge, 1, length(:judge)) = :judge "
-                "AND substr(prompt, 1, length(:prompt)) = :prompt",
-                {"judge": judge or "", "prompt": prompt or ""},
+                "AND substr(prompt, 1, length(:prompt)) = :prompt AND stored <= :limit",
+                {"judge": judge or "", "prompt": prompt or "", "limit": limit},
             ).rowcount
             self._file.execute("VACUUM")
             self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # nothing is left beside it

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 from histoeval.errors import ModelError
 from histoeval.llm.chat import Reply, Request, RequestRefused
 from histoeval.llm.prompt import Message
+from histoeval.runtime.hub import note_download
 from histoeval.runtime.transformer import fingerprint, require_hf
 
 LOCAL = "local"
@@ -73,6 +74,7 @@ class LocalChat:
         device = self._device or ("cuda" if torch.cuda.is_available() else "cpu")
         dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
         place, also = _place_of(self._name)
+        note_download(place)
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(place, **also)
             model = transformers.AutoModelForCausalLM.from_pretrained(place, dtype=dtype, **also)

@@ -1,8 +1,8 @@
 """A record of what was sent, for an audit: `--log-requests FILE`.
 
-A line of JSON for each request: when, where to, and the body with the reports in it. Pictures are
-replaced by their hashes. Headers, keys and the query of the address are left out. Only the owner
-can read the file.
+A line of JSON for each request: what `runtime/audit.py` notes of it, and the body with the reports
+in it. Pictures are replaced by their hashes. Headers, keys and the query of the address are left
+out. Only the owner can read the file.
 """
 
 import hashlib
@@ -10,11 +10,11 @@ import json
 import os
 import re
 from base64 import b64decode
-from datetime import UTC, datetime
 from pathlib import Path
 
 from histoeval.errors import OutputError
 from histoeval.io.store import VERB_FILES
+from histoeval.runtime.audit import sent_line
 
 _START = b'{"time": "'
 """How a log begins."""
@@ -35,10 +35,10 @@ class RequestLog:
         except OSError as error:
             raise self._unusable(error) from error
 
-    def add(self, url: str, body: bytes) -> None:
+    def add(self, url: str, body: bytes, model: str = "", purpose: str = "") -> None:
         """Append a request."""
         sent = json.loads(_PICTURE.sub(_hashed, body.decode()))
-        line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "url": url, "body": sent}
+        line = sent_line(url, model, purpose, body) | {"body": sent}
         try:
             os.write(self._file, f"{json.dumps(line)}\n".encode())
         except OSError as error:

@@ -1,8 +1,8 @@
 """A model behind an OpenAI-compatible endpoint: vLLM, Ollama, llama.cpp, or a hosted one.
 
 Transient failures are retried with exponential backoff and jitter, or after the time that the
-server asks for; a request that the server rejects is not. Nothing is logged, unless a file for it
-is named.
+server asks for; a request that the server rejects is not. Of every request its hash is noted
+(`runtime/audit.py`); its content only where a file for that is named.
 """
 
 import asyncio
@@ -33,6 +33,7 @@ from histoeval.llm.completions import FORMATS, BadCompletion, body_of, complaint
 from histoeval.llm.request_log import RequestLog
 from histoeval.llm.retry import TRANSIENT, RateLimit, RetryPolicy, wait_before
 from histoeval.llm.usage import LOOPBACK
+from histoeval.runtime.audit import note_sent
 
 CHARACTERS_PER_TOKEN = 4.0
 """A guess, for rate limits and estimates, until a server has counted."""
@@ -87,6 +88,7 @@ class Service:
         connections: int = 16,
         tls: Tls | None = None,
         log: Path | None = None,
+        purpose: str = "chat",
     ) -> None:
         address = checked_endpoint(endpoint)
         check_proxies()
@@ -101,6 +103,7 @@ class Service:
         self._connections = connections
         self._context = tls_context(self.endpoint, tls)
         self._log = None if log is None else RequestLog(log)
+        self._purpose = purpose
         self._random = random.Random()
         self._client: HttpClient | None = None
 
@@ -187,8 +190,11 @@ class Service:
     async def _sent(self, method: str, path: str, body: bytes = b"") -> Response:
         if self._client is None:
             raise RuntimeError("a service must be entered before it is asked")
+        url = f"{self.endpoint}{path}"
+        if body:
+            note_sent(url, self.model, self._purpose, body)
         if self._log is not None and body:
-            self._log.add(f"{self.endpoint}{path}", body)
+            self._log.add(url, body, self.model, self._purpose)
         return await self._client.send(method, path, body, self._policy.timeout_s)
 
     def _reason(self, response: Response, request: Request) -> str:

@@ -62,9 +62,15 @@ def run_judges(
     batch_size: int | None = None,
     watch: Watch = no_progress,
     engine: Engine = INLINE,
+    texts: bool = True,
 ) -> Scores:
-    """Judge every pair of a source; the summary says what it cost."""
+    """Judge every pair of a source; the summary says what it cost.
+
+    Without `texts` no word of a report or of a reply is in the results.
+    """
     job = JudgeJob(source, panel, prompt, beside, batch_size, alignment)
+    if not texts:
+        job.leave_out_texts()
     usage: dict[str, Any] = {}
 
     def conclude(summary: dict[str, Any]) -> None:
@@ -73,7 +79,7 @@ def run_judges(
             with writing_to(folder.home):
                 write_json(folder.home / USAGE, usage)
                 rows = zip(source.rows(), folder, strict=True)
-                failed = rows if summary["rows_with_errors"] else ()
+                failed = rows if texts and summary["rows_with_errors"] else ()
                 _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
 
     done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine)

@@ -32,6 +32,7 @@ from histoeval.run.engines.engine import (
 from histoeval.run.engines.ordered_results import Counted, OrderedResults
 from histoeval.run.engines.spool import Spool
 from histoeval.run.history.commands import note_command
+from histoeval.run.textless import TextlessTask
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
 
@@ -75,6 +76,12 @@ class Job(ABC, Generic[In, Out]):
         self.source = source
         self.tally = RowCount()
         self._chosen_rows = block_rows
+        self.texts = True
+
+    def leave_out_texts(self) -> None:
+        """Have results without any word of a report: `--no-texts`."""
+        self.task = TextlessTask(self.task)
+        self.texts = False
 
     def run(
         self,
@@ -107,7 +114,8 @@ class Job(ABC, Generic[In, Out]):
             results.close()
             summary = self.summary()
             if store is not None:
-                self.keep_texts(store)
+                if self.texts:
+                    self.keep_texts(store)
                 store.finish(summary)
             conclude(summary)
         seconds = perf_counter() - started
@@ -126,13 +134,15 @@ class Job(ABC, Generic[In, Out]):
 
     def request(self) -> dict[str, Any]:
         """What makes two runs the same: the input and everything that the results depend on."""
-        return {"histoeval": __version__, **self.source.identity(), **self._settings()}
+        asked = {} if self.texts else {"texts": False}
+        return {"histoeval": __version__, **self.source.identity(), **self._settings(), **asked}
 
     def summary(self) -> dict[str, Any]:
         """What all results come to."""
         return {
             "input": self.source.description(),
             **self._settings(),
+            **({} if self.texts else {"texts": False}),
             "rows": self.tally.rows,
             "rows_with_errors": self.tally.failed_rows,
             **self._totals(),

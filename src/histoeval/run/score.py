@@ -39,9 +39,15 @@ def score_source(
     batch_size: int | None = None,
     watch: Watch = no_progress,
     engine: Engine = INLINE,
+    texts: bool = True,
 ) -> Scores:
-    """Score every pair of a source with every metric; with a store, a stopped run resumes."""
+    """Score every pair of a source with every metric; with a store, a stopped run resumes.
+
+    Without `texts` no word of a report is in the results.
+    """
     job = ScoreJob(source, metrics, batch_size)
+    if not texts:
+        job.leave_out_texts()
     done = job.run(store, overwrite=overwrite, watch=watch, engine=engine)
     return Scores(done.summary, done.rows, done.seconds)
 

@@ -4,10 +4,20 @@ That library asks again and again before it gives up. Somebody who has misspelt 
 behind a firewall, is noticed after one request.
 """
 
+import os
 from pathlib import Path
+
+from histoeval.runtime.audit import note_sent
 
 WAIT_S = 10.0
 """So long the hub may take to say whether it has a model."""
+
+
+def note_download(name: str) -> None:
+    """Note that a model is asked for on the hub, unless it is a file or folder here."""
+    if not Path(name).exists():
+        hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+        note_sent(hub, name, "model from the hub", name.encode())
 
 
 def only_here(name: str) -> bool:
@@ -33,6 +43,7 @@ def _why_not_on_hub(name: str) -> str | None:
         RepositoryNotFoundError,
     )
 
+    note_download(name)
     try:
         HfApi().model_info(name, timeout=WAIT_S)
     except HFValidationError:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, get_args
 
 from histoeval.callers import argument
 from histoeval.errors import OutputError, SettingError
 from histoeval.io.finished_run import FinishedRun, Kind, finished_run
+from histoeval.io.run_texts import textless_copy
 from histoeval.io.writing import check_not_input, make_folder, protecting, write_whole, writing_to
 from histoeval.view.html.page import Website
 
@@ -28,10 +30,13 @@ PAGES: dict[Kind, str] = {
 """Where in `view.html` the page of each kind is made, from the place of the run."""
 
 
-def write_run_report(run: Path, output: Path | None = None, to: str = "html") -> Path:
+def write_run_report(
+    run: Path, output: Path | None = None, to: str = "html", *, texts: bool = True
+) -> Path:
     """Write the report of a finished run, and return where it is.
 
-    The files of the run are inputs: none of them is replaced.
+    The files of the run are inputs: none of them is replaced. Without `texts` the report has no
+    word of a pathology report in it.
     """
     if to not in FORMATS:
         raise SettingError(f"there is no report as {to!r}; choose one of {', '.join(FORMATS)}")
@@ -42,7 +47,7 @@ def write_run_report(run: Path, output: Path | None = None, to: str = "html") ->
             raise OutputError(f"{target} is a folder; name a file: {argument('output', 'FILE')}")
     with protecting(_files_of(found)):
         check_not_input([target])
-        content = _content(found, to)
+        content = _content(found, to) if texts else _textless(found, to)
         with writing_to(target):
             make_folder(target.parent)
             write_whole(target, content)
@@ -54,6 +59,11 @@ def _files_of(run: FinishedRun) -> list[Path]:
     if not run.place.is_dir():
         return [run.place, run.place.with_name(f"{run.place.name}.meta.json")]
     return [each for each in run.place.iterdir() if each.stem != "report" and each.is_file()]
+
+
+def _textless(run: FinishedRun, to: str) -> bytes:
+    with TemporaryDirectory() as folder:
+        return _content(textless_copy(run, Path(folder)), to)
 
 
 def _content(run: FinishedRun, to: str) -> bytes:

@@ -24,16 +24,23 @@ def trust_with_page(
     overwrite: bool = False,
     engine: Engine = INLINE,
     batch_size: int | None = None,
+    texts: bool = True,
 ) -> Verdicts:
-    """Judge every report of a source; into a folder with pictures and a page, if one is given."""
+    """Judge every report of a source; into a folder with pictures and a page, if one is given.
+
+    Without `texts` there is no page.
+    """
     if output is None:
         with row_progress(source, "judging") as watch:
-            return trust_source(source, tools, watch=watch, engine=engine, batch_size=batch_size)
+            return trust_source(
+                source, tools, watch=watch, engine=engine, batch_size=batch_size, texts=texts
+            )
     folder = TrustFolder(output)
 
     def conclude(summary: dict[str, Any]) -> None:
-        texts = (case.report for case in source.rows())
-        write_page(folder, zip(folder, texts, strict=True), summary)
+        if texts:
+            reports = (case.report for case in source.rows())
+            write_page(folder, zip(folder, reports, strict=True), summary)
 
     illustrate = partial(with_pictures, folder=folder.evidence, tools=tools) if pictures else None
     with row_progress(source, "judging") as watch:
@@ -47,4 +54,5 @@ def trust_with_page(
             conclude=conclude,
             engine=engine,
             batch_size=batch_size,
+            texts=texts,
         )

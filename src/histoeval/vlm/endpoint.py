@@ -53,6 +53,7 @@ class EndpointVlm(CachedVlm):
             config.concurrency,
             config.tls,
             config.log_requests,
+            "model under test",
         )
         super().__init__(self._service.identity, cache, config.manner)
         self._concurrency = config.concurrency

@@ -8,6 +8,7 @@ from typing import Any
 from histoeval.errors import ModelError, Problem
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply
+from histoeval.runtime.hub import note_download
 from histoeval.runtime.transformer import fingerprint, require_hf
 from histoeval.vlm.model import Ask, CachedVlm, VlmSampling
 
@@ -80,6 +81,7 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
 
     place = device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = torch.bfloat16 if place.startswith("cuda") else torch.float32
+    note_download(name)
     try:
         processor = transformers.AutoProcessor.from_pretrained(name)
         model = transformers.AutoModelForImageTextToText.from_pretrained(name, dtype=dtype)

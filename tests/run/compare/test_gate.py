@@ -35,7 +35,7 @@ def gate(tmp_path: Path, before: dict[str, str], after: dict[str, str], *fail_if
 
 
 def judged(old: Path, new: Path, *fail_if: str, **more: Any) -> Gate:
-    settings = {"metric": "marking", "resamples": 200, "permutations": 200} | more
+    settings: dict[str, Any] = {"metric": "marking", "resamples": 200, "permutations": 200} | more
     found = histoeval.compare(new, baseline=old, fail_if=fail_if, **settings).gate
     assert found is not None
     return found
@@ -161,7 +161,7 @@ def test_a_share_of_a_mean_of_0_is_refused(tmp_path: Path) -> None:
 
 def test_a_gate_is_written_and_read_back(tmp_path: Path) -> None:
     old, new = scored(tmp_path / "old", {}), scored(tmp_path / "new", {"c2": RIGHT})
-    settings = {"metric": "marking", "resamples": 200, "permutations": 200}
+    settings: dict[str, Any] = {"metric": "marking", "resamples": 200, "permutations": 200}
     found = histoeval.compare(new, baseline=old, fail_if="new critical errors > 0", **settings)
     file = found.write(tmp_path / "out")
     content = json.loads(file.read_text("utf-8"))

@@ -24,6 +24,7 @@ from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.judge import FormatOption, JudgeOptions, PromptOption, RepeatsOption
 from histoeval.cli.options.output import (
     ROW_FORM,
+    NoTextsOption,
     OverwriteOption,
     exit_with,
     print_tables,
@@ -101,6 +102,7 @@ def judge(
     ] = None,
     rows: Annotated[RowForm | None, option(ROW_FORM, name="--output-format")] = None,
     overwrite: OverwriteOption = False,
+    no_texts: NoTextsOption = False,
     dry_run: Annotated[
         bool, option("Count pairs, tokens and cached answers; send nothing.", name="--dry-run")
     ] = False,
@@ -170,6 +172,7 @@ def judge(
             batch_size=engine.block_rows,
             watch=watch,
             engine=engine.chosen(),
+            texts=not no_texts,
         )
     _print_summary(found.summary, folder)
     exit_with(found.summary["scores"], found.summary["rows_with_errors"])

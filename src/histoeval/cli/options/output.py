@@ -19,6 +19,13 @@ from histoeval.version import __version__
 OverwriteOption = Annotated[
     bool, option("Replace existing results of another run.", name="--overwrite")
 ]
+NoTextsOption = Annotated[
+    bool,
+    option(
+        "Keep no word of a report in the results: neither texts nor quotes in evidence.",
+        name="--no-texts",
+    ),
+]
 ROW_FORM = (
     "How rows are kept when the run has ended: jsonl, jsonl.gz or parquet. By default as they are "
     "in the folder; in a new one as jsonl."

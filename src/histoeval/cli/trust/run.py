@@ -9,6 +9,7 @@ from histoeval.api import trust as trust_reports
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.output import (
+    NoTextsOption,
     OverwriteOption,
     exit_with,
     print_tables,
@@ -60,6 +61,7 @@ def trust(
         ),
     ] = None,
     overwrite: OverwriteOption = False,
+    no_texts: NoTextsOption = False,
     images: ImageOptions = ImageOptions(),
     verdict: VerdictOptions = VerdictOptions(),
     models: TrustModels = TrustModels(),
@@ -107,19 +109,21 @@ def trust(
             overwrite=overwrite,
             engine=engine.chosen(),
             batch_size=engine.block_rows,
+            texts=not no_texts,
             **named,
         )
-    _print_verdicts(verdicts, output)
+    _print_verdicts(verdicts, output, page=not no_texts)
     means = verdicts.summary["means"]
     exit_with(sum(part["known"] for part in means.values()), means["trust"]["missing"])
 
 
-def _print_verdicts(verdicts: Verdicts, output: Path) -> None:
+def _print_verdicts(verdicts: Verdicts, output: Path, *, page: bool) -> None:
     summary = verdicts.summary
     for table in trust_tables(summary, least_trusted(verdicts, SHOWN)):
         print_tables([table, ""])
     for note in (*summary["input"]["notes"], *policy_lines(summary["policy"])):
         typer.echo(note)
     print_tables([problem_table(summary)])
-    written = [str(output / name) for name in ("trust.jsonl", "summary.json", "report.html")]
+    names = ("trust.jsonl", "summary.json", *(["report.html"] if page else []))
+    written = [str(output / name) for name in names]
     typer.echo(f"Written: {', '.join(written)}")

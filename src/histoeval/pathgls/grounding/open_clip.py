@@ -17,6 +17,7 @@ from histoeval.pathgls.grounding.towers import (
     loading,
     release_of,
 )
+from histoeval.runtime.hub import note_download
 from histoeval.runtime.transformer import choose_device, require_hf
 
 CONCH = "conch"
@@ -40,6 +41,8 @@ def _open_clip(spec: str, device: str) -> TwoTowers:
         "open_clip", "open_clip", needed_by=spec, install="pip install open_clip_torch"
     )
     name, _, weights = spec.partition("@")
+    if not Path((weights or name).removeprefix(LOCAL)).exists():
+        note_download(spec)
     with loading(spec, "open_clip"):
         model, prepare = module.create_model_from_pretrained(
             name, **({"pretrained": weights} if weights else {})
@@ -56,6 +59,8 @@ def _conch(spec: str, device: str) -> TwoTowers:
         install="pip install git+https://github.com/Mahmoodlab/CONCH",
     )
     name, _, weights = spec.partition("@")
+    if not Path((weights or name).removeprefix(LOCAL)).exists():
+        note_download(spec)
     with loading(spec, CONCH):
         model, prepare = module.create_model_from_pretrained(name, weights)
         tokenizer = module.get_tokenizer()

@@ -19,13 +19,13 @@ from typing import Any
 
 from histoeval.callers import current_caller
 from histoeval.io.writing import make_folder
-from histoeval.llm.cache import default_cache
+from histoeval.runtime.audit import cache_folder
 from histoeval.version import __version__
 
 
 def journal() -> Path:
     """The file that commands are noted in."""
-    return default_cache().with_name("commands.jsonl")
+    return cache_folder() / "commands.jsonl"
 
 
 def command_line() -> str:

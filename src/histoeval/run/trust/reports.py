@@ -40,13 +40,18 @@ def trust_source(
     conclude: Callable[[dict[str, Any]], None] = no_more,
     engine: Engine = INLINE,
     batch_size: int | None = None,
+    texts: bool = True,
 ) -> Verdicts:
     """Judge every report of a source; with a folder, a stopped run resumes.
 
     `illustrate` is called for each verdict before its row is written, `conclude` with the summary.
+    Without `texts` no word of a report is in the results, and there are no pictures or patches,
+    which name claims.
     """
-    place = None if folder is None else folder.folder
-    job = TrustJob(source, tools, illustrate, place, batch_size)
+    place = None if folder is None or not texts else folder.folder
+    job = TrustJob(source, tools, illustrate if texts else None, place, batch_size)
+    if not texts:
+        job.leave_out_texts()
     with protecting(() if folder is None else _images_near(folder, source)):
         done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine)
     return Verdicts(done.summary, done.rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 from histoeval.run.history.about import RunDetails, all_means
 from histoeval.run.history.diff import RunDiff, flat, signatures_of
+from histoeval.run.history.retention import Removable
 from histoeval.table import NONE, ResultTable, number
 
 MOST_MEANS = 3
@@ -36,6 +37,22 @@ def runs_table(found: Sequence[RunDetails]) -> ResultTable:
             "version": lambda each: each.version,
         },
     )
+
+
+def old_runs_table(found: Sequence[Removable], notes: Sequence[str]) -> ResultTable:
+    """Runs whose time is over, and what became of each."""
+    rows = [
+        [
+            each.run.name,
+            time_text(each.run.changed),
+            each.run.kind,
+            f"{len(each.files):,}",
+            f"{each.size:,}",
+            note,
+        ]
+        for each, note in zip(found, notes, strict=True)
+    ]
+    return ResultTable("Old runs", ["run", "date", "verb", "files", "bytes", "note"], rows)
 
 
 def _count(value: int | None) -> str:

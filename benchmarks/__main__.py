@@ -5,6 +5,7 @@ slide, viewer, grounding, reader-memory, and beside these, which are measured wi
 
 - reward (an hour; `reward --calls 0` a minute), long-reports, faults, scaling, same-bytes and
   capacity: minutes;
+- challenge: a ranking of many teams (`challenge --systems DIR`), a minute;
 - sensitivity: an hour, with data that are not in the repository;
 - fuzz: damaged files (`fuzz --files 7000`);
 - digest: the scores of two machines (`digest --output FILE`, `digest --against FILE`);
@@ -203,6 +204,14 @@ def capacity(options: Options) -> None:
     table("Machines of 16 cores", capacity.PLAN_COLUMNS, plans)
 
 
+def challenge(options: Options) -> None:
+    from benchmarks import challenge
+
+    ranked, broken = challenge.measure(options)
+    table("A ranking of many teams", challenge.COLUMNS, ranked)
+    table("One file, broken in many ways", challenge.BROKEN_COLUMNS, broken)
+
+
 USUAL: dict[str, Callable[[Options], None]] = {
     "startup": startup,
     "api": api,
@@ -232,6 +241,7 @@ SPECIAL: dict[str, Callable[[Options], None]] = {
     "capacity": capacity,
     "scaling": scaling,
     "same-bytes": same_bytes,
+    "challenge": challenge,
 }
 KNOWN = USUAL | SPECIAL
 

@@ -10,6 +10,7 @@ import pytest
 from histoeval.challenge import init_challenge, open_challenge
 from histoeval.challenge.folder import organ_named, read_ids
 from histoeval.errors import InputError, OutputError
+from histoeval.version import __version__
 from tests.support.challenges import TRUTH, a_challenge, rows, set_rules, write_json
 
 
@@ -19,6 +20,9 @@ def test_init_writes_all_that_organisers_and_participants_need(tmp_path: Path) -
     assert all((folder / name).is_file() for name in names.split())
     assert os.access(folder / "evaluate", os.X_OK)
     assert (folder / "ids.txt").read_text("utf-8").splitlines() == list(TRUTH)
+    image = (folder / "Containerfile").read_text("utf-8")
+    assert f"histoeval=={__version__}" in image
+    assert "USER user" in image
     opened = open_challenge(folder)
     assert opened.truth.references == {id_: (text,) for id_, text in TRUTH.items()}
     assert opened.subgroups["case-3.tiff"] == "prostate"

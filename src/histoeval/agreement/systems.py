@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pydantic import FiniteFloat
 
 from histoeval.errors import InputError, SettingError
@@ -26,6 +26,9 @@ from histoeval.statistics.resampling import (
     resample,
 )
 from histoeval.statistics.significance import LEVEL, holm, significance_clusters
+
+Sides = NDArray[np.int8]
+"""Cases x permutations: 0 where two systems are swapped, 1 where they are not."""
 
 _ROUNDING = 1e-12
 
@@ -82,10 +85,11 @@ def contest(
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in scores.items()}
     _check(columns, cases)
     drawn = resample(cases, resamples, seed)
+    sides = random_sides(len(drawn.times), permutations, seed)
     means = {name: estimate(mean_of(column, drawn), drawn) for name, column in columns.items()}
     duels = _corrected(
         [
-            _duel((one, columns[one]), (other, columns[other]), drawn, tie, permutations, seed)
+            _duel((one, columns[one]), (other, columns[other]), drawn, tie, sides)
             for one, other in combinations(columns, 2)
         ]
     )
@@ -117,8 +121,7 @@ def _duel(
     other: tuple[str, Numbers],
     drawn: Resamples,
     tie: float,
-    permutations: int,
-    seed: int,
+    sides: Sides,
 ) -> Duel:
     apart = one[1] - other[1]
     same = bool(np.abs(apart).max() <= _ROUNDING)
@@ -129,7 +132,7 @@ def _duel(
         difference=Estimate(value=0.0, low=0.0, high=0.0, p=1.0)
         if same
         else estimate(mean_of(apart, drawn), drawn, null=0.0),
-        p=randomisation_p(apart, drawn, permutations, seed),
+        p=randomisation_p(apart, drawn, sides),
         effect=float(apart.mean()) / spread if spread > _ROUNDING else (0.0 if same else None),
         wins=int((apart > tie + _ROUNDING).sum()),
         ties=int((np.abs(apart) <= tie + _ROUNDING).sum()),
@@ -137,18 +140,22 @@ def _duel(
     )
 
 
-def randomisation_p(apart: Numbers, drawn: Resamples, permutations: int, seed: int) -> float:
+def random_sides(cases: int, permutations: int, seed: int) -> Sides:
+    """Which of two systems is which on every case, in every permutation."""
+    if permutations < 1:
+        raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
+    return np.random.default_rng(seed).integers(0, 2, (cases, permutations), dtype=np.int8)
+
+
+def randomisation_p(apart: Numbers, drawn: Resamples, sides: Sides) -> float:
     """How often a difference is as large when the systems are swapped on random cases.
 
     The data count as one of the permutations, so p is never 0.
     """
-    if permutations < 1:
-        raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
     sums = by_case(apart[:, None], drawn.case, len(drawn.times))[:, 0]
-    sides = np.random.default_rng(seed).integers(0, 2, (len(sums), permutations), dtype=np.int8)
     totals = in_blocks(lambda flips: sums @ (2 * flips - 1), sides, len(sums))
     least = abs(float(sums.sum())) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
-    return (1 + int((np.abs(totals) >= least).sum())) / (1 + permutations)
+    return (1 + int((np.abs(totals) >= least).sum())) / (1 + len(totals))
 
 
 def _corrected(duels: Sequence[Duel]) -> list[Duel]:

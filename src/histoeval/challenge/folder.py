@@ -19,7 +19,9 @@ from histoeval.io.tables.row_faults import Fault
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.resources import resource_text
 from histoeval.run.compare.compare import read_case_table
+from histoeval.run.models import metric_names
 from histoeval.terms.sites import find_operated, find_sites, organ_of, sites
+from histoeval.version import __version__
 
 IDS = "ids.txt"
 SUBGROUPS = "subgroups.csv"
@@ -36,7 +38,6 @@ _TEMPLATES = {
     "PARTICIPANTS.md": "PARTICIPANTS.md",
     "Containerfile": "Containerfile",
     "evaluate": "evaluate.sh",
-    ".containerignore": "containerignore.txt",
 }
 """What `init` writes, and the file of this package that it is a copy of."""
 
@@ -79,7 +80,10 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
         >>> histoeval.challenge.init_challenge("my-challenge", "truth.json")
     """
     home = Path(folder)
-    contents = {name: resource_text(f"challenge/data/{file}") for name, file in _TEMPLATES.items()}
+    contents = {
+        name: resource_text(f"challenge/data/{file}").replace("@VERSION@", __version__)
+        for name, file in _TEMPLATES.items()
+    }
     if truth is not None:
         contents |= _truth_files(Path(truth), home)
     written, kept = [], []
@@ -141,6 +145,8 @@ def open_challenge(
     if not (home / POLICY).is_file():
         raise InputError(f"{home} has no {POLICY}: `histoeval challenge init {home}` writes one")
     policy = read_challenge_policy(home / POLICY)
+    if need_truth:
+        metric_names(policy.metrics)
     there = _truth_file(home) if truth is None else _truth_in(Path(truth))
     if there is not None:
         known = read_truth(there, several=True)

@@ -18,7 +18,6 @@ from histoeval.errors import InputError
 from histoeval.io.yaml_files import read_yaml
 from histoeval.metrics.base import MAX_CHARS
 from histoeval.report import Noun
-from histoeval.run.models import metric_names
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.statistics.significance import LEVEL
 
@@ -124,14 +123,12 @@ def read_challenge_policy(path: Path) -> ChallengePolicy:
     """The policy in a file; what is wrong with it is named by its line and key."""
     written = read_yaml(path, "the policy")
     try:
-        policy = ChallengePolicy.model_validate(written.content)
+        return ChallengePolicy.model_validate(written.content)
     except ValidationError as error:
         fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         line = written.line_of(fault["loc"])
         where = f"{path}, line {line}," if line is not None else f"{path}"
         raise InputError(f"the policy {where} cannot be used: {_explained(fault)}") from error
-    metric_names(policy.metrics)
-    return policy
 
 
 def _explained(fault: Any) -> str:

@@ -123,6 +123,9 @@ class ChallengeRanking(Noun):
     def __getitem__(self, team: str) -> TeamStanding:
         return {each.team: each for each in self.teams}[team]
 
+    def __str__(self) -> str:
+        return repr(self)
+
     def __repr__(self) -> str:
         order = ", ".join(f"{each.place:g}. {each.team}" for each in self.teams[:5])
         return f"<ChallengeRanking of {len(self.teams)} teams on {self.cases} cases: {order}>"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from histoeval.challenge.folder import Challenge
 from histoeval.challenge.policy import ChallengePolicy, Limits, PlatformRule
 from histoeval.errors import InputError
-from histoeval.io.files import check_there, demand_table, open_table
+from histoeval.io.files import ENDINGS, check_there, open_table
 from histoeval.io.submissions import Submission, SubmissionProblem, Truth, read_submission
 from histoeval.io.tables.columns import columns_by_name
 
@@ -90,9 +92,9 @@ def _submission(path: Path, truth: Truth, limits: Limits) -> Submission:
 
 def seconds_of(path: Path) -> dict[str, float]:
     """How long each report took, where the file has a column for that."""
-    if path.is_dir() or path.suffix.lower() == ".txt":
+    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if path.is_dir() or ENDINGS.get(ending, "text") == "text":
         return {}
-    demand_table(path)
     table = open_table(path).table
     names = columns_by_name(table.columns)
     if SECONDS not in names or "id" not in names:
@@ -100,11 +102,9 @@ def seconds_of(path: Path) -> dict[str, float]:
     found = {}
     for record in table.read((names["id"], names[SECONDS])):
         values = record.values or {}
-        try:
+        with suppress(ValueError):
             found[str(values.get(names["id"]))] = float(str(values.get(names[SECONDS])))
-        except ValueError:
-            continue
-    return found
+    return {id_: seconds for id_, seconds in found.items() if isfinite(seconds)}
 
 
 def _in_time(team: Team, seconds: Mapping[str, float], limits: Limits) -> Team:
@@ -235,10 +235,8 @@ def _case_name(job: Mapping[str, Any], rule: PlatformRule) -> str | None:
 
 
 def _duration(job: Mapping[str, Any]) -> float | None:
-    """Seconds that the platform measured: `exec_duration`, or from start to end."""
+    """Seconds that the platform measured."""
     try:
-        if job.get("exec_duration"):
-            return _DURATION.validate_python(job["exec_duration"]).total_seconds()
+        return _DURATION.validate_python(job.get("exec_duration")).total_seconds()
     except ValidationError:
         return None
-    return None

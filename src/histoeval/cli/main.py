@@ -25,7 +25,7 @@ VERBS = {
     "agree": ("agree:agree", "Measure how well metrics agree with experts."),
     "compare": ("compare:compare", "Compare systems by the scores of one metric."),
     "challenge": (
-        "challenge:challenge_app",
+        "challenge.run:challenge_app",
         "Set up a challenge, check files, and rank teams with intervals.",
     ),
     "ablate": ("ablate:ablate", "Measure what the parts of a metric contribute."),

@@ -1,0 +1,1 @@
+"""`histoeval challenge` and its verbs."""

@@ -1,0 +1,74 @@
+"""The pages of a ranking: everything is on them, and nothing that quotes a report."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from histoeval.challenge import rank_teams
+from histoeval.challenge.standings import ChallengeRanking
+from histoeval.view.html.challenge import page_names, write_views
+from tests.support.challenges import TRUTH, a_challenge, changed, team
+
+
+@pytest.fixture
+def ranking(tmp_path: Path) -> ChallengeRanking:
+    files = [
+        team(tmp_path, "good", TRUTH),
+        team(tmp_path, "bad", changed(4)),
+        team(tmp_path, "short", dict(list(TRUTH.items())[:3])),
+    ]
+    return rank_teams(a_challenge(tmp_path), files, engine="inline").ranking
+
+
+def test_index_and_teams_link_to_each_other(ranking: ChallengeRanking, tmp_path: Path) -> None:
+    write_views(ranking, tmp_path)
+    index = (tmp_path / "index.html").read_text("utf-8")
+    links = re.findall(r'<th scope="row"><a href="([^"]+)"', index)
+    assert links == [f"teams/{each.team}.html" for each in ranking.teams]
+    for link in links:
+        assert 'href="../index.html"' in (tmp_path / link).read_text("utf-8")
+
+
+def test_pages_have_tables_but_no_report_and_no_address(
+    ranking: ChallengeRanking, tmp_path: Path
+) -> None:
+    write_views(ranking, tmp_path)
+    for file in [*tmp_path.rglob("*.html"), tmp_path / "ranking.md"]:
+        text = file.read_text("utf-8")
+        assert not any(report in text for report in TRUTH.values())
+        assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
+    index = (tmp_path / "index.html").read_text("utf-8")
+    for heading in ("Ranking", "How firm the order is", "Subgroups", "Rules"):
+        assert f"<h2>{heading}</h2>" in index
+    assert ranking.policy_hash in index
+    short = (tmp_path / "teams" / "short.html").read_text("utf-8")
+    assert "case-8.tiff" in short
+    assert "missing_report" in short
+
+
+def test_every_table_has_a_name_and_can_be_scrolled_by_keyboard(
+    ranking: ChallengeRanking, tmp_path: Path
+) -> None:
+    write_views(ranking, tmp_path)
+    for file in tmp_path.rglob("*.html"):
+        text = file.read_text("utf-8")
+        frames = re.findall(
+            r'<div class="scroll" tabindex="0" role="region" aria-label="[^"]+">', text
+        )
+        assert len(frames) == text.count("<table")
+
+
+def test_names_of_pages_differ(ranking: ChallengeRanking) -> None:
+    names = ["a/b", "a_b", "A_B", "..", "é"]
+    teams = tuple(ranking.teams[0].model_copy(update={"team": name}) for name in names)
+    found = page_names(ranking.model_copy(update={"teams": teams}))
+    assert list(found.values()) == [
+        "a_b.html",
+        "a_b-2.html",
+        "A_B-3.html",
+        "team.html",
+        "team-2.html",
+    ]

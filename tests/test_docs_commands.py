@@ -189,20 +189,22 @@ def printed_by_command(at: str, words: list[str]) -> str:
     return out.getvalue()
 
 
-def check_printed(at: str, expected: str, shown: str) -> None:
+def check_printed(at: str, expected: str, shown: str, within: float = 0.02) -> None:
     """Each expected line is printed, in this order, but for spaces and the last digits."""
     lines = iter(shown.splitlines())
     for line in filter(str.strip, expected.splitlines()):
-        assert any(alike(line, other) for other in lines), f"{at}: {line!r} is not in\n{shown}"
+        assert any(alike(line, other, within) for other in lines), (
+            f"{at}: {line!r} is not in\n{shown}"
+        )
 
 
-def alike(one: str, other: str) -> bool:
+def alike(one: str, other: str, within: float) -> bool:
     if one.endswith("…"):
         return other.startswith(one[:-1])
     if NUMBER.sub("0", one).split() != NUMBER.sub("0", other).split():
         return False
     numbers = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
-    return all(abs(float(a) - float(b)) <= 0.02 * max(1, abs(float(a))) for a, b in numbers)
+    return all(abs(float(a) - float(b)) <= within * max(1, abs(float(a))) for a, b in numbers)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def write_inputs(folder: Path) -> None:
     _texts(folder)
     _corpora(folder)
     _runs(folder)
-    write_slide(folder / "case.svs", 4096, 4096, 0.5, paint(4096))
+    write_slide(folder / "case.svs", 1024, 1024, 0.5, paint(1024))
     for name in ("trust", "train"):
         shutil.copytree(ROOT / "examples" / name, folder / "examples" / name)
 

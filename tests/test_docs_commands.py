@@ -48,6 +48,8 @@ BLOCK = re.compile(
 )
 RUN = {"bash", "console", "pycon", "python", "sh", "shell"}
 NUMBER = re.compile(r"\d+\.\d+")
+SHOWN_FILE = re.compile(r"`([\w-]+\.\w+)`:\n\n```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""A file whose content a page shows below its name."""
 OUTPUT = re.compile(r"--output[= ](\S+)")
 
 
@@ -137,6 +139,8 @@ def test_what_a_page_shows_can_be_run(
     shutil.copytree(inputs, desk)
     if (own := inputs / "pages" / page.stem).is_dir():
         shutil.copytree(own, desk, dirs_exist_ok=True)
+    for name, content in SHOWN_FILE.findall(page.read_text(encoding="utf-8")):
+        (desk / name).write_text(content, encoding="utf-8")
     monkeypatch.chdir(desk)
     monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "100")

@@ -63,8 +63,10 @@ def on_page_content(content: str, **_: Any) -> str:
 
 def formula(found: re.Match[str]) -> str:
     """One formula as MathML."""
-    display = "block" if found[1] == "div" else "inline"
-    return str(convert(html.unescape(found[2]).strip(), display=display))
+    latex = html.unescape(found[2]).strip()
+    if found[1] == "span":
+        return str(convert(latex))
+    return f'<div class="formula">{convert(latex, display="block")}</div>'
 
 
 def targets(path: Path) -> Iterator[Path]:

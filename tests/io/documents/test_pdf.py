@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import builtins
 import io
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from histoeval.errors import MissingDependency
 from histoeval.io.documents import pdf as reader
 from histoeval.io.reports import open_reports
-from tests.support.documents import pdf
+from tests.support.documents import oru, pdf
 
 PAGES = (["Skin, excision:", "Compound nevus."], ["Margins free."])
 
@@ -75,5 +76,11 @@ def test_without_pypdf_the_message_names_the_extra(
 
     monkeypatch.setattr(builtins, "__import__", importing)
     (tmp_path / "1.pdf").write_bytes(pdf(*PAGES))
-    with pytest.raises(MissingDependency, match=r"1\.pdf is a PDF.*histoeval\[documents\]"):
+    with pytest.raises(MissingDependency, match=r"read 1\.pdf: .*histoeval\[documents\]"):
         open_reports(tmp_path)
+    inside = base64.b64encode(pdf(*PAGES)).decode()
+    file = tmp_path / "export.hl7"
+    file.write_text(oru("1", f"ED|^R||^AP^PDF^Base64^{inside}") + oru("2", "TX|^R||Skin."), "utf-8")
+    lost, read = open_reports(file).rows()
+    assert [problem.code for problem in lost.problems] == ["missing_package"]
+    assert read.text == "Skin."

@@ -17,7 +17,7 @@ from typing import Any
 
 from histoeval.errors import InputError
 from histoeval.io.documents.markup import html_text
-from histoeval.io.documents.pdf import pdf_text
+from histoeval.io.documents.pdf import inner_pdf_text
 from histoeval.io.documents.texts import TEXT
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.jsonlines import read_json_lines
@@ -162,7 +162,7 @@ def _attached(form: Resource) -> str | Fault:
     except (binascii.Error, ValueError):
         return Fault("bad_base64")
     if kind == "application/pdf":
-        return pdf_text(content, "the PDF in the resource")
+        return inner_pdf_text(content, "the PDF in the resource")
     if kind not in ("text/plain", "text/html", "application/xhtml+xml", "text/markdown"):
         return Fault("unknown_content", {"kind": kind})
     named = _CHARSET.search(more)

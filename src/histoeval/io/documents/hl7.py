@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from histoeval.errors import InputError
 from histoeval.io.documents.markup import html_text
-from histoeval.io.documents.pdf import pdf_text
+from histoeval.io.documents.pdf import inner_pdf_text
 from histoeval.io.documents.texts import TEXT
 from histoeval.io.tables.encoding import BAD_BYTES, CHUNK, open_bytes
 from histoeval.io.tables.formats import Record, RecordTable
@@ -42,6 +42,7 @@ CHARACTER_SETS = {
 WITHDRAWN = frozenset("DWX")
 """Results that were deleted, sent in error, or never obtained (OBX-11, OBR-25)."""
 
+_HEAD = re.compile(rb"MSH[^\w\s]")
 _START = re.compile(rb"(?:(?<=[\r\n\x0b\x1c])|\A)(?=MSH[^\w\s])")
 _ESCAPE = re.compile(r"\.\w\w[+-]?\d*|[FSTRE]|[HN]|X(?:[0-9A-Fa-f]{2})+|[CMZ][0-9A-Za-z]*")
 _BREAKS = (".br", ".sp", ".ce", ".sk")
@@ -100,10 +101,10 @@ def _messages(path: Path) -> Iterator[bytes]:
     with open_bytes(path) as (stream, _):
         for chunk in iter(lambda: stream.read(CHUNK), b""):
             *whole, kept = _START.split(kept + chunk)
-            yield from (each for each in whole if each.startswith(b"MSH"))
+            yield from (each for each in whole if _HEAD.match(each))
             if len(kept) > RECORD_LIMIT + CHUNK:
                 kept = kept[: RECORD_LIMIT + 1]
-    if kept.startswith(b"MSH"):
+    if _HEAD.match(kept):
         yield kept
 
 
@@ -227,7 +228,7 @@ def _encapsulated(parts: Sequence[str], signs: Separators, codec: str) -> str | 
     except (binascii.Error, ValueError):
         return Fault("bad_base64")
     if subtype == "PDF" or content.startswith(b"%PDF"):
-        return pdf_text(content, "the PDF in the message")
+        return inner_pdf_text(content, "the PDF in the message")
     if subtype not in ("", "PLAIN", "TEXT", "TXT", "HTML", "XML"):
         return Fault("unknown_content", {"kind": subtype or parts[1]})
     decoded = content.decode(codec, BAD_BYTES)

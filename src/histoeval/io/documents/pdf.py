@@ -24,7 +24,7 @@ def demand_pypdf(name: str) -> None:
         import pypdf  # noqa: F401
     except ImportError as error:
         raise MissingDependency(
-            f"{name} is a PDF, which pypdf reads: {pip_install('documents')}"
+            f"pypdf is needed to read {name}: {pip_install('documents')}"
         ) from error
 
 
@@ -33,6 +33,14 @@ def pdf_file_text(path: Path) -> str | Fault:
     if path.stat().st_size > RECORD_LIMIT:
         return Fault("long_text")
     return pdf_text(path.read_bytes(), path.name)
+
+
+def inner_pdf_text(content: bytes, name: str) -> str | Fault:
+    """The text layer of a PDF inside a message; without pypdf only such messages are lost."""
+    try:
+        return pdf_text(content, name)
+    except MissingDependency as error:
+        return Fault("missing_package", {"reason": str(error)})
 
 
 def pdf_text(content: bytes, name: str) -> str | Fault:

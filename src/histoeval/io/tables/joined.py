@@ -119,6 +119,8 @@ def join(truth: TextSource, systems: Mapping[str, TextSource], joining: Joining)
         for source in systems.values()
     ]
     notes = [n for name, each in zip(systems, found, strict=True) for n in _notes(name, each)]
+    if several := sum(not isinstance(each.texts, Fault) and len(each.texts) > 1 for each in lines):
+        notes.append(f"cases with several references: {several:,}; the {joining.references} counts")
     whole = joined((each.name, _survey(each)) for each in (truth, *systems.values()))
     table = RecordTable(layout.columns, partial(_read, lines, layout, found), keyed=True)
     outside = tuple(

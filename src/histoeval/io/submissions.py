@@ -245,11 +245,8 @@ def _line(source: TextSource, record: Record, *, several: bool) -> ReportLine:
         return _unusable(source, record, None, name)
     layout = source.layout
     texts = reference_texts(record.values, layout.text, layout, several=several)
-    return ReportLine(record, name, _named(source, texts))
-
-
-def _named(source: TextSource, texts: tuple[str, ...] | Fault) -> tuple[str, ...] | Fault:
-    return source.table.named(texts) if isinstance(texts, Fault) else texts
+    named = source.table.named(texts) if isinstance(texts, Fault) else texts
+    return ReportLine(record, name, named)
 
 
 def _unusable(source: TextSource, record: Record, name: str | None, fault: Fault) -> ReportLine:
@@ -299,6 +296,5 @@ def _id_problems(found: Matched, name: str, truth: Truth) -> Iterator[Submission
     covered = {*found.reports, *found.near.values()}
     for missing in truth.references:
         if missing not in covered:
-            fault = Fault("missing_report", {"key": missing})
-            why = fault.problem(truth.name, name).message
-            yield SubmissionProblem(missing, None, fault.kind, why)
+            why = Fault("missing_report", {"key": missing}).problem(truth.name, name).message
+            yield SubmissionProblem(missing, None, "missing_report", why)

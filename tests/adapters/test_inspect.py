@@ -81,7 +81,6 @@ def test_the_log_of_an_evaluation_is_scored_as_a_table(log: Any, tmp_path: Path)
         results = histoeval.score(path, metrics="rouge_l")
         assert results.summary["input"]["format"] == "inspect log"
         assert results["first", "mockllm/model"].scores["rouge_l"].value == 1
-        assert 0.5 < results["second"].scores["rouge_l"].value < 1  # the better of two targets
         assert results["third"].errors[0].code == "empty_text"
 
 

@@ -24,7 +24,7 @@ def _offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_is_logged_without_its_texts(tmp_path: Path) -> None:
-    made = log_run(make_score_run(tmp_path / "run"), project="reports", dir=str(tmp_path))
+    made = log_run(make_score_run(tmp_path / "run"), project="reports", dir=str(tmp_path), mode="offline")
     (place,) = (tmp_path / "wandb").glob(f"offline-run-*-{made}")
     (record,) = place.glob("*.wandb")
     content = record.read_bytes()
@@ -38,7 +38,7 @@ def test_a_run_is_logged_without_its_texts(tmp_path: Path) -> None:
 
 
 def test_texts_are_logged_on_request_in_the_run_that_is_open(tmp_path: Path) -> None:
-    with wandb.init(project="mine", dir=str(tmp_path)) as mine:
+    with wandb.init(project="mine", dir=str(tmp_path), mode="offline") as mine:
         assert log_run(make_score_run(tmp_path / "run"), texts=True) == mine.id
     (table,) = (tmp_path / "wandb").rglob("*.table.json")
     assert "adenoma" in table.read_text("utf-8")

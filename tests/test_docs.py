@@ -21,6 +21,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     SOURCE / "examples" / "README.md",
     ROOT / "examples" / "trust" / "README.md",
+    ROOT / "examples" / "plugin" / "README.md",
 ]
 DEPRECATED = {"ablate", "create", "read_reports", "trust_reports"}
 

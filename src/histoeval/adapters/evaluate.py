@@ -29,7 +29,7 @@ Args:
 """
 
 
-class HistoEvalModule(evaluate.Metric):  # type: ignore[misc]
+class HistoEvalModule(evaluate.Metric):  # type: ignore[misc, name-defined]
     """A metric of HistoEval as an evaluation module; `config_name` is the metric."""
 
     def __init__(

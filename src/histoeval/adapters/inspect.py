@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from statistics import stdev
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from histoeval.adapters import imported
@@ -24,7 +25,8 @@ from histoeval.io.finished_run import finished_run
 from histoeval.io.results import ResultFolder, ResultRow
 from histoeval.io.run_texts import beside
 from histoeval.io.store import read_json
-from histoeval.io.writing import make_folder, writing_to
+from histoeval.io.tables.inspect_log import NO_MODEL
+from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.metric import Metric
 from histoeval.run.models import load_metrics
 
@@ -100,8 +102,8 @@ def write_logs(
     with writing_to(place):
         make_folder(place)
         files = [place / name for name in _file_names(samples)]
-        for file, (system, found) in zip(files, samples.items(), strict=True):
-            logs.write_eval_log(_log(summary, system, when, found), str(file))
+        for file, system in zip(files, samples, strict=True):
+            write_whole(file, _content(_log(summary, system, when, samples[system])))
     return files
 
 
@@ -153,7 +155,7 @@ def _log(summary: Mapping[str, Any], system: str, when: str, samples: list[Any])
         eval=logs.EvalSpec(
             created=when,
             task="histoeval",
-            model=system,
+            model=NO_MODEL + system,
             dataset=dataset,
             config=logs.EvalConfig(),
             packages={"histoeval": summary["histoeval"]},
@@ -180,6 +182,14 @@ def _total(name: str, signature: str, values: list[float]) -> Any:
         metrics={what: logs.EvalMetric(name=what, value=value) for what, value in found.items()},
         metadata={"signature": signature},
     )
+
+
+def _content(log: Any) -> bytes:
+    """A log as inspect_ai writes it; what is written here keeps to our rules for files."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "log.eval")
+        logs.write_eval_log(log, str(file))
+        return file.read_bytes()
 
 
 def _file_names(systems: Iterable[str]) -> Iterator[str]:

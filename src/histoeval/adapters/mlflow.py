@@ -10,14 +10,16 @@ import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from histoeval import api
 from histoeval.adapters import imported
 from histoeval.adapters.answers import best_answers, explanation
-from histoeval.adapters.runs import read_run
+from histoeval.adapters.runs import TrackedRun, read_run
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.run.models import Models
+
+T = TypeVar("T")
 
 mlflow = imported("mlflow", "mlflow")
 
@@ -48,11 +50,11 @@ def log_run(folder: str | Path, *, rows: bool = True, texts: bool = False) -> st
         return str(run.info.run_id)
 
 
-def _log(found: Any) -> None:
+def _log(found: TrackedRun) -> None:
     mlflow.log_params(
-        {_key(name): text[:LONGEST_PARAMETER] for name, text in found.settings.items()}
+        {name: text[:LONGEST_PARAMETER] for name, text in _named(found.settings).items()}
     )
-    mlflow.log_metrics({_key(name): value for name, value in found.numbers.items()})
+    mlflow.log_metrics(_named(found.numbers))
     if found.rows:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "For backward compatibility, 'str' dtypes")
@@ -61,9 +63,15 @@ def _log(found: Any) -> None:
         mlflow.log_artifact(str(file), FOLDER)
 
 
-def _key(name: str) -> str:
-    """A name as MLflow allows it; other characters become underscores."""
-    return re.sub(r"[^\w./ -]", "_", name, flags=re.ASCII)
+def _named(values: Mapping[str, T]) -> dict[str, T]:
+    """Values by names as MLflow allows them: other characters become underscores."""
+    found: dict[str, T] = {}
+    for name, value in values.items():
+        plain = re.sub(r"[^\w./ -]", "_", name, flags=re.ASCII)
+        while plain in found:
+            plain += "_"
+        found[plain] = value
+    return found
 
 
 def scorer(spec: str = "concordance", *, models: Models | None = None) -> Any:
@@ -83,7 +91,7 @@ def scorer(spec: str = "concordance", *, models: Models | None = None) -> Any:
 
     @declared(name=metric.name)  # type: ignore[untyped-decorator]
     def score(outputs: Any, expectations: Any) -> Any:
-        expected = expectations.get("expected_response") if expectations else None
+        expected: Any = (expectations or {}).get("expected_response")
         (answer,) = best_answers(metric, [_text(outputs)], [expected])
         if isinstance(answer, Problem):
             raise HistoEvalError(f"{metric.name}: {answer.message}")

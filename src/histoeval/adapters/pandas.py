@@ -10,6 +10,7 @@ from typing import Any
 
 from histoeval import api
 from histoeval.adapters import imported
+from histoeval.run.models import DEFAULT_METRICS
 
 pandas = imported("pandas", "pandas")
 
@@ -21,7 +22,7 @@ class HistoEvalAccessor:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
-    def score(self, metrics: Any = api.DEFAULT_METRICS, **settings: Any) -> Any:
+    def score(self, metrics: Any = DEFAULT_METRICS, **settings: Any) -> Any:
         """Scores with the index of this frame, to be joined to it.
 
         Args:

@@ -25,7 +25,7 @@ MOST_COUNTS = 64
 """What a corpus value may be counted from; every process has room for so many numbers."""
 
 
-class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc]
+class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]
     """A metric of HistoEval as a `torchmetrics.Metric`.
 
     Args:

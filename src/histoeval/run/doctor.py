@@ -35,6 +35,11 @@ EXTRAS = {
     "figures": "figures of agree and corpus",
     "web": "serve: runs, scores and studies in the browser",
     "train": "training models",
+    "evaluate": "metrics as modules of Hugging Face evaluate",
+    "torchmetrics": "metrics in a training loop",
+    "inspect": "a scorer for inspect_ai, its logs",
+    "mlflow": "runs logged to MLflow",
+    "wandb": "runs logged to Weights & Biases",
     "peers": "third-party metrics",
 }
 """What each extra of this package is for; without a name, the package itself."""

@@ -16,6 +16,9 @@ from histoeval.io.tables.formats import Record, RecordTable
 
 COLUMNS = ("id", "input", "target", "output", "model")
 
+NO_MODEL = "none/"
+"""What stands before the name of a system that inspect_ai cannot ask."""
+
 _START = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:')
 
 
@@ -31,7 +34,9 @@ def open_inspect_log(path: Path) -> RecordTable:
     if log.status == "started":
         raise InputError(f"{path} is of an evaluation that has not finished; wait for it")
     repeated = (log.eval.config.epochs or 1) > 1
-    return RecordTable(COLUMNS, partial(_read, path, log.eval.model, repeated))
+    return RecordTable(
+        COLUMNS, partial(_read, path, log.eval.model.removeprefix(NO_MODEL), repeated)
+    )
 
 
 def _read(path: Path, model: str, repeated: bool, _needed: Sequence[str]) -> Iterator[Record]:

@@ -1,0 +1,46 @@
+"""`histoeval log`: a finished run in other tools, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import histoeval_here
+from tests.support.score_runs import make_score_run
+
+
+def test_a_run_becomes_logs_of_inspect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("inspect_ai")
+    make_score_run(tmp_path / "run")
+    capsys.readouterr()
+    command = ("log", "run", "--to", "inspect", "--output", "logs")
+    ran = histoeval_here(*command, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (ran.code, ran.out) == (0, "Written: logs/a.eval, logs/b.eval\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        (("run", "--to", "mlflow", "--output", "logs"), "--output goes with --to inspect"),
+        (("run", "--to", "inspect", "--no-rows"), "--no-rows does not go with --to inspect"),
+        (("nowhere", "--to", "inspect"), "nowhere does not exist"),
+        (("run/summary.json", "--to", "inspect"), "is not the results of a run"),
+    ],
+)
+def test_what_cannot_be_logged_is_refused_in_a_sentence(
+    command: tuple[str, ...],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if "inspect" in command:
+        pytest.importorskip("inspect_ai")
+    make_score_run(tmp_path / "run", "rouge_l")
+    capsys.readouterr()
+    ran = histoeval_here("log", *command, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert ran.code == 2
+    assert complaint in ran.err

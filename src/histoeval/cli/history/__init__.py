@@ -1,0 +1,1 @@
+"""`histoeval runs` and `histoeval cache`: what earlier commands have left."""

@@ -122,16 +122,17 @@ def test_a_second_build_has_the_same_bytes(tmp_path: Path) -> None:
     assert wheel.name == f"histoeval-{__version__}-py3-none-any.whl"
 
 
+@pytest.mark.alone
 @pytest.mark.release
-def test_dist_has_hashes_and_the_first_minute_is_one(wheel: Path, tmp_path: Path) -> None:
+def test_the_first_minute_is_one(wheel: Path) -> None:
     """Needs a registry to download from; what is installed then runs with the network cut off."""
     from benchmarks import first_minute
 
     try:
-        steps = dict(first_minute.measure(["--wheel", str(wheel)]))
+        steps = {row[0]: row[1:] for row in first_minute.measure(["--wheel", str(wheel)])}
     except HistoEvalError as error:
         if "pip download" in str(error):
             pytest.skip("there is no registry to download from")
         raise
-    assert float(steps["**all of it**"]) < first_minute.MOST_SECONDS
+    assert min(map(float, steps[first_minute.TOTAL])) < first_minute.MOST_SECONDS
     assert sum(name.startswith("histoeval ") for name in steps) == 4, json.dumps(steps)

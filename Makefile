@@ -13,8 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
-	$(BIN)/histoeval score src/histoeval/examples/pairs.csv --output results/demo --overwrite
-	@echo "candidate_bad is wrong in one clinical way per report (column note); word counts like it."
+	$(BIN)/histoeval demo --output results/demo --no-open
 	$(BIN)/histoeval trust --reports examples/trust/reports.csv --output results/demo_trust --overwrite \
 		|| test $$? -eq 1  # two reports have no stability, so the exit code is 1
 	@echo "The pictures are no tissue: painted so that the encoder takes them for liver and colon (examples/trust)."
@@ -40,6 +39,15 @@ docs: $(VENV)/dev.done ## the site, into site/; warnings are errors
 
 docs-serve: $(VENV)/dev.done ## the site at http://127.0.0.1:8000, built again when a page changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+.PHONY: dist first-minute
+dist: $(VENV)/dev.done ## the files of a release, built twice and checked, with SBOM and hashes
+	$(BIN)/python -m benchmarks dist
+
+first-minute: $(VENV)/demo.done ## a wheel, installed into an empty environment without a network
+	$(PIP) install build hatchling
+	$(BIN)/python -m build --no-isolation --wheel --outdir dist
+	$(BIN)/python -m benchmarks first-minute
 
 $(VENV)/demo.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

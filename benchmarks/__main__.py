@@ -11,7 +11,8 @@ slide, viewer, grounding, reader-memory, and beside these, which are measured wi
 - digest: the scores of two machines (`digest --output FILE`, `digest --against FILE`);
 - million: memory, speed and disk of a run as long as one likes;
 - gpu: CUDA (`gpu --device cpu --layers 2 --hidden 64 --pairs 8` tries it without);
-- ray: the extra ray.
+- ray: the extra ray;
+- dist: the files of a release (`make dist`), and first-minute: a wheel, installed and tried out.
 
 Options belong to those from slide on.
 """
@@ -212,6 +213,18 @@ def challenge(options: Options) -> None:
     table("One file, broken in many ways", challenge.BROKEN_COLUMNS, broken)
 
 
+def dist(options: Options) -> None:
+    from benchmarks import dist
+
+    table("The files of a release", dist.COLUMNS, dist.measure(options))
+
+
+def first_minute(options: Options) -> None:
+    from benchmarks import first_minute
+
+    table("The first minute", first_minute.COLUMNS, first_minute.measure(options))
+
+
 USUAL: dict[str, Callable[[Options], None]] = {
     "startup": startup,
     "api": api,
@@ -242,6 +255,8 @@ SPECIAL: dict[str, Callable[[Options], None]] = {
     "scaling": scaling,
     "same-bytes": same_bytes,
     "challenge": challenge,
+    "dist": dist,
+    "first-minute": first_minute,
 }
 KNOWN = USUAL | SPECIAL
 

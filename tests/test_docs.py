@@ -18,7 +18,7 @@ INDEX = ROOT / "docs" / "index.md"
 SOURCE = ROOT / "src" / "histoeval"
 PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
     SOURCE / "examples" / "README.md",
     ROOT / "examples" / "trust" / "README.md",
     ROOT / "examples" / "plugin" / "README.md",

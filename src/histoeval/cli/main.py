@@ -17,8 +17,11 @@ from histoeval.errors import TRACEBACK, HistoEvalError
 from histoeval.version import __version__
 
 VERBS = {
-    "demo": ("start:demo", "Score the bundled examples and look at the page: the first minute."),
-    "quickstart": ("start:quickstart", "Write a folder with a table, settings and scripts."),
+    "demo": (
+        "start.run:demo",
+        "Score the bundled examples and look at the page: the first minute.",
+    ),
+    "quickstart": ("start.run:quickstart", "Write a folder with a table, settings and scripts."),
     "score": ("score:score", "Score reports against references."),
     "explain": ("explain:explain", "Show why one pair has its score."),
     "extract": ("extract:extract", "Extract entities, assertions and relations from reports."),

@@ -21,6 +21,7 @@ from histoeval.io.results import ResultFolder
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.progress import row_progress
 from histoeval.resources import resource_bytes, resource_path, resource_text
+from histoeval.run.engines.choose import choose_engine
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
 from histoeval.view.run_report import write_run_report
@@ -56,7 +57,8 @@ def demo(
         source = open_source([table])
         with row_progress(source) as watch:
             metrics = load_metrics(DEFAULT_METRICS)
-            found = score_source(source, metrics, ResultFolder(results), watch=watch)
+            store, engine = ResultFolder(results), choose_engine()
+            found = score_source(source, metrics, store, watch=watch, engine=engine)
     print_tables([score_table(found.summary), *error_tables(found.summary)])
     typer.echo(
         "candidate_good is a correct paraphrase; candidate_bad is nearly a copy, with one clinical "

@@ -1,0 +1,1 @@
+"""`histoeval demo` and `histoeval quickstart`."""

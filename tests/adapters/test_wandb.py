@@ -24,7 +24,8 @@ def _offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_is_logged_without_its_texts(tmp_path: Path) -> None:
-    made = log_run(make_score_run(tmp_path / "run"), project="reports", dir=str(tmp_path), mode="offline")
+    run = make_score_run(tmp_path / "run")
+    made = log_run(run, project="reports", dir=str(tmp_path), mode="offline")
     (place,) = (tmp_path / "wandb").glob(f"offline-run-*-{made}")
     (record,) = place.glob("*.wandb")
     content = record.read_bytes()

@@ -78,9 +78,10 @@ def test_the_log_of_an_evaluation_is_scored_as_a_table(log: Any, tmp_path: Path)
     plain = tmp_path / "log.json"
     write_eval_log(log, str(plain))
     for path in (log.location, plain):
-        results = histoeval.score(path, metrics="rouge_l")
+        results = histoeval.score(path, metrics="rouge_l", several_references="best")
         assert results.summary["input"]["format"] == "inspect log"
         assert results["first", "mockllm/model"].scores["rouge_l"].value == 1
+        assert 0.5 < results["second"].scores["rouge_l"].value < 1
         assert results["third"].errors[0].code == "empty_text"
 
 

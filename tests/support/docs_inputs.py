@@ -113,6 +113,8 @@ def _runs(folder: Path) -> None:
     for name in "ab":
         output = folder / "pages" / "agreement" / name
         score(pairs, metrics="bleu,concordance", output=output)
+    for name in ("main", "results/main", "results/new"):
+        score(pairs, metrics="bleu,concordance", output=folder / "pages" / "gates" / name)
     with (ROOT / "src/histoeval/examples/pairs.csv").open(encoding="utf-8") as file:
         bundled = [row for row in csv.DictReader(file) if row["id"] in {"breast-01", "skin-02"}]
     (folder / "pages" / "python").mkdir(parents=True)

@@ -60,6 +60,11 @@ def _options(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--layers", type=int, default=24)
     parser.add_argument("--hidden", type=int, default=1024)
     parser.add_argument("--entities", type=float, default=8.9, help="that are found in a text")
+    parser.add_argument(
+        "--even-types",
+        action="store_true",
+        help="a tagger that finds all types alike",
+    )
     parser.add_argument("--published-only", action="store_true")
     parser.add_argument("--pairs", type=int, default=600)
     parser.add_argument("--seconds-only", action="store_true")
@@ -97,6 +102,8 @@ def _published(
     reader = HuggingFaceReader(folders.entities, folders.relations, runtime=runtime)
     aligner = HuggingFaceEncoder(folders.aligner, runtime=runtime)
     parameters = sum(each.numel() for each in reader.tagger.model.parameters())
+    if given.even_types:
+        _even_types(reader, texts[::4])
     _set_entities(reader, texts[::4], given.entities)
     tell("random models", f"{given.layers} layers, {parameters / 1e6:.0f} M parameters each")
     metric = create("hare:mode=paper", {"reader": reader, "aligner": aligner})
@@ -107,10 +114,29 @@ def _published(
     read = reader.read(texts[: 2 * len(some)])
     found = sum(len(report.entities) for report in read) / len(read)
     tell("entities a text", f"{found:.1f}")
+    tell("put to the relation model", f"{_candidates(reader, read)} pairs of entities")
     if not given.seconds_only and given.device != "cpu":
         reader._cached._known.clear()
         busy, whole = _busy(given, lambda: metric.score(some))
         tell("GPU at work", f"{busy:.2f} s of {whole:.2f} s ({busy / whole:.0%}), profiled")
+
+
+def _candidates(reader: Any, reports: Sequence[Any]) -> int:
+    """Pairs of entities whose types can be related."""
+    kinds = [[entity.type for entity in report.entities] for report in reports]
+    return sum((h, t) in reader.relation_types for each in kinds for h in each for t in each)
+
+
+def _even_types(reader: Any, texts: Sequence[str]) -> None:
+    """Take from each label's bias what a random tagger prefers it by."""
+    import numpy as np
+    import torch
+
+    encoded = [each.ids for each in reader.tagger.encodings(texts)]
+    logits = reader.tagger.forward(encoded, lambda output: output.logits)
+    with torch.no_grad():
+        bias = reader.tagger.model.classifier.bias
+        bias -= torch.from_numpy(np.concatenate(logits).mean(axis=0)).to(bias)
 
 
 def _set_entities(reader: Any, texts: Sequence[str], wanted: float) -> None:

@@ -35,7 +35,7 @@ OTHER_NAMES = {"rater": "raters", "id_column": "id", "show": "most_different"}
 
 DECIDED_LATER = {
     *(("ablate", "kinds"), ("experiment ablation", "weights")),
-    *(("explain", "reference"), ("explain", "candidate")),
+    *(("explain", "reference"), ("explain", "candidate"), ("compare", "most_different")),
 }
 """Options that the command line fills in itself, or that Python demands."""
 

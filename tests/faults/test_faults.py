@@ -187,7 +187,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
             gzip.compress(b"reference,candidate\na,b\n" * 9, mtime=0)[:-12],
             "whole gzip",
         ),
-        ("report.docx", b"whatever", "ending that is not known"),
+        ("report.odt", b"whatever", "ending that is not known"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_said(

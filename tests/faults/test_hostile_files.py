@@ -117,7 +117,7 @@ def test_ids_are_words_and_nothing_else(
     assert histoeval_here(*words, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys).code == 0
     (line,) = (tmp_path / "out" / "scores.jsonl").read_text("utf-8").splitlines()
     assert json.loads(line)["id"] == name
-    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out"}
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", "in.jsonl", "out"}
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", '"\\ud800"', "[1]", "1e999"])

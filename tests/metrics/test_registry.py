@@ -40,7 +40,7 @@ def test_settings_are_given_with_the_name_and_stand_in_the_signature() -> None:
 @pytest.mark.parametrize(
     ("spec", "complaint"),
     [
-        ("blue", "no metric 'blue'; known: bert_score, bertscore, bleu"),
+        ("blue", r"no metric 'blue' \(did you mean 'bleu'\?\); known: bert_score, bertscore, bleu"),
         ("bleu:order", "'order' is not of the form name=value"),
         ("bleu:order=two", "order: input should be a valid integer"),
         ("bleu:ordre=2", "ordre"),

@@ -23,6 +23,8 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from histoeval.errors import MissingDependency
+
 METHODS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 FROM_THE_START = frozenset({"match", "fullmatch"})
 
@@ -112,6 +114,8 @@ def _imported(name: str) -> ModuleType | None:
     except ImportError as error:
         if (error.name or "histoeval").startswith("histoeval"):
             raise
+        return None
+    except MissingDependency:
         return None
 
 

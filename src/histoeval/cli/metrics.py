@@ -14,6 +14,8 @@ from histoeval.metrics.registry import metric_entries
 from histoeval.run.doctor import READY, MetricState, metric_details, metric_states, plug_in_problems
 from histoeval.view.terminal.scores import plain_table, range_text
 
+_ENDING = re.compile(r"(\d|f1|precision|recall)$")
+
 
 @verb
 def metrics(
@@ -48,14 +50,14 @@ def metrics(
 
 
 def _merged(states: Sequence[MetricState]) -> Iterator[MetricState]:
-    """One row for metrics that differ in a number only, such as bleu_1 to bleu_4."""
+    """One row for metrics that differ in their ending only, such as bleu_1 to bleu_4."""
     families: dict[tuple[str, ...], list[MetricState]] = {}
     for each in states:
-        family = tuple(re.sub(r"\d$", "n", text) for text in each)
+        family = tuple(_ENDING.sub("n", text) for text in each)
         families.setdefault(family, []).append(each)
     for (_, summary, state), (first, *others) in families.items():
-        last = others[-1].name[-1] if others else ""
-        yield MetricState(f"{first.name} … {last}", summary, state) if last else first
+        what = summary.removesuffix(": n")
+        yield MetricState(f"{first.name} …", what, state) if others else first
 
 
 def _in_full(names: Sequence[str]) -> Iterator[Text]:

@@ -96,7 +96,7 @@ METRICS: dict[str, MetricEntry] = {
     **{
         f"statement_{measure}": _ours(
             "radiology.statements:StatementF1",
-            f"statements borne out, {measure} (as RadFact)",
+            f"statements borne out (as RadFact): {measure}",
             measure=measure,
         )
         for measure in ("f1", "precision", "recall")

@@ -105,9 +105,7 @@ def packages(extra: str) -> list[str]:
 def metric_states() -> list[MetricState]:
     """Every metric, and whether it is ready or what it needs; no model is loaded."""
     return [
-        MetricState(
-            name, entry.summary, _state(name, entry) + (", untested" * bool(entry.untested))
-        )
+        MetricState(name, entry.summary, "untested" if entry.untested else _state(name, entry))
         for name, entry in metric_entries().items()
     ]
 

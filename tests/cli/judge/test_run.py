@@ -176,7 +176,8 @@ def test_without_a_cache_nothing_is_kept(here: Here) -> None:
     here.judge("--no-cache")
     here.judge("--no-cache", output="again")
     assert len(here.server.calls) == 60
-    assert not (here.folder / "cache").exists()
+    kept = {path.name for path in (here.folder / "cache").iterdir()}
+    assert kept == {"commands.jsonl", "sent.jsonl"}
 
 
 def test_a_judge_is_checked_and_the_verdict_is_written(here: Here) -> None:

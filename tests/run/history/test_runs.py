@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,12 +44,13 @@ def test_runs_are_listed_with_what_they_are_of(tmp_path: Path) -> None:
     assert "no runs" in run("list", tmp_path / "none").output
 
 
-def test_one_run_is_shown_with_its_command(tmp_path: Path) -> None:
+def test_one_run_is_shown_with_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, PAIRS)), "utf-8")
     words = ["score", str(tmp_path / "pairs.jsonl"), "--metrics", "bleu"]
+    monkeypatch.setattr(sys, "argv", ["histoeval", *words])
     CliRunner().invoke(app, [*words, "--output", str(tmp_path / "out")])
     found = details_of(stored_run(tmp_path / "out" / "scores.jsonl"))
-    assert found.commands[0]["command"].startswith("histoeval ")
+    assert found.commands[0]["command"].startswith("histoeval score ")
     assert journal().stat().st_mode & 0o777 == 0o600
     shown = run("show", tmp_path / "out")
     assert "bleu|order:4" in shown.output

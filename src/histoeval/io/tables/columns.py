@@ -6,6 +6,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from string import digits
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, did_you_mean
@@ -159,8 +160,7 @@ def recognised(found: Sequence[str], named: Columns) -> int:
 def numbered_columns(found: Sequence[str], *roles: str) -> tuple[str, ...]:
     """Columns of a role that are numbered, as `reference_1`, with the one that has no number."""
     known = {alias for role in roles for alias in _aliases()[role]}
-    named = [(name, re.fullmatch(r"(.+?)_?\d*", normalised(name))) for name in found]
-    return tuple(name for name, match in named if match and match[1].rstrip("_") in known)
+    return tuple(name for name in found if normalised(name).rstrip(digits).rstrip("_") in known)
 
 
 def normalised(name: str) -> str:

@@ -31,8 +31,8 @@ SEVERITIES = tuple(each.name.lower() for each in sorted(Severity, reverse=True))
 STARTS = ("new", *SEVERITIES, "errors", "missing")
 """The words that begin a condition which does not begin with a metric."""
 
-_TOKEN = re.compile(r"\s*([<>]=?|%|[^\s<>%]+)")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+_TOKEN = re.compile(r"[<>]=?|%|[^\s<>%]+")
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _ROUNDING = 1e-9
 
 
@@ -139,7 +139,7 @@ class _Tokens:
     def __init__(self, text: str) -> None:
         self.text = " ".join(text.split())
         self._left: Iterator[_Token] = (
-            _Token(found[1], found.start(1)) for found in _TOKEN.finditer(self.text)
+            _Token(found[0], found.start()) for found in _TOKEN.finditer(self.text)
         )
         self.next: _Token | None = next(self._left, None)
 

@@ -42,7 +42,7 @@ def metrics(
         return
     states = metric_states()
     rows = [list(each) for each in _merged(states)]
-    more = "More: histoeval metrics NAME, histoeval metrics --all."
+    more = "More: histoeval metrics NAME, or --all."
     ready = sum(each.state == READY for each in states)
     line = Text(f"\n{ready} of {len(states)} metrics are ready. {more}")
     broken = [Text(each[:1].upper() + each[1:]) for each in plug_in_problems()]

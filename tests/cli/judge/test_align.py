@@ -180,7 +180,7 @@ def test_the_commands_of_the_page_work(here: Here) -> None:
         assert "overall_equivalence_raw" in found["parts"]
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.skipif(not JUDGED.is_file(), reason="the scored pairs are not here")
 def test_real_scores_are_aligned_no_worse_than_they_are(here: Here) -> None:
     """A fifth of the 540 pairs, by the offline rubric."""

@@ -86,7 +86,7 @@ def test_cases_can_be_given_and_must_be_whole(better: Path, worse: Path, tmp_pat
     cases.write_text("id,case\nr0,c0\n", "utf-8")
     assert "no case for 'r1'" in str(run(better, worse, "--cases", cases).exception)
     cases.write_text("id\nr0\n", "utf-8")
-    assert "no column 'case'" in str(run(better, worse, "--cases", cases).exception)
+    assert "needs the columns id and case" in str(run(better, worse, "--cases", cases).exception)
 
 
 def test_what_cannot_be_compared_is_told(better: Path, tmp_path: Path) -> None:

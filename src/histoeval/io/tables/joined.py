@@ -87,7 +87,7 @@ def open_joined(
     return join(truth, dict(zip(names, systems, strict=True)), joining)
 
 
-def system_names(paths: Sequence[Path]) -> list[str]:
+def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:
     """What systems are called: like their files, with the folder where two are called the same."""
     stems = [
         path.resolve().name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
@@ -99,8 +99,8 @@ def system_names(paths: Sequence[Path]) -> list[str]:
     ]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(
-            f"two systems would be called {', '.join(twice)}: rename one of the files, or put each "
-            "into a folder with the name of its system"
+            f"two {what} would be called {', '.join(twice)}: rename one of the files, or put each "
+            "into a folder of its own"
         )
     return names
 

@@ -13,7 +13,7 @@ from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.files import open_table
 from histoeval.io.results import read_rows
 from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.columns import Columns, columns_by_name
+from histoeval.io.tables.columns import Columns, columns_by_name, columns_found
 from histoeval.io.tables.row_faults import Fault
 from histoeval.io.writing import make_folder, write_json, writing_to
 from histoeval.run.compare.changes import PairedTest
@@ -227,18 +227,27 @@ def _most_different(
     return found
 
 
-def read_case_table(path: Path) -> dict[str, str]:
-    """The case of each id, from a table with columns id and case."""
+def read_case_table(path: Path, what: str = "case") -> dict[str, str]:
+    """The case (or what else is asked for) of each id: the column of that name, or the only other.
+
+    An id may stand several times as long as it says the same.
+    """
     table = open_table(path, Columns(id="id")).table
     names = columns_by_name(table.columns)
-    if missing := [name for name in ("id", "case") if name not in names]:
-        raise InputError(f"{path} has no column {missing[0]!r}")
-    used = (names["id"], names["case"])
+    others = [name for name in table.columns if name != names.get("id")]
+    value = names.get(what, others[0] if len(others) == 1 else None)
+    if "id" not in names or value is None:
+        raise InputError(f"{path} needs the columns id and {what}{columns_found(table.columns)}")
+    used = (names["id"], value)
     nothing = Fault("missing_value")
     found: dict[str, str] = {}
     for record in table.read(used):
         cells = [name_of((record.values or {}).get(name), nothing) for name in used]
         if not isinstance(cells[0], str) or not isinstance(cells[1], str):
-            raise InputError(f"{path} has no id or no case ({record.place})")
-        found[cells[0]] = cells[1]
+            raise InputError(f"{path} has no id or no {what} ({record.place})")
+        if found.setdefault(*cells) != cells[1]:
+            raise InputError(
+                f"{path} has {cells[0]!r} as {found[cells[0]]!r} and as {cells[1]!r} "
+                f"({record.place}): keep one of them"
+            )
     return found

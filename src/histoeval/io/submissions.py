@@ -241,9 +241,10 @@ def _line(source: TextSource, record: Record, *, several: bool) -> ReportLine:
         assert record.problem is not None, "a record has values or a problem"
         return ReportLine(record, None, problem=record.problem, kind=record.problem.code)
     name = name_of(record.key if column is None else record.values.get(column), _NO_ID)
-    if isinstance(name, Fault):
-        return _unusable(source, record, None, name)
     layout = source.layout
+    if isinstance(name, Fault):
+        cell = record.values.get(layout.text)
+        return _unusable(source, record, None, cell if isinstance(cell, Fault) else name)
     texts = reference_texts(record.values, layout.text, layout, several=several)
     named = source.table.named(texts) if isinstance(texts, Fault) else texts
     return ReportLine(record, name, named)

@@ -202,6 +202,19 @@ def test_several_references_must_be_asked_for(tmp_path: Path) -> None:
     assert "take several together: several_references='best'" in second.problems[0].message
 
 
+def test_numbered_references_that_were_not_asked_for_are_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,reference_1,reference_2\n1,Colon,Bowel\n", "utf-8")
+    answers = written(tmp_path, "team.json", ANSWERS)
+    with pytest.raises(InputError, match=r"several columns.*together: several_references='best'"):
+        histoeval.score(answers, truth=tmp_path / "t.csv", metrics="rouge_l")
+
+
+def test_a_file_without_reports_says_what_to_call_them(tmp_path: Path) -> None:
+    truth = written(tmp_path, "t.json", {"1": "Colon"})
+    with pytest.raises(InputError, match="no column for the text; call it 'report'"):
+        histoeval.score(written(tmp_path, "a.json", [{"id": "1", "x": 3}]), truth=truth)
+
+
 def test_the_best_and_the_mean_over_references_and_each_of_them_are_kept(tmp_path: Path) -> None:
     def scored(mode: str, folder: str) -> histoeval.Scores:
         return histoeval.score(

@@ -46,6 +46,14 @@ def worse(tmp_path: Path) -> Path:
     return scored(tmp_path / "worse", {"candidate": "no such thing"})
 
 
+def test_files_without_a_shared_metric_are_refused_with_what_each_has(tmp_path: Path) -> None:
+    files = [scored(tmp_path / name, {}, name) for name in ("rouge_1", "rouge_2")]
+    why = str(run(*files).exception)
+    assert "no metric has scores in every file" in why
+    assert "has rouge_1;" in why
+    assert why.endswith("has rouge_2")
+
+
 def test_the_better_system_wins(better: Path, worse: Path, tmp_path: Path) -> None:
     result = run(better, worse, "--output", tmp_path / "out")
     assert result.exit_code == 0, result.output

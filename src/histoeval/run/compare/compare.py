@@ -180,7 +180,12 @@ def _metric(
     """The metric to go by, and a note if it was chosen among several."""
     by_file = [{name for row in rows for name in row.scores} for _, rows in read]
     shared = sorted(set.intersection(*by_file)) if by_file else []
-    known = ", ".join(shared) or "none"
+    if not shared:
+        has = [
+            f"{read[n][0]} has {', '.join(sorted(own)) or 'none'}" for n, own in enumerate(by_file)
+        ]
+        raise InputError(f"no metric has scores in every file: {'; '.join(has)}")
+    known = ", ".join(shared)
     if named is not None:
         if named in shared:
             return named, ()

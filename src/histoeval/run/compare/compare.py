@@ -247,12 +247,12 @@ def read_case_table(path: Path, what: str = "case") -> dict[str, str]:
     nothing = Fault("missing_value")
     found: dict[str, str] = {}
     for record in table.read(used):
-        cells = [name_of((record.values or {}).get(name), nothing) for name in used]
-        if not isinstance(cells[0], str) or not isinstance(cells[1], str):
+        id_, label = (name_of((record.values or {}).get(name), nothing) for name in used)
+        if not isinstance(id_, str) or not isinstance(label, str):
             raise InputError(f"{path} has no id or no {what} ({record.place})")
-        if found.setdefault(*cells) != cells[1]:
+        if found.setdefault(id_, label) != label:
             raise InputError(
-                f"{path} has {cells[0]!r} as {found[cells[0]]!r} and as {cells[1]!r} "
-                f"({record.place}): keep one of them"
+                f"{path} has {id_!r} as {found[id_]!r} and as {label!r} ({record.place}): keep one "
+                "of them"
             )
     return found

@@ -124,6 +124,16 @@ def test_options_that_a_message_still_names_are_reworded_for_python(tmp_path: Pa
     assert judge.spelt("header") == "llm=Endpoint(headers=...)"
 
 
+def test_a_whole_command_of_the_shell_stays_one() -> None:
+    @front_door
+    def function(truth: str = "") -> None:
+        raise SettingError("run `histoeval challenge init c --truth FILE`, or give --truth")
+
+    with pytest.raises(SettingError) as caught:
+        function()
+    assert str(caught.value) == "run `histoeval challenge init c --truth FILE`, or give truth=..."
+
+
 def test_the_caller_is_the_innermost_and_a_verb_before_all() -> None:
     @front_door
     def function(mpp: float = 0.0) -> str:

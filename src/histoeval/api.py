@@ -220,7 +220,7 @@ def score(
         references: the reference text or texts, in place of `data`.
         truth: a file or folder of references, a frame, records, or texts by id; `data` then has the
             candidates: a file or several, or something of the kind for each system by its name.
-        loose_ids: accept ids that differ only in file ending, case or outer spaces.
+        loose_ids: accept ids that differ only in file ending, case, outer spaces or zeros.
         several_references: "best" or "mean": what counts where a case has several references.
         metrics: names as `list_metrics` gives them, with settings as in ``hare:threshold=0.5``,
             in a list or one text with commas; or metric objects in a list.
@@ -390,7 +390,7 @@ def judge(
         references: the reference text or texts, in place of `data`.
         truth: a file or folder of references, a frame, records, or texts by id; `data` then has the
             candidates: a file or several, or something of the kind for each system by its name.
-        loose_ids: accept ids that differ only in file ending, case or outer spaces.
+        loose_ids: accept ids that differ only in file ending, case, outer spaces or zeros.
         several_references: "best" or "mean": what counts where a case has several references.
         beside: metrics to run as well, as in "rubric_offline,concordance".
         alignment: an alignment.yaml of `align_judge`: scores are put where experts would put them,

@@ -37,7 +37,8 @@ ENDPOINT_SETTINGS = {
 TLS_SETTINGS = frozenset({"ca", "client_cert", "client_key"})
 """What is a field of the `Tls` of an `Endpoint` in Python."""
 
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: ([A-Z]{2,})\b)?")
+_OPTION = re.compile(r"`histoeval [^`]*`|(?<![\w-])--([a-z][a-z-]*)(?: ([A-Z]{2,})\b)?")
+"""An option; or a whole command of the shell, which stays one."""
 
 
 class Caller(NamedTuple):
@@ -125,9 +126,11 @@ def front_door(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _in_python(message: str, caller: Caller) -> str:
-    """A message with each option of the command line as an argument of Python."""
+    """A message with each option as an argument of Python, but for those of whole commands."""
 
     def reworded(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
         name = found[1].replace("-", "_")
         return caller.spelt(name, found[2]) or _keyword(name, found[2])
 

@@ -85,6 +85,19 @@ def test_a_job_that_failed_or_was_too_slow_is_a_missing_case(tmp_path: Path) -> 
     assert "job pk0 has not succeeded: Failed" in reasons
     assert "'case-2.tiff' took 1337 s, and 60 are allowed" in reasons
     assert "job pk2 has written no report.json" in reasons
+    broken = [each for each in found["problems"] if each["code"] == "broken_job"]
+    assert [each["id"] for each in broken] == ["case-1.tiff", "case-3.tiff"]
+    assert not [each for each in found["problems"] if each["code"] == "missing_report"]
+    assert found["results"][0]["reason"] == broken[0]["reason"]
+
+
+def test_a_platform_can_read_the_metrics_under_another_user(tmp_path: Path) -> None:
+    given = write_json(tmp_path / "input" / "predictions.json", rows(TRUTH))
+    evaluated(a_challenge(tmp_path), given, tmp_path / "output")
+    umask = os.umask(0)
+    os.umask(umask)
+    mode = (tmp_path / "output" / "metrics.json").stat().st_mode
+    assert mode & 0o777 == 0o666 & ~umask
 
 
 @pytest.mark.parametrize(

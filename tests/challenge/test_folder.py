@@ -99,3 +99,26 @@ def test_files_that_the_policy_names_must_fit_the_truth(tmp_path: Path) -> None:
     set_rules(folder, subgroups="organs.csv")
     with pytest.raises(InputError, match=r"organs.csv does not exist.*subgroups: null"):
         open_challenge(folder)
+
+
+def test_a_case_with_two_labels_is_refused(tmp_path: Path) -> None:
+    folder = a_challenge(tmp_path)
+    (folder / "subgroups.csv").write_text("id,subgroup\na,gut\na,gut\na,skin\n", "utf-8")
+    with pytest.raises(InputError, match=r"'a' as 'gut' and as 'skin' \(row 3, line 4\): keep one"):
+        open_challenge(folder)
+    (folder / "subgroups.csv").write_text("case,organ,side\na,gut,left\n", "utf-8")
+    with pytest.raises(InputError, match="needs the columns id and subgroup"):
+        open_challenge(folder)
+
+
+@pytest.mark.parametrize("id_", ["case\n1", " case-1"])
+def test_an_id_that_a_line_cannot_hold_is_refused(tmp_path: Path, id_: str) -> None:
+    truth = write_json(tmp_path / "truth.json", rows({id_: "Colon: adenoma."}))
+    with pytest.raises(InputError, match="outer spaces or a line break"):
+        init_challenge(tmp_path / "c", truth)
+
+
+def test_init_says_which_cases_have_several_references(tmp_path: Path) -> None:
+    twice = [*rows(TRUTH), {"id": "case-2.tiff", "report": "Stomach: gastritis."}]
+    made = init_challenge(tmp_path / "c", write_json(tmp_path / "truth.json", twice))
+    assert "several references: 1, 'case-2.tiff' the first" in made.notes[0]

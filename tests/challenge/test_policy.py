@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.challenge import open_challenge
+from histoeval.challenge import check_predictions, open_challenge
 from histoeval.challenge.policy import read_challenge_policy
 from histoeval.errors import InputError, SettingError
 from histoeval.resources import resource_path
+from tests.support.challenges import TRUTH, a_challenge, team
 
 
 def written(place: Path, text: str) -> Path:
@@ -44,7 +45,11 @@ def test_a_metric_may_stand_alone_with_a_weight_or_with_rules(tmp_path: Path) ->
         ("metrics:\n  bleu: 1\ncombine: median\n", r"line 3,.*combine is 'median'"),
         ("metrics:\n  bleu: 1\nlimits:\n  max_chars: 0\n", r"line 4,.*limits\.max_chars is 0"),
         ("metrics:\n  bleu: 1\nseed: -1\n", r"seed is -1"),
-        ("- a list\n", r"cannot be used: the file"),
+        ("- a list\n", r"the file is \['a list'\]: keys are expected there: name, metrics"),
+        ("", r"the file is None: keys are expected there"),
+        ("metrics:\n  bleu: one\n", r"line 2,.*metrics\.bleu is 'one': give each metric a weight"),
+        ("metrics: [bleu]\n", r"metrics is \['bleu'\]: give each metric a weight"),
+        ("metrics:\n  bleu: 1\nlimits: 5\n", r"limits is 5: keys are .*there: max_chars"),
         ("metrics: [bleu\n", r"not YAML"),
         ("metrics:\n  bleu: 1\nseed: 1\nseed: 2\n", r"seed stands twice"),
     ],
@@ -66,3 +71,9 @@ def test_the_hash_follows_the_rules_and_not_the_name(tmp_path: Path) -> None:
         for name, weight in (("a", 1), ("b", 1), ("a", 2))
     )
     assert one.hash == two.hash != three.hash
+
+
+def test_organisers_hear_of_an_unknown_metric_when_they_check_a_file(tmp_path: Path) -> None:
+    folder = a_challenge(tmp_path, metrics={"rogue_l": 1})
+    with pytest.raises(SettingError, match="rogue_l"):
+        check_predictions(folder, team(tmp_path, "a", TRUTH))

@@ -118,12 +118,30 @@ def test_faults_of_rows_stand_beside_the_team(tmp_path: Path) -> None:
     assert found["spoilt"].score.value == pytest.approx(7 / 8)
 
 
+def test_every_case_without_a_score_has_its_own_reason(tmp_path: Path) -> None:
+    most = {id_: text for id_, text in TRUTH.items() if id_ != "case-1.tiff"}
+    spoilt = team(tmp_path, "spoilt", {**most, "case-2.tiff": ""})
+    found = rank_teams(a_challenge(tmp_path), [spoilt], engine="inline")
+    reasons = {case["id"]: case["reason"] for case in found.cases()}
+    assert "has no report for 'case-1.tiff'" in reasons["case-1.tiff"]
+    assert "report is empty (row 1)" in reasons["case-2.tiff"]
+    assert reasons["case-3.tiff"] is None
+
+
 def test_subgroups_have_tables_of_their_own(tmp_path: Path) -> None:
     found = ranking(a_challenge(tmp_path), three(tmp_path))
     assert found.subgroups["breast"] == 2
     breast = found["wrong"].subgroups["breast"]
     assert breast.score.value == pytest.approx(0.5, abs=0.05), "the first is wrong, the last right"
     assert breast.place == 3
+
+
+def test_cases_without_a_subgroup_are_told(tmp_path: Path) -> None:
+    folder = a_challenge(tmp_path)
+    assert ranking(folder, three(tmp_path)).notes == ()
+    (folder / "subgroups.csv").write_text("id,subgroup\ncase-1.tif,breast\ncase-2.tiff,gut\n")
+    [note] = ranking(folder, three(tmp_path)).notes
+    assert "no subgroup for 7 of 8 cases, 'case-1.tiff' the first" in note
 
 
 def test_each_metric_is_left_out_once(tmp_path: Path) -> None:
@@ -230,11 +248,17 @@ def test_a_damaged_ranking_is_refused(tmp_path: Path) -> None:
         read_ranking(tmp_path)
 
 
-def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
-    one = team(tmp_path, "a", TRUTH)
-    other = write_json(tmp_path / "elsewhere" / "a.json", rows(TRUTH))
-    with pytest.raises(InputError, match="two files are called 'a'"):
-        ranking(a_challenge(tmp_path), [one, other])
+def test_teams_whose_files_have_the_same_name_are_called_with_their_folder(tmp_path: Path) -> None:
+    files = [write_json(tmp_path / name / "predictions.json", rows(TRUTH)) for name in "ab"]
+    found = ranking(a_challenge(tmp_path), files)
+    assert order(found) == ["a/predictions", "b/predictions"]
+    with pytest.raises(InputError, match="two teams would be called a/predictions: rename"):
+        ranking(tmp_path / "challenge", [files[0], files[0]])
+
+
+def test_without_a_file_there_is_nothing_to_rank(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no team to rank: give a file"):
+        ranking(a_challenge(tmp_path), [])
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,14 @@ def worse(tmp_path: Path) -> Path:
     return scored(tmp_path / "worse", {"candidate": "no such thing"})
 
 
+def test_files_without_a_shared_metric_are_refused_with_what_each_has(tmp_path: Path) -> None:
+    files = [scored(tmp_path / name, {}, name) for name in ("rouge_1", "rouge_2")]
+    why = str(run(*files).exception)
+    assert "no metric has scores in every file" in why
+    assert "has rouge_1;" in why
+    assert why.endswith("has rouge_2")
+
+
 def test_the_better_system_wins(better: Path, worse: Path, tmp_path: Path) -> None:
     result = run(better, worse, "--output", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -86,7 +94,7 @@ def test_cases_can_be_given_and_must_be_whole(better: Path, worse: Path, tmp_pat
     cases.write_text("id,case\nr0,c0\n", "utf-8")
     assert "no case for 'r1'" in str(run(better, worse, "--cases", cases).exception)
     cases.write_text("id\nr0\n", "utf-8")
-    assert "no column 'case'" in str(run(better, worse, "--cases", cases).exception)
+    assert "needs the columns id and case" in str(run(better, worse, "--cases", cases).exception)
 
 
 def test_what_cannot_be_compared_is_told(better: Path, tmp_path: Path) -> None:

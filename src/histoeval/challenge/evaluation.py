@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from histoeval.challenge.rank import RankedTeams, ranked
 from histoeval.challenge.teams import read_team
 from histoeval.errors import InputError
 from histoeval.io.files import ENDINGS
-from histoeval.io.writing import make_folder, write_whole, writing_to
+from histoeval.io.writing import make_folder, write_json, writing_to
 from histoeval.run.engines.choose import choose_engine
 from histoeval.run.engines.engine import Engine
 from histoeval.run.models import Models
@@ -64,8 +63,7 @@ def evaluate_predictions(
     if output is not None:
         with writing_to(Path(output)):
             make_folder(Path(output))
-            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-            write_whole(Path(output) / METRICS, text.encode("utf-8", "backslashreplace"))
+            write_json(Path(output) / METRICS, content, private=False)
     return content
 
 

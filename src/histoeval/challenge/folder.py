@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from histoeval.callers import front_door
 from histoeval.challenge.policy import POLICY, ChallengePolicy, read_challenge_policy
 from histoeval.errors import InputError, OutputError
-from histoeval.io.files import open_table
 from histoeval.io.submissions import SubmissionProblem, Truth, read_truth
-from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.columns import Columns, columns_by_name
 from histoeval.io.tables.delimited import csv_text
-from histoeval.io.tables.row_faults import Fault
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.resources import resource_text
 from histoeval.run.compare.compare import read_case_table
@@ -41,8 +38,6 @@ _TEMPLATES = {
 }
 """What `init` writes, and the file of this package that it is a copy of."""
 
-_NOTHING = Fault("missing_value")
-
 
 @dataclass(frozen=True)
 class Challenge:
@@ -63,12 +58,14 @@ class Challenge:
 
 
 class InitResult(NamedTuple):
-    """The files that were written, and those that were there already and are as they were."""
+    """The files that were written, those that were there and stayed, and what to know of both."""
 
     written: tuple[Path, ...]
     kept: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
 
 
+@front_door
 def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitResult:
     """Write the folder of a new challenge, or add the truth to one.
 
@@ -84,8 +81,15 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
         name: resource_text(f"challenge/data/{file}").replace("@VERSION@", __version__)
         for name, file in _TEMPLATES.items()
     }
+    notes = []
     if truth is not None:
-        contents |= _truth_files(Path(truth), home)
+        references = _faultless(Path(truth), home)
+        contents |= _truth_files(references)
+        if several := [name for name, texts in references.items() if len(texts) > 1]:
+            notes.append(
+                f"Cases with several references: {len(several):,}, {several[0]!r} the first; "
+                "`references` in the policy says how they count."
+            )
     written, kept = [], []
     with writing_to(home):
         make_folder(home)
@@ -98,24 +102,35 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
             write_whole(file, content.encode())
             written.append(file)
         (home / "evaluate").chmod(0o755)
-    return InitResult(tuple(written), tuple(kept))
+    return InitResult(tuple(written), tuple(kept), tuple(notes))
 
 
-def _truth_files(path: Path, home: Path) -> dict[str, str]:
-    """The truth in one form, its ids, and the organ of each case, to be looked over."""
+def _faultless(path: Path, home: Path) -> Mapping[str, tuple[str, ...]]:
+    """The references of a truth that has no fault and is not another than the one that is there."""
     found = read_truth(path, several=True)
     if found.problems:
         raise InputError(f"the truth must be without fault. {path}: {_listed(found.problems)}")
     if (there := _truth_file(home)) and _same_truth(there) != found.references:
         raise OutputError(f"{there} is another truth; remove it first, with {IDS} and {SUBGROUPS}")
+    for name in found.references:
+        if [name] != name.strip().splitlines():
+            raise InputError(
+                f"{path}: the id {name!r} has outer spaces or a line break, which the lines of "
+                f"{IDS} cannot hold: correct it"
+            )
+    return found.references
+
+
+def _truth_files(references: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """The truth in one form, its ids, and the organ of each case, to be looked over."""
     rows = [
         {"id": name, "report": texts[0] if len(texts) == 1 else list(texts)}
-        for name, texts in found.references.items()
+        for name, texts in references.items()
     ]
-    organs = [{"id": n, "subgroup": organ_named(t[0])} for n, t in found.references.items()]
+    organs = [{"id": n, "subgroup": organ_named(t[0])} for n, t in references.items()]
     return {
         f"{TRUTH}/truth.json": json.dumps(rows, indent=1, ensure_ascii=False) + "\n",
-        IDS: "".join(f"{name}\n" for name in found.references),
+        IDS: "".join(f"{name}\n" for name in references),
         SUBGROUPS: csv_text(organs),
     }
 
@@ -145,9 +160,9 @@ def open_challenge(
     if not (home / POLICY).is_file():
         raise InputError(f"{home} has no {POLICY}: `histoeval challenge init {home}` writes one")
     policy = read_challenge_policy(home / POLICY)
-    if need_truth:
-        metric_names(policy.metrics)
     there = _truth_file(home) if truth is None else _truth_in(Path(truth))
+    if need_truth or there is not None:
+        metric_names(policy.metrics)
     if there is not None:
         known = read_truth(there, several=True)
         if known.problems:
@@ -234,7 +249,7 @@ def _groups(home: Path, policy: ChallengePolicy, truth: Truth) -> dict[str, str]
 
 
 def _subgroups(home: Path, policy: ChallengePolicy) -> dict[str, str]:
-    """The subgroup of each id, from the columns `id` and `subgroup`, or the only other column."""
+    """The subgroup of each id."""
     if policy.subgroups is None:
         return {}
     path = home / policy.subgroups
@@ -243,21 +258,7 @@ def _subgroups(home: Path, policy: ChallengePolicy) -> dict[str, str]:
             f"{path} does not exist: `histoeval challenge init {home} --truth FILE` writes it, or "
             "set `subgroups: null` in the policy"
         )
-    table = open_table(path, Columns(id="id")).table
-    names = columns_by_name(table.columns)
-    others = [name for name in table.columns if name != names.get("id")]
-    value = names.get("subgroup", others[0] if len(others) == 1 else None)
-    if "id" not in names or value is None:
-        raise InputError(f"{path} needs the columns id and subgroup; it has {', '.join(names)}")
-    found = {}
-    for record in table.read((names["id"], value)):
-        cells = [
-            name_of((record.values or {}).get(each), _NOTHING) for each in (names["id"], value)
-        ]
-        if not isinstance(cells[0], str) or not isinstance(cells[1], str):
-            raise InputError(f"{path} has no id or no subgroup ({record.place})")
-        found[cells[0]] = cells[1]
-    return found
+    return read_case_table(path, "subgroup")
 
 
 def _listed(problems: Sequence[SubmissionProblem]) -> str:

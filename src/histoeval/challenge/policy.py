@@ -140,18 +140,32 @@ def _explained(fault: Any) -> str:
     if fault["type"] == "missing":
         return f"{key} is missing"
     given = "" if isinstance(fault["input"], Mapping) else f" is {fault['input']!r:.60}"
+    if fault["type"] in ("model_type", "dict_type"):
+        return f"{key}{given}: {_expected(place)}"
     message = fault["msg"].removeprefix("Value error, ")
     return f"{key}{given}: {message[:1].lower()}{message[1:]}"
 
 
-def _instead(place: Sequence[str]) -> str:
-    """The keys that exist, for one that does not."""
+def _expected(place: Sequence[str]) -> str:
+    """What to write where keys were expected."""
+    if place[:1] == ["metrics"]:
+        return "give each metric a weight, as in `bleu: 1`, or keys, as in `bleu: {weight: 1}`"
+    return f"keys are expected there: {', '.join(_keys(place))}"
+
+
+def _keys(place: Sequence[str]) -> list[str]:
+    """The keys that there are below a place."""
     inner: dict[str, type[Noun]] = {
         "metrics": MetricRule,
         "limits": Limits,
         "platform": PlatformRule,
     }
-    known = [*(ChallengePolicy if len(place) == 1 else inner[place[0]]).model_fields]
+    return [*(inner[place[0]] if place else ChallengePolicy).model_fields]
+
+
+def _instead(place: Sequence[str]) -> str:
+    """The keys that exist, for one that does not."""
+    known = _keys(place[:-1])
     near = get_close_matches(place[-1], known, n=1)
     guess = f" (did you mean {near[0]}?)" if near else ""
     return f"{guess}; there are {', '.join(known)}"

@@ -42,8 +42,10 @@ class RankedTeams:
     def cases(self) -> Iterator[dict[str, Any]]:
         """Flat records, one for each team and case."""
         for row, team in enumerate(self.values.teams):
+            faults = {fault.id: fault.reason for fault in self.ranking[team].faults}
             for at, id_ in enumerate(self.values.cases):
-                line = case_line(self.values, row, at, self.scores[team])
+                why = faults.get(id_, "")
+                line = case_line(self.values, row, at, self.scores[team], why)
                 more = {"score": line.score, **line.metrics, "reason": line.reason}
                 yield {"team": team, "id": id_, **more}
 
@@ -132,7 +134,7 @@ def ranked(
         stability=found.stability,
         without=found.without,
         subgroups=found.subgroups,
-        notes=(*notes, *_remarks(values, there)),
+        notes=(*notes, *_remarks(values, there), *_without_subgroup(challenge, cases)),
     )
     return RankedTeams(ranking, values, scores)
 
@@ -191,6 +193,17 @@ def _unranked(team: Team, why: str, scores: Mapping[str, Any], cases: Sequence[s
         missing=len(cases) - scored,
         faults=_faults(team),
     )
+
+
+def _without_subgroup(challenge: Challenge, cases: Sequence[str]) -> list[str]:
+    """Cases that are in no table of a subgroup, where there are such tables."""
+    lacking = [id_ for id_ in cases if id_ not in challenge.subgroups]
+    if challenge.policy.subgroups is None or not lacking:
+        return []
+    return [
+        f"{challenge.policy.subgroups} has no subgroup for {len(lacking):,} of {len(cases):,} "
+        f"cases, {lacking[0]!r} the first."
+    ]
 
 
 def _remarks(values: Values, there: NDArray[np.bool_]) -> list[str]:

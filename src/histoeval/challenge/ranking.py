@@ -257,10 +257,12 @@ class Ranker:
         return tuple(case_line(self.values, row, at, scores) for at in shown)
 
 
-def case_line(values: Values, row: int, at: int, scores: Mapping[str, CaseScore]) -> CaseStanding:
-    """One case of one team."""
+def case_line(
+    values: Values, row: int, at: int, scores: Mapping[str, CaseScore], why: str = ""
+) -> CaseStanding:
+    """One case of one team; `why` is why it has no report."""
     case = scores.get(values.cases[at])
-    reasons = ("no report that can be scored",) if case is None else case.reasons
+    reasons = (why or "no report that can be scored",) if case is None else case.reasons
     return CaseStanding(
         id=values.cases[at],
         score=values.score[row, at],

@@ -21,6 +21,7 @@ from histoeval.errors import InputError
 from histoeval.io.files import ENDINGS, check_there, open_table
 from histoeval.io.submissions import Submission, SubmissionProblem, Truth, read_submission
 from histoeval.io.tables.columns import columns_by_name
+from histoeval.io.tables.joined import system_names
 
 SECONDS = "seconds"
 """The column of how long a report took."""
@@ -39,11 +40,6 @@ class Team:
     sha256: str = ""
     excluded: str | None = None
 
-    @property
-    def lost(self) -> dict[str, str]:
-        """Why an id has no report, by id."""
-        return {each.id: each.reason for each in self.problems if each.id is not None}
-
 
 def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team:
     """A file of predictions, checked against the ids that are asked for and the limits."""
@@ -55,7 +51,7 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
         found, seconds = _from_jobs(jobs, path.parent, truth, policy)
     asked = set(challenge.ids)
     team = Team(
-        name or _stem(path),
+        name or system_names([path])[0],
         {id_: text for id_, text in found.reports.items() if id_ in asked},
         tuple(each for each in found.problems if each.row is not None or each.id in asked),
         found.sha256,
@@ -64,26 +60,21 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
 
 
 def named_teams(challenge: Challenge, paths: Sequence[Path]) -> list[Team]:
-    """The teams of files, each called like its file; two of one name are refused."""
+    """The teams of files, called as `score --truth` calls systems."""
+    if not paths:
+        raise InputError("there is no team to rank: give a file of predictions for each")
     for path in paths:
         check_there(path)
-    teams = [_team_or_reason(challenge, path) for path in paths]
-    names = [team.name for team in teams]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"two files are called {twice!r}, and teams are called like their files")
-    return teams
+    names = system_names(paths, "teams")
+    return [_team_or_reason(challenge, path, name) for path, name in zip(paths, names, strict=True)]
 
 
-def _team_or_reason(challenge: Challenge, path: Path) -> Team:
+def _team_or_reason(challenge: Challenge, path: Path, name: str) -> Team:
     """A team; one whose file cannot be read is out, and does not stop the others."""
     try:
-        return read_team(challenge, path)
+        return read_team(challenge, path, name)
     except InputError as error:
-        return Team(_stem(path), {}, excluded=f"has a file that cannot be read: {error}")
-
-
-def _stem(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).stem
+        return Team(name, {}, excluded=f"has a file that cannot be read: {error}")
 
 
 def _submission(path: Path, truth: Truth, limits: Limits) -> Submission:
@@ -158,7 +149,8 @@ def _from_jobs(
         try:
             made = list(_job_rows(job, home, policy.platform))
         except InputError as error:
-            problems.append(SubmissionProblem(None, number, "broken_job", str(error)))
+            case = _case_name(job, policy.platform)
+            problems.append(SubmissionProblem(case, number, "broken_job", str(error)))
             continue
         rows += made
         if (took := _duration(job)) is not None:
@@ -170,7 +162,9 @@ def _from_jobs(
         file = Path(place) / "predictions.json"
         file.write_text(json.dumps(rows), "utf-8")
         found = _submission(file, truth, policy.limits)
-    return replace(found, problems=(*problems, *found.problems)), seconds
+    told = {each.id for each in problems}
+    problems += [each for each in found.problems if each.row is not None or each.id not in told]
+    return replace(found, problems=tuple(problems)), seconds
 
 
 def _job_rows(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Iterator[dict[str, Any]]:

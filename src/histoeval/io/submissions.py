@@ -4,6 +4,7 @@ A file that cannot be read as reports with ids at all is an `InputError`; whatev
 row or one id is a `SubmissionProblem`, and the other reports are there.
 """
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ ID_ENDINGS = tuple(
 """Endings of files that one side of a study leaves in its ids and the other does not."""
 
 _NO_ID = Fault("missing_id")
+_NUMBER = re.compile(r"0*(\d+)(?:\.0+)?", re.ASCII)
 
 
 class ReportLine(NamedTuple):
@@ -139,7 +141,7 @@ def read_submission(
         text: the column of the report, where it cannot be guessed.
         id_: the column of the id.
         encoding: of text files, where it cannot be detected.
-        loose_ids: accept ids that differ from one of the truth only in ending, case or spaces.
+        loose_ids: accept ids that differ from those of the truth only as `plain_id` says.
         longest: the most characters that a report may have.
     """
     source = open_reports(path, text=text, id_=id_, encoding=encoding)
@@ -206,11 +208,16 @@ def match_ids(lines: Sequence[ReportLine], truth: Iterable[str], *, loose: bool 
 
 
 def plain_id(name: str) -> str:
-    """An id without what two files of one study write differently: ending, case, outer spaces."""
+    """An id without what two files of one study write differently.
+
+    That is its ending, case and outer spaces, and the zeros that spreadsheets and data frames take
+    from or give to a number, as in 007 and 7.0.
+    """
     plain = unicodedata.normalize("NFKC", name).strip().casefold()
     while plain.endswith(ID_ENDINGS):
         plain = plain.rpartition(".")[0]
-    return plain
+    number = _NUMBER.fullmatch(plain)
+    return number[1] if number else plain
 
 
 def near_hint(other: str) -> str:
@@ -241,9 +248,10 @@ def _line(source: TextSource, record: Record, *, several: bool) -> ReportLine:
         assert record.problem is not None, "a record has values or a problem"
         return ReportLine(record, None, problem=record.problem, kind=record.problem.code)
     name = name_of(record.key if column is None else record.values.get(column), _NO_ID)
-    if isinstance(name, Fault):
-        return _unusable(source, record, None, name)
     layout = source.layout
+    if isinstance(name, Fault):
+        cell = record.values.get(layout.text)
+        return _unusable(source, record, None, cell if isinstance(cell, Fault) else name)
     texts = reference_texts(record.values, layout.text, layout, several=several)
     named = source.table.named(texts) if isinstance(texts, Fault) else texts
     return ReportLine(record, name, named)

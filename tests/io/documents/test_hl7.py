@@ -10,6 +10,7 @@ import pytest
 from histoeval.errors import InputError
 from histoeval.io.documents import hl7
 from histoeval.io.reports import TextRow, open_reports
+from histoeval.io.submissions import read_truth
 from tests.support.documents import oru, pdf
 
 
@@ -112,6 +113,12 @@ def test_withdrawn_observations_and_other_messages_are_problems(tmp_path: Path) 
         "",
     ]
     assert "ADT^A01 holds no report (row 2)" in found[1].problems[0].message
+
+
+def test_a_message_of_another_type_is_told_as_that_where_ids_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "a.hl7").write_text(oru("S1", "TX|^R||Colon.") + "MSH|^~\\&|||||||ADT^A01\rPID|1\r")
+    found = read_truth(tmp_path / "a.hl7")
+    assert [each.code for each in found.problems] == ["not_a_report"]
 
 
 def test_repeated_and_missing_order_numbers(tmp_path: Path) -> None:

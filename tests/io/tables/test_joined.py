@@ -10,7 +10,7 @@ import polars
 import pytest
 
 import histoeval
-from histoeval.errors import InputError, OutputError, Problem
+from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.io.pairs import Columns, Joining, PairSource, open_source
 from histoeval.io.reports import open_reports
 from histoeval.metric import Score
@@ -200,6 +200,35 @@ def test_several_references_must_be_asked_for(tmp_path: Path) -> None:
     assert first.pair is not None
     assert second.problems[0].code == "duplicate_id"
     assert "take several together: several_references='best'" in second.problems[0].message
+
+
+def test_another_way_to_take_several_references_is_refused() -> None:
+    with pytest.raises(SettingError, match="several_references='worst': of several references"):
+        histoeval.score({"a": {"1": "x"}}, truth={"1": "x"}, several_references="worst")  # type: ignore[arg-type]
+
+
+def test_a_report_that_cannot_be_used_is_named_by_its_row_in_the_file_of_the_system(
+    tmp_path: Path,
+) -> None:
+    truth = {"1": "Colon: adenoma.", "2": "Skin: nevus.", "3": "Breast: carcinoma."}
+    team = [{"id": "3", "report": ""}, {"id": "2", "report": 5}, {"id": "1", "report": "Colon"}]
+    scores = histoeval.score({"a": team}, truth=truth, metrics="rouge_l")
+    messages = {row.id: row.errors[0].message for row in scores.rows if row.errors}
+    assert "the report of a is empty (row 1 of its file)" in messages["3"]
+    assert "the report of a is a number and not a text (row 2 of its file)" in messages["2"]
+
+
+def test_numbered_references_that_were_not_asked_for_are_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,reference_1,reference_2\n1,Colon,Bowel\n", "utf-8")
+    answers = written(tmp_path, "team.json", ANSWERS)
+    with pytest.raises(InputError, match=r"several columns.*together: several_references='best'"):
+        histoeval.score(answers, truth=tmp_path / "t.csv", metrics="rouge_l")
+
+
+def test_a_file_without_reports_says_what_to_call_them(tmp_path: Path) -> None:
+    truth = written(tmp_path, "t.json", {"1": "Colon"})
+    with pytest.raises(InputError, match="no column for the text; call it 'report'"):
+        histoeval.score(written(tmp_path, "a.json", [{"id": "1", "x": 3}]), truth=truth)
 
 
 def test_the_best_and_the_mean_over_references_and_each_of_them_are_kept(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def test_conditions_are_read(
         ("bleu drop > nan", "is not a number", "            ^^^"),
         ("errors > -1", "not below 0", "         ^^"),
         ("bleu < 5 %", "nothing more", "         ^"),
+        ("bleu drop > 1 and p < 0.05", "a test is `with p < 0.05`", "              ^^^"),
         ("bleu drop > 1 wth p < 0.05", "did you mean 'with'", "              ^^^"),
         ("bleu drop > 1 with p < 0", "above 0", "                     ^"),
         ("> 3", "begins with", "^"),

@@ -113,6 +113,11 @@ def test_each_system_is_compared_with_its_namesake(tmp_path: Path) -> None:
         ("new:a", True),
         ("new:b", False),
     ]
+    assert not found.notes
+    records = [{"id": id_, "reference": LEFT, "a": LEFT} for id_ in IDS]
+    histoeval.score(records, metrics=[Marking()], candidate="a", output=tmp_path / "only")
+    [note] = judged(old, tmp_path / "only", "missing > 0").notes
+    assert "no new run has b, which the baseline has" in note
     with pytest.raises(InputError, match="has no system called 'candidate'"):
         judged(old, scored(tmp_path / "other", {}), "marking drop > 0")
 

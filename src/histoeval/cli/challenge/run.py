@@ -56,6 +56,8 @@ def init(
         typer.echo(f"Written: {file}")
     for file in made.kept:
         typer.echo(f"Kept as it is: {file}")
+    for note in made.notes:
+        typer.echo(note)
     typer.echo(f"Next: edit {folder / POLICY}, publish it with {IDS} and PARTICIPANTS.md, and")
     typer.echo(f"  {shlex.join(['histoeval', 'challenge', 'check', str(folder)])} predictions.json")
 
@@ -89,7 +91,7 @@ def check(
             typer.echo(f"This file would not be ranked: it {found.excluded}.")
         typer.echo(
             f"{found.file}: {found.usable:,} of {found.asked:,} cases have a usable report; "
-            f"{len(found.faults):,} faults."
+            f"faults: {len(found.faults):,}."
         )
     raise typer.Exit(0 if found.is_complete else 1)
 

@@ -54,7 +54,7 @@ class JoinOptions:
     ] = None
     loose_ids: Annotated[
         bool,
-        option("Accept ids that differ only in file ending, case or outer spaces.", JOINING),
+        option("Accept ids that differ only in file ending, case, outer spaces or zeros.", JOINING),
     ] = False
     several: Annotated[
         ReferenceMode | None,

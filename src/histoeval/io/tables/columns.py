@@ -268,6 +268,8 @@ def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
     guesses = plain or named
     if len(guesses) == 1:
         return guesses[0]
+    if len(numbered_columns(guesses or found, "reference")) > 1:
+        raise _no_reference(file, found)
     what = "more than one column that may hold the text" if guesses else "no column for the text"
     raise InputError(f"{file} has {what}; {_name_it('text')}{columns_found(guesses or found)}")
 
@@ -313,7 +315,8 @@ def _no_column(
 def _name_it(role: str) -> str:
     """How a column is named, where there is an argument for it; otherwise what to call it."""
     way = argument(f"{role}_column", "NAME")
-    return f"name it: {way}" if way else f"call it {role!r}"
+    usual = "report" if role == "text" else role
+    return f"name it: {way}" if way else f"call it {usual!r}"
 
 
 def _besides(found: Sequence[str], taken: Sequence[str | None]) -> list[str]:

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
+
+from pydantic import field_validator
 
 from histoeval.callers import argument
-from histoeval.errors import InputError, Problem
+from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.documents.texts import text_layout
 from histoeval.io.files import OpenedTable
 from histoeval.io.reports import TextSource, open_reports
@@ -31,12 +33,20 @@ from histoeval.report import Noun
 class Joining(Noun):
     """How what belongs to one case is brought together.
 
-    `loose_ids` accepts ids that differ only in ending, case or spaces; `references` is what counts
-    where a case has several.
+    `loose_ids` accepts ids that differ only in ending, case, spaces or zeros; `references` is what
+    counts where a case has several.
     """
 
     loose_ids: bool = False
     references: ReferenceMode | None = None
+
+    @field_validator("references", mode="before")
+    @classmethod
+    def _known(cls, given: object) -> object:
+        if given not in (None, *get_args(ReferenceMode)):
+            way = argument("several_references", given)
+            raise SettingError(f"{way or given}: of several references 'best' or 'mean' can count")
+        return given
 
     def identity(self) -> dict[str, object]:
         """What results depend on; nothing where everything is as usual."""
@@ -87,7 +97,7 @@ def open_joined(
     return join(truth, dict(zip(names, systems, strict=True)), joining)
 
 
-def system_names(paths: Sequence[Path]) -> list[str]:
+def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:
     """What systems are called: like their files, with the folder where two are called the same."""
     stems = [
         path.resolve().name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
@@ -99,8 +109,8 @@ def system_names(paths: Sequence[Path]) -> list[str]:
     ]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(
-            f"two systems would be called {', '.join(twice)}: rename one of the files, or put each "
-            "into a folder with the name of its system"
+            f"two {what} would be called {', '.join(twice)}: rename one of the files, or put each "
+            "into a folder of its own"
         )
     return names
 
@@ -177,8 +187,8 @@ def _notes(system: str, found: Matched) -> Iterator[str]:
     elif found.near:
         accept = argument("loose_ids")
         yield (
-            f"{system}: ids that differ from those of the truth only in ending, case or spaces, "
-            f"and are not scored: {about}" + (accept and f"; to accept them: {accept}")
+            f"{system}: ids that differ from those of the truth only in ending, case, spaces or "
+            f"zeros, and are not scored: {about}" + (accept and f"; to accept them: {accept}")
         )
     for what, some in (("ids that the references lack", strangers), ("unusable rows", broken)):
         if some:
@@ -197,18 +207,24 @@ def _read(
             yield record._replace(values=None, problem=problem, key=None)
             continue
         cells = {
-            system: _cell(name, each, near)
+            system: _cell(name, system, each, near)
             for system, each, near in zip(layout.candidates, found, written, strict=True)
         }
         reference = texts if isinstance(texts, Fault) or len(texts) > 1 else texts[0]
         yield record._replace(values={layout.reference: reference, **cells}, key=name)
 
 
-def _cell(name: str, found: Matched, near: Mapping[str, str]) -> str | Fault:
+def _cell(name: str, system: str, found: Matched, near: Mapping[str, str]) -> str | Fault:
     line = found.reports.get(name)
     if line is None:
         return missing_report(name, near)
-    return line.texts if isinstance(line.texts, Fault) else line.texts[0]
+    return _of_system(line.texts, system, line) if isinstance(line.texts, Fault) else line.texts[0]
+
+
+def _of_system(fault: Fault, system: str, line: ReportLine) -> Fault:
+    """What is wrong with a report, by its row in the file of the system."""
+    named = {"column": f"the report of {system}", "where": f"{line.record.place} of its file"}
+    return fault._replace(details={**fault.details, **named})
 
 
 def _survey(source: OpenedTable) -> Survey:

@@ -23,11 +23,11 @@ class Fault(NamedTuple):
     details: Mapping[str, object] = NOTHING
 
     def problem(self, where: str, column: str | None = None) -> Problem:
-        """The fault as a problem of a place in a file."""
+        """The fault as a problem of a place in a file; details may name another place."""
         entry = _sentences()[self.kind]
-        limit = RECORD_LIMIT // 2**20
-        message = entry["text"].format(
-            where=where, column=column, limit=limit, save_as_utf8=save_as_utf8(), **self.details
+        usual = {"where": where, "column": column, "limit": RECORD_LIMIT // 2**20}
+        message = entry["text"].format_map(
+            {**usual, "save_as_utf8": save_as_utf8(), **self.details}
         )
         return Problem(code=entry.get("code", self.kind), message=shown(message), column=column)
 

@@ -13,7 +13,7 @@ from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.files import open_table
 from histoeval.io.results import read_rows
 from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.columns import Columns, columns_by_name
+from histoeval.io.tables.columns import Columns, columns_by_name, columns_found
 from histoeval.io.tables.row_faults import Fault
 from histoeval.io.writing import make_folder, write_json, writing_to
 from histoeval.run.compare.changes import PairedTest
@@ -180,7 +180,12 @@ def _metric(
     """The metric to go by, and a note if it was chosen among several."""
     by_file = [{name for row in rows for name in row.scores} for _, rows in read]
     shared = sorted(set.intersection(*by_file)) if by_file else []
-    known = ", ".join(shared) or "none"
+    if not shared:
+        has = [
+            f"{read[n][0]} has {', '.join(sorted(own)) or 'none'}" for n, own in enumerate(by_file)
+        ]
+        raise InputError(f"no metric has scores in every file: {'; '.join(has)}")
+    known = ", ".join(shared)
     if named is not None:
         if named in shared:
             return named, ()
@@ -227,18 +232,27 @@ def _most_different(
     return found
 
 
-def read_case_table(path: Path) -> dict[str, str]:
-    """The case of each id, from a table with columns id and case."""
+def read_case_table(path: Path, what: str = "case") -> dict[str, str]:
+    """The case (or what else is asked for) of each id: the column of that name, or the only other.
+
+    An id may stand several times as long as it says the same.
+    """
     table = open_table(path, Columns(id="id")).table
     names = columns_by_name(table.columns)
-    if missing := [name for name in ("id", "case") if name not in names]:
-        raise InputError(f"{path} has no column {missing[0]!r}")
-    used = (names["id"], names["case"])
+    others = [name for name in table.columns if name != names.get("id")]
+    value = names.get(what, others[0] if len(others) == 1 else None)
+    if "id" not in names or value is None:
+        raise InputError(f"{path} needs the columns id and {what}{columns_found(table.columns)}")
+    used = (names["id"], value)
     nothing = Fault("missing_value")
     found: dict[str, str] = {}
     for record in table.read(used):
-        cells = [name_of((record.values or {}).get(name), nothing) for name in used]
-        if not isinstance(cells[0], str) or not isinstance(cells[1], str):
-            raise InputError(f"{path} has no id or no case ({record.place})")
-        found[cells[0]] = cells[1]
+        id_, label = (name_of((record.values or {}).get(name), nothing) for name in used)
+        if not isinstance(id_, str) or not isinstance(label, str):
+            raise InputError(f"{path} has no id or no {what} ({record.place})")
+        if found.setdefault(id_, label) != label:
+            raise InputError(
+                f"{path} has {id_!r} as {found[id_]!r} and as {label!r} ({record.place}): keep one "
+                "of them"
+            )
     return found

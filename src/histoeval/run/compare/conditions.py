@@ -92,7 +92,8 @@ def read_condition(text: str) -> Condition:
     else:
         found = _score(tokens, first)
     if (rest := tokens.next) is not None:
-        raise tokens.refused(rest, "nothing more was expected here", ("with", "%"))
+        hint = "; a test is `with p < 0.05`, and another condition another --fail-if"
+        raise tokens.refused(rest, f"nothing more was expected here{hint}", ("with", "%"))
     return found
 
 

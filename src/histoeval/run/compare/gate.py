@@ -8,7 +8,7 @@ from typing import Any
 
 from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.report import Noun
-from histoeval.run.compare.changes import MetricChange, PairedTest, WorseCase
+from histoeval.run.compare.changes import MetricChange, PairedTest, Successor, WorseCase
 from histoeval.run.compare.conditions import Condition
 from histoeval.run.compare.systems import Missing, ScoredFiles
 from histoeval.run.compare.trial import ConditionResult, Trial
@@ -51,14 +51,25 @@ def gate_of(
     results = [each for condition in conditions for each in trial.judge(condition)]
     trial.changes(metric)
     worse = sorted(trial.worse(metric), key=lambda case: case.order)
+    lost = _lost_systems(read, trial.rivals(metric))
     return Gate(
         baseline=str(read[0][0]),
         metric=metric,
         conditions=tuple(results),
         changes=tuple(each for found in trial.compared.values() for each in found),
         worse=tuple(worse),
-        notes=tuple(dict.fromkeys([*trial.notes, *_changed_references(read)])),
+        notes=tuple(dict.fromkeys([*trial.notes, *lost, *_changed_references(read)])),
     )
+
+
+def _lost_systems(read: ScoredFiles, rivals: Sequence[Successor]) -> Iterator[str]:
+    """A note where the baseline has systems that no new run has."""
+    compared = {each.before.own for each in rivals}
+    if lost := sorted({row.system for row in read[0][1] if row.system} - compared):
+        yield (
+            f"WARNING: no new run has {', '.join(lost)}, which the baseline has: not compared, and "
+            "no condition is about it."
+        )
 
 
 def _changed_references(read: ScoredFiles) -> Iterator[str]:

@@ -576,7 +576,9 @@ def _vlm(given: Any) -> Any:
 
 
 @front_door
-def write_report(run: PathLike, output: PathLike | None = None, *, to: str = "html") -> Path:
+def write_report(
+    run: PathLike, output: PathLike | None = None, *, to: str | None = None, texts: bool = True
+) -> Path:
     """Make a page, a table or a text of a finished run; nothing is run again.
 
     Args:
@@ -584,7 +586,9 @@ def write_report(run: PathLike, output: PathLike | None = None, *, to: str = "ht
             file that `extract` has written.
         output: the file to write; by default report.html, report.csv … in the folder of the run.
         to: "html" is one page that opens in a browser, offline; "csv" and "xlsx" have a row for
-            each pair, report or metric; "md" is the summary; "json" is everything.
+            each pair, report or metric; "md" is the summary; "json" is everything. By default
+            the ending of `output` decides.
+        texts: whether words of reports may be in it.
 
     Returns:
         The file that was written.
@@ -595,7 +599,7 @@ def write_report(run: PathLike, output: PathLike | None = None, *, to: str = "ht
     """
     from histoeval.view.run_report import write_run_report
 
-    return write_run_report(Path(run), None if output is None else Path(output), to)
+    return write_run_report(Path(run), None if output is None else Path(output), to, texts=texts)
 
 
 # --- old names -----------------------------------------------------------------------------------

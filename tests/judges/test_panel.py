@@ -239,8 +239,8 @@ def test_judges_run_inside_score_from_python(loopback: Loopback, tmp_path: Path)
 def test_an_endpoint_is_judge_enough_for_metrics(loopback: Loopback) -> None:
     endpoint = histoeval.Endpoint(url=loopback.url, model="m")
     for judge in (endpoint, [endpoint]):
-        rows = histoeval.score(PAIRS, metrics="judge_rubric4", models=Models(judge=judge)).to_dicts()
-        assert rows[5]["judge_rubric4.factual_accuracy"] == deserved(5)[1]
+        found = histoeval.score(PAIRS, metrics="judge_rubric4", models=Models(judge=judge))
+        assert found.to_dicts()[5]["judge_rubric4.factual_accuracy"] == deserved(5)[1]
     for nonsense in (loopback.url, object(), [loopback.url]):
         with pytest.raises(SettingError, match="is no judge: give an Endpoint"):
             histoeval.score(PAIRS, metrics="judge_errors", models=Models(judge=nonsense))

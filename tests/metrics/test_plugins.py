@@ -92,7 +92,7 @@ def test_good_ones_work_beside_broken_ones() -> None:
     assert not {"no_class", "no module", "syntax"} & set(names)
     assert load("fine")("a", "b").value == load("spaced")("a", "b").value == 1
     assert float(load("bleu")("a b c d", "a b c d")) > 99
-    with pytest.raises(SettingError, match="the metric 'nothing' cannot be used: .* is not a"):
+    with pytest.raises(SettingError, match=r"the metric 'nothing' cannot be used: .* is not a"):
         load("nothing")
 
 

@@ -72,6 +72,16 @@ def test_columns_that_do_not_fit_follow_below_with_the_first_column_again() -> N
     assert [number for row in rows for number in row[1:]] == [*"012345678"]
 
 
+def test_columns_that_tell_rows_apart_are_before_every_block() -> None:
+    columns = ["criterion", "state", *[f"measurement{n}" for n in range(9)]]
+    rows = [
+        ["accuracy", state, *numbers] for state, numbers in (("raw", "1" * 9), ("new", "2" * 9))
+    ]
+    text = shown(ResultTable("", columns, rows))
+    found = [line.split()[:3] for line in text.splitlines() if line.startswith("accuracy")]
+    assert found == [["accuracy", "raw", "1"], ["accuracy", "new", "2"]] * 3
+
+
 def test_every_table_of_the_terminal_is_a_fitted_one() -> None:
     own = {"table.py", "explanation.py", "slides.py"}  # these have tests, or two columns of prose
     source = Path(histoeval.table.__file__).parent

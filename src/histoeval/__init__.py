@@ -15,7 +15,6 @@ from histoeval.version import __version__
 
 if TYPE_CHECKING:
     from histoeval.api import (
-        Endpoint,
         contradictions,
         explain,
         extract,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         Problem,
         SettingError,
     )
+    from histoeval.llm.access import Endpoint
     from histoeval.metric import CorpusScore, Explanation, Metric, Score, Signature
     from histoeval.metrics.registry import register
     from histoeval.pathgls.policy.policy import Policy
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from histoeval.run.results import Results
 
 _HOMES = {
-    "api": "Endpoint contradictions explain extract judge list_metrics load score trust "
-    "write_report",
+    "api": "contradictions explain extract judge list_metrics load score trust write_report",
     "errors": "EndpointError HistoEvalError InputError MissingDependency ModelError OutputError "
     "Problem SettingError",
+    "llm.access": "Endpoint",
     "metric": "CorpusScore Explanation Metric Score Signature",
     "metrics.registry": "register",
     "report": "Assertion Entity EntityType Pair Relation Report",

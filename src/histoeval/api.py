@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from histoeval.callers import front_door
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
-from histoeval.llm.access import Access
+from histoeval.llm.access import Endpoint
 from histoeval.metric import Explanation, Metric
 from histoeval.metrics.base import explain_pair, pair_of
 from histoeval.metrics.registry import MetricInfo, metric_entries
@@ -35,20 +35,6 @@ if TYPE_CHECKING:
 
 PathLike = str | Path
 Texts = str | Sequence[str]
-
-
-class Endpoint(Access):
-    """A language or vision-language model: an OpenAI-compatible server, or one in this process.
-
-    Examples:
-        >>> Endpoint(url="http://localhost:8000/v1", model="Qwen/Qwen3-32B")
-        >>> Endpoint(url="https://llm.example.org/v1", model="m", key_env="MY_KEY")
-        >>> Endpoint(model="./my-model")  # a Transformers model here; extra [hf]
-    """
-
-    model: str
-    url: str = "local"
-    device: str | None = None
 
 
 # --- metrics as objects --------------------------------------------------------------------------
@@ -456,27 +442,13 @@ def judge(
 def _panel(
     llm: Endpoint | Sequence[Endpoint] | JudgeConfig | JudgePanel | None, sampling: JudgeSampling
 ) -> JudgePanel:
-    from histoeval.judges.choice import JudgeConfig, chosen_by_environment, open_panel
-    from histoeval.judges.panel import JudgePanel
+    from histoeval.judges.choice import chosen_by_environment, open_panel, panel_of
 
-    if isinstance(llm, JudgePanel | JudgeConfig):
-        return open_panel(llm) if isinstance(llm, JudgeConfig) else llm
-    if llm is None:
-        if (named := chosen_by_environment()) is None:
-            raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
-        return open_panel(named.model_copy(update={"manner": sampling}))
-    endpoints = [llm] if isinstance(llm, Endpoint) else list(llm)
-    devices = {each.device for each in endpoints}
-    if len(devices) != 1:
-        raise SettingError("give one endpoint or several, all with the same device")
-    config = JudgeConfig(
-        endpoints=tuple(each.url for each in endpoints),
-        models=tuple(each.model for each in endpoints),
-        access=tuple(endpoints),
-        device=devices.pop(),
-        manner=sampling,
-    )
-    return open_panel(config)
+    if llm is not None:
+        return panel_of(llm, sampling)
+    if (named := chosen_by_environment()) is None:
+        raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
+    return open_panel(named.model_copy(update={"manner": sampling}))
 
 
 @front_door
@@ -604,7 +576,9 @@ def _vlm(given: Any) -> Any:
 
 
 @front_door
-def write_report(run: PathLike, output: PathLike | None = None, *, to: str = "html") -> Path:
+def write_report(
+    run: PathLike, output: PathLike | None = None, *, to: str | None = None, texts: bool = True
+) -> Path:
     """Make a page, a table or a text of a finished run; nothing is run again.
 
     Args:
@@ -612,7 +586,9 @@ def write_report(run: PathLike, output: PathLike | None = None, *, to: str = "ht
             file that `extract` has written.
         output: the file to write; by default report.html, report.csv … in the folder of the run.
         to: "html" is one page that opens in a browser, offline; "csv" and "xlsx" have a row for
-            each pair, report or metric; "md" is the summary; "json" is everything.
+            each pair, report or metric; "md" is the summary; "json" is everything. By default
+            the ending of `output` decides.
+        texts: whether words of reports may be in it.
 
     Returns:
         The file that was written.
@@ -623,7 +599,7 @@ def write_report(run: PathLike, output: PathLike | None = None, *, to: str = "ht
     """
     from histoeval.view.run_report import write_run_report
 
-    return write_run_report(Path(run), None if output is None else Path(output), to)
+    return write_run_report(Path(run), None if output is None else Path(output), to, texts=texts)
 
 
 # --- old names -----------------------------------------------------------------------------------

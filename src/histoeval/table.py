@@ -44,7 +44,8 @@ class ResultTable(NamedTuple):
 class FittedTable:
     """A table for a terminal of any width: no word of a header and no number is broken.
 
-    Columns that do not fit side by side follow below, each block with the first column before it.
+    Columns that do not fit side by side follow below, each block with the columns before it that
+    tell rows apart.
     """
 
     def __init__(self, table: ResultTable) -> None:
@@ -61,14 +62,32 @@ class FittedTable:
     def _blocks(self, width: int) -> Iterator[tuple[list[int], list[int]]]:
         """The columns of each block by place, and how wide each is to be."""
         needed, wanted = self._widths(width)
-        first, *others = range(len(self.table.columns))
-        block = [first]
-        for place in others:
-            if len(block) > 1 and sum(needed[each] + GAP for each in [*block, place]) > width:
+        names = self._names()
+        if sum(needed[each] + GAP for each in names) > width * 3 // 4:
+            names = names[:1]
+        block = [0]
+        for place in range(1, len(self.table.columns)):
+            too_wide = sum(needed[each] + GAP for each in [*block, place]) > width
+            if too_wide and block not in ([0], names):
                 yield block, _shared_out(block, needed, wanted, width)
-                block = [first]
-            block = [*block, place]
+                block = names
+            if place not in block:
+                block = [*block, place]
         yield block, _shared_out(block, needed, wanted, width)
+
+    def _names(self) -> list[int]:
+        """The columns that tell rows apart: the first, and of the words beside it what it takes."""
+        names, different = [0], self._different([0])
+        for place, is_numeric in enumerate(_numeric_columns(self.table)):
+            if is_numeric or different == len(self.table.rows):
+                break
+            if (more := self._different([*names, place])) > different:
+                names, different = [*names, place], more
+        return names if different == len(self.table.rows) else [0]
+
+    def _different(self, places: Sequence[int]) -> int:
+        """How many rows differ in these columns."""
+        return len({tuple(str(row[place]) for place in places) for row in self.table.rows})
 
     def _widths(self, width: int) -> tuple[list[int], list[int]]:
         """How wide each column must be so that nothing is broken, and is at its widest."""

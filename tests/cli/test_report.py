@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import histoeval
 from tests.support.command import histoeval_here
 from tests.support.score_runs import make_score_run
 
@@ -30,6 +31,17 @@ def test_a_page_and_a_table_are_written_where_they_are_wanted(
     )
     assert done.out == "Written: out/pairs.csv\n"
     assert (tmp_path / "out" / "pairs.csv").read_bytes().startswith(b"\xef\xbb\xbfid,system,organ")
+
+
+def test_the_ending_of_the_output_says_what_it_is(tmp_path: Path) -> None:
+    run = make_score_run(tmp_path / "run")
+    begins = {"a.xlsx": b"pk", "a.CSV": b"\xef\xbb\xbfid", "a.json": b"{", "a.htm": b"<!doctype"}
+    for name, begin in begins.items():
+        content = histoeval.write_report(run, tmp_path / name).read_bytes()
+        assert content.lower().startswith(begin), name
+    named = histoeval.write_report(run, tmp_path / "table.txt", to="csv", texts=False)
+    assert named.read_bytes().startswith(begins["a.CSV"])
+    assert b"adenoma" not in named.read_bytes()
 
 
 def test_what_is_no_finished_run_is_refused_in_one_sentence(

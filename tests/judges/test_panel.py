@@ -236,6 +236,16 @@ def test_judges_run_inside_score_from_python(loopback: Loopback, tmp_path: Path)
     assert "judge_unreadable" in rows[5]["errors"], "the server knows no scale from 0 to 5"
 
 
+def test_an_endpoint_is_judge_enough_for_metrics(loopback: Loopback) -> None:
+    endpoint = histoeval.Endpoint(url=loopback.url, model="m")
+    for judge in (endpoint, [endpoint]):
+        found = histoeval.score(PAIRS, metrics="judge_rubric4", models=Models(judge=judge))
+        assert found.to_dicts()[5]["judge_rubric4.factual_accuracy"] == deserved(5)[1]
+    for nonsense in (loopback.url, object(), [loopback.url]):
+        with pytest.raises(SettingError, match="is no judge: give an Endpoint"):
+            histoeval.score(PAIRS, metrics="judge_errors", models=Models(judge=nonsense))
+
+
 def test_without_a_judge_the_metric_says_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Models(judge=...)" in (create("judge_rubric4").unavailable_reason() or "")
     with pytest.raises(SettingError, match="rubric4"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from histoeval import list_metrics, load
+from histoeval.errors import SettingError
 from histoeval.metrics.plugins import plug_ins
 from histoeval.run.doctor import metric_details, metric_states, plug_in_problems
 from tests.support.command import histoeval, python_path
@@ -91,6 +92,8 @@ def test_good_ones_work_beside_broken_ones() -> None:
     assert not {"no_class", "no module", "syntax"} & set(names)
     assert load("fine")("a", "b").value == load("spaced")("a", "b").value == 1
     assert float(load("bleu")("a b c d", "a b c d")) > 99
+    with pytest.raises(SettingError, match=r"the metric 'nothing' cannot be used: .* is not a"):
+        load("nothing")
 
 
 @pytest.mark.usefixtures("_installed")

@@ -23,12 +23,12 @@ def report(
         Path | None, option("File to write; report.html (csv …) in the run's folder when omitted.")
     ] = None,
     to: Annotated[
-        Format,
+        Format | None,
         option(
             "html: one page that opens in a browser, offline. csv, xlsx: a row for each pair. "
-            "md: the summary. json: everything."
+            "md: the summary. json: everything. When omitted, by the ending of --output, or html."
         ),
-    ] = "html",
+    ] = None,
     no_texts: Annotated[
         bool,
         option(
@@ -42,6 +42,6 @@ def report(
     Examples:
       histoeval report results
       histoeval report results --no-texts --output for_everybody.html
-      histoeval report results --to xlsx --output results.xlsx
+      histoeval report results --output results.xlsx
     """
     typer.echo(f"Written: {write_run_report(run, output, to, texts=not no_texts)}")

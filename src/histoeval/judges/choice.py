@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from histoeval.errors import SettingError
 from histoeval.judges.panel import JudgePanel, JudgeSampling
-from histoeval.llm.access import JUDGE_KEY, Access, one_each
+from histoeval.llm.access import JUDGE_KEY, Access, Endpoint, one_each
 from histoeval.llm.chat import Chat
 from histoeval.llm.local import LOCAL, LocalChat
 from histoeval.llm.service import EndpointConfig, Service
@@ -65,6 +65,30 @@ def open_panel(config: JudgeConfig) -> JudgePanel:
     panel = JudgePanel(config.chats(), config.open_cache(), config.manner, config.concurrency)
     remember(panel, open_panel, config)
     return panel
+
+
+def panel_of(named: Any, sampling: JudgeSampling | None = None) -> JudgePanel:
+    """The panel that is named from Python: an endpoint or several, a configuration, or a panel."""
+    if isinstance(named, JudgePanel):
+        return named
+    if isinstance(named, JudgeConfig):
+        return open_panel(named)
+    endpoints = list(named) if isinstance(named, list | tuple) else [named]
+    if not endpoints or not all(isinstance(each, Endpoint) for each in endpoints):
+        raise SettingError(
+            f"{named!r} is no judge: give an Endpoint(url=..., model=...) or several in a list"
+        )
+    devices = {each.device for each in endpoints}
+    if len(devices) != 1:
+        raise SettingError("all endpoints of a panel must have the same device")
+    config = JudgeConfig(
+        endpoints=tuple(each.url for each in endpoints),
+        models=tuple(each.model for each in endpoints),
+        access=tuple(endpoints),
+        device=devices.pop(),
+        manner=sampling or JudgeSampling(),
+    )
+    return open_panel(config)
 
 
 def _chat(config: JudgeConfig, endpoint: str, model: str, access: Access) -> Chat:

@@ -200,6 +200,8 @@ def _statements(answer: _Verdicts, reference: str, candidate: str) -> dict[str, 
 
 def _errors(answer: _Errors, reference: str, candidate: str) -> dict[str, Any]:
     """Matches and errors as concordance has them in its evidence."""
+    if not answer.agreed and not answer.errors:
+        raise Unreadable("agreed and errors are both empty: nothing was compared")
     plain = {"reference": _plain(reference), "candidate": _plain(candidate)}
     for each in (*answer.agreed, *answer.errors):
         for side, text in plain.items():

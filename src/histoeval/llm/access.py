@@ -134,6 +134,20 @@ class Access(Noun):
         return None
 
 
+class Endpoint(Access):
+    """A language or vision-language model: an OpenAI-compatible server, or one in this process.
+
+    Examples:
+        >>> Endpoint(url="http://localhost:8000/v1", model="Qwen/Qwen3-32B")
+        >>> Endpoint(url="https://llm.example.org/v1", model="m", key_env="MY_KEY")
+        >>> Endpoint(model="./my-model")  # a Transformers model here; extra [hf]
+    """
+
+    model: str
+    url: str = "local"
+    device: str | None = None
+
+
 def one_each(accesses: Sequence[Access], endpoints: Sequence[str], usual: str) -> list[Access]:
     """The access to each endpoint of a panel, in order; one host's is never used for another.
 

@@ -225,7 +225,7 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
     full = ":".join([spec, *(f"{key}={value}" for key, value in settings.items())])
     filled = {model: (models or {}).get(model) for model in needed}
     try:
-        return as_metric(_made(kind, full, {**entry.settings, **given, **filled}))
+        made = _made(kind, full, {**entry.settings, **given, **filled})
     except ValidationError as error:
         fixed = ("name", *entry.settings, *needed)
         free = [key for key in inspect.signature(kind).parameters if key not in fixed]
@@ -234,6 +234,10 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
         if name in METRICS or isinstance(error, HistoEvalError):
             raise
         raise _broken(name, entry, error) from error
+    try:
+        return as_metric(made)
+    except SettingError as error:
+        raise SettingError(f"the metric {name!r} cannot be used: {error}") from error
 
 
 def _made(kind: Callable[..., Any], name: str, settings: Mapping[str, Any]) -> Any:

@@ -38,7 +38,7 @@ class Models(Noun):
     each model once and shares it.
 
     From Python, a reader, aligner, NLI model or encoder can also be given as an object that is one;
-    `judge` is a `histoeval.judges.choice.JudgeConfig`, or a panel of judges.
+    `judge` is a `histoeval.Endpoint` or several, or a `histoeval.judges.choice.JudgeConfig`.
     """
 
     reader: Any = None
@@ -246,10 +246,10 @@ def load_entailer(named: Any, device: str | None = None) -> Entailer:
 
 def _load_judge(models: Models) -> Any:
     """The judges that the user has named or made, or that the environment names; or none."""
-    from histoeval.judges.choice import JudgeConfig, chosen_by_environment, open_panel
+    from histoeval.judges.choice import chosen_by_environment, panel_of
 
     named = models.judge or chosen_by_environment()
-    return open_panel(named) if isinstance(named, JudgeConfig) else named
+    return None if named is None else panel_of(named)
 
 
 def _runtime(models: Models) -> Any:

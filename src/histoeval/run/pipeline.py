@@ -213,7 +213,7 @@ def answers(
         return list(ask(items))
     except (EndpointError, OutputError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # some packages end the process where they should fail
         if len(items) > 1:
             return [answer for item in items for answer in answers(ask, [item], failed)]
         if TRACEBACK in os.environ:
@@ -221,7 +221,7 @@ def answers(
         return [failed(_in_words(error))]
 
 
-def _in_words(error: Exception) -> str:
+def _in_words(error: BaseException) -> str:
     """An error on one line; of an object that does not fit its class, the first field."""
     if isinstance(error, MemoryError):
         return "MemoryError: this machine has not enough memory for this text"

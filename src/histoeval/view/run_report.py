@@ -31,13 +31,17 @@ PAGES: dict[Kind, str] = {
 
 
 def write_run_report(
-    run: Path, output: Path | None = None, to: str = "html", *, texts: bool = True
+    run: Path, output: Path | None = None, to: str | None = None, *, texts: bool = True
 ) -> Path:
     """Write the report of a finished run, and return where it is.
 
+    Where `to` is left out, the ending of `output` decides; it is a page where that says nothing.
     The files of the run are inputs: none of them is replaced. Without `texts` the report has no
     word of a pathology report in it.
     """
+    if to is None:
+        ending = output.suffix.removeprefix(".").lower() if output else ""
+        to = ending if ending in FORMATS else "html"
     if to not in FORMATS:
         raise SettingError(f"there is no report as {to!r}; choose one of {', '.join(FORMATS)}")
     found = finished_run(run)

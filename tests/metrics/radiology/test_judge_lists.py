@@ -120,6 +120,7 @@ def test_a_report_that_states_nothing_is_not_asked_about(loopback: Loopback) -> 
             "not in the reference",
         ),
         ("errors", {"agreed": [], "errors": [ADDED | {"candidate": None}]}, "cannot both be null"),
+        ("errors", {"agreed": [], "errors": []}, "nothing was compared"),
     ],
 )
 def test_lists_are_read_strictly(prompt: str, answer: dict[str, Any], complaint: str) -> None:

@@ -53,7 +53,11 @@ def test_without_being_asked_to_nothing_is_removed(runs: Path) -> None:
 def test_old_runs_go_and_new_ones_stay(runs: Path) -> None:
     assert run("report", runs / "old").exit_code == 0
     aged(runs / "old", 100)
-    assert run("runs", "clear", runs, "--older-than", "90d", "--delete").exit_code == 0
+    size = sum(file.stat().st_size for file in (runs / "old").iterdir())
+    shown = run("runs", "clear", runs, "--older-than", "90d", "--delete")
+    assert shown.exit_code == 0
+    assert f"{size:,} bytes: removed" in shown.output
+    assert shown.output.count(f"{size:,}") == 2
     assert [each.name for each in runs.iterdir()] == ["new"]
 
 
@@ -81,6 +85,7 @@ def test_a_run_that_is_being_written_stays(runs: Path) -> None:
     with FileLock(runs / "old" / ".lock"):
         shown = run("runs", "clear", runs, "--older-than", "90d", "--delete")
     assert "being written" in shown.output
+    assert "0 runs, 0 files, 0 bytes: removed" in shown.output
     assert (runs / "old" / "scores.jsonl").exists()
 
 

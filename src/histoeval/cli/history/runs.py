@@ -106,6 +106,7 @@ def clear(
     found = old_runs(folder, age_of(older_than))
     notes = [remove_run(each) if delete and each.files else each.kept for each in found]
     print_tables([old_runs_table(found, notes)])
-    runs = sum(bool(each.files) for each in found)
+    counted = [each for each in found if each.files and not (delete and each.files[0].exists())]
+    files, size = sum(len(each.files) for each in counted), sum(each.size for each in counted)
     done = "removed" if delete else "would be removed; --delete removes them"
-    typer.echo(f"{runs:,} runs, {sum(len(each.files) for each in found):,} files: {done}")
+    typer.echo(f"{len(counted):,} runs, {files:,} files, {size:,} bytes: {done}")

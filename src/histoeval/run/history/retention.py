@@ -33,11 +33,8 @@ class Removable(NamedTuple):
     run: StoredRun
     files: tuple[Path, ...]
     kept: str = ""
-
-    @property
-    def size(self) -> int:
-        """Bytes that would be free."""
-        return sum(file.lstat().st_size for file in self.files if file.is_file())
+    size: int = 0
+    """Bytes of these files before any is removed."""
 
 
 def old_runs(folder: Path, older_than: timedelta) -> list[Removable]:
@@ -52,7 +49,8 @@ def _removable(run: StoredRun) -> Removable:
         return Removable(run, (), f"runs of `{run.kind}` are not removed")
     if not details_of(run).version:
         return Removable(run, (), "it does not say that histoeval made it")
-    return Removable(run, files)
+    size = sum(file.lstat().st_size for file in files if file.is_file())
+    return Removable(run, files, size=size)
 
 
 def _files(run: StoredRun) -> Iterator[Path]:

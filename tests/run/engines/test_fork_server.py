@@ -142,7 +142,9 @@ def test_how_a_worker_has_ended_is_known(tmp_path: Path) -> None:
     with pytest.raises(WorkerDied, match="killed by SIGKILL"):
         worker.work([Item("r", "poison")])
     other = server.fork()
+    number = int(other.work([Item("r", "pid")]).rows[0].text)
     server.end()
+    assert _gone([number])
     with pytest.raises(WorkerDied, match="the process that it was forked of has ended"):
         other.work([Item("r", "a")])
     with pytest.raises(WorkerDied):

@@ -229,19 +229,9 @@ def test_the_signature_names_mode_threshold_and_models() -> None:
     models = {"reader": WordReader(), "aligner": AxisAligner()}
     paper = str(create("hare:mode=paper", models).signature)
     assert "hare|mode:paper|threshold:0.7|of:report|reader:words|aligner:axes|" in paper
-    assert "processor:" not in paper
     graded = str(create("hare", models).signature)
     assert "hare|mode:graded|threshold:0.0|of:report|" in graded
     assert "weights:" in graded
-
-
-@pytest.mark.parametrize("spec", ["hare", "hare:mode=paper"])
-def test_a_reader_that_rounds_is_signed_with_the_processor(spec: str) -> None:
-    reader = WordReader()
-    models = {"reader": reader, "aligner": AxisAligner()}
-    assert "processor:" not in str(create(spec, models).signature)
-    reader.dtype = "int8"  # type: ignore[attr-defined]
-    assert "processor:" in str(create(spec, models).signature)
 
 
 def test_order_and_company_do_not_change_a_score() -> None:

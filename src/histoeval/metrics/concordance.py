@@ -7,7 +7,6 @@ combined with weights that were fitted to experts' scores. docs/concordance.md h
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
 from dataclasses import replace
@@ -105,13 +104,8 @@ class Concordance(EnglishMetric):
         return self.models if self.verify else self.models[:2]
 
     def fingerprint(self) -> dict[str, str]:
-        """The models, the weights of the parts, and the processor where an NLI model is asked.
-
-        The shipped one rounds to int8: on another processor it may be surer, or less sure, of a
-        statement that it is in two minds about.
-        """
-        signed = super().fingerprint() | {"weights": weights_hash()}
-        return signed | ({"processor": platform.machine()} if self.verify else {})
+        """The models, and the weights of the parts."""
+        return super().fingerprint() | {"weights": weights_hash()}
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """All reports read, all pairs compared, all parts combined."""

@@ -9,7 +9,6 @@ docs/hare.md sets them side by side.
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Sequence, Set
 from dataclasses import asdict
 from functools import cached_property
@@ -84,16 +83,10 @@ class Hare(EnglishMetric):
         return self.threshold or 0.0
 
     def fingerprint(self) -> dict[str, str]:
-        """The models; in graded mode the weights; the processor, where the reader rounds to int8.
-
-        Such a reader is a little more or less sure on another processor, and where two readings
-        are about equally likely it may find another one.
-        """
+        """The models; in graded mode the weights."""
         signed = super().fingerprint()
         if self.mode == "graded":
             signed["weights"] = hashlib.sha256(resource_bytes(SETTINGS)).hexdigest()[:8]
-        if getattr(self.reader, "dtype", None) == "int8":
-            signed["processor"] = platform.machine()
         return signed
 
     @property

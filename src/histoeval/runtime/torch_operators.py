@@ -19,25 +19,6 @@ _TYPES = {1: torch.float32, 3: torch.int8, 6: torch.int32, 7: torch.int64, 9: to
 """Types of numbers as ONNX counts them."""
 
 
-def _matmul_n_bits(x: Tensor, weights: Tensor, **_: int) -> Tensor:
-    """A product with weights that were unpacked at loading; the CPU rounds `x` to int8 as well."""
-    return functional.linear(x, weights)
-
-
-def unpacked(
-    packed: Tensor,
-    scales: Tensor,
-    *,
-    K: int,  # noqa: N803
-    N: int,  # noqa: N803
-    block_size: int,
-    **_: int,
-) -> Tensor:
-    """The weights of a product of 8 bits, a row for each output."""
-    rows = (packed.reshape(N, -1, block_size).float() - 128) * scales.reshape(N, -1, 1)
-    return rows.reshape(N, -1)[:, :K].contiguous()
-
-
 def _cast(x: Tensor, *, to: int) -> Tensor:
     return x.to(_TYPES[to])
 
@@ -228,7 +209,6 @@ OPERATORS: dict[str, tuple[Operator, frozenset[int]]] = {
         ("LayerNormalization", _layer_norm, ()),
         ("Log", torch.log, ()),
         ("MatMul", torch.matmul, ()),
-        ("MatMulNBits", _matmul_n_bits, ()),
         ("Max", _largest, ()),
         ("Mul", torch.mul, ()),
         ("Neg", torch.neg, ()),

@@ -7,7 +7,6 @@ statements, and the NLI model of this package verifies them; docs/metrics.md has
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -40,10 +39,6 @@ class StatementF1(EnglishMetric):
     nli: Any = None
     measure: Measure = "f1"
     models: ClassVar[tuple[str, ...]] = ("nli",)
-
-    def fingerprint(self) -> dict[str, str]:
-        """The model, and the processor, on which its answers depend a little."""
-        return super().fingerprint() | {"processor": platform.machine()}
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """The statements of all pairs, asked about together."""

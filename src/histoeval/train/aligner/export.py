@@ -29,7 +29,7 @@ def write_aligner(
     part = token_part(Unpadded(model), tokens, ["vectors"])
     manifest = AlignerManifest(
         name=name,
-        files=write_parts(folder, {ENCODER: part}, tokenizer, rounded, "float32"),
+        files=write_parts(folder, {ENCODER: part}, tokenizer, rounded),
         size=int(model.encoder.config.hidden_size),
         tokens=tokens,
         channel=ChannelUse(version=VERSION, weight=channel) if channel else None,

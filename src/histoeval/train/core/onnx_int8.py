@@ -1,10 +1,4 @@
-"""Models as ONNX with int8 weights.
-
-Weights are rounded to int8 in small blocks, each with a scale of its own. Products are in float32,
-the same on every processor (`weight_only`), or in int8, which is twice as fast and differs between
-processors: what weights are multiplied with is then rounded token by token, so that a token's
-result never depends on what it is run with.
-"""
+"""Models as ONNX with int8 weights, which are multiplied in float32 (`weight_only`)."""
 
 import logging
 import warnings
@@ -12,19 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import onnx
 import torch
 from torch import Tensor
 
 from histoeval.reader.manifest import TOKENIZER, hash_of
-from histoeval.train.core.weight_only import BLOCK, round_rows, weight_only_int8
+from histoeval.train.core.weight_only import weight_only_int8
 
 OPSET = 18
-
-Arithmetic = Literal["int8", "float32"]
-"""What products are computed in, where weights are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +58,6 @@ def write_parts(
     parts: Mapping[str, OnnxPart],
     tokenizer: Any,
     rounded: bool = True,
-    arithmetic: Arithmetic = "int8",
 ) -> dict[str, str]:
     """Write a tokenizer and each part as ONNX; the hash of each file.
 
@@ -78,7 +68,7 @@ def write_parts(
     for file, part in parts.items():
         module = part.module.float().cpu()
         graph = exported(module, part.example, part.shapes, part.outputs)
-        write_graph(graph, folder / file, rounded, arithmetic)
+        write_graph(graph, folder / file, rounded)
     return {file: hash_of(folder / file) for file in (*parts, TOKENIZER)}
 
 
@@ -113,28 +103,10 @@ def _silence() -> Iterator[None]:
         logging.disable(before)
 
 
-def write_graph(graph: Any, path: Path, rounded: bool, arithmetic: Arithmetic = "int8") -> None:
+def write_graph(graph: Any, path: Path, rounded: bool) -> None:
     """Write a graph; not rounded, it is four times as large."""
     _forget_origins(graph)
-    if rounded and arithmetic == "float32":
-        graph = weight_only_int8(graph)
-    elif rounded:
-        graph = _round_matrices(graph)
-        round_rows(graph.graph)
-    onnx.save(graph, path)
-
-
-def _round_matrices(graph: Any) -> Any:
-    """Matrices in blocks of int8; what they are multiplied with is rounded row by row."""
-    from onnxruntime.quantization import matmul_nbits_quantizer as rounding
-
-    settings = rounding.DefaultWeightOnlyQuantConfig(
-        block_size=BLOCK, is_symmetric=True, accuracy_level=4, bits=8
-    )
-    with _silence():
-        work = rounding.MatMulNBitsQuantizer(graph, algo_config=settings)
-        work.process()
-    return work.model.model
+    onnx.save(weight_only_int8(graph) if rounded else graph, path)
 
 
 def _forget_origins(graph: Any) -> None:

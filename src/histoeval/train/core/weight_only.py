@@ -10,6 +10,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,10 @@ from onnx import numpy_helper
 from histoeval.reader.manifest import hash_of
 
 BLOCK = 128
-"""Weights of one column that share a scale."""
+"""Weights of one column that share a scale, at most."""
+
+_LEAST_BLOCK = 32
+"""Shorter blocks would have too many scales to be worth it."""
 
 _LEAST_ROUNDED = 4096
 """Smaller arrays stay as they are: there is nothing to be gained."""
@@ -39,7 +43,8 @@ def weight_only_int8(model: Any) -> Any:
     changed.CopyFrom(model)
     _unfold_products(changed.graph)
     _round_factors(changed.graph)
-    round_rows(changed.graph)
+    _round_rows(changed.graph)
+    _look_up_first(changed.graph)
     used = {node.domain for node in changed.graph.node}
     domains = [opset for opset in changed.opset_import if opset.domain in used]
     del changed.opset_import[:]
@@ -63,10 +68,34 @@ def _content(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def round_rows(graph: Any) -> None:
+def _round_rows(graph: Any) -> None:
     """Large float32 matrices as int8, each row with a scale of its own."""
     names = {weight.name for weight in graph.initializer if _is_large(weight)}
     _round(graph, names, lambda values: values)
+
+
+def _look_up_first(graph: Any) -> None:
+    """Rows that are looked up are made whole after that, and the others not at all."""
+    makers = {node.output[0]: node for node in graph.node}
+    uses = Counter(name for node in graph.node for name in node.input)
+    nodes, spare = [], set()
+    for node in graph.node:
+        whole = makers.get(node.input[0]) if node.op_type == "Gather" else None
+        if whole is None or whole.op_type != "Mul" or uses[whole.output[0]] > 1:
+            nodes.append(node)
+            continue
+        cast, scale = makers[whole.input[0]], whole.input[1]
+        spare |= {whole.output[0], cast.output[0]}
+        found = node.output[0]
+        part = {end: f"{found}.{end}" for end in ("int8", "float", "scale")}
+        make = onnx.helper.make_node
+        nodes += [
+            make("Gather", [cast.input[0], node.input[1]], [part["int8"]]),
+            make("Gather", [scale, node.input[1]], [part["scale"]]),
+            make("Cast", [part["int8"]], [part["float"]], to=onnx.TensorProto.FLOAT),
+            make("Mul", [part["float"], part["scale"]], [found]),
+        ]
+    _replace(graph, [n for n in nodes if spare.isdisjoint(n.output)], graph.initializer)
 
 
 def _round_factors(graph: Any) -> None:
@@ -76,9 +105,14 @@ def _round_factors(graph: Any) -> None:
     names = {
         weight.name
         for weight in graph.initializer
-        if weight.name in factors and _is_large(weight) and weight.dims[0] % BLOCK == 0
+        if weight.name in factors and _is_large(weight) and _block(weight.dims[0]) >= _LEAST_BLOCK
     }
-    _round(graph, names, lambda values: values.reshape(-1, BLOCK, values.shape[-1]))
+    _round(graph, names, lambda w: w.reshape(-1, _block(len(w)), w.shape[-1]))
+
+
+def _block(rows: int, most: int = BLOCK) -> int:
+    """The longest block of which a column of so many rows is made."""
+    return gcd(rows, most)
 
 
 def _is_large(weight: Any) -> bool:
@@ -118,18 +152,20 @@ def _unfold_products(graph: Any) -> None:
             continue
         given, stored, scales = node.input[:3]
         settings = {attribute.name: attribute.i for attribute in node.attribute}
-        columns, blocks, _ = constants[stored].dims
-        width = min(settings["block_size"], settings["K"])
-        if settings["bits"] != 8 or blocks * width != settings["K"] or any(node.input[3:]):
-            raise ValueError(f"{node.name}: only symmetric int8 in whole blocks can be unfolded")
-        rounded = numpy_helper.to_array(constants[stored])[:, :, :width].astype(np.int16) - 128
-        scale = _values(constants, scales).reshape(columns, blocks)
+        if settings["bits"] != 8 or any(node.input[3:]):
+            raise ValueError(f"{node.name}: only symmetric int8 can be unfolded")
+        columns, blocks, size = constants[stored].dims
+        rows = settings["K"]
+        block = _block(rows, size)  # the last of their blocks may be a part of one
+        packed = numpy_helper.to_array(constants[stored]).reshape(columns, -1)[:, :rows]
+        rounded = (packed.astype(np.int16) - 128).astype(np.int8)
+        scale = _values(constants, scales).reshape(columns, blocks).repeat(size // block, axis=1)
         name = f"{stored}.weight"
         pieces, steps = _made_whole(
             name,
-            rounded.astype(np.int8).transpose(1, 2, 0),
-            scale.T[:, None, :],
-            (blocks * width, columns),
+            rounded.T.reshape(-1, block, columns),
+            scale.T[: rows // block, None, :],
+            (rows, columns),
         )
         spare |= {stored, scales, *(f"{scales}.{part}" for part in _PARTS)}
         added += pieces

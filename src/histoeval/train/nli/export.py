@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from histoeval.nli.manifest import limits_of, read_entailer_manifest, write_entailer_manifest
 from histoeval.reader.manifest import ENCODER
-from histoeval.train.core.onnx_int8 import Arithmetic, token_part, write_parts
+from histoeval.train.core.onnx_int8 import token_part, write_parts
 from histoeval.train.nli.model import CrossEncoder
 
 
@@ -34,14 +34,10 @@ def write_entailer(
     tokens: int,
     details: Mapping[str, Any],
     rounded: bool = True,
-    arithmetic: Arithmetic = "float32",
 ) -> None:
-    """Write what `BuiltinEntailer` loads.
-
-    In float32 answers hardly depend on the processor; in int8 they take half the time.
-    """
+    """Write what `BuiltinEntailer` loads."""
     part = token_part(_Unpadded(model), tokens, ["logits"], "kinds")
-    files = write_parts(folder, {ENCODER: part}, tokenizer, rounded, arithmetic)
+    files = write_parts(folder, {ENCODER: part}, tokenizer, rounded)
     limits = limits_of(name, tokens)
     write_entailer_manifest(
         folder, limits.model_copy(update={"files": files, "details": dict(details)})

@@ -286,7 +286,6 @@ def write(
         name=settings.name,
         tokens=settings.tokens,
         details={"request": request, "versions": made_with},
-        arithmetic="int8",
     )
     if settings.second_opinion:
         add_opinion(folder)

@@ -1,8 +1,9 @@
 """How much faster more workers are, from the start of a run to its summary.
 
 `python -m benchmarks scaling --workers 1,2,4 [--pairs 600] [--expert] [--metrics …]` scores pairs
-with the local engine: short ones of 40 to 60 words, or those of the size of the expert sheet. All
-texts are made of the bundled examples by a program. Equal results are checked by their hash.
+with the local engine: short ones of 40 to 60 words, or with `--expert` pairs of the size and shape
+of the expert sheet, where four candidates share a reference. All texts are made of the bundled
+examples by a program. Equal results are checked by their hash.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from benchmarks.reader_speed import expert_sized_texts
 from benchmarks.reward_speed import short_pairs
 from histoeval.report import Pair
 
+CANDIDATES = 4
+"""Of each reference of the sheet."""
 COLUMNS = ["workers", "pairs", "s", "pairs/s", "times the first", "scores.jsonl"]
 
 
@@ -29,7 +32,7 @@ def measure(options: Sequence[str]) -> Iterator[list[str]]:
     asked.add_argument("--workers", default="1,2")
     asked.add_argument("--pairs", type=int, default=600)
     asked.add_argument("--metrics", default="concordance,hare")
-    asked.add_argument("--expert", action="store_true", help="reports of the size of the sheet")
+    asked.add_argument("--expert", action="store_true", help="pairs as those of the expert sheet")
     given = asked.parse_args(options)
     pairs = expert_pairs() if given.expert else short_pairs()
     with tempfile.TemporaryDirectory() as name:
@@ -46,13 +49,16 @@ def measure(options: Sequence[str]) -> Iterator[list[str]]:
 
 
 def expert_pairs() -> Iterator[Pair]:
-    """Two reports of that size at a time; after the last, the first again with another number."""
+    """A reference and four candidates at a time; after the last text, the first with a number."""
     texts = expert_sized_texts()
-    twos = list(zip(texts[::2], texts[1::2], strict=True))
     for number in range(1_000_000):
-        end = f" Case {number}." if number >= len(twos) else ""
-        reference, candidate = twos[number % len(twos)]
-        yield Pair(id=str(number), reference=reference + end, candidate=candidate + end)
+        row, candidate = divmod(number, CANDIDATES)
+        at = row * (CANDIDATES + 1)
+        end = f" Case {row}." if at + CANDIDATES >= len(texts) else ""
+        reference, *candidates = (
+            texts[(at + place) % len(texts)] + end for place in range(CANDIDATES + 1)
+        )
+        yield Pair(id=str(number), reference=reference, candidate=candidates[candidate])
 
 
 def _timed(table: Path, metrics: str, workers: int) -> tuple[float, str]:

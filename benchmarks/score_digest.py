@@ -1,7 +1,8 @@
 """The scores of the shipped probes as a digest, to compare processors and numbers of threads.
 
 `python -m benchmarks digest --output here.json` on one machine, `python -m benchmarks digest
---against here.json` on another: the table shows how far the scores of each metric are apart.
+--against here.json` on another, or with `--device cuda`: the table shows how far the scores of each
+metric are apart.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ def measure(options: Sequence[str]) -> list[list[str]]:
     asked = argparse.ArgumentParser(prog="python -m benchmarks digest")
     asked.add_argument("--metrics", default=METRICS)
     asked.add_argument("--probes", type=int, default=20, help="how many references")
+    asked.add_argument("--device", help="of the models, as in cuda")
     asked.add_argument("--output", type=Path, help="write the scores here")
     asked.add_argument("--against", type=Path, help="compare with the scores of such a file")
     given = asked.parse_args(options)
     pairs = pairs_of(read_probes()[: given.probes])
     scores = {
         metric.name: [a.value if isinstance(a, Score) else None for a in metric.score(pairs)]
-        for metric in load_metrics(given.metrics, Models())
+        for metric in load_metrics(given.metrics, Models(device=given.device))
     }
     if given.output:
         content = {"processor": platform.machine(), "scores": scores}

@@ -93,7 +93,7 @@ def test_it_is_an_aligner_with_rows_of_length_one_for_any_text(folder: Path) -> 
 def test_what_was_embedded_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     aligner = BuiltinAligner(folder)
     first = aligner.embed(["left breast", "left breast"])
-    monkeypatch.setattr(aligner, "_session", None)
+    monkeypatch.setattr(aligner, "_encoder", None)
     assert np.array_equal(aligner.embed(["left breast", "left breast"]), first)
 
 

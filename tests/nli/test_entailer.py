@@ -97,7 +97,7 @@ def test_premise_and_hypothesis_are_not_the_same_to_it(folder: Path) -> None:
 def test_what_was_judged_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entailer = BuiltinEntailer(folder)
     first = entailer.judge([NliPair("left breast", "right breast")])
-    monkeypatch.setattr(entailer, "_session", None)
+    monkeypatch.setattr(entailer, "_encoder", None)
     assert entailer.judge([NliPair("left breast", "right breast")]) == first
 
 

@@ -60,3 +60,21 @@ def test_a_pair_that_kills_its_worker_is_a_problem() -> None:
 def test_no_workers_are_refused() -> None:
     with pytest.raises(SettingError, match="1 or more"):
         histoeval.load("bleu", workers=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hare", "concordance"])
+def test_workers_ask_this_process_for_what_a_device_computes(name: str) -> None:
+    """torch on the CPU stands for a GPU."""
+    models = histoeval.Models(device="cpu:0")
+    alone = histoeval.load(name, models=models)
+    with histoeval.load(name, models=models, workers=2) as several:  # type: ignore[attr-defined]
+        found = several.score(PAIRS[:6])
+        workers = [seat._worker for seat in several._hired()._seats]
+    expected = alone.score(PAIRS[:6])
+    for one, other in zip(found, expected, strict=True):
+        assert isinstance(one, histoeval.Score)
+        assert isinstance(other, histoeval.Score)
+        assert one.signature == other.signature
+        assert one.value == pytest.approx(other.value, abs=1e-5)
+    assert any(worker._tensors._count for worker in workers if worker is not None)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from histoeval.errors import MissingDependency, ModelError, SettingError
 from histoeval.resources import resource_path
+from histoeval.runtime.batching import padded
 from histoeval.runtime.onnx import open_session, runner
 from histoeval.runtime.torch_graph import TorchSession
 
@@ -40,22 +41,10 @@ GRAPHS: dict[str, Callable[[], Inputs]] = {
 }
 
 
-def in_float32(path: Path) -> onnxruntime.InferenceSession:
-    """The graph as onnxruntime runs it where products do not round their input to int8."""
-    model = onnx.load(str(path))
-    for node in model.graph.node:
-        for attribute in node.attribute:
-            if attribute.name == "accuracy_level":
-                attribute.i = 0
-    return onnxruntime.InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-
-
 @pytest.mark.parametrize("name", GRAPHS)
 def test_torch_runs_a_shipped_graph_on_several_texts_as_onnxruntime_on_each(name: str) -> None:
     path = resource_path(f"models/{name}.onnx")
-    inputs, oracle = GRAPHS[name](), in_float32(path)
+    inputs, oracle = GRAPHS[name](), open_session(path)
     alone = [
         oracle.run(None, {key: rows[n : n + 1] for key, rows in inputs.items()})
         for n in range(COUNT)
@@ -66,11 +55,31 @@ def test_torch_runs_a_shipped_graph_on_several_texts_as_onnxruntime_on_each(name
         np.testing.assert_allclose(found, np.concatenate(expected), atol=5e-5)
 
 
+@pytest.mark.parametrize("name", [name for name in GRAPHS if name != "grounding/image"])
+def test_padding_changes_no_row(name: str) -> None:
+    path = resource_path(f"models/{name}.onnx")
+    lengths, inputs, oracle = [5, 31, 12], {}, open_session(path)
+    for key in GRAPHS[name]():
+        most = 2 if key == "kinds" else 900
+        draw = np.random.default_rng(most)
+        inputs[key] = [draw.integers(0, most, length) for length in lengths]
+    whole = {key: padded(rows) for key, rows in inputs.items()}
+    outputs = TorchSession(path, "cpu").start(whole, lengths)
+    for row, length in enumerate(lengths):
+        alone = oracle.run(None, {key: rows[row][None] for key, rows in inputs.items()})
+        for found, expected in zip(outputs.values(), alone, strict=True):
+            own = found[row][:length] if found.shape[1:2] == (max(lengths),) else found[row]
+            np.testing.assert_allclose(own, expected[0], atol=5e-5)
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nothing_is_read_back_from_the_device_while_a_graph_runs(name: str) -> None:
     """A meta device has no numbers, so that whoever waits for one, or mixes devices, fails."""
-    found = TorchSession(resource_path(f"models/{name}.onnx"), "meta").start(GRAPHS[name]())
-    assert all(output.is_meta and len(output) == COUNT for output in found.values())
+    session, inputs = TorchSession(resource_path(f"models/{name}.onnx"), "meta"), GRAPHS[name]()
+    lengths = None if "pixels" in inputs else [inputs["tokens"].shape[1], *range(2, COUNT + 1)]
+    for given in (None, lengths):
+        found = session.start(inputs, given)
+        assert all(output.is_meta and len(output) == COUNT for output in found.values())
 
 
 def test_outputs_can_be_chosen_by_name() -> None:

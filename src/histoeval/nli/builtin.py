@@ -1,35 +1,28 @@
 """The NLI model as it is shipped: onnxruntime and tokenizers, no network, and no torch on a CPU."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from histoeval.nli.entailer import Entailment, NliPair, probabilities
 from histoeval.nli.manifest import EntailerManifest, read_entailer_manifest
 from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
-from histoeval.runtime.batching import alike
+from histoeval.runtime.batching import Tokens
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import on_cpu, on_gpu, open_session, open_tokenizer, runner
-from histoeval.runtime.threads import cores
+from histoeval.runtime.onnx import on_gpu, open_tokenizer, runner
+from histoeval.runtime.token_rows import TokenRows
 
 _REMEMBERED = 20_000
 """Answers that are cached, about a kilobyte each."""
-
-_TOGETHER_ON_DEVICE = 256
 
 
 class BuiltinEntailer:
     """Judges with an NLI model from a folder; the shipped one when none is named.
 
-    On a CPU each pair is run by itself, so that its answer is the same to the bit whatever it is
-    run with; another device runs pairs of as many tokens together. Answers are remembered. Long
-    texts are cut at the end: a hypothesis keeps its first 96 tokens, and its premise as many as
-    are left of 256. Where the folder has a re-ranker, as the shipped one has, it corrects the
-    network on all pairs of pathology.
+    Answers are remembered. Long texts are cut at the end: a hypothesis keeps its first 96 tokens,
+    and its premise as many as are left of 256. Where the folder has a re-ranker, as the shipped
+    one has, it corrects the network on all pairs of pathology.
     """
 
     concurrent = True
@@ -41,11 +34,9 @@ class BuiltinEntailer:
         home = folder or resource_path("models/nli")
         self.manifest = read_entailer_manifest(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
-        self._session = open_session(home / ENCODER, device)
+        self._encoder = TokenRows(home / ENCODER, ("tokens", "kinds"), device, threads)
         self._runner = runner(device)
-        self.on_gpu = on_gpu(device)
-        self._threads = threads if on_cpu(device) else 1
-        self._most = 1 if on_cpu(device) else _TOGETHER_ON_DEVICE
+        self.on_gpu = self.shares_gpu = on_gpu(device)
         self._remembered = Memory(self._judge, most=_REMEMBERED)
 
     @property
@@ -58,39 +49,15 @@ class BuiltinEntailer:
         return self._remembered(pairs)
 
     def _judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        if self._most == 1:
-            return self._one_by_one(pairs)
-        sizes = [len(pair_tokens(self._tokenizer, pair, self.manifest)[0]) for pair in pairs]
-        groups = alike(sizes, self._most)
-        found = {
-            place: judged
-            for group in groups
-            for place, judged in zip(group, self._run([pairs[i] for i in group]), strict=True)
-        }
-        return [found[place] for place in range(len(pairs))]
-
-    def _one_by_one(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        threads = self._threads or cores()
-        if len(pairs) == 1 or threads == 1:
-            return [self._run([pair])[0] for pair in pairs]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(lambda pair: self._run([pair])[0], pairs))
-
-    def _run(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        """Judge pairs of as many tokens."""
-        given = [pair_tokens(self._tokenizer, pair, self.manifest) for pair in pairs]
-        tokens, kinds = (np.array(each, np.int64) for each in zip(*given, strict=True))
-        (rows,) = self._session.run(None, {"tokens": tokens, "kinds": kinds})
+        rows = self._encoder.rows([pair_tokens(self._tokenizer, p, self.manifest) for p in pairs])
         reranker = self.manifest.opinion
         return [
             probabilities(reranker.reranked(row, *pair) if reranker else row)
-            for row, pair in zip(rows, pairs, strict=True)
+            for (row,), pair in zip(rows, pairs, strict=True)
         ]
 
 
-def pair_tokens(
-    tokenizer: Any, pair: NliPair, limits: EntailerManifest
-) -> tuple[list[int], list[int]]:
+def pair_tokens(tokenizer: Any, pair: NliPair, limits: EntailerManifest) -> tuple[Tokens, Tokens]:
     """A pair as tokens, each with a 0 where it is of the premise and a 1 of the hypothesis."""
     opens, closes = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     premise, hypothesis = (
@@ -99,8 +66,8 @@ def pair_tokens(
     if len(premise) + len(hypothesis) + 3 > limits.tokens:
         hypothesis = hypothesis[: limits.hypothesis_tokens]
         premise = premise[: limits.tokens - 3 - len(hypothesis)]
-    tokens = [opens, *premise, closes, *hypothesis, closes]
-    return tokens, [0] * (len(premise) + 2) + [1] * (len(hypothesis) + 1)
+    tokens = (opens, *premise, closes, *hypothesis, closes)
+    return tokens, (0,) * (len(premise) + 2) + (1,) * (len(hypothesis) + 1)
 
 
 def _encodable(text: str) -> str:

@@ -57,11 +57,12 @@ MAX_CACHED_CHARS = 1_500_000
 class _View:
     """What the encoder makes of one window.
 
-    Starts and ends are places in the text of the window's own tokens; as many as `shift` that the
-    tokenizer has added stand before them.
+    Of its `length` tokens the tokenizer has added the first `shift`. Starts and ends are the places
+    in the text of those that it has not added.
     """
 
     window: Window
+    length: int
     shift: int
     starts: Integers
     ends: Integers
@@ -208,6 +209,7 @@ class WindowedReader:
         offsets = np.array(encoding.offsets, dtype=np.int64)[inner] + window.start
         return _View(
             window,
+            tokens.shape[1],
             int(inner[0]),
             offsets[:, 0],
             offsets[:, 1],
@@ -267,7 +269,7 @@ class WindowedReader:
         spans = [TokenSpan(*view.tokens(entity), entity.type) for entity in entities]
         shift, length = view.shift, len(view.starts)
         places = np.array([(0, s.first + shift, s.last + shift) for s in spans], dtype=np.int64)
-        tags = np.zeros((1, view.encoded.shape[1]), dtype=np.int64)
+        tags = np.zeros((1, view.length), dtype=np.int64)
         tags[0, shift : shift + length] = tags_of(spans, length)
         logits = yield Relate(view.encoded, tags, places, found.pairs, found.kinds, found.codes)
         shares = 1 / (1 + np.exp(-logits.clip(-30, 30)))

@@ -13,7 +13,7 @@ from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
-from histoeval.run.engines.engine import INLINE, Engine, Task
+from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
 from histoeval.run.engines.examples import EXAMPLE
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.terms.language import Language, english_problem
@@ -73,7 +73,7 @@ class EntailTask(Task[PairRow, EntailedRow]):
     def __init__(self, model: Entailer, language: Language) -> None:
         self.model = model
         self.language = language
-        self.on_gpu = getattr(model, "on_gpu", False)
+        self.on_gpu, self.shares_gpu = gpu_use([model])
 
     def work(self, rows: Sequence[PairRow]) -> list[EntailedRow]:
         """The probabilities for each pair of a block."""

@@ -12,7 +12,7 @@ from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
 from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report
-from histoeval.run.engines.engine import INLINE, Engine, Task
+from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
 from histoeval.run.engines.examples import EXAMPLE
 from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
 from histoeval.terms.language import Language, english_problem
@@ -55,7 +55,7 @@ class ExtractTask(Task[TextRow, ReadRow]):
     def __init__(self, reader: Reader, language: Language = "en") -> None:
         self.reader = reader
         self.language = language
-        self.on_gpu = getattr(reader, "on_gpu", False)
+        self.on_gpu, self.shares_gpu = gpu_use([reader])
 
     def work(self, rows: Sequence[TextRow]) -> list[ReadRow]:
         """A report for each text of a block."""

@@ -9,14 +9,15 @@ from histoeval.errors import Problem
 from histoeval.metric import Metric, Score
 from histoeval.metrics.base import AdaptedMetric
 from histoeval.report import Pair
-from histoeval.run.engines.engine import Block, Task, demand_workers
-from histoeval.run.engines.examples import example_pairs
+from histoeval.run.engines.engine import Block, Task, demand_workers, gpu_use
+from histoeval.run.engines.examples import example_pairs, models_of
 from histoeval.run.engines.local import Crew
 from histoeval.run.engines.worker import packed
 from histoeval.run.pipeline import answers
 
 SHARES = 4
-"""Blocks for each worker, so that none waits long for the last one of another."""
+"""Blocks for each worker, so that none waits long for the last one of another; where a GPU answers
+all of them, one, so that its batches are as full as they can be."""
 
 
 class MetricTask(Task[Pair, Any]):
@@ -25,6 +26,7 @@ class MetricTask(Task[Pair, Any]):
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
         self.name = f"score with {metric.name}"
+        self.on_gpu, self.shares_gpu = gpu_use(models_of([metric]))
 
     def work(self, rows: Sequence[Pair]) -> list[Score | Problem]:
         """An answer for each pair."""
@@ -52,6 +54,7 @@ class ParallelMetric(AdaptedMetric):
     def __init__(self, metric: Metric, workers: int) -> None:
         super().__init__(metric)
         self.workers = demand_workers(workers)
+        self._shares_gpu = all(gpu_use(models_of([metric])))
         self._start()
 
     def _start(self) -> None:
@@ -70,7 +73,8 @@ class ParallelMetric(AdaptedMetric):
         return [each for start in sorted(found) for each in found[start]]
 
     def _blocks(self, pairs: Sequence[Pair]) -> Iterator[Block[Pair]]:
-        each = -(-len(pairs) // (SHARES * self.workers)) or 1
+        shares = 1 if self._shares_gpu else SHARES
+        each = -(-len(pairs) // (shares * self.workers)) or 1
         return (Block(at, list(pairs[at : at + each])) for at in range(0, len(pairs), each))
 
     def _hired(self) -> Crew[Pair, Any]:

@@ -14,8 +14,8 @@ from histoeval.io.run_texts import RowTexts, write_texts
 from histoeval.io.store import RowStore
 from histoeval.metric import Metric, Score
 from histoeval.report import Pair
-from histoeval.run.engines.engine import INLINE, Block, Engine, Task
-from histoeval.run.engines.examples import example_pairs
+from histoeval.run.engines.engine import INLINE, Block, Engine, Task, gpu_use
+from histoeval.run.engines.examples import example_pairs, models_of
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.run.references import references_of, with_references
 from histoeval.run.results import Scores
@@ -96,7 +96,7 @@ class ScoreTask(Task[PairRow, ResultRow]):
         self.unavailable = unavailable
         runnable = [metric for metric in metrics if metric.name not in unavailable]
         self._slow = [metric for metric in runnable if isinstance(metric, Prefetching)]
-        self.on_gpu = any(map(uses_gpu, runnable))
+        self.on_gpu, self.shares_gpu = gpu_use(models_of(runnable))
         self.parallel = not self._slow
         self.name = f"score with {', '.join(metric.name for metric in metrics)}"
 
@@ -135,12 +135,6 @@ class ScoreTask(Task[PairRow, ResultRow]):
         finally:
             for metric in self._slow:
                 metric.stop_prefetch()
-
-
-def uses_gpu(metric: Metric) -> bool:
-    """Whether one of its models runs on a GPU, which several processes would only share."""
-    models = [getattr(metric, name, None) for name in getattr(metric, "models", ())]
-    return any(getattr(model, "on_gpu", False) for model in models)
 
 
 class ScoreJob(Job[PairRow, ResultRow]):

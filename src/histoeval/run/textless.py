@@ -16,7 +16,8 @@ class TextlessTask(Task[Any, Any]):
 
     def __init__(self, task: Task[Any, Any]) -> None:
         self.task = task
-        self.parallel, self.on_gpu = task.parallel, task.on_gpu
+        self.parallel = task.parallel
+        self.on_gpu, self.shares_gpu = task.on_gpu, task.shares_gpu
         self.name, self.small = task.name, task.small
 
     def work(self, rows: Sequence[Any]) -> Sequence[Any]:

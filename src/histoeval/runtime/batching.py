@@ -4,6 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+import numpy as np
+from numpy.typing import NDArray
+
 Tokens = tuple[int, ...]
 
 
@@ -35,6 +38,14 @@ def alike(lengths: Sequence[int], most: int) -> list[list[int]]:
         for members in [list(same)]
         for first in range(0, len(members), most)
     ]
+
+
+def padded(rows: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The rows as one array, with zeros behind those that are shorter than the longest."""
+    whole = np.zeros((len(rows), max(map(len, rows))), np.int64)
+    for row, tokens in zip(whole, rows, strict=True):
+        row[: len(tokens)] = tokens
+    return whole
 
 
 LENGTH_STEP = 16

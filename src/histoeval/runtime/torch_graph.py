@@ -2,13 +2,15 @@
 
 A graph is read as it is written and run operator by operator in float32. What depends on constants
 alone, such as weights that are stored in int8, is worked out once, at loading. A graph that was
-written for one text takes several of equal length. Needs the extra [hf].
+written for one text takes several; where they are padded to one length, the mask that the graph
+makes for itself is replaced by theirs. Needs the extra [hf].
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -16,9 +18,14 @@ import torch
 from numpy.typing import NDArray
 
 from histoeval.errors import ModelError
-from histoeval.runtime.torch_operators import OPERATORS, Operator, unpacked
+from histoeval.runtime.torch_operators import OPERATORS, Operator
 
-_PACKED, _SHAPE = "MatMulNBits", "Shape"
+_SHAPE = "Shape"
+
+_SOFTMAX = OPERATORS["Softmax"][0]
+
+_MASK = "ones_like"
+"""What the exporter calls the mask of a text without padding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,18 @@ class _Step:
     """Whether it reads only shapes and constants, so that no device has to be asked."""
 
 
+class _Planned(NamedTuple):
+    """A step as it is run: what it reads, but for the gaps, which hold results of other steps."""
+
+    result: str
+    operator: Operator
+    given: list[Any]
+    gaps: list[tuple[int, str, Callable[[Any], Any] | None]]
+    """Its place, whose result it is, and how that is made plain or brought to the device."""
+    spent: list[str]
+    """What no later step reads."""
+
+
 class TorchSession:
     """A graph with the `run` of onnxruntime's session, on a device of torch."""
 
@@ -43,12 +62,13 @@ class TorchSession:
         self._path = path
         graph = self._read()
         self._outputs = [output.name for output in graph.output]
-        self._host: dict[str, Any] = {each.name: _tensor(each) for each in graph.initializer}
-        self._host[""] = None
+        self._constants: dict[str, Any] = {each.name: _tensor(each) for each in graph.initializer}
+        self._constants[""] = None
         with torch.inference_mode():
             self._steps = self._folded(graph.node)
-        self._there = self._moved()
-        self._plain = self._listed()
+        self._plans = self._planned()
+        self._bias = self._attention_bias()
+        del self._constants, self._steps
 
     def run(
         self, names: Sequence[str] | None, inputs: Mapping[str, NDArray[Any]]
@@ -57,15 +77,48 @@ class TorchSession:
         found = self.start(inputs)
         return [found[name].cpu().numpy() for name in names or self._outputs]
 
-    def start(self, inputs: Mapping[str, Any]) -> dict[str, torch.Tensor]:
-        """All outputs by name, left on the device, which may still be at work on them."""
+    def start(
+        self, inputs: Mapping[str, Any], lengths: Sequence[int] | None = None
+    ) -> dict[str, torch.Tensor]:
+        """All outputs by name, left on the device, which may still be at work on them.
+
+        Args:
+            inputs: by name; rows of tokens may be padded at their ends.
+            lengths: how many tokens of each row are no padding; all where left out.
+        """
         values: dict[str, Any] = {}
         with torch.inference_mode():
             for name, given in inputs.items():
                 values[name] = torch.as_tensor(given).to(self.device, non_blocking=True)
-            for step in self._steps:
-                values[step.result] = self._call(step, values)
+            if lengths is not None and min(lengths) < max(lengths):
+                values |= self._masks(lengths)
+            masks = values.keys() - inputs.keys()
+            for result, operator, constants, gaps, spent in self._plans:
+                if result not in masks:
+                    given = constants.copy()
+                    for place, name, convert in gaps:
+                        value = values[name]
+                        given[place] = value if convert is None else convert(value)
+                    values[result] = operator(*given)
+                for name in spent:
+                    del values[name]
         return {name: values[name] for name in self._outputs}
+
+    def _masks(self, lengths: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Which tokens are no padding, as the graph counts them and as attention adds it."""
+        if not self._bias:
+            raise ModelError(f"{self._path} has no mask that is known here: it takes no padding")
+        ends = torch.tensor(lengths)
+        mask = torch.arange(int(ends.max())) < ends[:, None]
+        bias = torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)[:, None, None]
+        moved = [mask.long(), bias.to(self.device, non_blocking=True)]
+        return dict(zip((_MASK, self._bias), moved, strict=True))
+
+    def _attention_bias(self) -> str:
+        """The name of what is added before each softmax."""
+        scores = {step.reads[0] for step in self._steps if step.operator is _SOFTMAX}
+        names = {step.reads[1] for step in self._steps if step.result in scores}
+        return names.pop() if len(names) == 1 else ""
 
     def __reduce__(self) -> tuple[type["TorchSession"], tuple[Path, str]]:
         """Pickled, it is the path of its file, and is opened again where it is unpickled."""
@@ -83,12 +136,12 @@ class TorchSession:
         shapes: set[str] = set()
         for node in nodes:
             step = self._step(node, shapes)
-            if all(name in self._host for name in step.reads):
+            if all(name in self._constants for name in step.reads):
                 given = [
-                    _plain(self._host[name]) if n in step.plain else self._host[name]
+                    _plain(self._constants[name]) if n in step.plain else self._constants[name]
                     for n, name in enumerate(step.reads)
                 ]
-                self._host[step.result] = step.operator(*given, **step.attributes)
+                self._constants[step.result] = step.operator(*given, **step.attributes)
                 continue
             if step.on_host:
                 shapes.add(step.result)
@@ -104,54 +157,38 @@ class TorchSession:
         operator, plain = OPERATORS[node.op_type]
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         reads = tuple(node.input)
-        if node.op_type == _PACKED:
-            reads = (reads[0], self._unpacked(reads, attributes))
-        known = all(name in self._host or name in shapes for name in reads)
+        known = all(name in self._constants or name in shapes for name in reads)
         on_host = known or node.op_type == _SHAPE
         return _Step(operator, reads, plain, node.output[0], attributes, on_host)
 
-    def _unpacked(self, reads: Sequence[str], attributes: Mapping[str, Any]) -> str:
-        _, packed, scales = (self._host.get(name) for name in reads)
-        name = f"{reads[1]} unpacked"
-        self._host[name] = unpacked(packed, scales, **attributes)
-        return name
+    def _planned(self) -> list[_Planned]:
+        """Each step with the constants that it reads: plain numbers, or tensors where it works."""
+        on_host = {step.result for step in self._steps if step.on_host} | self._constants.keys()
+        needed = {*self._outputs, *self._constants}
+        plans = []
+        for step in reversed(self._steps):
+            spent = {step.result, *step.reads} - needed
+            needed |= spent
+            plans.append(self._plan(step, on_host, sorted(spent)))
+        return plans[::-1]
 
-    def _moved(self) -> dict[str, Any]:
-        """The constants that steps on the device read, there; only those of other steps stay."""
-        read = {
-            (name, step.on_host)
-            for step in self._steps
-            for place, name in enumerate(step.reads)
-            if place not in step.plain and name in self._host
-        }
-        there = {name: _to(self._host[name], self.device) for name, here in read if not here}
-        kept = {
-            name for step in self._steps for n, name in enumerate(step.reads) if n in step.plain
-        }
-        kept |= {name for name, here in read if here}
-        self._host = {name: value for name, value in self._host.items() if name in kept}
-        return there
-
-    def _listed(self) -> dict[str, Any]:
-        """The constants that are shapes, axes or bounds, as plain numbers."""
-        return {
-            name: _plain(self._host[name])
-            for step in self._steps
-            for place, name in enumerate(step.reads)
-            if place in step.plain and name in self._host
-        }
-
-    def _call(self, step: _Step, values: Mapping[str, Any]) -> Any:
-        given = []
+    def _plan(self, step: _Step, on_host: Collection[str], spent: list[str]) -> _Planned:
+        given: list[Any] = []
+        gaps = []
         for place, name in enumerate(step.reads):
-            if place in step.plain:
-                given.append(self._plain[name] if name in self._plain else _plain(values[name]))
-            elif step.on_host:
-                given.append(self._host[name] if name in self._host else values[name])
-            else:
-                there = self._there[name] if name in self._there else values[name]
-                given.append(_to(there, self.device))
-        return step.operator(*given, **step.attributes)
+            convert = self._conversion(step, place, name in on_host)
+            value = self._constants.get(name)
+            given.append(value if convert is None else convert(value))
+            if name not in self._constants:
+                gaps.append((place, name, convert))
+        operator = partial(step.operator, **step.attributes)
+        return _Planned(step.result, operator, given, gaps, spent)
+
+    def _conversion(self, step: _Step, place: int, on_host: bool) -> Callable[[Any], Any] | None:
+        """What is to be done with a value before a step can read it."""
+        if place in step.plain:
+            return _plain
+        return partial(_to, device=self.device) if on_host and not step.on_host else None
 
 
 def _tensor(initializer: Any) -> torch.Tensor:

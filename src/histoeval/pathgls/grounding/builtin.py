@@ -26,10 +26,11 @@ from histoeval.pathgls.grounding.manifest import (
 )
 from histoeval.report import EntityType
 from histoeval.resources import resource_path
-from histoeval.runtime.batching import alike
+from histoeval.runtime.batching import Tokens
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import on_cpu, on_gpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
+from histoeval.runtime.token_rows import TokenRows
 
 _REMEMBERED = 20_000
 _TOGETHER_ON_DEVICE = 64
@@ -84,7 +85,7 @@ class BuiltinEncoder:
         self.known = read_known(home / KNOWN)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._image = open_session(home / IMAGE, device)
-        self._text = open_session(home / TEXT, device)
+        self._text = TokenRows(home / TEXT, ("tokens",), device, threads)
         self._runner = runner(device)
         self.on_gpu = on_gpu(device)
         self._threads = threads if on_cpu(device) else 1
@@ -225,26 +226,12 @@ class BuiltinEncoder:
         return np.asarray(rows, np.float32)
 
     def _phrases(self, phrases: Sequence[str]) -> list[tuple[Vectors, Vectors]]:
-        sequences = [self._tokens(phrase) for phrase in phrases]
-        groups = alike([*map(len, sequences)], self._most)
-        with ThreadPoolExecutor(self._threads or cores()) as pool:
-            found = pool.map(lambda group: self._run_phrases([sequences[i] for i in group]), groups)
-            rows = {
-                place: row
-                for group, some in zip(groups, found, strict=True)
-                for place, row in zip(group, some, strict=True)
-            }
-        return [rows[place] for place in range(len(phrases))]
+        rows = self._text.rows([(self._tokens(phrase),) for phrase in phrases])
+        return [(vector, meaning) for vector, meaning in rows]
 
-    def _tokens(self, phrase: str) -> list[int]:
+    def _tokens(self, phrase: str) -> Tokens:
         whole = phrase.encode("utf-8", "replace").decode("utf-8")
-        return shortened(self._tokenizer.encode(whole).ids, self.manifest.text.max_tokens)
-
-    def _run_phrases(self, sequences: Sequence[list[int]]) -> list[tuple[Vectors, Vectors]]:
-        """The vectors and meanings of phrases of as many tokens."""
-        found = self._text.run(None, {"tokens": np.array(sequences, np.int64)})
-        vectors, meanings = (np.asarray(rows, np.float32) for rows in found)
-        return list(zip(vectors, meanings, strict=True))
+        return tuple(shortened(self._tokenizer.encode(whole).ids, self.manifest.text.max_tokens))
 
 
 def stain_scores(

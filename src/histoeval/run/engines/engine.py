@@ -48,6 +48,9 @@ class Task(ABC, Generic[In, Out]):
     on_gpu = False
     """Whether its models are on a GPU."""
 
+    shares_gpu = False
+    """Whether its workers can all ask the process that has started them for what the GPU does."""
+
     name = "work"
     """What a dashboard calls it."""
 
@@ -76,6 +79,12 @@ class Task(ABC, Generic[In, Out]):
     def take_usage(self) -> Any:
         """What was spent since this was last called, for `Job.charge`; mostly nothing."""
         return None
+
+
+def gpu_use(models: Iterable[Any]) -> tuple[bool, bool]:
+    """Whether any of these models is on a GPU, and whether all that are can be asked for it."""
+    there = [model for model in models if getattr(model, "on_gpu", False)]
+    return bool(there), all(getattr(model, "shares_gpu", False) for model in there)
 
 
 class Block(NamedTuple, Generic[In]):

@@ -1,6 +1,7 @@
-"""A made-up pair: what is worked on to load models before somebody waits for them."""
+"""What metrics load: their models, and a made-up pair that is worked on before somebody waits."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from histoeval.metric import Metric
 from histoeval.metrics.base import ModelMetric, PairMetric
@@ -20,3 +21,10 @@ def example_pairs(metrics: Iterable[Metric]) -> Sequence[Pair]:
     """The pair, if all metrics compute: others may ask a server, download or count."""
     known = all(isinstance(metric, PairMetric | ModelMetric) for metric in metrics)
     return [EXAMPLE] if known else []
+
+
+def models_of(metrics: Iterable[Metric]) -> Iterator[Any]:
+    """The models of metrics, as far as they name them."""
+    for metric in metrics:
+        for name in getattr(metric, "models", ()):
+            yield getattr(metric, name, None)

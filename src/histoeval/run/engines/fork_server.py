@@ -70,7 +70,8 @@ class WorkerSource:
     def __init__(self, task: Task[Any, Any], package: bytes, workers: int) -> None:
         self._package = package
         self._workers = workers
-        self._forks = sys.platform == "linux" and not task.on_gpu and bool(task.examples())
+        can_be_forked = task.shares_gpu or not task.on_gpu
+        self._forks = sys.platform == "linux" and can_be_forked and bool(task.examples())
         self._server: ForkServer | None = None
         self._lock = Lock()
         self._stopped = False

@@ -115,10 +115,11 @@ class LocalEngine(Engine):
         """The results in the order in which they are finished.
 
         What more processes would not speed up is done in this one: small inputs, what a server
-        does and, if no number of workers is given, what a GPU does. So is what cannot be sent to
-        another process, unless this engine was asked for.
+        does and, if no number of workers is given, what a GPU does that they cannot share. So is
+        what cannot be sent to another process, unless this engine was asked for.
         """
-        alone = self._workers is None and (task.on_gpu or cores() == 1)
+        keeps_gpu = task.on_gpu and not task.shares_gpu
+        alone = self._workers is None and (keeps_gpu or cores() == 1)
         if not task.parallel or alone:
             yield from INLINE.run(task, blocks, spool)
             return

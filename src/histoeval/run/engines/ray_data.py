@@ -24,7 +24,8 @@ from histoeval.run.engines.engine import Blocks, Engine, Finished, In, Out, Task
 from histoeval.run.engines.local import FIRST_ROWS, Seat
 from histoeval.run.engines.ray_cluster import ActorShare, connected, in_words, share_of, shows_logs
 from histoeval.run.engines.spool import Spool
-from histoeval.run.engines.worker import packed, portable, spawn
+from histoeval.run.engines.worker import packed, spawn
+from histoeval.runtime.recipe import portable
 from histoeval.version import __version__
 
 AHEAD = 3

@@ -20,7 +20,9 @@ from typing import Any, BinaryIO
 
 from histoeval.callers import called_from
 from histoeval.run.engines.engine import Task
-from histoeval.run.engines.worker import Refusal, WorkerAnswer, portable
+from histoeval.run.engines.worker import Refusal, WorkerAnswer
+from histoeval.runtime.recipe import portable
+from histoeval.runtime.shared_device import Asker, connect
 
 _SET_PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux."""
@@ -30,6 +32,7 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | Non
     """Load the task, then answer until there is nothing more to read."""
     paths, caller, content = pickle.load(rows_in)
     sys.path[:] = paths
+    connect(Asker(rows_in, answers_out))
     with nullcontext() if caller is None else called_from(caller):
         try:
             task: Task[Any, Any] = pickle.loads(content)
@@ -40,6 +43,7 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | Non
         _answer(answers_out, forks)
         if control is not None and forks:
             rows_in, answers_out = forked(control)
+            connect(Asker(rows_in, answers_out))
         while (rows := _next(rows_in)) is not None:
             _answer(answers_out, _worked(task, rows))
 

@@ -15,9 +15,10 @@ from threading import Lock
 from typing import Any, BinaryIO, NamedTuple
 
 from histoeval.callers import current_caller
-from histoeval.errors import HistoEvalError, SettingError
+from histoeval.errors import SettingError
 from histoeval.run.engines.engine import Task
 from histoeval.runtime.memo import PROCESSES
+from histoeval.runtime.shared_device import OWNER, KeptTensors, Question
 from histoeval.runtime.threads import LIMIT
 
 ONE_THREAD = {
@@ -70,15 +71,6 @@ def _cannot_travel(task: Task[Any, Any], reason: object) -> SettingError:
     )
 
 
-def portable(error: Exception) -> Exception:
-    """An error that can be pickled."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # noqa: BLE001 - pickle raises whatever the error does
-        return HistoEvalError(f"{type(error).__name__}: {error}")
-    return error
-
-
 class Worker:
     """The other end of a worker process; several threads may end it.
 
@@ -103,6 +95,7 @@ class Worker:
         self._package = package
         self._lock = Lock()
         self._ending = ""
+        self._tensors = KeptTensors()
 
     def work(self, rows: Sequence[Any]) -> WorkerAnswer:
         """The results of some rows; `WorkerDied` where there are none."""
@@ -144,17 +137,22 @@ class Worker:
             raise WorkerDied(self.end()) from error
 
     def _received(self) -> Any:
+        """The next answer; what the worker asks of the GPU before that is answered."""
+        while isinstance(answer := self._next(), Question):
+            self._send(OWNER.reply(answer, self._tensors))
+        if isinstance(answer, Refusal):
+            raise answer.error
+        return answer
+
+    def _next(self) -> Any:
         try:
-            answer = pickle.load(self._answers_in)
+            return self._tensors.read(self._answers_in)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise WorkerDied(self.end()) from error
         except ValueError as error:
             if not self._answers_in.closed:
                 raise
             raise WorkerDied(self.end()) from error
-        if isinstance(answer, Refusal):
-            raise answer.error
-        return answer
 
 
 def _in_words(code: int | None) -> str:

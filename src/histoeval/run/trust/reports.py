@@ -16,7 +16,7 @@ from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.panel import panel_identity
 from histoeval.pathgls.logic.score import signature_of
 from histoeval.pathgls.policy.policy import DIMENSIONS
-from histoeval.run.engines.engine import INLINE, Engine, Task
+from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
 from histoeval.run.pipeline import Job, Watch, no_more, no_progress
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
@@ -87,7 +87,7 @@ class TrustTask(Task[TrustCase, TrustRow]):
         self.illustrate = illustrate
         self.folder = folder
         models = (tools.reader, tools.entailer, tools.encoder, *tools.further)
-        self.on_gpu = any(getattr(model, "on_gpu", False) for model in models)
+        self.on_gpu, self.shares_gpu = gpu_use(models)
         self.parallel = tools.asking is None
 
     def work(self, rows: Sequence[TrustCase]) -> list[TrustRow]:

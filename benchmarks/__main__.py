@@ -162,9 +162,9 @@ def ray(options: Options) -> None:
 
 
 def digest(options: Options) -> None:
-    from benchmarks import score_digest
+    from benchmarks import digest as scores
 
-    table("Scores of the shipped probes", score_digest.COLUMNS, score_digest.measure(options))
+    table("Scores of the shipped probes", scores.COLUMNS, scores.measure(options))
 
 
 def million(options: Options) -> None:

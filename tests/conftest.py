@@ -87,6 +87,17 @@ def _nothing_left_open() -> Iterator[None]:
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_metric_left_behind() -> Iterator[None]:
+    """A metric that a module registers is gone after it."""
+    from histoeval.metrics.registry import METRICS
+
+    before = dict(METRICS)
+    yield
+    METRICS.clear()
+    METRICS.update(before)
+
+
 @pytest.fixture(scope="session")
 def reader() -> BuiltinReader:
     """The shipped reader."""

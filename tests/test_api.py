@@ -185,8 +185,8 @@ def test_judges_need_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match="pass llm=Endpoint"):
         histoeval.judge("a", "b")
     one, other = Endpoint(model="m", device="cpu"), Endpoint(model="n", device="cuda")
-    for wrong in ([one, other], []):
-        with pytest.raises(SettingError, match="the same device"):
+    for wrong, why in (([one, other], "the same device"), ([], "is no judge")):
+        with pytest.raises(SettingError, match=why):
             histoeval.judge("a", "b", llm=wrong)
 
 

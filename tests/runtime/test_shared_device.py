@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any, BinaryIO
 
@@ -13,11 +14,11 @@ import pytest
 import torch
 
 from histoeval.errors import HistoEvalError
-from histoeval.runtime.shared_device import Asker, DeviceOwner, Handle, KeptTensors, Question
+from histoeval.runtime.shared_device import Asker, DeviceOwner, DeviceQuestion, Handle, KeptTensors
 
 CALLS: list[int] = []
 """How many items each call of `Doubler` was given."""
-GO_ON = Event()
+AT_WORK, GO_ON = Event(), Event()
 
 
 class Doubler:
@@ -28,6 +29,7 @@ class Doubler:
         return [2 * number for number in numbers]
 
     def wait(self, numbers: Sequence[int]) -> list[int]:
+        AT_WORK.set()
         GO_ON.wait(30)
         return list(numbers)
 
@@ -47,6 +49,7 @@ MODEL = (Doubler, ())
 @pytest.fixture
 def owner() -> DeviceOwner:
     CALLS.clear()
+    AT_WORK.clear()
     GO_ON.clear()
     return DeviceOwner()
 
@@ -75,7 +78,7 @@ class Line:
                 question = self.tensors.read(questions)
             except EOFError:
                 return
-            assert isinstance(question, Question)
+            assert isinstance(question, DeviceQuestion)
             answers.write(owner.reply(question, self.tensors))
             answers.flush()
 
@@ -95,30 +98,24 @@ def lines(owner: DeviceOwner) -> Iterator[list[Line]]:
         line.close()
 
 
-def test_what_is_asked_meanwhile_is_answered_together_and_to_who_asked(lines: list[Line]) -> None:
+def test_what_is_asked_meanwhile_is_answered_together_and_to_who_asked(
+    owner: DeviceOwner, lines: list[Line]
+) -> None:
     with ThreadPoolExecutor(4) as threads:
         first = threads.submit(lines[0].asker.ask, MODEL, "wait", [0])
+        assert AT_WORK.wait(30)
         asked = [
             threads.submit(line.asker.ask, MODEL, "double", [10 * n, 10 * n + 1])
             for n, line in enumerate(lines[1:], 1)
         ]
-        while not all(line.asker._lock.locked() for line in lines):
-            pass
+        deadline = time.monotonic() + 30
+        while owner._waiting.qsize() < len(asked):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         GO_ON.set()
         assert first.result(30) == [0]
         assert [each.result(30) for each in asked] == [[20, 22], [40, 42], [60, 62]]
-    assert sum(CALLS) == 6
-
-
-def test_several_questions_are_one_call(owner: DeviceOwner) -> None:
-    asked: list[tuple[Question, Future[list[Any]]]] = [
-        (Question(MODEL, "double", [letter], []), Future()) for letter in "ab"
-    ]
-    for each in asked:
-        owner._waiting.put(each)
-    owner._begin()
-    assert [future.result(30) for _, future in asked] == [["aa"], ["bb"]]
-    assert CALLS == [2]
+    assert CALLS == [6]
 
 
 def test_tensors_stay_with_the_owner_until_the_worker_forgets_them(lines: list[Line]) -> None:

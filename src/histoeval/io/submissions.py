@@ -27,7 +27,7 @@ ID_ENDINGS = tuple(
 """Endings of files that one side of a study leaves in its ids and the other does not."""
 
 _NO_ID = Fault("missing_id")
-_NUMBER = re.compile(r"0*(\d+)(?:\.0+)?", re.ASCII)
+_NUMBER = re.compile(r"(\d+)(?:\.0+)?", re.ASCII)
 
 
 class ReportLine(NamedTuple):
@@ -217,7 +217,7 @@ def plain_id(name: str) -> str:
     while plain.endswith(ID_ENDINGS):
         plain = plain.rpartition(".")[0]
     number = _NUMBER.fullmatch(plain)
-    return number[1] if number else plain
+    return (number[1].lstrip("0") or "0") if number else plain
 
 
 def near_hint(other: str) -> str:

@@ -24,7 +24,7 @@ Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 """What makes a model, and its arguments."""
 
 
-class Question(NamedTuple):
+class DeviceQuestion(NamedTuple):
     """What a worker asks: a method of a model that takes a list, and returns one as long."""
 
     model: Call
@@ -115,7 +115,7 @@ class Asker:
         with self._lock:
             forgotten = self._forgotten[:]
             del self._forgotten[: len(forgotten)]
-            question = Question(model, method, list(items), forgotten)
+            question = DeviceQuestion(model, method, list(items), forgotten)
             _QuestionWriter(self._questions_out).dump(question)
             self._questions_out.flush()
             reader = _Reader(self._answers_in)
@@ -153,7 +153,7 @@ def is_connected() -> bool:
     return _asker is not None
 
 
-Waiting: TypeAlias = tuple[Question, Future[list[Any]]]
+Waiting: TypeAlias = tuple[DeviceQuestion, Future[list[Any]]]
 
 
 class DeviceOwner:
@@ -164,7 +164,7 @@ class DeviceOwner:
         self._thread: Thread | None = None
         self._lock = Lock()
 
-    def reply(self, question: Question, tensors: KeptTensors) -> bytes:
+    def reply(self, question: DeviceQuestion, tensors: KeptTensors) -> bytes:
         """The answer as the worker is sent it."""
         tensors.forget(question.forgotten)
         future: Future[list[Any]] = Future()

@@ -18,7 +18,7 @@ from histoeval.callers import current_caller
 from histoeval.errors import SettingError
 from histoeval.run.engines.engine import Task
 from histoeval.runtime.memo import PROCESSES
-from histoeval.runtime.shared_device import OWNER, KeptTensors, Question
+from histoeval.runtime.shared_device import OWNER, DeviceQuestion, KeptTensors
 from histoeval.runtime.threads import LIMIT
 
 ONE_THREAD = {
@@ -138,7 +138,7 @@ class Worker:
 
     def _received(self) -> Any:
         """The next answer; what the worker asks of the GPU before that is answered."""
-        while isinstance(answer := self._next(), Question):
+        while isinstance(answer := self._next(), DeviceQuestion):
             self._send(OWNER.reply(answer, self._tensors))
         if isinstance(answer, Refusal):
             raise answer.error

@@ -13,7 +13,7 @@ from histoeval.nli.features.cues import of_contrasts, of_cues, of_scenes
 from histoeval.nli.features.diagnoses import of_diagnoses, of_findings
 from histoeval.nli.features.grades import of_grades
 from histoeval.nli.features.laterality import of_sides
-from histoeval.nli.features.parse import Statements, statements
+from histoeval.nli.features.parse import Statements, statements, statements_of_nothing
 from histoeval.nli.features.sites import of_places
 from histoeval.nli.features.stages import of_stages
 from histoeval.nli.features.values import of_markers, of_sizes
@@ -47,14 +47,17 @@ _NOT_PLAIN = (
 @cache
 def feature_names() -> tuple[str, ...]:
     """The names of all features, in their order."""
-    return tuple(extract_features("tumour", "tumour") or ())
+    nothing = statements_of_nothing()
+    return tuple(_features(nothing, nothing))
 
 
 def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
     """The features of a pair, by name; None where neither text is about pathology."""
     one, other = statements(premise), statements(hypothesis)
-    if not (one.is_pathology or other.is_pathology):
-        return None
+    return _features(one, other) if one.is_pathology or other.is_pathology else None
+
+
+def _features(one: Statements, other: Statements) -> dict[str, float]:
     seen = {
         **of_sides(one, other),
         **of_grades(one, other),

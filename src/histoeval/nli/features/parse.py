@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 from histoeval.nli.features.lexicon import CUES, PAIRS, contrasts_in
 from histoeval.terms.assertion import denies, has_cue, is_denied
@@ -77,6 +78,30 @@ class Statements:
 @lru_cache(maxsize=1 << 14)  # a premise is read with every statement of the other report
 def _has(text: str, cue: str) -> bool:
     return has_cue(cue, text) if cue in _ASSERTION else CUES.has(text, cue)
+
+
+def statements_of_nothing() -> Statements:
+    """Those of an empty text, for which no catalogue has to be loaded."""
+    none: frozenset[Any] = frozenset()
+    return Statements(
+        text="",
+        words=none,
+        sides=none,
+        grades=(),
+        stages=(),
+        markers=(),
+        diagnoses=none,
+        findings=none,
+        sites=none,
+        quantities=(),
+        counts=(),
+        labels=none,
+        places=none,
+        contrasts=(),
+        bare=False,
+        nodes=None,
+        components=none,
+    )
 
 
 @lru_cache(maxsize=1 << 9)  # of the few reports of a block

@@ -27,6 +27,10 @@ FIRST_ROWS = 8
 BLOCK_S = 0.5
 """How long a block should take: long beside sending it, short beside the whole run."""
 
+FEW_ROWS, FEW_ROWS_S = 4, 2.0
+"""A block may take so long for the sake of so many rows: neighbours share texts, and models are
+faster on several."""
+
 FALSE_STARTS = 3
 """How often in a row a worker may end before its models are loaded."""
 
@@ -169,7 +173,8 @@ def _inline(task: Task[In, Out], blocks: Iterable[Block[In]]) -> Iterator[Finish
 
 def _adapt(size: BlockSize, rows: int, seconds: float, limit: int) -> None:
     """Let the next blocks take about as long as they should, at most twice or half as many rows."""
-    wanted = rows * BLOCK_S / max(seconds, 1e-6)
+    speed = rows / max(seconds, 1e-6)
+    wanted = max(speed * BLOCK_S, min(FEW_ROWS, speed * FEW_ROWS_S))
     size.rows = max(1, min(limit, round(min(max(wanted, rows / 2), rows * 2))))
 
 

@@ -104,6 +104,33 @@ def test_reports_that_took_too_long_are_missing_and_a_slow_team_is_out(tmp_path:
     assert found.excluded == "took 100 s for all cases, and 60 are allowed"
 
 
+@pytest.mark.parametrize("way", ["slide_id", "a mapping"])
+def test_times_count_however_ids_are_written(tmp_path: Path, way: str) -> None:
+    folder = published(tmp_path, limits={"seconds_per_case": 10})
+    timed = {
+        id_: {"report": text, "seconds": 9 + at} for at, (id_, text) in enumerate(TRUTH.items())
+    }
+    listed = [{way: id_, **row} for id_, row in timed.items()]
+    content = timed if way == "a mapping" else listed
+    found = check_predictions(folder, write_json(tmp_path / "p.json", content))
+    assert [each.code for each in found.faults] == ["too_slow"] * 6
+
+
+@pytest.mark.parametrize("written", ["50 s", -50, "inf"])
+def test_a_time_that_is_none_is_a_fault_where_time_is_limited(
+    tmp_path: Path, written: object
+) -> None:
+    folder = published(tmp_path, limits={"seconds_in_all": 60})
+    timed: list[dict[str, object]] = [{**row, "seconds": None} for row in rows(TRUTH)]
+    timed[1]["seconds"] = written
+    file = write_json(tmp_path / "p.json", timed)
+    (fault,) = check_predictions(folder, file).faults
+    assert (fault.id, fault.row, fault.code) == ("case-2.tiff", 2, "not_a_time")
+    assert f"seconds is {str(written)!r} (row 2)" in fault.reason
+    set_rules(folder, limits={})
+    assert check_predictions(folder, file).is_complete
+
+
 def test_only_listed_cases_are_asked_for(tmp_path: Path) -> None:
     folder = a_challenge(tmp_path)
     set_rules(folder, cases="some.json")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
@@ -18,7 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 from histoeval.challenge.folder import Challenge
 from histoeval.challenge.policy import ChallengePolicy, Limits, PlatformRule
 from histoeval.errors import InputError
-from histoeval.io.files import ENDINGS, check_there, open_table
+from histoeval.io.files import ENDINGS, check_there
+from histoeval.io.reports import open_reports
 from histoeval.io.submissions import Submission, SubmissionProblem, Truth, read_submission
 from histoeval.io.tables.columns import columns_by_name
 from histoeval.io.tables.joined import system_names
@@ -27,6 +27,7 @@ SECONDS = "seconds"
 """The column of how long a report took."""
 
 _DURATION = TypeAdapter(timedelta)
+_NO_TIME = ("", "none", "nan")
 _REPORT_KEYS = ("report", "text", "prediction", "value")
 
 
@@ -45,15 +46,20 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
     """A file of predictions, checked against the ids that are asked for and the limits."""
     truth, policy = challenge.truth, challenge.policy
     jobs = platform_jobs(path)
-    if jobs is None:
-        found, seconds = _submission(path, truth, policy.limits), seconds_of(path)
-    else:
+    untimed: list[SubmissionProblem] = []
+    if jobs is not None:
         found, seconds = _from_jobs(jobs, path.parent, truth, policy)
+    else:
+        found, seconds = _submission(path, truth, policy.limits), {}
+        if policy.limits.seconds_per_case or policy.limits.seconds_in_all:
+            seconds, untimed = seconds_of(path)
     asked = set(challenge.ids)
     team = Team(
         name or system_names([path])[0],
         {id_: text for id_, text in found.reports.items() if id_ in asked},
-        tuple(each for each in found.problems if each.row is not None or each.id in asked),
+        tuple(
+            each for each in (*found.problems, *untimed) if each.row is not None or each.id in asked
+        ),
         found.sha256,
     )
     return _in_time(team, seconds, policy.limits)
@@ -81,21 +87,31 @@ def _submission(path: Path, truth: Truth, limits: Limits) -> Submission:
     return read_submission(path, truth, longest=limits.max_chars)
 
 
-def seconds_of(path: Path) -> dict[str, float]:
-    """How long each report took, where the file has a column for that."""
+def seconds_of(path: Path) -> tuple[dict[str, float], list[SubmissionProblem]]:
+    """How long each report took, where the file has a column for that, and what is no time."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if path.is_dir() or ENDINGS.get(ending, "text") == "text":
-        return {}
-    table = open_table(path).table
-    names = columns_by_name(table.columns)
-    if SECONDS not in names or "id" not in names:
-        return {}
-    found = {}
-    for record in table.read((names["id"], names[SECONDS])):
+        return {}, []
+    source = open_reports(path)
+    column, id_ = columns_by_name(source.table.columns).get(SECONDS), source.layout.id
+    if column is None:
+        return {}, []
+    found: dict[str, float] = {}
+    problems = []
+    for record in source.table.read((column,) if id_ is None else (id_, column)):
         values = record.values or {}
-        with suppress(ValueError):
-            found[str(values.get(names["id"]))] = float(str(values.get(names[SECONDS])))
-    return {id_: seconds for id_, seconds in found.items() if isfinite(seconds)}
+        name = str(record.key if id_ is None else values.get(id_))
+        written = str(values.get(column))
+        try:
+            seconds = float(written)
+        except ValueError:
+            seconds = -1.0
+        if seconds >= 0 and isfinite(seconds):
+            found.setdefault(name, seconds)
+        elif written.lower() not in _NO_TIME:
+            why = f"{column} is {written!r} ({record.place}): a number of seconds is expected"
+            problems.append(SubmissionProblem(name, record.number, "not_a_time", why))
+    return found, problems
 
 
 def _in_time(team: Team, seconds: Mapping[str, float], limits: Limits) -> Team:

@@ -131,6 +131,20 @@ def test_a_time_that_is_none_is_a_fault_where_time_is_limited(
     assert check_predictions(folder, file).is_complete
 
 
+GERMAN = "Mammakarzinom der linken Brust, die Ränder sind frei und nicht befallen."
+
+
+def test_a_report_in_a_language_that_metrics_cannot_read_is_a_fault(tmp_path: Path) -> None:
+    file = team(tmp_path, "a", {**TRUTH, FIRST: GERMAN})
+    folder = published(tmp_path, metrics={"concordance": 1, "rouge_l": 1, "of-a-plug-in": 1})
+    (fault,) = check_predictions(folder, file).faults
+    assert (fault.id, fault.code) == (FIRST, "not_english")
+    assert "German" in fault.reason
+    assert "cannot read: concordance;" in fault.reason
+    set_rules(folder, metrics={"rouge_l": 1})
+    assert check_predictions(folder, file).is_complete
+
+
 def test_only_listed_cases_are_asked_for(tmp_path: Path) -> None:
     folder = a_challenge(tmp_path)
     set_rules(folder, cases="some.json")

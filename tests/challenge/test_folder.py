@@ -28,6 +28,13 @@ def test_init_writes_all_that_organisers_and_participants_need(tmp_path: Path) -
     assert opened.subgroups["case-3.tiff"] == "prostate"
 
 
+def test_a_truth_that_metrics_cannot_read_is_noted(tmp_path: Path) -> None:
+    german = {**TRUTH, "case-x": "Magenbiopsie, die Schleimhaut ist nicht entzündet."}
+    truth = write_json(tmp_path / "truth.json", rows(german))
+    (note,) = init_challenge(tmp_path / "c", truth).notes
+    assert "not to be in English: 1, 'case-x' the first" in note
+
+
 def test_the_truth_may_come_later_and_what_is_there_stays(tmp_path: Path) -> None:
     init_challenge(tmp_path / "c")
     set_rules(tmp_path / "c", name="mine")

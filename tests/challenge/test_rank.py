@@ -78,6 +78,19 @@ def test_such_a_team_may_be_excluded(tmp_path: Path) -> None:
         ranking(folder, [few])
 
 
+def test_a_report_that_a_metric_cannot_score_is_a_fault_by_its_id(tmp_path: Path) -> None:
+    german = {**TRUTH, "case-2.tiff": "Magenbiopsie, die Schleimhaut ist nicht entzündet."}
+    files = [team(tmp_path, "german", german), team(tmp_path, "wordy", WORDY)]
+    folder = a_challenge(tmp_path, metrics={"rouge_l": 1, "rubric_offline": 1})
+    (fault,) = ranking(folder, files)["german"].faults
+    assert (fault.id, fault.code) == ("case-2.tiff", "not_scored")
+    assert "German" in fault.reason
+    set_rules(folder, metrics={"rouge_l": 1, "rubric_offline": 1}, missing="exclude")
+    (out,) = ranking(folder, files).unranked
+    assert (out.scored, out.missing) == (7, 1)
+    assert out.faults == (fault,)
+
+
 def test_only_an_explicit_rule_ranks_on_what_all_teams_share(tmp_path: Path) -> None:
     few = team(tmp_path, "few", dict(list(TRUTH.items())[:2]))
     folder = a_challenge(tmp_path, cases="shared")

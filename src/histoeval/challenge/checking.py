@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from histoeval.callers import front_door
 from histoeval.challenge.folder import Challenge, open_challenge
+from histoeval.challenge.policy import ChallengePolicy
 from histoeval.challenge.teams import Team, read_team
+from histoeval.metrics.base import EnglishMetric
+from histoeval.metrics.registry import create, metric_entries
 from histoeval.report import Noun
+from histoeval.terms.language import foreign_language
 
 
 class FileFault(Noun):
@@ -55,6 +60,7 @@ def check_predictions(folder: Path | str, predictions: Path | str) -> FileCheck:
 def checked(challenge: Challenge, team: Team, file: str) -> FileCheck:
     """A team that was read, as participants see it."""
     faults = [FileFault(**problem._asdict()) for problem in team.problems]
+    faults += _not_english(challenge.policy, team)
     return FileCheck(
         file=file,
         asked=len(challenge.ids),
@@ -62,3 +68,19 @@ def checked(challenge: Challenge, team: Team, file: str) -> FileCheck:
         faults=tuple(faults),
         excluded=team.excluded,
     )
+
+
+def _not_english(policy: ChallengePolicy, team: Team) -> Iterator[FileFault]:
+    """The reports that some metrics of the policy cannot read; plug-ins may be elsewhere."""
+    here = [name for name in policy.metrics if name.partition(":")[0] in metric_entries()]
+    made = {name: create(name) for name in here}
+    reading = [
+        name
+        for name, metric in made.items()
+        if isinstance(metric, EnglishMetric) and metric.language == "en"
+    ]
+    for id_, text in team.reports.items() if reading else ():
+        if language := foreign_language(text):
+            why = f"the report of {id_!r} seems to be written in {language}, which these metrics "
+            why += f"of the policy cannot read: {', '.join(reading)}; write it in English"
+            yield FileFault(id=id_, row=None, code="not_english", reason=why)

@@ -17,6 +17,7 @@ from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.resources import resource_text
 from histoeval.run.compare.compare import read_case_table
 from histoeval.run.models import metric_names
+from histoeval.terms.language import foreign_language
 from histoeval.terms.sites import find_operated, find_sites, organ_of, sites
 from histoeval.version import __version__
 
@@ -89,6 +90,11 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
             notes.append(
                 f"Cases with several references: {len(several):,}, {several[0]!r} the first; "
                 "`references` in the policy says how they count."
+            )
+        if foreign := [n for n, texts in references.items() if any(map(foreign_language, texts))]:
+            notes.append(
+                f"Cases whose truth seems not to be in English: {len(foreign):,}, {foreign[0]!r} "
+                "the first; metrics that read English (concordance, hare) have no score for them."
             )
     written, kept = [], []
     with writing_to(home):

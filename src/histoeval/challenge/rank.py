@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,12 @@ from histoeval.callers import front_door
 from histoeval.challenge.checking import FileFault
 from histoeval.challenge.folder import Challenge, open_challenge
 from histoeval.challenge.ranking import Ranker, TeamScores, case_line, metrics_used, values_of
-from histoeval.challenge.scoring import score_teams
+from histoeval.challenge.scoring import CaseScore, score_teams
 from histoeval.challenge.standings import ChallengeRanking, TeamStanding, Unranked
 from histoeval.challenge.teams import Team, named_teams
 from histoeval.challenge.values import Values
 from histoeval.errors import InputError, SettingError
+from histoeval.io.submissions import SubmissionProblem
 from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.run.engines.choose import choose_engine
@@ -118,7 +119,9 @@ def ranked(
     if not values.teams:
         raise InputError(f"no team can be ranked: {'; '.join(f'{n} {w}' for n, w in out.items())}")
     found = Ranker(values, challenge).standings(scores, there)
-    by_name = {team.name: team for team in teams}
+    by_name = {
+        team.name: _with_unscored(challenge, team, scores[team.name], cases) for team in teams
+    }
     ranking = ChallengeRanking(
         histoeval=__version__,
         policy=challenge.policy,
@@ -129,7 +132,10 @@ def ranked(
         groups=found.groups,
         metrics=used,
         teams=tuple(_with_file(each, by_name[each.team]) for each in found.teams),
-        unranked=tuple(_unranked(by_name[n], why, scores[n], cases) for n, why in out.items()),
+        unranked=tuple(
+            _unranked(by_name[n], why, len(_lacking(used, scores[n], cases)), cases)
+            for n, why in out.items()
+        ),
         duels=found.duels,
         stability=found.stability,
         without=found.without,
@@ -163,17 +169,33 @@ def _why_out(
     """Why a team is not ranked."""
     if team.excluded is not None:
         return team.excluded
-    lacking = _lacking(challenge.policy.metrics, scores[team.name], cases)
+    lacking = len(_lacking(challenge.policy.metrics, scores[team.name], cases))
     if challenge.policy.missing == "exclude" and lacking:
         return f"lacks {lacking:,} of {len(cases):,} cases, and the policy excludes such teams"
     return None
 
 
-def _lacking(metrics: Mapping[str, Any], scores: Mapping[str, Any], cases: Sequence[str]) -> int:
-    return sum(
-        id_ not in scores or any(name not in scores[id_].values for name in metrics)
+def _lacking(
+    metrics: Mapping[str, Any], scores: Mapping[str, CaseScore], cases: Sequence[str]
+) -> list[str]:
+    """The cases that have no value by some metric."""
+    return [
+        id_
         for id_ in cases
-    )
+        if id_ not in scores or any(name not in scores[id_].values for name in metrics)
+    ]
+
+
+def _with_unscored(
+    challenge: Challenge, team: Team, scores: Mapping[str, CaseScore], cases: Sequence[str]
+) -> Team:
+    """The team with a fault for each report that some metric could not score."""
+    faults = [
+        SubmissionProblem(id_, None, "not_scored", "; ".join(scores[id_].reasons))
+        for id_ in _lacking(challenge.policy.metrics, scores, cases)
+        if id_ in scores
+    ]
+    return replace(team, problems=(*team.problems, *faults))
 
 
 def _faults(team: Team) -> tuple[FileFault, ...]:
@@ -184,13 +206,12 @@ def _with_file(standing: TeamStanding, team: Team) -> TeamStanding:
     return standing.model_copy(update={"faults": _faults(team), "sha256": team.sha256})
 
 
-def _unranked(team: Team, why: str, scores: Mapping[str, Any], cases: Sequence[str]) -> Unranked:
-    scored = sum(id_ in scores for id_ in cases)
+def _unranked(team: Team, why: str, missing: int, cases: Sequence[str]) -> Unranked:
     return Unranked(
         team=team.name,
         reason=why,
-        scored=scored,
-        missing=len(cases) - scored,
+        scored=len(cases) - missing,
+        missing=missing,
         faults=_faults(team),
     )
 

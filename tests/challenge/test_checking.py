@@ -45,6 +45,7 @@ BROKEN: dict[str, tuple[list[Any], str | None, str, str]] = {
     "null": (rows({**TRUTH, FIRST: None}), FIRST, "missing_value", "missing"),
     "number": (rows({**TRUTH, FIRST: 3}), FIRST, "not_text", "a number"),
     "object": (rows({**TRUTH, FIRST: {"text": "x"}}), FIRST, "not_text", "an object"),
+    "list": (rows({**TRUTH, FIRST: ["x"]}), FIRST, "reference_list", "(row 1): give one text"),
     "no object": (["a report", *rows(TRUTH)], None, "not_an_object", "row 1"),
     "no id": ([*rows(TRUTH), {"report": "x"}], None, "missing_id", "row 9"),
     "long": (rows({**TRUTH, FIRST: "x" * 20_001}), FIRST, "too_long", "20,001"),

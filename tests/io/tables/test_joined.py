@@ -196,10 +196,25 @@ def test_several_references_must_be_asked_for(tmp_path: Path) -> None:
         [written(tmp_path, "team.json", ANSWERS)], truth=written(tmp_path, "t.json", REFERENCES)
     )
     listed, first, second = source.rows()
-    assert "reference is a list of 2 (row 1): give one reference" in listed.problems[0].message
+    assert (
+        "is a list of 2 (row 1): give one text, or take several together: s"
+        in listed.problems[0].message
+    )
     assert first.pair is not None
     assert second.problems[0].code == "duplicate_id"
     assert "take several together: several_references='best'" in second.problems[0].message
+
+
+def test_a_system_cannot_have_several_reports_on_a_case(tmp_path: Path) -> None:
+    reports = {"a": "Colon: adenoma.", "b": ["Skin: nevus.", "Skin: melanoma."]}
+    listed = [{"id": name, "report": report} for name, report in reports.items()]
+    team, truth = (
+        written(tmp_path, name, each) for name, each in (("t.json", listed), ("r.json", ANSWERS))
+    )
+    _, row = open_source([team], truth=truth).rows()
+    (problem,) = row.problems
+    where = "the report of t is a list of 2 (row 2 of its file)"
+    assert problem.message == f"{where}: give one text"
 
 
 def test_another_way_to_take_several_references_is_refused() -> None:

@@ -91,7 +91,7 @@ def test_ids_that_are_gone_are_missing_and_no_errors(tmp_path: Path) -> None:
     assert found.conditions[0].cases == ("c6", "c7")
     assert any("lacks 2" in note for note in found.notes)
     filled = judged(old, new, "marking drop > 0.2", missing="worst")
-    assert not filled.passed
+    assert filled.failed[0].cases == ("c6", "c7"), "what made it worse"
 
 
 def test_every_form_of_results_is_read(tmp_path: Path) -> None:

@@ -223,7 +223,11 @@ def _cell(name: str, system: str, found: Matched, near: Mapping[str, str]) -> st
 
 def _of_system(fault: Fault, system: str, line: ReportLine) -> Fault:
     """What is wrong with a report, by its row in the file of the system."""
-    named = {"column": f"the report of {system}", "where": f"{line.record.place} of its file"}
+    named = {
+        "column": f"the report of {system}",
+        "where": f"{line.record.place} of its file",
+        "way": "",  # only references can be several
+    }
     return fault._replace(details={**fault.details, **named})
 
 

@@ -69,9 +69,9 @@ def reference_texts(
 
 
 def how_to_take() -> str:
-    """How several references are taken together, as the caller writes it."""
+    """How several references are taken together, where the caller has a way to say so."""
     way = argument("several_references", "best") or argument("references", "best")
-    return way or "not possible here"
+    return way and f", or take several together: {way}"
 
 
 def several_fault(cell: object) -> Fault:

@@ -135,7 +135,10 @@ class Trial:
             for id_ in rivals.shared
             if (after := value_of(rivals.after.rows[id_], part)) is not None
         }
-        return tuple(id_ for id_, each in lost.items() if each > self._test.tie + ROUNDING)
+        worse = [id_ for id_, each in lost.items() if each > self._test.tie + ROUNDING]
+        if self._missing == "worst" and not part:
+            worse += [id_ for id_ in rivals.before.rows if id_ not in rivals.after.rows]
+        return tuple(worse)
 
     def _judge_mean(self, condition: Condition) -> Iterator[ConditionResult]:
         metric, part = self._metric_of(condition)
@@ -153,8 +156,8 @@ class Trial:
             if condition.what == "errors":
                 ids, whole, what = [*rivals.reasons], len({*new}), "rows with errors"
             else:
-                old = [*rivals.before.rows, *rivals.before.errors]
-                ids, whole = [id_ for id_ in old if id_ not in {*new}], len(old)
+                old, there = [*rivals.before.rows, *rivals.before.errors], {*new}
+                ids, whole = [id_ for id_ in old if id_ not in there], len(old)
                 what = "ids of the baseline are missing"
             value = len(ids) / max(1, whole) if condition.limit.percent else len(ids)
             is_met = condition.limit.is_met(value)

@@ -13,6 +13,7 @@ import histoeval
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.io.pairs import Columns, Joining, PairSource, open_source
 from histoeval.io.reports import open_reports
+from histoeval.io.submissions import read_truth
 from histoeval.metric import Score
 from histoeval.metrics.base import MetricBase
 from histoeval.report import Pair
@@ -97,6 +98,27 @@ def test_reports_by_id_are_a_table_but_one_object_is_not(tmp_path: Path) -> None
     written(tmp_path, "team.json", {"id": "1", "text": "Colon."})
     with pytest.raises(InputError, match="no list of objects and no reports by id"):
         open_reports(file)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ('{"a": "Colon.", "b": null}', "missing_value"),
+        ('{"a": "Colon.", "b": 5, "c": "Skin."}', "not_text"),
+        ('{"a": "Colon.", "b": "Ski', "broken_json"),
+    ],
+)
+def test_one_broken_report_by_id_costs_no_other(tmp_path: Path, content: str, code: str) -> None:
+    first, second, *_ = open_reports(written(tmp_path, "team.json", content)).rows()
+    assert (first.id, first.text) == ("a", "Colon.")
+    assert [problem.code for problem in second.problems] == [code]
+
+
+def test_several_references_may_stand_by_id(tmp_path: Path) -> None:
+    truth = written(tmp_path, "t.json", {"a": ["Colon: adenoma.", "Polyp."], "b": ["Skin: nevus."]})
+    found = read_truth(truth, several=True)
+    assert found.references == {"a": ("Colon: adenoma.", "Polyp."), "b": ("Skin: nevus.",)}
+    assert not found.problems
 
 
 def test_ids_that_differ_in_ending_or_case_are_reported_and_accepted_on_request(

@@ -43,7 +43,7 @@ class BrokenDocumentError(Exception):
 class DocumentShape(NamedTuple):
     """Where the rows are: in a list, in the list that is one member, or the members themselves.
 
-    The members are objects (`mapping`) or reports (`texts`).
+    The members are objects (`mapping`) or mostly reports (`texts`).
     """
 
     kind: Literal["list", "member", "mapping", "texts", "lines"]
@@ -149,31 +149,32 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
     if start != "{":
         raise InputError(f"{path} holds neither a list of objects nor an object that holds one")
     lists: list[str] = []
-    texts: list[str] = []
-    objects = others = 0
+    keys: list[str] = []
+    objects = texts = others = 0
+    is_whole = True
     try:
         for key in walk.members():
-            texts.append(key)
-            if walk.peek() == "[":
-                others += 1
-                if isinstance(_first(walk.elements()), dict):
-                    lists.append(key)
-                continue
-            value, _ = walk.value()
-            objects += isinstance(value, dict)
-            others += not isinstance(value, str)
+            keys.append(key)
+            is_list = walk.peek() == "["
+            value = _first(walk.elements()) if is_list else walk.value()[0]
+            if isinstance(value, dict):
+                lists += [key] if is_list else []
+                objects += not is_list
+            elif value is not None:
+                texts += isinstance(value, str)
+                others += not isinstance(value, str)
         if walk.peek() == "{":
             return DocumentShape("lines")
     except BrokenDocumentError:
-        if not (lists or objects):
-            raise InputError(f"{path} is not JSON, and nothing in it can be read") from None
+        is_whole = False
     if len(lists) > 1:
         raise InputError(f"{path} holds several lists of objects: {', '.join(lists)}; keep one")
-    if texts and not others and not recognised(texts, Columns()):
-        return DocumentShape("texts")
     if not lists and not objects:
+        if texts > others and not recognised(keys, Columns()):
+            return DocumentShape("texts")
+        no = "holds no list of objects and no reports by id; write [{...}, {...}]"
         raise InputError(
-            f"{path} holds no list of objects and no reports by id; write [{{...}}, {{...}}]"
+            f"{path} {no if is_whole else 'is not JSON, and nothing in it can be read'}"
         )
     return DocumentShape("member", lists[0]) if lists else DocumentShape("mapping")
 
@@ -194,8 +195,7 @@ def _read(
         walk = Walk(stream.read)
         try:
             for number, (key, found, raw) in enumerate(_rows(walk, shape), start=1):
-                is_text = shape.kind == "texts" and isinstance(found, str)
-                value = {"text": found} if is_text else found
+                value = {"text": found} if shape.kind == "texts" else found
                 fault = walk.repeated.take() or _fault(value, raw)
                 problem = None if fault is None else fault.problem(place(number))
                 values = value if fault is None and isinstance(value, dict) else None

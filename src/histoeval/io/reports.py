@@ -12,6 +12,7 @@ from histoeval.io.documents.texts import (
     DOCUMENT_ENDINGS,
     TEXT,
     TEXT_ENDINGS,
+    files_below,
     table_of_folders,
     table_of_lines,
 )
@@ -128,7 +129,7 @@ def _open_folder(path: Path, encoding: str | None) -> OpenedTable:
 
 def exports_in(folder: Path) -> list[Path]:
     """HL7 files of a folder; where it holds no documents either, its FHIR files."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = files_below(folder)
     endings = {path.suffix.lower() for path in files}
     if ".hl7" in endings:
         return [path for path in files if path.suffix.lower() == ".hl7"]

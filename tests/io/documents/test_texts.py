@@ -9,6 +9,7 @@ import pytest
 
 from histoeval.errors import InputError
 from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
+from histoeval.io.reports import open_reports
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> None:
@@ -100,6 +101,15 @@ def test_files_of_the_same_name_are_the_same_case(tmp_path: Path) -> None:
         ("lung/a", "ours", "Reference a", "Candidate a"),
     ]
     assert (source.format, source.name) == ("folder", "refs, ours")
+
+
+@pytest.mark.parametrize("ending", [".txt", ".docx", ".hl7"])
+def test_hidden_files_and_those_of_locks_are_no_reports(tmp_path: Path, ending: str) -> None:
+    message = "MSH|^~\\&|L|L|E|H|2026||ORU^R01|1|P|2.5\rOBR|1||a\rOBX|1|TX|^||Skin."
+    (tmp_path / "made" / ".ipynb_checkpoints").mkdir(parents=True)
+    for name in ("a", "._a", "~$a", ".ipynb_checkpoints/a"):
+        (tmp_path / "made" / f"{name}{ending}").write_text(message, "utf-8")
+    assert [row.id for row in open_reports(tmp_path / "made").rows()] == ["a"]
 
 
 def test_a_file_on_one_side_only_is_missed_by_name(tmp_path: Path) -> None:

@@ -133,12 +133,25 @@ def _demand_readers(files: Iterable[Path]) -> None:
         demand_pypdf(pdf.name)
 
 
+def files_below(folder: Path) -> list[Path]:
+    """The files of a folder and the folders in it, in order, without hidden and lock files.
+
+    macOS leaves `._report.txt` in archives, and Word `~$report.docx` beside an open document.
+    """
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [
+        path
+        for path in found
+        if not any(part.startswith((".", "~$")) for part in path.relative_to(folder).parts)
+    ]
+
+
 def _files(folder: Path) -> dict[str, Path]:
     """The reports of a folder and the folders in it, by name without ending, in order.
 
     Where there are plain texts, documents beside them are what those were made from.
     """
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    found = files_below(folder)
     texts = [path for path in found if path.suffix.lower() in TEXT_ENDINGS]
     documents = [path for path in found if path.suffix.lower() in DOCUMENT_ENDINGS]
     files: dict[str, Path] = {}
@@ -161,7 +174,7 @@ def _note(folder: Path, files: Iterable[Path]) -> list[str]:
     """That documents were not read, where texts were."""
     if any(path.suffix.lower() in DOCUMENT_ENDINGS for path in files):
         return []
-    left = sum(path.suffix.lower() in DOCUMENT_ENDINGS for path in folder.rglob("*"))
+    left = sum(path.suffix.lower() in DOCUMENT_ENDINGS for path in files_below(folder))
     some = f"{left:,} .docx and .pdf files of {folder.name} were not read, as it has text files"
     return [some] if left else []
 

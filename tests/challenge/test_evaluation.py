@@ -91,6 +91,18 @@ def test_a_job_that_failed_or_was_too_slow_is_a_missing_case(tmp_path: Path) -> 
     assert found["results"][0]["reason"] == broken[0]["reason"]
 
 
+def test_a_job_that_names_no_case_is_told_by_its_number(tmp_path: Path) -> None:
+    given = jobs(tmp_path / "input")
+    listed = json.loads((given / "predictions.json").read_text("utf-8"))
+    listed[0]["status"] = "Failed"
+    listed[3]["inputs"] = []
+    write_json(given / "predictions.json", listed)
+    problems = evaluated(a_challenge(tmp_path), given)["problems"]
+    (nameless,) = [each for each in problems if each["id"] is None]
+    assert (nameless["row"], nameless["code"]) == (4, "broken_job")
+    assert "job pk3 does not say which case it is about" in nameless["reason"]
+
+
 def test_a_platform_can_read_the_metrics_under_another_user(tmp_path: Path) -> None:
     given = write_json(tmp_path / "input" / "predictions.json", rows(TRUTH))
     evaluated(a_challenge(tmp_path), given, tmp_path / "output")

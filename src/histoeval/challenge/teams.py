@@ -198,7 +198,14 @@ def _job_rows(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Iterato
             yield dict(content)
             return
         content = next((content[key] for key in _REPORT_KEYS if key in content), None)
-    yield {"id": _case_name(job, rule), "report": content}
+    case = _case_name(job, rule)
+    if case is None:
+        where = "no input" if rule.case is None else f"no input {rule.case!r}"
+        raise InputError(
+            f"job {job['pk']} does not say which case it is about: it has {where} with the name of "
+            "an image or file; platform.case in the policy says which input names the case"
+        )
+    yield {"id": case, "report": content}
 
 
 def _slots(values: Any) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from histoeval.challenge import init_challenge, rank_teams
+from histoeval.challenge import check_predictions, init_challenge, rank_teams
 from histoeval.challenge.standings import ChallengeRanking, read_ranking
 from histoeval.errors import InputError, SettingError
 from histoeval.run.score import score_source
@@ -89,6 +89,16 @@ def test_a_report_that_a_metric_cannot_score_is_a_fault_by_its_id(tmp_path: Path
     (out,) = ranking(folder, files).unranked
     assert (out.scored, out.missing) == (7, 1)
     assert out.faults == (fault,)
+
+
+def test_an_encoding_that_was_guessed_is_noted(tmp_path: Path) -> None:
+    accented = json.dumps(rows({**TRUTH, "case-2.tiff": "Café au lait."}), ensure_ascii=False)
+    file = tmp_path / "latin.json"
+    file.write_bytes(accented.encode("cp1252"))
+    folder = a_challenge(tmp_path)
+    (note,) = check_predictions(folder, file).notes
+    assert "not UTF-8; read as" in note
+    assert f"latin: {note}" in ranking(folder, [file]).notes
 
 
 def test_only_an_explicit_rule_ranks_on_what_all_teams_share(tmp_path: Path) -> None:

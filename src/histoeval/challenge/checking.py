@@ -32,6 +32,8 @@ class FileCheck(Noun):
     usable: int
     faults: tuple[FileFault, ...]
     excluded: str | None = None
+    notes: tuple[str, ...] = ()
+    """What to know of how the file was read, such as an encoding that was guessed."""
 
     @property
     def is_complete(self) -> bool:
@@ -67,6 +69,7 @@ def checked(challenge: Challenge, team: Team, file: str) -> FileCheck:
         usable=len(team.reports),
         faults=tuple(faults),
         excluded=team.excluded,
+        notes=team.notes,
     )
 
 

@@ -140,7 +140,12 @@ def ranked(
         stability=found.stability,
         without=found.without,
         subgroups=found.subgroups,
-        notes=(*notes, *_remarks(values, there), *_without_subgroup(challenge, cases)),
+        notes=(
+            *notes,
+            *_remarks(values, there),
+            *_without_subgroup(challenge, cases),
+            *(f"{team.name}: {note}" for team in teams for note in team.notes),
+        ),
     )
     return RankedTeams(ranking, values, scores)
 

@@ -40,6 +40,8 @@ class Team:
     problems: tuple[SubmissionProblem, ...] = ()
     sha256: str = ""
     excluded: str | None = None
+    notes: tuple[str, ...] = ()
+    """What to know of how the file was read, such as an encoding that was guessed."""
 
 
 def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team:
@@ -61,6 +63,7 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
             each for each in (*found.problems, *untimed) if each.row is not None or each.id in asked
         ),
         found.sha256,
+        notes=found.notes,
     )
     return _in_time(team, seconds, policy.limits)
 

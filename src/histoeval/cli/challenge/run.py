@@ -87,6 +87,8 @@ def check(
             print_tables([fault_table(found.faults, MOST_FAULTS)], look)
         if len(found.faults) > MOST_FAULTS:
             typer.echo(f"and {len(found.faults) - MOST_FAULTS:,} more: --format json has them all")
+        for note in found.notes:
+            typer.echo(f"{found.file}: {note}")
         if found.excluded is not None:
             typer.echo(f"This file would not be ranked: it {found.excluded}.")
         typer.echo(

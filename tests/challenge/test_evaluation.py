@@ -96,11 +96,16 @@ def test_a_job_that_names_no_case_is_told_by_its_number(tmp_path: Path) -> None:
     listed = json.loads((given / "predictions.json").read_text("utf-8"))
     listed[0]["status"] = "Failed"
     listed[3]["inputs"] = []
-    write_json(given / "predictions.json", listed)
+    write_json(given / "pk5" / "output" / "report.json", 5)
+    write_json(given / "predictions.json", [*listed, "junk", {"outputs": []}])
     problems = evaluated(a_challenge(tmp_path), given)["problems"]
-    (nameless,) = [each for each in problems if each["id"] is None]
+    nameless, *others = [each for each in problems if each["id"] is None]
     assert (nameless["row"], nameless["code"]) == (4, "broken_job")
     assert "job pk3 does not say which case it is about" in nameless["reason"]
+    assert [each["reason"][:15] for each in others] == ["entry 9 of pred", "entry 10 of pre"]
+    (number,) = [each for each in problems if each["code"] == "not_text"]
+    assert (number["id"], number["row"]) == ("case-6.tiff", 6), "rows count all jobs"
+    assert "(job pk5)" in number["reason"]
 
 
 def test_a_platform_can_read_the_metrics_under_another_user(tmp_path: Path) -> None:

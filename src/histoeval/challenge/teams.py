@@ -141,7 +141,7 @@ def _in_time(team: Team, seconds: Mapping[str, float], limits: Limits) -> Team:
 # --- the platform --------------------------------------------------------------------------------
 
 
-def platform_jobs(path: Path) -> list[Mapping[str, Any]] | None:
+def platform_jobs(path: Path) -> list[Any] | None:
     """The jobs of a grand-challenge `predictions.json`; None where the file is something else."""
     if path.suffix.lower() != ".json" or not path.is_file():
         return None
@@ -150,7 +150,7 @@ def platform_jobs(path: Path) -> list[Mapping[str, Any]] | None:
     except (ValueError, RecursionError):
         return None
     is_jobs = isinstance(content, list) and any(_is_job(each) for each in content)
-    return [each for each in content if isinstance(each, Mapping)] if is_jobs else None
+    return content if is_jobs else None
 
 
 def _is_job(item: object) -> bool:
@@ -158,13 +158,18 @@ def _is_job(item: object) -> bool:
 
 
 def _from_jobs(
-    jobs: Sequence[Mapping[str, Any]], home: Path, truth: Truth, policy: ChallengePolicy
+    jobs: Sequence[Any], home: Path, truth: Truth, policy: ChallengePolicy
 ) -> tuple[Submission, dict[str, float]]:
     """What the jobs have written, read as one table, and the seconds of each case."""
     rows: list[dict[str, Any]] = []
     problems: list[SubmissionProblem] = []
     seconds: dict[str, float] = {}
+    made_by: list[tuple[int, object]] = []
     for number, job in enumerate(jobs, start=1):
+        if not _is_job(job):
+            why = f"entry {number} of predictions.json is no job: a job has `pk` and `outputs`"
+            problems.append(SubmissionProblem(None, number, "broken_job", why))
+            continue
         try:
             made = list(_job_rows(job, home, policy.platform))
         except InputError as error:
@@ -172,6 +177,7 @@ def _from_jobs(
             problems.append(SubmissionProblem(case, number, "broken_job", str(error)))
             continue
         rows += made
+        made_by += [(number, job["pk"])] * len(made)
         if (took := _duration(job)) is not None:
             seconds |= {str(row.get("id")): took / len(made) for row in made}
     if not rows:
@@ -182,7 +188,13 @@ def _from_jobs(
         file.write_text(json.dumps(rows), "utf-8")
         found = _submission(file, truth, policy.limits)
     told = {each.id for each in problems}
-    problems += [each for each in found.problems if each.row is not None or each.id not in told]
+    for each in found.problems:
+        if each.row is not None:
+            number, pk = made_by[each.row - 1]
+            reason = each.reason.replace(f"(row {each.row})", f"(job {pk})")
+            problems.append(each._replace(row=number, reason=reason))
+        elif each.id not in told:
+            problems.append(each)
     return replace(found, problems=tuple(problems)), seconds
 
 

@@ -108,6 +108,16 @@ def test_a_job_that_names_no_case_is_told_by_its_number(tmp_path: Path) -> None:
     assert "(job pk5)" in number["reason"]
 
 
+def test_a_socket_may_be_a_slug_alone(tmp_path: Path) -> None:
+    listed = [
+        {**job(f"pk{at}", id_), "outputs": [{"socket": "report", "value": text}]}
+        for at, (id_, text) in enumerate(TRUTH.items())
+    ]
+    given = write_json(tmp_path / "input" / "predictions.json", listed)
+    folder = a_challenge(tmp_path, platform={"report": "report"})
+    assert evaluated(folder, given)["aggregates"]["score"]["value"] == pytest.approx(1)
+
+
 def test_a_platform_can_read_the_metrics_under_another_user(tmp_path: Path) -> None:
     given = write_json(tmp_path / "input" / "predictions.json", rows(TRUTH))
     evaluated(a_challenge(tmp_path), given, tmp_path / "output")

@@ -228,6 +228,7 @@ def _slots(values: Any) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, A
     for value in values if isinstance(values, Iterable) else ():
         if isinstance(value, Mapping):
             about = value.get("socket") or value.get("interface") or {}
+            about = about if isinstance(about, Mapping) else {"slug": about}
             yield str(about.get("slug", "")), about, value
 
 

@@ -1,9 +1,11 @@
 """Concordance and HARE as a reward: 512 short pairs at once, and the memory of 10,000 calls.
 
-`python -m benchmarks reward --workers 16`. Pairs are made of sentences of the bundled examples: a
-reference of 40 to 60 words, and a candidate that leaves out a sentence of it and has one of another
-report. Every pair has a number of its own in both texts, so that nothing is read twice. Workers are
-processes of one thread each, with the metric loaded before time is taken.
+`python -m benchmarks reward --workers 16 [--words 8] [--group 8]`. Pairs are made of sentences of
+the bundled examples: a reference of at least so many words (with 8, a report of 14 to 30 words, the
+size of the challenge reports of REG2025; by default 46 to 63), and a candidate that leaves out a
+sentence of it and has one of another report. Every case has a size of its own, so that nothing is
+read twice but the reference that a group of candidates shares. Workers are processes of one thread
+each, with the metric loaded before time is taken.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ WARM_UP = 8
 """Pairs for each worker before time is taken."""
 
 
-def short_pairs(start: int = 0) -> Iterator[Pair]:
-    """Pairs without end, all different."""
+def short_pairs(start: int = 0, words: int = WORDS, group: int = 1) -> Iterator[Pair]:
+    """Pairs without end, all different; as many in a row as a group has share a reference."""
     sentences = list(
         dict.fromkeys(
             each
@@ -42,18 +44,17 @@ def short_pairs(start: int = 0) -> Iterator[Pair]:
         )
     )
     for number in count(start):
-        choose = random.Random(number)
-        said: list[str] = []
-        while sum(len(each.split()) for each in said) < WORDS:
-            said.append(choose.choice(sentences))
-        told = [*said, choose.choice(sentences)]
-        del told[choose.randrange(len(said))]
-        size = f"Specimen of {number % 97 + 2} x {number // 97 + 2} mm."
-        yield Pair(
-            id=str(number),
-            reference=" ".join([size, *said]),
-            candidate=" ".join([size, *told]),
-        )
+        case = number // group
+        choose = random.Random(f"reference {case}")
+        reference: list[str] = []
+        while sum(len(each.split()) for each in reference) < words:
+            reference.append(choose.choice(sentences))
+        choose = random.Random(f"candidate {number}")
+        candidate = [*reference, choose.choice(sentences)]
+        del candidate[choose.randrange(len(reference))]
+        size = f"Specimen of {case % 97 + 2} x {case // 97 + 2} mm."
+        texts = (" ".join([size, *said]) for said in (reference, candidate))
+        yield Pair(id=str(number), **dict(zip(("reference", "candidate"), texts, strict=True)))
 
 
 def measure(options: Sequence[str]) -> tuple[list[Row], list[Row]]:
@@ -62,18 +63,20 @@ def measure(options: Sequence[str]) -> tuple[list[Row], list[Row]]:
     asked.add_argument("--metrics", default="concordance,concordance:verify=false,hare")
     asked.add_argument("--pairs", type=int, default=512)
     asked.add_argument("--workers", type=int, default=1, help="processes; 1: in this one")
+    asked.add_argument("--words", type=int, default=WORDS, help="of a reference, at least")
+    asked.add_argument("--group", type=int, default=1, help="candidates that share a reference")
     asked.add_argument("--device", help="of the models, as in cuda; workers share it")
     asked.add_argument("--calls", type=int, default=10_000, help="of one pair; 0: no memory")
     given = asked.parse_args(options)
     names = given.metrics.split(",")
-    setting = given.pairs, given.workers, given.device
-    speed = [_speed(name, *setting, 10**5 * at) for at, name in enumerate(names)]
-    return speed, [row for name in names for row in _memory(name, given.calls)]
+    speed = [_speed(name, given, 10**5 * at) for at, name in enumerate(names)]
+    return speed, [row for name in names for row in _memory(name, given)]
 
 
-def _speed(name: str, pairs: int, workers: int, device: str | None, first: int) -> Row:
-    batch = list(islice(short_pairs(first), pairs))
-    warm = list(islice(short_pairs(first + pairs), WARM_UP * workers))
+def _speed(name: str, given: argparse.Namespace, first: int) -> Row:
+    pairs, workers, device = given.pairs, given.workers, given.device
+    made = short_pairs(first, given.words, given.group)
+    warm, batch = list(islice(made, WARM_UP * workers)), list(islice(made, pairs))
     os.environ[LIMIT] = "1"
     models = histoeval.Models(device=device)
     metric = histoeval.load(name, models=models, workers=workers if workers > 1 else None)
@@ -86,9 +89,10 @@ def _speed(name: str, pairs: int, workers: int, device: str | None, first: int) 
     return name, str(workers), str(pairs), f"{seconds:.2f}", f"{pairs / seconds:.0f}", each
 
 
-def _memory(name: str, calls: int) -> Iterator[Row]:
+def _memory(name: str, given: argparse.Namespace) -> Iterator[Row]:
     """What this process has in memory after a tenth of the calls, half of them, and all."""
-    metric, pairs = histoeval.load(name), short_pairs(1_000_000)
+    calls, pairs = given.calls, short_pairs(1_000_000, given.words, given.group)
+    metric = histoeval.load(name)
     for call in range(1, calls + 1):
         metric.score([next(pairs)])
         if call in (calls // 10, calls // 2, calls):

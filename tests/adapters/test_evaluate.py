@@ -70,6 +70,35 @@ def test_where_nothing_has_a_score_the_reason_is_raised() -> None:
         adapter.load("rouge_l").compute(predictions=[""], references=["a"])
 
 
+def test_a_missing_text_is_counted_wherever_it_stands() -> None:
+    rouge = adapter.load("rouge_l")
+    for texts in ([None, "a b"], ["a b", None]):
+        found = rouge.compute(predictions=texts, references=["a b", "a b"])
+        assert found == {"rouge_l": 1, "rouge_l_coverage": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references"),
+    [
+        ("a b", "a b"),
+        (["a b"], None),
+        ([], []),
+        (["a", "b"], ["a", ["b", "c"]]),
+        (["a", "b"], [["b", "c"], "a"]),
+    ],
+)
+def test_what_is_no_list_of_texts_is_refused_and_not_scored(
+    predictions: Any, references: Any
+) -> None:
+    with pytest.raises(histoeval.SettingError, match="must be"):
+        adapter.load("rouge_l").compute(predictions=predictions, references=references)
+
+
+def test_a_setting_that_would_be_ignored_is_refused() -> None:
+    with pytest.raises(histoeval.SettingError, match=r"no setting 'order'.*bleu:order=2"):
+        adapter.load("bleu", order=2)
+
+
 def test_evaluate_loads_the_file_by_its_path(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.syspath_prepend(str(tmp_path / "modules"))

@@ -115,6 +115,14 @@ def test_a_log_with_texts_is_read_back_as_it_was(tmp_path: Path) -> None:
     inspect_ai.score(read_eval_log(str(files[0])), report_score("rouge_l"), display="none")
 
 
+def test_a_row_whose_id_was_used_before_hides_no_sample(tmp_path: Path) -> None:
+    rows = [{"id": "x", "reference": "a", "candidate": text} for text in ("a", "b", "c")]
+    histoeval.score(rows, metrics="rouge_l", output=tmp_path / "r")
+    found = read_eval_log(str(*write_logs(tmp_path / "r")))
+    assert [sample.id for sample in found.samples] == ["x", "x row 2", "x row 3"]
+    assert found.samples[0].scores["rouge_l"].value == 1
+
+
 def test_systems_whose_names_come_to_the_same_have_files_of_their_own(tmp_path: Path) -> None:
     record = {"reference": "a", "x 1": "a", "x/1": "a", "🙂": "a"}
     systems = ["x 1", "x/1", "🙂"]

@@ -84,14 +84,20 @@ def test_a_metric_is_a_scorer_with_its_reasons() -> None:
         rouge(outputs="a b", expectations={})
 
 
+def test_a_scorer_has_a_name_that_mlflow_takes() -> None:
+    bleu = scorer("bleu:order=2")
+    found = bleu(outputs="a b", expectations={"expected_response": "a b"})
+    assert (bleu.name, found.name) == ("bleu_order_2", "bleu_order_2")
+
+
 @pytest.mark.release
 def test_its_evaluation_runs_with_the_scorer() -> None:
     rows: list[dict[str, Any]] = [
         {"inputs": {"case": n}, "outputs": text, "expectations": {"expected_response": "a b"}}
         for n, text in enumerate(["a b", "c d"])
     ]
-    found = mlflow.genai.evaluate(data=rows, scorers=[scorer("rouge_l")])
-    assert found.metrics == {"rouge_l/mean": 0.5}
+    found = mlflow.genai.evaluate(data=rows, scorers=[scorer("rouge_l"), scorer("rouge_l:stem=1")])
+    assert found.metrics == {"rouge_l/mean": 0.5, "rouge_l_stem_1/mean": 0.5}
 
 
 def files_of(run: Any) -> list[str]:

@@ -60,6 +60,21 @@ def test_pairs_without_a_score_are_named_and_do_not_count() -> None:
     assert torch.isnan(metric.compute())
 
 
+def test_what_is_no_list_of_texts_is_refused_and_numbers_are_counted_as_problems() -> None:
+    metric = HistoEvalMetric("rouge_l")
+    neither: list[Any] = [{"a b": 1}, {"a b"}, None, b"a b"]
+    for wrong in neither:
+        with pytest.raises(histoeval.SettingError, match="give a list of texts"):
+            metric.update(wrong, ["a b"])
+        with pytest.raises(histoeval.SettingError, match="give a list of texts"):
+            metric.update(["a b"], wrong)
+    no_texts: list[Any] = [[1], torch.tensor([1]), [b"a b"]]
+    for wrong in no_texts:
+        with pytest.warns(UserWarning, match="not a text"):
+            metric.update(wrong, wrong)
+    assert metric.problems == 3
+
+
 def test_it_is_copied_and_pickled_with_what_it_has_counted_and_without_models() -> None:
     metric = HistoEvalMetric("bleu")
     metric.update(CANDIDATES, REFERENCES)

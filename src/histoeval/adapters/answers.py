@@ -1,6 +1,8 @@
 """Candidates scored as other tools hand them over: with one reference each, or with several."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
 
 from histoeval.errors import Problem, SettingError
 from histoeval.io.results import MetricResult
@@ -16,9 +18,7 @@ def best_answers(
     metric: Metric, candidates: Texts, references: References
 ) -> list[Score | Problem]:
     """The answer for each candidate; of several references, for the one that it does best on."""
-    ours, theirs = (
-        [each] if isinstance(each, str) else list(each) for each in (candidates, references)
-    )
+    ours, theirs = _texts(candidates, "candidates"), _texts(references, "references")
     if len(ours) != len(theirs):
         raise SettingError(
             f"{len(ours)} candidates for {len(theirs)} references; there must be one for each"
@@ -58,5 +58,16 @@ def explanation(score: Score | MetricResult) -> str:
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
-def _listed(expected: str | Sequence[str] | None) -> list[str | None]:
-    return [expected] if isinstance(expected, str) or expected is None else list(expected)
+def _texts(given: Any, what: str) -> list[Any]:
+    """Texts as a list, whatever they come in: a list, a column, a generator, or one text alone."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, bytes | Mapping | AbstractSet) or not isinstance(given, Iterable):
+        raise SettingError(f"{what} are a {type(given).__name__}: give a list of texts")
+    return list(given)
+
+
+def _listed(expected: Any) -> list[Any]:
+    """The references of one candidate; what is no text is found out with its pair."""
+    plain = expected.tolist() if hasattr(expected, "tolist") else expected
+    return list(plain) if isinstance(plain, list | tuple) else [plain]

@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
 from histoeval import api
 from histoeval.adapters import imported
 from histoeval.adapters.answers import best_answers
-from histoeval.errors import HistoEvalError, Problem
+from histoeval.errors import HistoEvalError, Problem, SettingError
 from histoeval.metric import Score
 from histoeval.run.models import Models
 
@@ -35,6 +36,11 @@ class HistoEvalModule(evaluate.Metric):  # type: ignore[misc, name-defined]
     def __init__(
         self, config_name: str | None = None, models: Models | None = None, **settings: Any
     ) -> None:
+        if unknown := set(settings) - set(inspect.signature(evaluate.Metric).parameters):
+            raise SettingError(
+                f"evaluate has no setting {min(unknown)!r}; settings of a metric follow its name, "
+                f"as in 'bleu:order=2'"
+            )
         self.metric = api.load(config_name or "concordance", models=models)
         folder = re.sub(r"[^\w.-]+", "_", self.metric.name)
         super().__init__(config_name=folder, **settings)
@@ -52,6 +58,18 @@ class HistoEvalModule(evaluate.Metric):  # type: ignore[misc, name-defined]
             inputs_description=INPUTS,
             features=features,
         )
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **more: Any) -> None:
+        """Add texts; evaluate takes the first pair for the rule, and turns the others into it."""
+        for name, given in (("predictions", predictions), ("references", references)):
+            if given is None or isinstance(given, str) or not len(given):
+                raise SettingError(f"{name} must be a list of texts with one text or more")
+        if len({each is None or isinstance(each, str) for each in references}) > 1:
+            raise SettingError("references must be texts, or lists of texts, for all pairs alike")
+        ours, theirs = (
+            ["" if each is None else each for each in given] for given in (predictions, references)
+        )
+        super().add_batch(predictions=ours, references=theirs, **more)
 
     def _compute(
         self, predictions: Any, references: Any, *, details: bool = False

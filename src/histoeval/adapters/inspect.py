@@ -94,16 +94,18 @@ def write_logs(
         raise InputError(f"{folder} is of `{run.kind}`; what can be a log: score, judge")
     summary = read_json(run.place / "summary.json", run.place)
     when = datetime.fromtimestamp((run.place / "summary.json").stat().st_mtime, UTC).isoformat()
-    samples: dict[str, list[Any]] = {}
+    samples: dict[str, dict[str, Any]] = {}
     for row, found in _rows(run.place, texts=texts):
         system = row.system or "candidate"
-        samples.setdefault(system, []).append(_sample(row, system, found))
+        its = samples.setdefault(system, {})
+        name = f"{row.id} row {row.row}" if row.id in its else row.id
+        its[name] = _sample(row, name, system, found)
     place = Path(output or run.place / "inspect")
     with writing_to(place):
         make_folder(place)
         files = [place / name for name in _file_names(samples)]
         for file, system in zip(files, samples, strict=True):
-            write_whole(file, _content(_log(summary, system, when, samples[system])))
+            write_whole(file, _content(_log(summary, system, when, list(samples[system].values()))))
     return files
 
 
@@ -115,22 +117,25 @@ def _rows(folder: Path, *, texts: bool) -> Iterator[tuple[ResultRow, Mapping[str
     yield from ((row["whole"], found) for row, found in beside(stored, folder))
 
 
-def _sample(row: ResultRow, system: str, texts: Mapping[str, Any] | None) -> Any:
-    """A sample with its scores; without texts, the kinds of errors take the place of messages."""
+def _sample(row: ResultRow, name: str, system: str, texts: Mapping[str, Any] | None) -> Any:
+    """A sample with its scores; without texts, the kinds of errors take the place of messages.
+
+    Its name is the id of the row, unless an earlier row has it: a log keeps one sample of a name.
+    """
     known = texts or {}
     candidate = known.get("candidate") or ""
     scores = {}
-    for name, result in row.scores.items():
+    for metric, result in row.scores.items():
         errors = result.evidence.get("errors", ())
         shown = explanation(result) if texts is not None else error_kinds(errors)
         about = {"parts": dict(result.parts)}
         evidence = {} if texts is None else {"evidence": result.evidence}
-        scores[name] = Score(
+        scores[metric] = Score(
             value=result.value, explanation=shown or None, metadata=about | evidence
         )
     problems = [each.message if texts is not None else each.code for each in row.errors]
     return logs.EvalSample(
-        id=row.id,
+        id=name,
         epoch=1,
         input="",
         target=known.get("reference") or "",

@@ -67,18 +67,23 @@ def _named(values: Mapping[str, T]) -> dict[str, T]:
     """Values by names as MLflow allows them: other characters become underscores."""
     found: dict[str, T] = {}
     for name, value in values.items():
-        plain = re.sub(r"[^\w./ -]", "_", name, flags=re.ASCII)
+        plain = _plain(name)
         while plain in found:
             plain += "_"
         found[plain] = value
     return found
 
 
+def _plain(name: str) -> str:
+    return re.sub(r"[^\w./ -]", "_", name, flags=re.ASCII)
+
+
 def scorer(spec: str = "concordance", *, models: Models | None = None) -> Any:
     """A metric as a scorer of `mlflow.genai.evaluate`.
 
     It compares `outputs` with ``expectations["expected_response"]``: texts, or the only text of a
-    dict. Where there is no score, MLflow shows the reason.
+    dict. Where there is no score, MLflow shows the reason. It is called like the metric, with an
+    underscore for each character that MLflow does not allow, as in ``bleu_order_2``.
 
     Args:
         spec: a name as `histoeval.list_metrics` gives it, with settings as in ``bleu:order=2``.
@@ -88,8 +93,9 @@ def scorer(spec: str = "concordance", *, models: Models | None = None) -> Any:
     from mlflow.genai.scorers import scorer as declared
 
     metric = api.load(spec, models=models)
+    name = _plain(metric.name)
 
-    @declared(name=metric.name)  # type: ignore[untyped-decorator]
+    @declared(name=name)  # type: ignore[untyped-decorator]
     def score(outputs: Any, expectations: Any) -> Any:
         expected: Any = (expectations or {}).get("expected_response")
         (answer,) = best_answers(metric, [_text(outputs)], [expected])
@@ -98,7 +104,7 @@ def scorer(spec: str = "concordance", *, models: Models | None = None) -> Any:
         about = {"signature": str(metric.signature)}
         about |= {part: str(value) for part, value in answer.parts.items()}
         return Feedback(
-            name=metric.name,
+            name=name,
             value=answer.value,
             rationale=explanation(answer) or None,
             metadata=about,

@@ -115,6 +115,20 @@ def test_rubric_offline_is_beside_it_and_can_be_aligned_itself(here: Here) -> No
     assert read_alignment(here.folder / "c/alignment.yaml").metric == "rubric_offline"
 
 
+def test_a_score_that_is_not_on_the_scale_is_told_and_not_used(here: Here) -> None:
+    here.judge()
+    experts(here, lambda n, c, given: 1_000_000_000 if n == 7 else given)
+    outcome = here("judge", "align", "out", "experts.csv", "--no-baseline")
+    assert outcome.code == 0, outcome.err
+    assert "cells of experts.csv that cannot be used: 4" in outcome.err
+    assert "is 1e+09, and scores go from 1 to 4" in outcome.err
+    assert "expert 5" not in outcome.out
+    experts(here, lambda n, c, given: given + 10)
+    outcome = here("judge", "align", "out", "experts.csv", "--no-baseline")
+    assert outcome.code == 2
+    assert "scores go from 1 to 4" in outcome.err
+
+
 def test_too_few_scores_are_told_and_nothing_is_changed(here: Here) -> None:
     here.judge()
     experts(here, lambda n, c, given: given if n < 5 else "")

@@ -88,6 +88,7 @@ def align_judge(
     rated = read_expert_scores(
         Path(experts),
         criteria_of(scored),
+        within=_known_scales(name),
         named={n: [c] if isinstance(c, str) else c for n, c in (criteria or {}).items()},
         columns=columns,
         case=case,
@@ -153,6 +154,11 @@ class _Fit:
                 for key, judged, expert, moved in zip(keys, own, experts, unseen, strict=True)
                 if judged != expert
             ]
+        if not found and self.experts.problems:
+            raise InputError(
+                f"no score of {self.experts.name} can be used. The first: "
+                f"{self.experts.problems[0].message}"
+            )
         if not found:
             raise InputError(
                 f"no pair of {self.experts.name} has a score of {metric}: are they of other pairs, "
@@ -220,13 +226,20 @@ def _judge_of(about: Mapping[str, Any], home: Path) -> str:
     )
 
 
-def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
-    """The scale of each criterion: the prompt's, or from the lowest to the highest score."""
+def _known_scales(metric: str) -> dict[str, tuple[float, float]]:
+    """The scale of each criterion of the offline rubric and of shipped prompts."""
     prompt = metric.removeprefix("judge_").partition("@")[0].partition(":")[0]
     if metric == BASELINE:
         return {name: (1.0, float(top)) for name, top in CRITERIA.items()}
     if prompt in known_prompts():
         return {n: (float(low), float(high)) for n, low, high in load_prompt(prompt).scales}
+    return {}
+
+
+def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
+    """The scale of each criterion: where it is not known, from the lowest score to the highest."""
+    if known := _known_scales(metric):
+        return known
     found = {}
     for name in criteria_of(scored):
         values = [raw_of(each, name) for each in scored.values()]

@@ -13,7 +13,7 @@ from statistics import fmean
 from histoeval.errors import InputError, Problem
 from histoeval.io.files import open_table
 from histoeval.io.results import Key
-from histoeval.io.sheet_cells import rating_of
+from histoeval.io.sheet_cells import Range, rating_of
 from histoeval.io.sheets import SENTENCES
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import (
@@ -81,11 +81,15 @@ def read_expert_scores(
     criteria: Sequence[str],
     *,
     named: Mapping[str, Sequence[str]] | None = None,
+    within: Mapping[str, Range] | None = None,
     columns: Columns | None = None,
     case: str | None = None,
     encoding: str | None = None,
 ) -> ExpertScores:
-    """Read a table; a criterion is in the column of its name, or in those that `named` says."""
+    """Read a table; a criterion is in the column of its name, or in those that `named` says.
+
+    Scores outside the range that `within` has for a criterion are not used, and told.
+    """
     columns = columns or Columns()
     opened = open_table(path, columns, encoding)
     places = _places(opened.table.columns, criteria, named or {}, columns, case, path)
@@ -102,7 +106,7 @@ def read_expert_scores(
             continue
         if places.case and isinstance(of := name_of(record.values.get(places.case), _NO_ID), str):
             cases[key] = of
-        row, wrong = _row(record, places)
+        row, wrong = _row(record, places, within or {})
         problems += wrong
         for name, scores in row.items():
             found.setdefault(key, {}).setdefault(name, []).extend(scores)
@@ -168,14 +172,16 @@ def _key(record: Record, places: _Places) -> Key | Fault:
     return name, system if isinstance(system, str) else ""
 
 
-def _row(record: Record, places: _Places) -> tuple[dict[str, list[float]], list[Problem]]:
+def _row(
+    record: Record, places: _Places, within: Mapping[str, Range]
+) -> tuple[dict[str, list[float]], list[Problem]]:
     """The scores of a row by criterion, and what is wrong with its cells."""
     assert record.values is not None
     scores: dict[str, list[float]] = {}
     wrong: list[Problem] = []
     for criterion, names in places.criteria.items():
         for name in names:
-            rating = rating_of(record.values.get(name))
+            rating = rating_of(record.values.get(name), within.get(criterion))
             if isinstance(rating, Fault):
                 text = SENTENCES[rating.kind].format(
                     where=record.place, column=name, **rating.details

@@ -92,9 +92,21 @@ def test_a_run_that_is_being_written_stays(runs: Path) -> None:
 def test_files_of_extract_go_with_what_is_beside_them(tmp_path: Path) -> None:
     for name in ("one.jsonl", "other.jsonl"):
         histoeval.extract(["Left breast: carcinoma."], output=tmp_path / name)
+    histoeval.write_report(tmp_path / "one.jsonl")
     aged(tmp_path / "one.jsonl", 100)
     run("runs", "clear", tmp_path, "--older-than", "90d", "--delete")
     assert {each.name for each in tmp_path.iterdir()} == {"other.jsonl", "other.jsonl.meta.json"}
+
+
+def test_the_texts_that_agree_has_kept_go_with_it(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    rows = "".join(f"{n},a b {n},a c,{n}\n" for n in range(4))
+    sheet.write_text(f"id,reference,candidate,rater_1\n{rows}", "utf-8")
+    histoeval.agree(sheet, metrics="rouge_l", resamples=20, output=tmp_path / "runs" / "old")
+    aged(tmp_path / "runs" / "old", 100)
+    assert (tmp_path / "runs" / "old" / "scores" / "texts.jsonl").exists()
+    run("runs", "clear", tmp_path / "runs", "--older-than", "90d", "--delete")
+    assert not list((tmp_path / "runs").iterdir())
 
 
 def test_ages_are_read_strictly() -> None:

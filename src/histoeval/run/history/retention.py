@@ -14,6 +14,7 @@ from shutil import rmtree
 from typing import NamedTuple
 
 from histoeval.errors import OutputError
+from histoeval.io.finished_run import FinishedRun
 from histoeval.io.store import VERB_FILES
 from histoeval.io.writing import locked, writing_to
 from histoeval.run.history.about import details_of
@@ -23,7 +24,10 @@ VERBS = {"score": "score or judge", "judge": "score or judge"}
 """How `VERB_FILES` calls verbs."""
 
 FILES = {"compare": ("comparison.json",)} | VERB_FILES
-PAGES = tuple(f"report.{ending}" for ending in ("html", "csv", "xlsx", "md", "json"))
+ENDINGS = ("html", "csv", "xlsx", "md", "json")
+PAGES = tuple(f"report.{ending}" for ending in ENDINGS)
+SCORES = "scores"
+"""Where `agree` keeps the scores that it has made, with their texts."""
 EVIDENCE = ("[0-9]*_*.png", "[0-9]*_patches.npz")
 
 
@@ -57,15 +61,22 @@ def _files(run: StoredRun) -> Iterator[Path]:
     if not run.place.is_dir():
         name = run.place.name
         named = (name, f"{name}.meta.json", f"{name}.rows", f"{name}.lock")
-        yield from _there(run.folder, *named)
+        yield from _there(run.folder, *named, *_pages_beside(run.place))
         yield from run.folder.glob(f".{name}*.blocks-*")
         return
     known = FILES.get(VERBS.get(run.kind, run.kind))
     if known is not None:
         yield from _there(run.place, *known, *PAGES)
+        if run.kind == "agree":
+            yield from _there(run.place / SCORES, *FILES["score or judge"])
         yield from run.place.glob(".*.blocks-*")
         for pattern in EVIDENCE if run.kind == "trust" else ():
             yield from (run.place / "evidence").glob(pattern)
+
+
+def _pages_beside(file: Path) -> list[str]:
+    """How the pages and tables of a file of `extract` are called."""
+    return [FinishedRun("extract", file).beside(ending).name for ending in ENDINGS]
 
 
 def _there(folder: Path, *names: str) -> Iterator[Path]:
@@ -91,7 +102,7 @@ def _leftovers(run: StoredRun) -> str:
     """Remove empty folders of a run; what else is there."""
     if not run.place.is_dir():
         return ""
-    for folder in (run.place / "evidence", run.place):
+    for folder in (run.place / "evidence", run.place / SCORES, run.place):
         if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
             folder.rmdir()
     left = sorted(each.name for each in run.place.iterdir()) if run.place.is_dir() else []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pytest
 from pydantic.dataclasses import dataclass
 
@@ -70,6 +72,17 @@ def test_pairs_without_a_score_do_not_count() -> None:
         Length().compute(predictions=["?"], references=["x"])
     with pytest.raises(SettingError, match="2 candidates for 1 references"):
         Length().compute(predictions=["a", "b"], references=["x"])
+
+
+def test_columns_of_texts_are_taken_and_what_has_no_order_is_refused() -> None:
+    rouge = histoeval.load("rouge_l")
+    texts: list[Any] = [np.array(["a b", "c"]), iter(["a b", "c"]), ("a b", "c")]
+    for candidates in texts:
+        assert rouge.compute(predictions=candidates, references=["a b", "c"]).value == 1
+    wrong: list[Any] = [{"a b", "c"}, {"a b": 1, "c": 2}, 3]
+    for candidates in wrong:
+        with pytest.raises(SettingError, match="give a list of texts"):
+            rouge.compute(predictions=candidates, references=["a b", "c"])
 
 
 def test_what_was_collected_is_of_one_metric_alone() -> None:

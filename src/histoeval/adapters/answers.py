@@ -1,13 +1,12 @@
 """Candidates scored as other tools hand them over: with one reference each, or with several."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from histoeval.errors import Problem, SettingError
 from histoeval.io.results import MetricResult
 from histoeval.metric import Metric, Score
-from histoeval.metrics.base import pair_of
+from histoeval.metrics.base import listed_texts, pair_of
 from histoeval.report import Pair
 
 Texts = str | Sequence[str]
@@ -18,7 +17,7 @@ def best_answers(
     metric: Metric, candidates: Texts, references: References
 ) -> list[Score | Problem]:
     """The answer for each candidate; of several references, for the one that it does best on."""
-    ours, theirs = _texts(candidates, "candidates"), _texts(references, "references")
+    ours, theirs = listed_texts(candidates, "candidates"), listed_texts(references, "references")
     if len(ours) != len(theirs):
         raise SettingError(
             f"{len(ours)} candidates for {len(theirs)} references; there must be one for each"
@@ -56,15 +55,6 @@ def explanation(score: Score | MetricResult) -> str:
         for each in errors
     ]
     return "\n".join(" ".join(line.split()) for line in lines)
-
-
-def _texts(given: Any, what: str) -> list[Any]:
-    """Texts as a list, whatever they come in: a list, a column, a generator, or one text alone."""
-    if isinstance(given, str):
-        return [given]
-    if isinstance(given, bytes | Mapping | AbstractSet) or not isinstance(given, Iterable):
-        raise SettingError(f"{what} are a {type(given).__name__}: give a list of texts")
-    return list(given)
 
 
 def _listed(expected: Any) -> list[Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import fields, replace
 from functools import cached_property
 from math import isfinite
@@ -150,7 +151,8 @@ class MetricBase(ABC):
         if predictions is None and references is None:
             answers = list(self._collected)
         else:
-            answers = self._answers(predictions or (), references or ())
+            given = (() if texts is None else texts for texts in (predictions, references))
+            answers = self._answers(*given)
         scores = [answer for answer in answers if isinstance(answer, Score)]
         if not scores:
             reason = next((a.message for a in answers if isinstance(a, Problem)), "no pairs given")
@@ -179,9 +181,8 @@ class MetricBase(ABC):
 
     def _answers(self, candidates: Texts, references: Texts) -> list[Score | Problem]:
         self._demand_available()
-        ours, theirs = (
-            [texts] if isinstance(texts, str) else list(texts) for texts in (candidates, references)
-        )
+        ours = listed_texts(candidates, "candidates")
+        theirs = listed_texts(references, "references")
         if len(ours) != len(theirs):
             raise SettingError(
                 f"{len(ours)} candidates for {len(theirs)} references; there must be one for each"
@@ -198,6 +199,15 @@ class MetricBase(ABC):
             raise SettingError(f"{self.name} {reason}")
 
     obstacle = _renamed("obstacle", "unavailable_reason", unavailable_reason)
+
+
+def listed_texts(given: Any, what: str) -> list[Any]:
+    """Texts as a list, whatever they come in: a list, a column, a generator, or one text alone."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, bytes | Mapping | AbstractSet) or not isinstance(given, Iterable):
+        raise SettingError(f"{what} are a {type(given).__name__}: give a list of texts")
+    return list(given)
 
 
 def length_problem(**texts: str) -> Problem | None:

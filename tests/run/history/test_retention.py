@@ -98,15 +98,20 @@ def test_files_of_extract_go_with_what_is_beside_them(tmp_path: Path) -> None:
     assert {each.name for each in tmp_path.iterdir()} == {"other.jsonl", "other.jsonl.meta.json"}
 
 
-def test_the_texts_that_agree_has_kept_go_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("linked", [False, True])
+def test_the_texts_that_agree_has_kept_go_with_it(linked: bool, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     rows = "".join(f"{n},a b {n},a c,{n}\n" for n in range(4))
     sheet.write_text(f"id,reference,candidate,rater_1\n{rows}", "utf-8")
     histoeval.agree(sheet, metrics="rouge_l", resamples=20, output=tmp_path / "runs" / "old")
+    scores = tmp_path / "runs" / "old" / "scores"
+    if linked:
+        scores.symlink_to(scores.rename(tmp_path / "elsewhere"))
     aged(tmp_path / "runs" / "old", 100)
-    assert (tmp_path / "runs" / "old" / "scores" / "texts.jsonl").exists()
+    assert (scores / "texts.jsonl").exists()
     run("runs", "clear", tmp_path / "runs", "--older-than", "90d", "--delete")
-    assert not list((tmp_path / "runs").iterdir())
+    assert scores.exists() is linked
+    assert (tmp_path / "runs" / "old").exists() is linked
 
 
 def test_ages_are_read_strictly() -> None:

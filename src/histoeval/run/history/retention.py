@@ -67,8 +67,9 @@ def _files(run: StoredRun) -> Iterator[Path]:
     known = FILES.get(VERBS.get(run.kind, run.kind))
     if known is not None:
         yield from _there(run.place, *known, *PAGES)
-        if run.kind == "agree":
-            yield from _there(run.place / SCORES, *FILES["score or judge"])
+        own = run.place / SCORES
+        if run.kind == "agree" and (own / "run.json").is_file() and not own.is_symlink():
+            yield from _there(own, *FILES["score or judge"])
         yield from run.place.glob(".*.blocks-*")
         for pattern in EVIDENCE if run.kind == "trust" else ():
             yield from (run.place / "evidence").glob(pattern)

@@ -188,6 +188,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
             "whole gzip",
         ),
         ("report.odt", b"whatever", "ending that is not known"),
+        ("reports.xlsx", b"PK", "save the sheet as CSV"),
+        ("reports.zip", b"PK", "unpack it first"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_said(

@@ -78,6 +78,8 @@ def test_an_id_that_could_mean_two_is_not_guessed(tmp_path: Path) -> None:
 def test_plain_ids() -> None:
     assert plain_id(" PIT_01.ome.TIFF\n") == plain_id("pit_01") == "pit_01"
     assert plain_id("S21.1234") == "s21.1234"
+    assert plain_id("/data/test/PIT_01.tiff") == plain_id("C:\\PIT_01.svs") == "pit_01"
+    assert plain_id("S21/1234") == "s21/1234"
     assert plain_id("007") == plain_id("7") == plain_id("7.0") == "7"
     assert plain_id("0") == plain_id("000") == "0"
     assert plain_id("7.05") == "7.05"

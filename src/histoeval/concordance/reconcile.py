@@ -64,7 +64,7 @@ def reconciled(reference: Report, candidate: Report) -> tuple[Report, Report]:
     return _completed(ref, cand, ()), _completed(cand, ref, _agreed(ref, cand))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1 << 5)
 def _read(report: Report) -> _Read:
     words = words_of(report.text)
     places: dict[str, list[int]] = {}

@@ -86,7 +86,7 @@ class LexicalFacts:
         return words <= frozenset().union(*self.sentences)
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 7)
 def lexical_facts(text: str) -> LexicalFacts:
     """The facts of a text without a reader."""
     texts = [sentence.of(text) for sentence in sentences(text)]

@@ -49,6 +49,12 @@ DOCUMENTS = frozenset({"docx", "pdf"})
 PACKED = frozenset({"parquet", INSPECT_LOG, *DOCUMENTS})
 """Formats that are packed already."""
 
+_TO_READ = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV"),
+    **dict.fromkeys((".zip", ".tar", ".7z", ".tgz"), ": unpack it first"),
+}
+"""What to do with files that people have."""
+
 ONE_TABLE = (
     f"one table ({', '.join(name for name, kind in ENDINGS.items() if kind not in _NO_TABLE)}; all "
     "but Parquet and .eval also with .gz)"
@@ -111,7 +117,10 @@ def format_of(path: Path, accepted: str) -> str:
     ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     kind = ENDINGS.get(ending.lower())
     if kind is None or (kind in PACKED and ending != path.suffix):
-        raise InputError(f"{path} has an ending that is not known. What can be read: {accepted}")
+        way = _TO_READ.get(ending.lower(), "")
+        raise InputError(
+            f"{path} has an ending that is not known{way}. What can be read: {accepted}"
+        )
     return kind
 
 

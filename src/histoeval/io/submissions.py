@@ -210,10 +210,12 @@ def match_ids(lines: Sequence[ReportLine], truth: Iterable[str], *, loose: bool 
 def plain_id(name: str) -> str:
     """An id without what two files of one study write differently.
 
-    That is its ending, case and outer spaces, and the zeros that spreadsheets and data frames take
-    from or give to a number, as in 007 and 7.0.
+    That is its case and outer spaces, the folders and the ending of a file's path, and the zeros
+    that spreadsheets and data frames take from or give to a number, as in 007 and 7.0.
     """
     plain = unicodedata.normalize("NFKC", name).strip().casefold()
+    if plain.endswith(ID_ENDINGS):
+        plain = re.split(r"[/\\]", plain)[-1]
     while plain.endswith(ID_ENDINGS):
         plain = plain.rpartition(".")[0]
     number = _NUMBER.fullmatch(plain)

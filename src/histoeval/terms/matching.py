@@ -56,7 +56,7 @@ class NameMatcher:
     def __init__(self, names: Mapping[str, str]) -> None:
         self._plain: _Trie = {}
         self._cased: _Trie = {}
-        self._cached = lru_cache(maxsize=1 << 12)(self._find)
+        self._cached = lru_cache(maxsize=1 << 10)(self._find)
         self.learn(names)
 
     def learn(self, names: Mapping[str, str]) -> None:
@@ -130,7 +130,7 @@ class _Statement:
         self.stops = [False] + [_stop_between(phrase, a, b) for a, b in pairwise(words)]
 
 
-_read = lru_cache(maxsize=1 << 11)(_Statement)
+_read = lru_cache(maxsize=1 << 8)(_Statement)
 """Phrases made ready: one is searched for names of many kinds."""
 
 

@@ -145,7 +145,7 @@ def _cached_texts(text: str) -> tuple[Word, ...]:
     return tuple(_words_of(text))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def _cached_words(phrase: str) -> tuple[Word, ...]:
     return tuple(_words_of(phrase))
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
@@ -40,6 +41,14 @@ class ThreadedTask(ForkingTask):
 
     def work(self, rows: Sequence[Item]) -> list[Doubled]:
         Thread(target=time.sleep, args=(60,), daemon=True).start()
+        return super().work(rows)
+
+
+class ArrowTask(ForkingTask):
+    """Imports pyarrow, as nltk does where scikit-learn and pandas are installed."""
+
+    def work(self, rows: Sequence[Item]) -> list[Doubled]:
+        import_module("pyarrow")
         return super().work(rows)
 
 
@@ -91,6 +100,13 @@ def test_workers_are_forked_of_one_process_and_end_with_the_run(tmp_path: Path) 
     assert len(servers) == 1
     assert os.getpid() not in servers
     assert _gone([*pids, *servers])
+
+
+def test_the_thread_of_arrows_allocator_hinders_no_fork(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    servers = parents(ArrowTask(tmp_path))[1]
+    assert len(servers) == 1
+    assert os.getpid() not in servers
 
 
 @pytest.mark.parametrize("kind", [DoublingTask, ThreadedTask, Deadly])

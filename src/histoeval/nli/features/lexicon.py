@@ -13,6 +13,10 @@ CUES, PAIRS = (
 )
 
 
+_NONE: frozenset[int] = frozenset()
+"""One for all: an empty set takes as much memory as one of four."""
+
+
 @cache
 def _contrasts() -> tuple[tuple[re.Pattern[str], ...], ...]:
     return tuple(tuple(map(CUES.any_of, row)) for row in CUES.entry("contrasts"))
@@ -21,7 +25,7 @@ def _contrasts() -> tuple[tuple[re.Pattern[str], ...], ...]:
 def contrasts_in(text: str) -> tuple[frozenset[int], ...]:
     """For each row of opposites, which of them a text has."""
     return tuple(
-        frozenset(place for place, word in enumerate(row) if word.search(text))
+        frozenset(place for place, word in enumerate(row) if word.search(text)) or _NONE
         for row in _contrasts()
     )
 

@@ -75,7 +75,7 @@ class Statements:
         return stained or self.has("pathology")
 
 
-@lru_cache(maxsize=1 << 14)  # a premise is read with every statement of the other report
+@lru_cache(maxsize=1 << 12)  # a premise is read with every statement of the other report
 def _has(text: str, cue: str) -> bool:
     return has_cue(cue, text) if cue in _ASSERTION else CUES.has(text, cue)
 
@@ -104,7 +104,7 @@ def statements_of_nothing() -> Statements:
     )
 
 
-@lru_cache(maxsize=1 << 9)  # of the few reports of a block
+@lru_cache(maxsize=1 << 8)  # of the few reports of a block
 def statements(text: str) -> Statements:
     """What a text states, clause by clause."""
     text = text[:_MAX_CHARS]

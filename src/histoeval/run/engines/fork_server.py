@@ -1,8 +1,9 @@
 """Workers that are forked of one process, so that models are loaded once and shared in memory.
 
 That process is a fresh interpreter which has loaded the task and worked on a made-up row. It is
-asked for workers over a socket. It must have one thread, and no GPU; where it cannot be forked,
-each worker is a fresh interpreter and loads its own models.
+asked for workers over a socket. It must have one thread, beside that of an allocator which survives
+a fork, and no GPU; where it cannot be forked, each worker is a fresh interpreter and loads its own
+models.
 """
 
 import os

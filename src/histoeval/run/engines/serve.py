@@ -26,6 +26,8 @@ from histoeval.runtime.shared_device import Asker, connect
 
 _SET_PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux."""
+_SURVIVES_A_FORK = "jemalloc_bg_thd"
+"""The thread of pyarrow's allocator, which starts it again in a child."""
 
 
 def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | None = None) -> None:
@@ -49,13 +51,14 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | Non
 
 
 def _can_be_forked(task: Task[Any, Any]) -> bool:
-    """Whether all that rows need could be loaded here, by a process that has one thread."""
+    """Whether all that rows need could be loaded here, by a process of one thread."""
     try:
         task.work(task.examples())
         task.take_usage()
     except Exception:  # noqa: BLE001 - the rows of the user will show it
         return False
-    return len(list(Path("/proc/self/task").iterdir())) == 1
+    threads = [(each / "comm").read_text("utf-8") for each in Path("/proc/self/task").iterdir()]
+    return len([name for name in threads if name.strip() != _SURVIVES_A_FORK]) == 1
 
 
 def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:

@@ -80,9 +80,9 @@ _MAX_LOADED = 2
 
 
 def _shared_by() -> int:
-    """How many processes share a cache's size, at most 8, so that a block still fits in."""
+    """How many processes share a cache's size, at most 16, so that a block still fits in."""
     number = os.environ.get(PROCESSES, "")
-    return min(8, max(1, int(number))) if number.isdigit() else 1
+    return min(16, max(1, int(number))) if number.isdigit() else 1
 
 
 def shared_model(kind: str, key: Hashable, load: Callable[[], T]) -> T:

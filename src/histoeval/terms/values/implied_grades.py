@@ -37,7 +37,7 @@ def _rows(kind: str) -> tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]:
     return tuple((re.compile(row["of"]), row) for row in _GRADES.entry(kind))
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 11)
 def graded(low: str) -> ImpliedGrades:
     """The grades that a text in lower case states or implies."""
     stated = frozenset(_stated(low))

@@ -52,13 +52,13 @@ def _word(name: str) -> re.Pattern[str]:
     return _STAGES.pattern("words", name)
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 11)
 def organ_at(low: str) -> int | None:
     """The first organ of the tables that a text in lower case names."""
     return next((at for at, each in enumerate(_organs()) if each.words.search(low)), None)
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 11)
 def worked_out(low: str, organ: int) -> ImpliedStages:
     """The categories of an organ that a text in lower case leaves open."""
     table = _organs()[organ]

@@ -94,7 +94,7 @@ def test_workers_share_the_size_of_a_cache(monkeypatch: pytest.MonkeyPatch) -> N
         asked.extend(texts)
         return list(texts)
 
-    for processes, cached in (("", 16), ("1", 16), ("4", 4), ("64", 2)):
+    for processes, cached in (("", 16), ("1", 16), ("4", 4), ("64", 1)):
         monkeypatch.setenv(PROCESSES, processes)
         memory, texts = Memory(answer, most=16), [str(n) for n in range(20)]
         assert memory(texts) == texts

@@ -104,7 +104,7 @@ def statements_of_nothing() -> Statements:
     )
 
 
-@lru_cache(maxsize=1 << 8)  # of the few reports of a block
+@lru_cache(maxsize=1 << 9)  # of the few reports of a block
 def statements(text: str) -> Statements:
     """What a text states, clause by clause."""
     text = text[:_MAX_CHARS]

@@ -48,7 +48,7 @@ def arises_in(concept: Concept, organs: Iterable[str]) -> bool:
     return any(contains(own, organ) for own in concept.organs for organ in organs)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 13)
 def find_diagnoses(phrase: str, organs: frozenset[str] = frozenset()) -> tuple[NameMatch, ...]:
     """The diagnoses that a phrase names, from left to right; where two overlap, the longer one.
 
@@ -72,7 +72,7 @@ def _meaning(short: str, organs: frozenset[str]) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 13)
 def main_concept(phrase: str, organs: frozenset[str] = frozenset()) -> Concept | None:
     """The most specific diagnosis that one diagnosis phrase names, or none.
 

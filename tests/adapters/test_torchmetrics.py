@@ -86,6 +86,15 @@ def test_it_is_copied_and_pickled_with_what_it_has_counted_and_without_models() 
         assert other.compute() != metric.compute()
 
 
+def test_values_are_drawn_within_the_range_of_the_metric() -> None:
+    agg = pytest.importorskip("matplotlib")
+    agg.use("agg")
+    metric = HistoEvalMetric("rouge_l")
+    figure, axes = metric.plot([metric(["a b"], ["a b"]), metric(["a b"], ["a c"])])
+    assert [*axes.lines[0].get_ydata()] == pytest.approx([1, 0.5])
+    agg.pyplot.close(figure)
+
+
 def test_metrics_of_a_collection_stay_apart_although_they_begin_alike() -> None:
     """torchmetrics merges metrics whose states are equal after the first batch."""
     both = torchmetrics.MetricCollection(

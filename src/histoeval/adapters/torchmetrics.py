@@ -110,6 +110,10 @@ class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]
         value = self.metric.corpus_value(total / scored, counts[:width])
         return torch.tensor(value, dtype=sums.dtype, device=sums.device)
 
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Draw the value, or those that are given, as torchmetrics does; needs matplotlib."""
+        return self._plot(val, ax)
+
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the models, which are loaded again where they are not."""
         state: dict[str, Any] = super().__getstate__()

@@ -424,3 +424,13 @@ class PairMetric(SettledMetric, ABC):
             return self.score_pair(pair.reference, pair.candidate)
         except HistoEvalError as error:
             return Problem(code="metric_failed", metric=self.name, message=str(error))
+
+
+def one_each(scores: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:
+    """The scores of a metric that keeps its promise: a score or a problem for each pair."""
+    if len(scores) != len(pairs):
+        raise ValueError(f"{len(scores)} answers for {len(pairs)} pairs")
+    for score in scores:
+        if not isinstance(score, Score | Problem):
+            raise TypeError(f"{type(score).__name__} where a score or a problem was expected")
+    return scores

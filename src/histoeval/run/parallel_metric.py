@@ -7,7 +7,7 @@ from typing import Any
 
 from histoeval.errors import Problem
 from histoeval.metric import Metric, Score
-from histoeval.metrics.base import AdaptedMetric
+from histoeval.metrics.base import AdaptedMetric, one_each
 from histoeval.report import Pair
 from histoeval.run.engines.engine import Block, Task, demand_workers, gpu_use
 from histoeval.run.engines.examples import example_pairs, models_of
@@ -30,7 +30,7 @@ class MetricTask(Task[Pair, Any]):
 
     def work(self, rows: Sequence[Pair]) -> list[Score | Problem]:
         """An answer for each pair."""
-        return answers(self.metric.score, rows, self._problem)
+        return answers(lambda few: one_each(self.metric.score(few), few), rows, self._problem)
 
     def failed(self, row: Pair, problem: Problem) -> Problem:  # noqa: ARG002 - as all tasks
         """No score."""
@@ -68,8 +68,12 @@ class ParallelMetric(AdaptedMetric):
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """One answer per pair."""
         found: dict[int, Sequence[Score | Problem]] = {}
-        for block, answer in self._hired().work(self._blocks(pairs)):
-            found[block.start] = answer.rows
+        try:
+            for block, answer in self._hired().work(self._blocks(pairs)):
+                found[block.start] = answer.rows
+        except KeyboardInterrupt:  # a worker may hang
+            self.close()
+            raise
         return [each for start in sorted(found) for each in found[start]]
 
     def _blocks(self, pairs: Sequence[Pair]) -> Iterator[Block[Pair]]:

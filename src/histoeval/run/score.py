@@ -13,6 +13,7 @@ from histoeval.io.results import MetricResult, ResultFolder, ResultRow
 from histoeval.io.run_texts import RowTexts, write_texts
 from histoeval.io.store import RowStore
 from histoeval.metric import Metric, Score
+from histoeval.metrics.base import one_each
 from histoeval.report import Pair
 from histoeval.run.engines.engine import INLINE, Block, Engine, Task, gpu_use
 from histoeval.run.engines.examples import example_pairs, models_of
@@ -122,7 +123,7 @@ class ScoreTask(Task[PairRow, ResultRow]):
             why = f"{name} cannot run here: `histoeval metrics {name}` says why"
             return [Problem(code="metric_unavailable", metric=name, message=why)] * len(pairs)
         return answers(
-            lambda few: _one_each(metric.score(few), few),
+            lambda few: one_each(metric.score(few), few),
             pairs,
             lambda message: Problem(code="metric_failed", metric=name, message=message),
         )
@@ -182,16 +183,6 @@ class ScoreJob(Job[PairRow, ResultRow]):
 
     def _add(self, row: ResultRow) -> None:
         self.tally.add(row)
-
-
-def _one_each(scores: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:
-    """The scores of a metric that keeps its promise: a score or a problem for each pair."""
-    if len(scores) != len(pairs):
-        raise ValueError(f"{len(scores)} answers for {len(pairs)} pairs")
-    for score in scores:
-        if not isinstance(score, Score | Problem):
-            raise TypeError(f"{type(score).__name__} where a score or a problem was expected")
-    return scores
 
 
 def _result(row: PairRow, columns: dict[str, Iterator[Score | Problem]]) -> ResultRow:

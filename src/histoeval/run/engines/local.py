@@ -54,6 +54,8 @@ class Seat(Generic[In, Out]):
 
     def work(self, rows: Sequence[In]) -> WorkerAnswer:
         """The results of some rows."""
+        if self._stopped:
+            raise StoppedError("the run was stopped")
         tries = TRIES
         while tries:
             try:
@@ -199,17 +201,21 @@ class Crew(Generic[In, Out]):
         for seat in self._seats:
             seat.stop()
         self._source.stop()
-        self._threads.shutdown(cancel_futures=True)
+        self._threads.shutdown()
 
     def work(self, blocks: Iterable[Block[In]]) -> Iterator[tuple[Block[In], WorkerAnswer]]:
         """Each block with its answer as it is finished; few blocks are read ahead."""
         asked: dict[Future[WorkerAnswer], Block[In]] = {}
-        for block in blocks:
-            asked[self._threads.submit(self._ask, block.rows)] = block
-            if len(asked) >= 2 * self._workers:
+        try:
+            for block in blocks:
+                asked[self._threads.submit(self._ask, block.rows)] = block
+                if len(asked) >= 2 * self._workers:
+                    yield from self._finished(asked)
+            while asked:
                 yield from self._finished(asked)
-        while asked:
-            yield from self._finished(asked)
+        finally:  # nobody waits for these any more
+            for future in asked:
+                future.cancel()
 
     def _ask(self, rows: Sequence[In]) -> WorkerAnswer:
         seat = self._free.pop()

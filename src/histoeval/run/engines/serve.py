@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import socket
+import stat
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -41,7 +42,7 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | Non
         except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
             _answer(answers_out, Refusal(portable(error)))
             return
-        forks = control is not None and _can_be_forked(task)
+        forks = control is not None and _can_be_forked(task, control.fileno())
         _answer(answers_out, forks)
         if control is not None and forks:
             rows_in, answers_out = forked(control)
@@ -50,15 +51,27 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | Non
             _answer(answers_out, _worked(task, rows))
 
 
-def _can_be_forked(task: Task[Any, Any]) -> bool:
-    """Whether all that rows need could be loaded here, by a process of one thread."""
+def _can_be_forked(task: Task[Any, Any], control: int) -> bool:
+    """Whether all that rows need could be loaded here, by a process of one thread.
+
+    Nor may it have a socket, which its workers would read from and write to all at once.
+    """
     try:
         task.work(task.examples())
         task.take_usage()
     except Exception:  # noqa: BLE001 - the rows of the user will show it
         return False
     threads = [(each / "comm").read_text("utf-8") for each in Path("/proc/self/task").iterdir()]
-    return len([name for name in threads if name.strip() != _SURVIVES_A_FORK]) == 1
+    alone = len([name for name in threads if name.strip() != _SURVIVES_A_FORK]) == 1
+    open_here = {int(each.name) for each in Path("/proc/self/fd").iterdir()}
+    return alone and not any(map(_is_socket, open_here - {0, 1, 2, control}))
+
+
+def _is_socket(channel: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(channel).st_mode)
+    except OSError:  # that of the listing itself
+        return False
 
 
 def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
@@ -68,10 +81,9 @@ def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
     end. It answers with the number of the new worker, or the exit code of the old one. Only on
     request does it wait for a worker, so that no other process can have its number before.
     """
-    libc = ctypes.CDLL(None)
     gc.collect()
     gc.freeze()
-    getattr(libc, "malloc_trim", int)(0)
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
     while True:
         message, channels, _, _ = socket.recv_fds(control, 32, 2)
         if not message:
@@ -80,12 +92,17 @@ def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
             control.send(b"%d" % _ended(int(message)))
         elif (worker := os.fork()) == 0:
             control.close()
-            libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+            _end_with_parent()
             return os.fdopen(channels[0], "rb"), os.fdopen(channels[1], "wb")
         else:
             for channel in channels:
                 os.close(channel)
             control.send(b"%d" % worker)
+
+
+def _end_with_parent() -> None:
+    """Be killed when the thread ends that has started this process."""
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def _ended(worker: int) -> int:
@@ -110,14 +127,22 @@ def _worked(task: Task[Any, Any], rows: Sequence[Any]) -> WorkerAnswer | Refusal
 
 
 def _answer(answers_out: BinaryIO, answer: object) -> None:
-    pickle.dump(answer, answers_out)
+    try:
+        content = pickle.dumps(answer)
+    except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
+        content = pickle.dumps(Refusal(portable(error)))
+    answers_out.write(content)
     answers_out.flush()
 
 
 def main() -> None:
     """Keep the channels for pickles; what libraries print goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else no worker that has ended is waited for
+        _end_with_parent()
     rows_in, answers_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     control = socket.socket(fileno=int(sys.argv[1])) if len(sys.argv) > 1 else None
     try:

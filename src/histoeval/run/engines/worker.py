@@ -151,8 +151,12 @@ class Worker:
             raise WorkerDied(self.end()) from error
         except ValueError as error:
             if not self._answers_in.closed:
+                self.end()
                 raise
             raise WorkerDied(self.end()) from error
+        except Exception:  # the rest of an answer that cannot be read would be taken for the next
+            self.end()
+            raise
 
 
 def _in_words(code: int | None) -> str:
@@ -178,7 +182,9 @@ def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worke
         [sys.executable, "-P", "-m", "histoeval.run.engines", *map(str, more)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ | alone | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=os.environ
+        | alone
+        | {"PYTHONPATH": os.pathsep.join(filter(None, map(os.fspath, sys.path)))},
         pass_fds=more,
     )
 
@@ -186,6 +192,8 @@ def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worke
         process.kill()
         return process.wait()
 
-    assert process.stdin is not None
-    assert process.stdout is not None
-    return Worker(process.stdin, process.stdout, kill, package)  # type: ignore[arg-type]
+    rows_out, answers_in = process.stdin, process.stdout
+    assert rows_out is not None
+    assert answers_in is not None
+    process.stdin = process.stdout = None  # a worker that is forgotten ends with its channels
+    return Worker(rows_out, answers_in, kill, package)  # type: ignore[arg-type]

@@ -1,0 +1,193 @@
+"""Workers of odd tasks, and workers that are closed, forgotten or interrupted."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from histoeval.errors import EndpointError, Problem
+from histoeval.report import Pair
+from histoeval.run.engines.engine import Block
+from histoeval.run.engines.fork_server import StoppedError
+from histoeval.run.engines.local import Crew
+from histoeval.run.engines.worker import packed
+from histoeval.run.parallel_metric import ParallelMetric
+from tests.support.engine_jobs import Doubled, DoublingTask, Item
+from tests.support.fatal_metric import FatalMetric
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+
+
+class Unreadable:
+    """Can be pickled, but not unpickled in another process."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _only_in, (os.getpid(),)
+
+
+def _only_in(process: int) -> Unreadable:
+    if os.getpid() != process:
+        raise ValueError("this cannot be read here")
+    return Unreadable()
+
+
+class OddTask(DoublingTask):
+    """What a text says happens."""
+
+    def work(self, rows: Sequence[Item]) -> list[Any]:
+        match rows[0].text:
+            case "reads":
+                return [Doubled(row.id, f"{sys.stdin.read()}nothing") for row in rows]
+            case "slow":
+                time.sleep(0.4)
+            case "unpicklable":
+                return [lambda: None]
+            case "unreadable":
+                return [Unreadable(), "x" * 3_000_000]
+        return super().work(rows)
+
+
+class ForkedTask(OddTask):
+    """Its workers are forked."""
+
+    def examples(self) -> list[Item]:
+        return [Item("example", "pid")]
+
+
+class ConnectedTask(ForkedTask):
+    """Opens a socket, as a metric of the user may that asks a server."""
+
+    def work(self, rows: Sequence[Item]) -> list[Any]:
+        self.sockets = socket.socketpair()
+        return super().work(rows)
+
+
+class ShortMetric(FatalMetric):
+    """Answers for one pair too few."""
+
+    def score(self, pairs: Sequence[Pair]) -> list[Any]:
+        return super().score(pairs[1:])
+
+
+def crew_of(task: DoublingTask, workers: int = 1) -> Crew[Item, Doubled]:
+    return Crew(task, packed(task), workers)
+
+
+def asked(crew: Crew[Item, Doubled], *texts: str) -> list[Any]:
+    """The results of rows with these texts, each in a block of its own."""
+    blocks = [Block(at, [Item(str(at), text)]) for at, text in enumerate(texts)]
+    found = {block.start: answer.rows[0] for block, answer in crew.work(blocks)}
+    return [found[start] for start in sorted(found)]
+
+
+def _ends(pid: int) -> bool:
+    """Whether a process ends soon; one that is not waited for is a zombie."""
+    for _ in range(100):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_whoever_waits_for_a_crew_that_is_closed_is_told(tmp_path: Path) -> None:
+    crew = crew_of(DoublingTask(tmp_path), 2)
+    asked(crew, "a")
+    ended: list[type[BaseException]] = []
+
+    def ask() -> None:
+        try:
+            asked(crew, *["late"] * 400)
+        except StoppedError as error:
+            ended.append(type(error))
+
+    threads = [Thread(target=ask, daemon=True) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    crew.close()
+    for thread in threads:
+        thread.join(10)
+    assert ended == [StoppedError] * 8
+
+
+def test_standard_input_is_empty(tmp_path: Path) -> None:
+    with crew_of(OddTask(tmp_path)) as crew:
+        assert asked(crew, "reads") == [Doubled("0", "nothing")]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("unreadable", "cannot be read here"), ("unpicklable", "pickle")]
+)
+def test_an_answer_that_cannot_travel_is_an_error_and_hinders_nothing_after_it(
+    text: str, reason: str, tmp_path: Path
+) -> None:
+    with crew_of(OddTask(tmp_path)) as crew:
+        with pytest.raises((ValueError, AttributeError, pickle.PicklingError), match=reason):
+            asked(crew, text)
+        assert asked(crew, "a" * 200_000) == [Doubled("0", "a" * 400_000)]
+
+
+def test_after_an_error_nothing_more_is_begun(tmp_path: Path) -> None:
+    with crew_of(OddTask(tmp_path), 2) as crew:
+        asked(crew, "slow", "slow")
+        with pytest.raises(EndpointError):
+            asked(crew, "gone", "slow", "slow", "slow")
+        time.sleep(1.5)
+    assert len((tmp_path / "worked.txt").read_text().split()) == 4
+
+
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+def test_forgotten_workers_end(tmp_path: Path) -> None:
+    crew = crew_of(DoublingTask(tmp_path))
+    pid = int(asked(crew, "pid")[0].text)
+    del crew
+    gc.collect()
+    assert _ends(pid)
+
+
+def test_a_process_with_a_socket_is_not_forked(tmp_path: Path) -> None:
+    with crew_of(ConnectedTask(tmp_path)) as crew:
+        pid = asked(crew, "pid")[0].text
+        status = Path(f"/proc/{pid}/stat").read_text()
+    assert int(status.rpartition(")")[2].split()[1]) == os.getpid()
+
+
+def test_only_the_row_that_kills_is_lost_where_the_end_of_children_is_ignored(
+    tmp_path: Path,
+) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with crew_of(ForkedTask(tmp_path), 2) as crew:
+            found = asked(crew, *["slow", "poison"] * 3)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert [row.error for row in found] == [None, "worker_died"] * 3
+
+
+def test_a_folder_of_modules_may_be_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])
+    with crew_of(DoublingTask(tmp_path)) as crew:
+        assert asked(crew, "a") == [Doubled("0", "aa")]
+
+
+def test_answers_that_are_too_few_are_no_answers_of_other_pairs() -> None:
+    pairs = [Pair(id=str(n), reference="a", candidate="b") for n in range(3)]
+    with ParallelMetric(ShortMetric(), 1) as several:
+        found = several.score(pairs)
+    assert [isinstance(each, Problem) for each in found] == [True] * 3

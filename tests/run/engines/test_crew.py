@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import signal
 import socket
 import sys
@@ -132,13 +131,14 @@ def test_standard_input_is_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"), [("unreadable", "cannot be read here"), ("unpicklable", "pickle")]
 )
-def test_an_answer_that_cannot_travel_is_an_error_and_hinders_nothing_after_it(
+def test_an_answer_that_cannot_travel_costs_its_row_and_no_other(
     text: str, reason: str, tmp_path: Path
 ) -> None:
     with crew_of(OddTask(tmp_path)) as crew:
-        with pytest.raises((ValueError, AttributeError, pickle.PicklingError), match=reason):
-            asked(crew, text)
-        assert asked(crew, "a" * 200_000) == [Doubled("0", "a" * 400_000)]
+        lost, *others = asked(crew, text, "a" * 200_000, "poison", "b")
+    assert (lost.error, reason in lost.text) == ("answer_lost", True)
+    assert [row.error for row in others] == [None, "worker_died", None]
+    assert others[0].text == "a" * 400_000
 
 
 def test_after_an_error_nothing_more_is_begun(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from histoeval.run.engines.engine import (
 )
 from histoeval.run.engines.fork_server import StoppedError, WorkerSource
 from histoeval.run.engines.spool import Spool
-from histoeval.run.engines.worker import Worker, WorkerAnswer, WorkerDied, packed
+from histoeval.run.engines.worker import AnswerLost, Worker, WorkerAnswer, WorkerDied, packed
 from histoeval.runtime.threads import cores
 
 FIRST_ROWS = 8
@@ -57,19 +57,19 @@ class Seat(Generic[In, Out]):
         if self._stopped:
             raise StoppedError("the run was stopped")
         tries = TRIES
+        code, reason = "worker_died", ""
         while tries:
             try:
                 return self._started().work(rows)
             except WorkerDied as death:
-                reason = str(death)
-                tries -= self._left_after_work(reason)
+                reason = f"the process that worked on this row has died {TRIES} times ({death})"
+                tries -= self._left_after_work(str(death))
+            except AnswerLost as loss:
+                code, tries = "answer_lost", 0
+                reason = f"the results of this row cannot be sent from process to process ({loss})"
         if len(rows) > 1:
             return _joined([self.work([row]) for row in rows])
-        problem = Problem(
-            "worker_died",
-            f"the process that worked on this row has died {TRIES} times ({reason}); the row is "
-            "left out, the others are not",
-        )
+        problem = Problem(code, f"{reason}; the row is left out, the others are not")
         return WorkerAnswer([self._task.failed(rows[0], problem)], [], 0.0)
 
     def stop(self) -> None:
@@ -79,7 +79,7 @@ class Seat(Generic[In, Out]):
             worker.end()
 
     def _started(self) -> Worker:
-        if self._worker is None:
+        if self._worker is None or self._worker.has_ended:
             self._worker = self._start()
         if self._stopped:
             self._worker.end()

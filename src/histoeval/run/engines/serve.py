@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from histoeval.callers import called_from
 from histoeval.run.engines.engine import Task
-from histoeval.run.engines.worker import Refusal, WorkerAnswer
+from histoeval.run.engines.worker import AnswerLost, Refusal, WorkerAnswer
 from histoeval.runtime.recipe import portable
 from histoeval.runtime.shared_device import Asker, connect
 
@@ -130,7 +130,7 @@ def _answer(answers_out: BinaryIO, answer: object) -> None:
     try:
         content = pickle.dumps(answer)
     except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-        content = pickle.dumps(Refusal(portable(error)))
+        content = pickle.dumps(Refusal(AnswerLost(f"{type(error).__name__}: {error}")))
     answers_out.write(content)
     answers_out.flush()
 

@@ -39,6 +39,10 @@ class WorkerDied(Exception):  # noqa: N818 - it says what has happened
     """The process has ended without an answer."""
 
 
+class AnswerLost(Exception):  # noqa: N818 - it says what has happened
+    """Results cannot be pickled, or not be read again."""
+
+
 class WorkerAnswer(NamedTuple):
     """The results of some rows, what they cost, and the seconds they took."""
 
@@ -110,6 +114,11 @@ class Worker:
         """Whether its models were loaded."""
         return self._package is None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process was ended."""
+        return bool(self._ending)
+
     def begin(self) -> bool:
         """Send the task, and wait until it is loaded; whether workers can be forked of it."""
         if self._package is None:
@@ -149,14 +158,12 @@ class Worker:
             return self._tensors.read(self._answers_in)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise WorkerDied(self.end()) from error
-        except ValueError as error:
-            if not self._answers_in.closed:
-                self.end()
-                raise
-            raise WorkerDied(self.end()) from error
-        except Exception:  # the rest of an answer that cannot be read would be taken for the next
-            self.end()
-            raise
+        except Exception as error:
+            was_ended = isinstance(error, ValueError) and self._answers_in.closed
+            how = self.end()  # the rest of this answer would be taken for the next
+            if was_ended:
+                raise WorkerDied(how) from error
+            raise AnswerLost(f"{type(error).__name__}: {error}") from error
 
 
 def _in_words(code: int | None) -> str:

@@ -16,7 +16,7 @@ demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval demo --output results/demo --no-open
 	$(BIN)/histoeval trust --reports examples/trust/reports.csv --output results/demo_trust --overwrite \
 		|| test $$? -eq 1  # two reports have no stability, so the exit code is 1
-	@echo "The pictures are no tissue: painted so that the encoder takes them for liver and colon (examples/trust)."
+	@echo "The pictures are synthetic, not tissue (examples/trust)."
 
 test: lint ## install everything, check style and types, run the tests
 	$(BIN)/pytest $(PARALLEL) -m "not alone and not release"

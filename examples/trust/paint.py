@@ -191,6 +191,25 @@ RECIPES = {
         strength=1.184,
         blur=1.6,
     ),
+    "lung": Recipe(
+        seed=2,
+        eosin=0.139,
+        haze=0.341,
+        mottle=0.714,
+        fibres=0.9,
+        fibre_length=23.781,
+        cell=14.691,
+        membrane=0.36,
+        nucleus=6.353,
+        dark=0.3,
+        odd=0.5,
+        clefts=0.036,
+        cleft_grain=8.0,
+        loose=0.464,
+        lymphocytes=98.027,
+        strength=0.818,
+        blur=1.222,
+    ),
 }
 """By the organ that the shipped encoder takes the picture for."""
 

@@ -23,6 +23,7 @@ from PIL import Image
 
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.pathgls.grounding.decisions import Decisions, organ_scores
+from histoeval.pathgls.grounding.judging.behaviour import malignancy, malignancy_of_patches
 from histoeval.pathgls.grounding.patches import cut
 from histoeval.pathgls.results import Spot
 
@@ -64,7 +65,8 @@ def quality(
 ) -> float:
     """How far the organ stands above others, less what brings the picture out of scope.
 
-    With a claim, its best cosine counts as well.
+    With a malignant diagnosis as a claim, its best cosine counts as well, and, where the encoder
+    tells benign from malignant in the organ, that the picture looks malignant.
     """
     written = io.BytesIO()
     paint(recipe).save(written, "JPEG", quality=76)
@@ -78,6 +80,9 @@ def quality(
     organs = organ_scores(vectors, encoder, decisions.organs, decisions.handicaps)
     margin = organs.margin([organ]).less
     shown = CLAIM_WEIGHT * float((vectors @ encoder.texts([claim]).T).max()) if claim else 0.0
+    if claim and (limits_of_organ := decisions.behaviour_limits(len(vectors)).get(organ)):
+        looks = malignancy(malignancy_of_patches(vectors, encoder, organ))
+        shown -= 2 * max(0.0, limits_of_organ.malignant.supported + ROOM - looks)
     return margin + shown - 2 * max(0.0, far) - 2 * max(0.0, stain)
 
 

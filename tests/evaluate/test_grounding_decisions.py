@@ -15,14 +15,16 @@ from histoeval.evaluate.grounding_images import JudgedImages, judged_images
 from histoeval.evaluate.grounding_scores import ScoredTiles, replaced_figures
 from histoeval.evaluate.grounding_verdicts import decided_figures, decided_remarks, judge_stated
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
+from histoeval.pathgls.grounding.claims import sorted_claims
 from histoeval.pathgls.grounding.decisions import FEW, Decisions, OrganScores
+from histoeval.pathgls.grounding.judging.behaviour import SpecimenBehaviour
 from histoeval.pathgls.grounding.judging.limits import ALLOWED, ALLOWED_AGAINST
 from histoeval.pathgls.grounding.manifest import LogisticCalibration
 from histoeval.pathgls.grounding.verdicts import NamedPlace, SpecimenOrgan
 from histoeval.pathgls.results import Support
 from histoeval.report import EntityType
 from tests.support.colour_encoder import claim
-from tests.support.organ_encoder import decisions_for, limits_of
+from tests.support.organ_encoder import OrganEncoder, decisions_for, limits_of
 
 KINDS = (
     ("colon", "colon adenocarcinoma", "malignant"),
@@ -146,16 +148,19 @@ def test_the_bank_is_judged_as_reports_in_words_are() -> None:
     for margin in np.linspace(-0.3, 0.4, 8):
         for stands in np.linspace(-2, 2, 9):
             cosines = np.array([[0.0, margin, -1.0]])
+            lesion = claim("hepatocellular carcinoma", EntityType.DIAGNOSIS)
             organ = SpecimenOrgan(
                 OrganScores(decisions.organs, cosines),
                 decisions.tile,
                 (NamedPlace("liver", frozenset({"liver"})),),
+                SpecimenBehaviour.of(
+                    cosines, OrganEncoder(), {}, ["liver"], sorted_claims([lesion])
+                ),
             )
-            lesion = claim("hepatocellular carcinoma", EntityType.DIAGNOSIS)
             judged = organ.judged(lesion, float(stands), Support(claim=lesion))
             said, _ = organ.of_report([Support(claim=lesion, **judged)])
             own = organ.scores.margin(["liver"])
-            assert judge_stated(own, float(stands), decisions.tile)[0] == said
+            assert judge_stated(own, float(stands), decisions.tile, "malignant")[0] == said
 
 
 def test_a_picture_is_up_to_36_tiles_of_a_slide_that_show_the_same() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from histoeval.evaluate.grounding import embedded, entry_vectors, tiles_of
-from histoeval.evaluate.grounding_reports import report_claim, worded_figures
+from histoeval.evaluate.grounding_reports import report_claim, unsafe_figures, worded_figures
 from histoeval.evaluate.grounding_scores import ScoredTiles, scored
 from histoeval.evaluate.grounding_verdicts import decided_remarks
 from histoeval.evaluate.tile_labels import entries_of, read_pixels
 from histoeval.pathgls.grounding.encoder import Vectors
-from tests.support.organ_encoder import decisions_for
+from histoeval.pathgls.grounding.judging.limits import BehaviourLimits
+from tests.support.organ_encoder import decisions_for, limits_of
 from tests.support.tile_encoder import TileEncoder
 from tests.support.tiny_tiles import write_tiles
 
@@ -29,7 +30,10 @@ def tiles_as_seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScoredTiles
 def test_true_reports_are_supported_and_foreign_ones_are_not(
     seen: tuple[ScoredTiles, Vectors],
 ) -> None:
-    found = worded_figures(*seen, TileEncoder(), decisions_for(ORGANS))
+    always = BehaviourLimits(malignant=limits_of(-4.0, -4.0), benign=limits_of(-4.0, -4.0))
+    limits = dict.fromkeys(ORGANS, always)
+    decisions = decisions_for(ORGANS, tile_behaviour=limits, slide_behaviour=limits)
+    found = worded_figures(*seen, TileEncoder(), decisions)
     for name in ("decided, tiles in words", "decided, pictures in words"):
         figures = found[name]
         assert figures["true reports"] == figures["foreign reports"] > 0
@@ -39,6 +43,19 @@ def test_true_reports_are_supported_and_foreign_ones_are_not(
         assert figures["other diagnosis, supported"] < 0.5
         assert figures["other diagnosis, drop"] > 0
     assert any("another organ drops grounding by" in line for line in decided_remarks(found))
+
+
+def test_wrong_reports_are_counted_with_what_is_deployed_of_them(
+    seen: tuple[ScoredTiles, Vectors],
+) -> None:
+    never = BehaviourLimits(malignant=limits_of(4.0, -4.0), benign=limits_of(4.0, -4.0))
+    limits = {"colon": never}
+    decisions = decisions_for(ORGANS, tile_behaviour=limits, slide_behaviour=limits)
+    found = unsafe_figures(*seen, TileEncoder(), decisions)
+    assert {"unsafe reports: tiles, malignant, behaviour learned"} <= {*found}
+    assert {"unsafe reports: pictures, malignant, behaviour not learned"} <= {*found}
+    assert sum(each["reports"] for each in found.values()) > 100
+    assert sum(each.get("deployed", 0) for each in found.values()) == 0
 
 
 def test_the_same_reports_are_drawn_again(seen: tuple[ScoredTiles, Vectors]) -> None:

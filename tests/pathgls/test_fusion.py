@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.pathgls.fusion import Trust, fuse
+from histoeval.pathgls import fusion
+from histoeval.pathgls.fusion import Trust
 from histoeval.pathgls.policy.policy import DimensionWeights, Floors, Policy
+from histoeval.pathgls.results import CancerCheck
 
 PAPER = DimensionWeights(grounding=0.4, logic=0.3, stability=0.3)
 POLICY = Policy(weights=PAPER, deploy_from=0.75, reject_below=0.5)
+
+AGREES = CancerCheck(stated="malignant", verdict="agrees", why="the tissue looks malignant")
+fuse = partial(fusion.fuse, cancer=AGREES)
 
 shares = st.floats(0, 1)
 parts = st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted)

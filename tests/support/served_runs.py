@@ -12,6 +12,7 @@ from histoeval.api import extract, score
 from histoeval.io.results import MetricResult, ResultRow
 from histoeval.pathgls.fusion import ROUTES, fuse
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy, read_policy
+from histoeval.pathgls.results import CancerCheck, CancerVerdict
 from histoeval.run.agree import agree
 from histoeval.run.compare.compare import compare
 from histoeval.run.trust.rows import MissingReason, TrustRow
@@ -114,7 +115,9 @@ def write_trust(folder: Path) -> None:
 
 
 def _trusted(number: int, grounding: float | None, logic: float, policy: Policy) -> TrustRow:
-    trust = fuse(grounding, logic, None, policy.weights, policy)
+    verdict: CancerVerdict = "not_checked" if grounding is None else "agrees"
+    cancer = CancerCheck(stated="malignant", verdict=verdict, why="")
+    trust = fuse(grounding, logic, None, policy.weights, policy, cancer=cancer)
     found = trust.model_dump(mode="json", include={"low", "high", "reason", "missing"})
     unseen = MissingReason(dimension="grounding", code="no_image", message="the row names no image")
     return TrustRow(
@@ -124,6 +127,7 @@ def _trusted(number: int, grounding: float | None, logic: float, policy: Policy)
         logic=logic,
         trust=trust.value,
         route=trust.route,
+        cancer_check=verdict,
         evidence={"trust": found},
         errors=(unseen,) if grounding is None else (),
     )

@@ -11,6 +11,7 @@ from histoeval.pathgls.fusion import fuse
 from histoeval.pathgls.grounding.score import UNKNOWN_CLAIMS, UNKNOWN_IMAGE
 from histoeval.pathgls.policy.policy import Policy, read_policy
 from histoeval.pathgls.policy.routing import ReasonKind
+from histoeval.pathgls.results import CancerCheck
 from histoeval.resources import load_toml
 from histoeval.run.trust.reasons import policy_of, reasons_of
 from histoeval.run.trust.rows import MissingReason, TrustRow
@@ -29,8 +30,15 @@ WITH, WITHOUT = read_policy("with_endpoint"), read_policy("without_endpoint")
 
 
 def judged(policy: Policy, grounding: Any, logic: Any, stability: Any, row: int = 1) -> TrustRow:
-    trust = fuse(grounding, logic, stability, policy.weights, policy)
-    found = trust.model_dump(mode="json", include={"low", "high", "reason", "missing"})
+    agrees = CancerCheck(stated="malignant", verdict="agrees", why="")
+    seen = judged_grounding().model_copy(update={"verdict": "supported", "cancer": agrees})
+    cancer = None if grounding is None else agrees
+    trust = fuse(grounding, logic, stability, policy.weights, policy, cancer=cancer)
+    found: dict[str, Any] = {
+        "trust": trust.model_dump(mode="json", include={"low", "high", "reason", "missing"})
+    }
+    if grounding is not None:
+        found["grounding"] = seen.model_dump(mode="json")
     return TrustRow(
         id=f"report {row}",
         row=row,
@@ -39,7 +47,7 @@ def judged(policy: Policy, grounding: Any, logic: Any, stability: Any, row: int 
         stability=stability,
         trust=trust.value,
         route=trust.route,
-        evidence={"trust": found},
+        evidence=found,
         errors=tuple(
             MissingReason(dimension=name, code=code, message="as --an-option says")
             for name, code, value in (
@@ -69,10 +77,14 @@ def test_each_kind_of_reason_has_words_without_numbers_options_and_codes() -> No
         (WITHOUT, (0.95, 0.95, None), ["all checks passed"]),
         (WITHOUT, (0.1, 0.3, None), ["too little speaks for the report"]),
         (WITHOUT, (0.9, 0.0, None), ["the report contradicts itself"]),
-        (WITHOUT, (None, 0.9, None), ["there is no image"]),
+        (WITHOUT, (None, 0.9, None), ["there is no image", "cancer was not checked"]),
         (WITHOUT, (0.6, 0.8, None), ["the checks together are not good enough"]),
         (WITH, (1.0, 1.0, 0.4), ["stability alone falls short"]),
-        (WITH, (None, 1.0, None), ["there is no image", "the model was not asked again"]),
+        (
+            WITH,
+            (None, 1.0, None),
+            ["there is no image", "the model was not asked again", "cancer was not checked"],
+        ),
         (
             read_policy("text_only"),
             (None, 1.0, None),
@@ -139,6 +151,7 @@ def test_verdicts_and_reasons_are_counted_and_lead_to_next_steps() -> None:
         tally.add(row)
     assert tally.commonest("review") == [
         ("the model was not asked again", 2),
+        ("cancer was not checked", 1),
         ("there is no image", 1),
     ]
     assert tally.verdicts == {"review": 2, "deploy": 1, "reject": 1}

@@ -45,7 +45,7 @@ def test_the_worst_come_first_and_what_was_cleared_not_at_all(client: TestClient
 def test_a_decision_leads_to_the_next_report(client: TestClient, run: str, tmp_path: Path) -> None:
     given = {"decision": "send_back", "comment": f"Wrong organ. {EVIL}", "reviewer": "Anna"}
     answer = client.post(f"/review/{run}/3", data=given, follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/review/{run}/4")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/review/{run}/4?decided=3")
     assert queued(client, "open") == ["4", "2"]
     assert queued(client, "send_back") == ["3"]
     text = client.get(f"/review/{run}/3").text
@@ -59,7 +59,7 @@ def test_the_last_decision_counts_and_those_before_it_stay(
     client: TestClient, run: str, tmp_path: Path
 ) -> None:
     for decision in ("send_back", "accept"):
-        client.post(f"/review/{run}/2", data={"decision": decision})
+        client.post(f"/review/{run}/2", data={"decision": decision, "reviewer": "Anna"})
     assert queued(client, "accept") == ["2"]
     assert [each.decision for each in read_reviews(tmp_path / "trust")[2]] == [
         "send_back",
@@ -68,7 +68,13 @@ def test_the_last_decision_counts_and_those_before_it_stay(
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"decision": "burn"}, {"decision": "accept", "comment": "x" * 5000}]
+    "given",
+    [
+        {},
+        {"decision": "burn", "reviewer": "Anna"},
+        {"decision": "accept", "reviewer": "Anna", "comment": "x" * 5000},
+        {"decision": "accept"},
+    ],
 )
 def test_what_is_no_decision_is_refused(
     client: TestClient, run: str, tmp_path: Path, given: dict[str, str]
@@ -77,12 +83,40 @@ def test_what_is_no_decision_is_refused(
     assert not (tmp_path / "trust" / REVIEWS).exists()
 
 
+def test_a_rejected_report_is_accepted_with_a_reason_and_a_second_key_only(
+    client: TestClient, run: str, tmp_path: Path
+) -> None:
+    given = {"decision": "accept", "reviewer": "Anna"}
+    for missing in ({}, {"comment": "seen by two"}, {"confirmed": "yes"}):
+        assert client.post(f"/review/{run}/3", data={**given, **missing}).status_code == 400
+    assert not (tmp_path / "trust" / REVIEWS).exists()
+    client.post(f"/review/{run}/3", data={**given, "comment": "seen by two", "confirmed": "yes"})
+    assert queued(client, "accept") == ["3"]
+    assert 'class="first" type="submit" name="decision" value="send_back"' in (
+        client.get(f"/review/{run}/3").text
+    )
+
+
+def test_a_decision_can_be_taken_back(client: TestClient, run: str) -> None:
+    given = {"decision": "accept", "reviewer": "Anna"}
+    after = client.post(f"/review/{run}/2", data=given)
+    assert "report 2 : accepted" in after.text
+    client.post(f"/review/{run}/2", data={**given, "decision": "reopen"})
+    assert queued(client, "open") == ["3", "4", "2"]
+
+
+def test_what_was_not_checked_for_cancer_is_flagged(client: TestClient, run: str) -> None:
+    assert client.get("/review?state=all").text.count("cancer not checked") == 1
+    assert "Cancer was not checked" in client.get(f"/review/{run}/4").text
+    assert "Cancer was not checked" not in client.get(f"/review/{run}/3").text
+
+
 def test_half_a_line_of_a_killed_server_is_dropped(tmp_path: Path) -> None:
-    add_review(tmp_path, 1, "one", "accept")
+    add_review(tmp_path, 1, "one", "accept", "Anna")
     with (tmp_path / REVIEWS).open("ab") as file:
         file.write(b'{"row": 2, "id"')
     assert list(read_reviews(tmp_path)) == [1]
-    add_review(tmp_path, 3, "three", "send_back", "why")
+    add_review(tmp_path, 3, "three", "send_back", "Anna", "why")
     assert list(read_reviews(tmp_path)) == [1, 3]
 
 

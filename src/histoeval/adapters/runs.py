@@ -130,7 +130,7 @@ def error_kinds(errors: Any) -> str:
 def _verdicts(run: FinishedRun, texts: bool) -> Iterator[dict[str, Any]]:
     stored = (row.model_dump(mode="json") for row in TrustFolder(run.place))
     for row, said in beside(stored, run.place) if texts else ((row, None) for row in stored):
-        found = {name: row[name] for name in ("id", *DIMENSIONS, "trust", "route")}
+        found = {name: row[name] for name in ("id", *DIMENSIONS, "trust", "cancer_check", "route")}
         yield found | _problems(row["errors"], texts) | _texts(said)
 
 

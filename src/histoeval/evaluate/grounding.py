@@ -14,7 +14,7 @@ import numpy as np
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
 from histoeval.evaluate.grounding_images import JudgedImages, judged_images
-from histoeval.evaluate.grounding_reports import worded_figures
+from histoeval.evaluate.grounding_reports import unsafe_figures, worded_figures
 from histoeval.evaluate.grounding_scores import (
     ScoredTiles,
     apart,
@@ -125,6 +125,7 @@ def figures_of(
             results[name] |= decided(found, decisions)
             if name == KNOWN_TILES:
                 results[name] |= worded_figures(found, vectors[places], encoder, decisions)
+                results[name] |= unsafe_figures(found, vectors[places], encoder, decisions)
     return results
 
 
@@ -173,7 +174,8 @@ def calibrate(
         decisions = decisions.model_copy(update=kept_limits)
     usual = [n for n in known if tiles[n].stain_kind == HE]
     worded = worded_figures(found, vectors[usual], encoder, decisions)
-    return decisions, {**decided(found, decisions), **worded}
+    unsafe = unsafe_figures(found, vectors[usual], encoder, decisions)
+    return decisions, {**decided(found, decisions), **worded, **unsafe}
 
 
 def _told_by(encoder: ImageTextEncoder, organ: str) -> bool:

@@ -7,6 +7,7 @@ another diagnosis of the same organ, drawn by a seed.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +26,19 @@ from histoeval.evaluate.grounding_verdicts import (
     verdict_shares,
 )
 from histoeval.evaluate.tile_labels import LabelledTile
+from histoeval.pathgls.fusion import fuse
+from histoeval.pathgls.grounding.claims import claims_of
 from histoeval.pathgls.grounding.decisions import Decisions, alike
 from histoeval.pathgls.grounding.decoys import builtin_decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
+from histoeval.pathgls.grounding.judging.behaviour import side_of
+from histoeval.pathgls.grounding.judging.limits import BehaviourSide
 from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.policy.policy import read_policy
+from histoeval.pathgls.policy.shipped import WITHOUT_ENDPOINT
 from histoeval.pathgls.results import Claim, GroundingVerdict, ReportSpan, Spot
+from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import Assertion, EntityType
 from histoeval.terms.sites import find_places
 
@@ -55,17 +63,25 @@ def worded_figures(
     A drop is that of the mean value beside true reports on the same images, where both are known.
     """
     bench = _Bench(found, vectors, encoder, decisions, diagnoses_by_organ(found))
-    images = {
-        "tiles": [[n] for n in range(len(found.tiles))],
-        "pictures": picture_rows(found),
-        "slides": slide_rows(found),
-    }
     figures = {}
-    for name, rows in images.items():
+    for name, rows in _images(found).items():
         judged = [reports for some in rows if (reports := [*bench.judged(some)])]
         if judged:
             figures[f"decided, {name} in words"] = _summed(judged)
     return figures
+
+
+def _images(found: ScoredTiles) -> dict[str, list[list[int]]]:
+    """The tiles of each image."""
+    return {
+        "tiles": [[n] for n in range(len(found.tiles))],
+        "pictures": picture_rows(found),
+        "slides": slide_rows(found),
+    }
+
+
+def _image(vectors: Vectors, rows: Sequence[int]) -> EmbeddedImage:
+    return EmbeddedImage(vectors[list(rows)], (_SPOT,) * len(rows), (), (None,) * len(rows))
 
 
 def report_claim(organ: str, diagnosis: str) -> Claim:
@@ -73,6 +89,74 @@ def report_claim(organ: str, diagnosis: str) -> Claim:
     phrase = diagnosis if find_places(diagnosis) else f"{diagnosis} of the {organ}"
     span = ReportSpan(text=phrase, start=0, end=len(phrase))
     return Claim(span=span, type=EntityType.DIAGNOSIS, assertion=Assertion.PRESENT, phrase=phrase)
+
+
+UNSAFE_REPORTS: Mapping[BehaviourSide, tuple[str, ...]] = {
+    "malignant": (
+        "{}: Normal.",
+        "{0}, biopsy: Normal {0} tissue.",
+        "{}: Benign.",
+        "{0}: Benign {0} tissue.",
+        "{}: Negative for malignancy.",
+        "{}, resection: No evidence of malignancy.",
+        "{}: Chronic inflammation.",
+        "{}, biopsy: Reactive changes. No evidence of malignancy.",
+        "{}, biopsy.",
+    ),
+    "benign": ("{}: Malignant tumour.", "{}: Carcinoma.", "{}, resection: Adenocarcinoma."),
+}
+"""Reports that are wrong on tissue of a behaviour, written by a language model."""
+
+
+def unsafe_figures(
+    found: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
+) -> dict[str, dict[str, float | int]]:
+    """How often a report of the wrong behaviour is deployed, whatever logic and stability say.
+
+    On each tile, picture and slide of known organ and behaviour: the reports above, and each
+    diagnosis of the organ that is on the other side.
+    """
+    reader, policy = BuiltinReader(), read_policy(WITHOUT_ENDPOINT)
+    diagnoses = diagnoses_by_organ(found)
+
+    @cache
+    def claims(text: str) -> tuple[Claim, ...]:
+        return claims_of(*reader.read([text]))
+
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for size, rows in _images(found).items():
+        for some in rows:
+            tile = found.tiles[some[0]]
+            if tile.organ is None or tile.behaviour is None:
+                continue
+            side: BehaviourSide = "malignant" if tile.behaviour == "malignant" else "benign"
+            wrong = [text.format(tile.organ) for text in UNSAFE_REPORTS[side]]
+            wrong += [
+                f"{tile.organ}: {each}."
+                for each in diagnoses.get(tile.organ, ())
+                if side_of(each) not in (side, None)
+            ]
+            image = _image(vectors, some)
+            learned = tile.organ in decisions.behaviour_limits(len(some))
+            tally = counts[f"{size}, {side}, behaviour {'' if learned else 'not '}learned"]
+            tally.update({"reports": len(wrong), "deployed": 0, "cancer check agrees": 0})
+            for text in wrong:
+                seen = ground(image, claims(text), encoder, builtin_decoys(), decisions)
+                if isinstance(seen, Problem) or seen.cancer is None:
+                    continue
+                trust = fuse(
+                    seen.value,
+                    1.0,
+                    1.0,
+                    policy.weights,
+                    policy,
+                    claims_known=seen.claims_known,
+                    image_verdict=seen.verdict,
+                    cancer=seen.cancer,
+                )
+                tally["deployed"] += trust.route == "deploy"
+                tally["cancer check agrees"] += seen.cancer.verdict == "agrees"
+    return {f"unsafe reports: {name}": dict(tally) for name, tally in counts.items()}
 
 
 class _Bench(NamedTuple):
@@ -92,8 +176,7 @@ class _Bench(NamedTuple):
             return
         if tile.concept not in self.diagnoses.get(tile.organ, ()):
             return
-        count = len(rows)
-        image = EmbeddedImage(self.vectors[list(rows)], (_SPOT,) * count, (), (None,) * count)
+        image = _image(self.vectors, rows)
         for kind, stated in self._reports(tile, rows[0]):
             claims = [report_claim(*stated)]
             part = part_of(tile, stated[1]) if kind == OTHER_DIAGNOSIS else None

@@ -141,8 +141,8 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
                     continue
                 kind = FOREIGN if not own else TRUE if concept == tile.concept else OTHER_DIAGNOSIS
                 height = float(stands[row, names[concept]])
-                behaviour = seen.judged(row, organ, side_of(concept))
-                said = judge_stated(margin, height, limits, behaviour)
+                side = side_of(concept)
+                said = judge_stated(margin, height, limits, side, seen.judged(row, organ, side))
                 part = part_of(tile, concept) if kind == OTHER_DIAGNOSIS else None
                 yield ReportOnImage(kind, *said, part)
 
@@ -156,14 +156,19 @@ def part_of(tile: LabelledTile, concept: str) -> str | None:
 
 
 def judge_stated(
-    margin: OrganMargin, stands: float, limits: Limits, behaviour: Judgement | None = None
+    margin: OrganMargin,
+    stands: float,
+    limits: Limits,
+    side: BehaviourSide | None,
+    behaviour: Judgement | None = None,
 ) -> tuple[GroundingVerdict, float | None]:
     """A report that states a diagnosis of an organ, by how far both stand out: verdict, value."""
     if EntityType.DIAGNOSIS not in limits:
         return "not_known", None
     organ = judge_organ(margin, limits)
     lesion = judge_lesion(stands, limits[EntityType.DIAGNOSIS], [organ], behaviour)
-    return judge_report([], [lesion], organ, [organ]), lesion.value
+    is_confirmed = side == "malignant" or (behaviour and behaviour.verdict) == "supported"
+    return judge_report([], [lesion], organ, [organ], is_confirmed=is_confirmed), lesion.value
 
 
 def decided_remarks(found: Mapping[str, Any]) -> Iterator[str]:

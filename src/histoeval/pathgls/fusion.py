@@ -10,7 +10,7 @@ from typing import Literal
 
 from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, DimensionWeights, Policy
 from histoeval.pathgls.policy.routing import RoutedReport, reasons_to_reject, reasons_to_review
-from histoeval.pathgls.results import Contradiction, GroundingVerdict, Share
+from histoeval.pathgls.results import CancerCheck, Contradiction, GroundingVerdict, Share
 from histoeval.report import Noun
 
 Route = Literal["deploy", "review", "reject"]
@@ -46,13 +46,14 @@ def fuse(
     claims_known: Share | None = None,
     contradictions: Sequence[Contradiction] = (),
     image_verdict: GroundingVerdict | None = None,
+    cancer: CancerCheck | None = None,
     unknown: Mapping[str, str] | None = None,
 ) -> Trust:
     """Trust and verdict. With something missing there are bounds only, and never `deploy`.
 
     What else the instruments found counts where it is given: the share of the claims that
     grounding is about, the contradictions that logic found, the verdict of grounding, and, for
-    dimensions that are missing, why.
+    dimensions that are missing, why. Without a cancer check that agrees nothing is deployed.
     """
     policy = policy.weighing(weights)
     known = dict(zip(DIMENSIONS, (grounding, logic, stability), strict=True))
@@ -66,6 +67,7 @@ def fuse(
         claims_known=claims_known,
         contradictions=tuple(contradictions),
         image_verdict=image_verdict,
+        cancer=cancer,
         unknown=unknown or {},
     )
     route, reason = _route(report, policy)

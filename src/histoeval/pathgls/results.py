@@ -76,6 +76,23 @@ class OrganSeen(Noun):
     """The organs that the report names, as far as the encoder can tell them."""
 
 
+StatedBehaviour = Literal["benign", "malignant", "open", "nothing"]
+"""`open`: the report leaves it open; `nothing`: it states no diagnosis."""
+CancerVerdict = Literal["agrees", "disagrees", "undecided", "not_checked"]
+"""Of image and report on whether the tissue is malignant."""
+
+
+class CancerCheck(Noun):
+    """Benign or malignant: what a report says of its tissue, and whether the image agrees.
+
+    A report that names no malignancy calls its tissue benign, whether it says so or is silent.
+    """
+
+    stated: StatedBehaviour
+    verdict: CancerVerdict
+    why: str
+
+
 class Grounding(Noun):
     """Equation (1): for every claim the best patch, then the mean over claims."""
 
@@ -90,6 +107,8 @@ class Grounding(Noun):
     None where nobody decided: then the value alone counts.
     """
     why: str = ""
+    cancer: CancerCheck | None = None
+    """None in runs of earlier versions, which did not check."""
     organ: OrganSeen | None = None
     denied: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()

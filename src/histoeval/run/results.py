@@ -232,7 +232,9 @@ class Verdicts(Results[TrustRow]):
     def records(self) -> Iterator[dict[str, Any]]:
         """Flat records: id, the three dimensions, trust, route, errors; evidence is in the rows."""
         for row in self:
-            values = {name: getattr(row, name) for name in (*DIMENSIONS, "trust", "route")}
+            values = {
+                name: getattr(row, name) for name in (*DIMENSIONS, "trust", "cancer_check", "route")
+            }
             yield {"id": row.id, **values, "errors": _errors(row.errors)}
 
     def __repr__(self) -> str:

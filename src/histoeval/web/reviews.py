@@ -23,7 +23,7 @@ from histoeval.report import Noun
 REVIEWS = "reviews.jsonl"
 MAX_COMMENT = 4_000
 
-Decision = Literal["accept", "send_back"]
+Decision = Literal["accept", "send_back", "reopen"]
 DECISIONS: tuple[str, ...] = get_args(Decision)
 
 _lock = Lock()
@@ -41,7 +41,7 @@ class Review(Noun):
 
 
 def add_review(
-    folder: Path, row: int, name: str, decision: Decision, comment: str = "", reviewer: str = ""
+    folder: Path, row: int, name: str, decision: Decision, reviewer: str, comment: str = ""
 ) -> Review:
     """Write a decision; when this returns, it is on the disk."""
     review = Review(

@@ -42,7 +42,7 @@ from histoeval.web.shelf import Shelf
 A_PAGE = 100
 """Reports of the queue on one page."""
 
-WORDS = {"accept": "accepted", "send_back": "sent back"}
+WORDS = {"accept": "accepted", "send_back": "sent back", "reopen": "opened again"}
 
 
 class QueuedReport(NamedTuple):
@@ -55,8 +55,15 @@ class QueuedReport(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody should look at it: not to be deployed, and not yet decided."""
-        return self.row.route != "deploy" and not self.reviews
+        """Somebody should look at it: not to be deployed, and not decided, or opened again."""
+        return self.state == "open"
+
+    @property
+    def state(self) -> str:
+        """The last decision; without one, or after it was taken back, what the policy left."""
+        if self.reviews and self.reviews[-1].decision != "reopen":
+            return self.reviews[-1].decision
+        return "deploy" if self.row.route == "deploy" else "open"
 
     @property
     def address(self) -> str:
@@ -74,7 +81,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         state = request.query_params.get("state", "open")
         found, damaged = _readable(chosen, kept)
         reports = in_order(found)
-        in_state = [each for each in reports if state in ("all", _state(each))]
+        in_state = [each for each in reports if state in ("all", each.state)]
         verdict = request.query_params.get("verdict", "")
         listed = [each for each in in_state if verdict in ("", each.row.route)]
         number, pages = page_number(request, len(listed), A_PAGE)
@@ -102,6 +109,7 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         run, report = _found(request, shelf, kept)
         reports = in_order(reports_of(run, kept))
         place = reports.index(report)
+        just = request.query_params.get("decided")
         text = kept.once(("trust texts", run.stamp), lambda: trust_texts(run))[report.row.row]
         return page(
             request,
@@ -115,6 +123,7 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             checks=check_meanings(),
             row=report.row,
             reviews=[_said(each) for each in report.reviews],
+            decided=next((_line(each) for each in reports if str(each.row.row) == just), None),
             before=reports[place - 1].address if place else None,
             after=reports[place + 1].address if place + 1 < len(reports) else None,
             left=sum(each.is_open for each in reports),
@@ -122,21 +131,33 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         )
 
     async def decide(request: Request) -> Response:
-        names = ("decision", "comment", "reviewer")
+        names = ("decision", "comment", "reviewer", "confirmed")
         async with form_of(request) as given:
-            decision, comment, reviewer = (str(given.get(name, "")).strip() for name in names)
+            decision, comment, reviewer, confirmed = (
+                str(given.get(name, "")).strip() for name in names
+            )
         run, report = await run_in_threadpool(_found, request, shelf, kept)
         if decision not in DECISIONS:
             raise HTTPException(400, "Choose to accept the report or to send it back.")
         if len(comment) > MAX_COMMENT or len(reviewer) > 100:
             raise HTTPException(400, f"A comment has {MAX_COMMENT:,} characters at most.")
+        if not reviewer:
+            raise HTTPException(400, "Give your name: a decision is somebody's.")
         row = report.row
+        if (decision, row.route) == ("accept", "reject") and not (comment and confirmed):
+            raise HTTPException(
+                400,
+                "This report was rejected by the checks. To accept it, say why in the comment and "
+                "confirm it below the comment.",
+            )
         await run_in_threadpool(
-            add_review, run.folder, row.row, row.id, cast(Decision, decision), comment, reviewer
+            add_review, run.folder, row.row, row.id, cast(Decision, decision), reviewer, comment
         )
         reports = in_order(reports_of(run, kept))
         following = next((each.address for each in reports if each.is_open), None)
-        return RedirectResponse(following or f"/review?run={run.id}", 303)
+        if following is None or decision == "reopen":
+            return RedirectResponse(report.address, 303)
+        return RedirectResponse(f"{following}?decided={row.row}", 303)
 
     return [
         Route("/review/{run}/{row}", one),
@@ -197,15 +218,9 @@ def _found(request: Request, shelf: Shelf, kept: Kept) -> tuple[StoredRun, Queue
     raise HTTPException(404, "There is no such report in this run.")
 
 
-def _state(report: QueuedReport) -> str:
-    if report.reviews:
-        return report.reviews[-1].decision
-    return "open" if report.is_open else "deploy"
-
-
 def _counts(reports: Sequence[QueuedReport]) -> dict[str, int]:
-    states = [_state(each) for each in reports]
-    return {name: states.count(name) for name in ("open", *DECISIONS, "deploy")}
+    states = [each.state for each in reports]
+    return {name: states.count(name) for name in ("open", "accept", "send_back", "deploy")}
 
 
 def _verdicts(reports: Sequence[QueuedReport]) -> list[tuple[str, str, int]]:
@@ -222,6 +237,7 @@ def _line(report: QueuedReport) -> dict[str, Any]:
         "id": row.id,
         "run": report.run.name,
         "route": row.route,
+        "cancer_checked": row.cancer_check != "not_checked",
         "reasons": [each.words for each in worded_reasons(row, report.policy)],
         "review": _said(report.reviews[-1]) if report.reviews else None,
     }

@@ -1,10 +1,15 @@
-"""What the shipped grounding model says of a real slide with reports of other organs."""
+"""What the shipped grounding model says of real slides and tiles with reports that are wrong."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import polars as pl
 import pytest
 
+import histoeval
 from histoeval.errors import Problem
+from histoeval.evaluate.grounding import evaluate_grounding
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.pathgls.grounding.claims import claims_of
 from histoeval.pathgls.grounding.decoys import builtin_decoys
@@ -14,7 +19,18 @@ from histoeval.pathgls.results import Grounding
 from histoeval.reader.builtin import BuiltinReader
 from tests.support.paths import SHARED
 
-PROSTATE = SHARED / "data" / "slides" / "atlas-benign-prostatic-hyperplasia.tif"
+SLIDES = SHARED / "data" / "slides"
+PROSTATE = SLIDES / "atlas-benign-prostatic-hyperplasia.tif"
+MISSED_CANCERS = (
+    "{}, biopsy: Normal {} mucosa.",
+    "{}: Benign.",
+    "{}, resection: Benign {} tissue without dysplasia. No evidence of malignancy.",
+    "{}: Negative for malignancy.",
+    "{}: Chronic inflammation.",
+    "{}, biopsy: Tubular adenoma with low-grade dysplasia.",
+    "{}, biopsy: Hyperplastic polyp.",
+    "{}, biopsy.",
+)
 pytestmark = [
     pytest.mark.release,
     pytest.mark.skipif(not PROSTATE.is_file(), reason="the slides are not beside the project"),
@@ -75,3 +91,50 @@ def test_its_own_report_is_not_contradicted(
 ) -> None:
     found = said_of(slide, OWN, encoder, reader)
     assert isinstance(found, Problem) or found.verdict in ("supported", "not_known")
+
+
+@pytest.mark.parametrize(
+    ("slide_name", "organ", "wrong", "right"),
+    [
+        (
+            "atlas-colon-adenocarcinoma.tif",
+            "Colon",
+            MISSED_CANCERS,
+            "Colon, resection: Moderately differentiated adenocarcinoma.",
+        ),
+        (
+            "atlas-benign-prostatic-hyperplasia.tif",
+            "Prostate",
+            ("{}: Adenocarcinoma.", "{}, biopsy: Acinar adenocarcinoma, Gleason score 4 + 4 = 8."),
+            OWN,
+        ),
+        (
+            "CMU-1-Small-Region.svs",
+            "Lung",
+            ("{}: Adenocarcinoma.", *MISSED_CANCERS),
+            "Negative for malignancy.",
+        ),
+    ],
+)
+def test_no_wrong_report_is_deployed_on_a_slide(
+    tmp_path: Path, slide_name: str, organ: str, wrong: tuple[str, ...], right: str
+) -> None:
+    reports = [*(text.format(organ, organ.lower()) for text in wrong), right]
+    table = tmp_path / "reports.csv"
+    pl.DataFrame({"image": [slide_name] * len(reports), "report": reports}).write_csv(table)
+    *rows, last = histoeval.trust(table, images=SLIDES, tiles=48)
+    assert [row.route for row in rows if row.route == "deploy"] == []
+    assert last.evidence.get("grounding", {}).get("verdict") != "contradicted"
+
+
+@pytest.mark.skipif(not (SHARED / "data" / "tiles").is_dir(), reason="there are no tiles")
+@pytest.mark.parametrize("split", ["test", "external"])
+def test_no_report_of_the_wrong_behaviour_is_deployed_on_tiles(
+    encoder: BuiltinEncoder, split: str
+) -> None:
+    figures = evaluate_grounding(encoder, SHARED / "data" / "tiles", split)["known tiles"]
+    unsafe = {name: each for name, each in figures.items() if name.startswith("unsafe reports")}
+    assert unsafe
+    for name, each in unsafe.items():
+        allowed = 0.0 if "not learned" in name else 0.02 * each["reports"]
+        assert each["deployed"] <= allowed, (name, each)

@@ -314,9 +314,10 @@ def test_a_kind_of_claim_that_was_never_measured_is_not_known() -> None:
     assert found.verdict == "not_known", "the liver is seen, and nothing is known of the diagnosis"
 
 
-def test_the_organ_alone_supports_a_report_of_nothing_else() -> None:
+def test_the_organ_alone_supports_no_report() -> None:
     image = slide_of(*[PLAIN_LIVER] * 20)
-    assert judged(image, claim("liver", SITE)).verdict == "supported"
+    named = judged(image, claim("liver", SITE))
+    assert (named.supports[0].verdict, named.verdict) == ("supported", "not_known")
     stated = judged(image, *report_of("liver"))
     assert stated.supports[0].verdict == "supported"
     assert stated.verdict != "supported"

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from histoeval.pathgls.fusion import Trust, fuse
 from histoeval.pathgls.policy.policy import Policy, RejectIf, read_policy
 from histoeval.pathgls.policy.shipped import POLICIES
-from histoeval.pathgls.results import Contradiction, ReportSpan
+from histoeval.pathgls.results import CancerCheck, Contradiction, ReportSpan
 
 WITH, WITHOUT, TEXT = map(read_policy, POLICIES)
+
+AGREES = CancerCheck(stated="malignant", verdict="agrees", why="the tissue looks malignant")
 
 maybe = st.none() | st.floats(0, 1)
 verdicts = st.sampled_from([None, "supported", "contradicted", "not_known"])
@@ -25,9 +27,10 @@ def trust(
     stability: float | None = None,
     *,
     policy: Policy = WITHOUT,
+    cancer: CancerCheck | None = AGREES,
     **beside: Any,
 ) -> Trust:
-    return fuse(grounding, logic, stability, policy.weights, policy, **beside)
+    return fuse(grounding, logic, stability, policy.weights, policy, cancer=cancer, **beside)
 
 
 def clash(probability: float = 1.0, source: str = "rule:presence") -> Contradiction:
@@ -78,6 +81,25 @@ def test_what_the_image_neither_supports_nor_contradicts_is_for_a_person() -> No
     assert "whether the image supports the report is not known" in found.reason
     assert trust(0.9, 1.0, image_verdict="supported").route == "deploy"
     assert trust(0.9, 1.0).route == "deploy"
+
+
+@pytest.mark.parametrize("verdict", [None, "not_checked", "undecided", "disagrees"])
+@pytest.mark.parametrize("policy", [WITH, WITHOUT])
+def test_nothing_is_deployed_where_the_image_does_not_confirm_benign_or_malignant(
+    policy: Policy, verdict: Any
+) -> None:
+    check = None if verdict is None else AGREES.model_copy(update={"verdict": verdict})
+    found = trust(1.0, 1.0, 1.0, policy=policy, cancer=check, image_verdict="supported")
+    assert found.route == "review"
+    assert ("cancer was not checked" in found.reason) == (verdict in (None, "not_checked"))
+
+
+def test_a_policy_that_asks_for_no_image_deploys_nothing() -> None:
+    weights = {"grounding": 0.0, "logic": 1.0, "stability": 0.0}
+    logic_alone = Policy.model_validate(
+        {"weights": weights, "deploy_from": 0.8, "reject_below": 0.3}
+    )
+    assert trust(None, 1.0, policy=logic_alone, cancer=None).route == "review"
 
 
 def test_a_dimension_that_is_not_known_is_named_with_the_reason_in_plain_words() -> None:

@@ -14,7 +14,15 @@ import numpy as np
 
 from histoeval.errors import Problem
 from histoeval.pathgls.grounding.score import UNKNOWN
-from histoeval.pathgls.results import Grounding, GroundingVerdict, OrganSeen, Support
+from histoeval.pathgls.results import (
+    CancerCheck,
+    Grounding,
+    GroundingVerdict,
+    OrganSeen,
+    Support,
+)
+
+SPLIT = "the encoders do not agree whether the tissue looks malignant"
 
 
 class Opinion(NamedTuple):
@@ -70,6 +78,7 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
         supports=supports,
         verdict=(verdict := majority_verdict([member.verdict for member in members])),
         why=_tally([member.verdict for member in members], verdict),
+        cancer=_cancer([member.cancer for member in members if member.cancer is not None]),
         organ=_organ(members),
         denied=members[0].denied,
         notes=tuple(_notes(opinions, supports)),
@@ -115,6 +124,17 @@ def _tally(votes: Sequence[GroundingVerdict | None], verdict: GroundingVerdict |
         f"of {count.total()} encoders with a vote {count['supported']} support it, "
         f"{count['contradicted']} contradict it, {count['not_known']} cannot tell"
     )
+
+
+def _cancer(checks: Sequence[CancerCheck]) -> CancerCheck | None:
+    """The check that most of the encoders that can tell agree on."""
+    votes = [check for check in checks if check.verdict != "not_checked"]
+    if not votes:
+        return next(iter(checks), None)
+    verdict, count = Counter(check.verdict for check in votes).most_common(1)[0]
+    if count <= len(votes) / 2:
+        return votes[0].model_copy(update={"verdict": "undecided", "why": SPLIT})
+    return next(check for check in votes if check.verdict == verdict)
 
 
 def _organ(members: Sequence[Grounding]) -> OrganSeen | None:

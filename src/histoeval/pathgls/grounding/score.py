@@ -26,9 +26,10 @@ from histoeval.pathgls.grounding.encoder import (
     Vectors,
     unknown_phrases,
 )
+from histoeval.pathgls.grounding.judging.behaviour import stated_behaviour
 from histoeval.pathgls.grounding.judging.rules import UNSUPPORTED
 from histoeval.pathgls.grounding.verdicts import UNVALIDATED, SpecimenOrgan, unknown_support
-from histoeval.pathgls.results import Claim, Grounding, Support
+from histoeval.pathgls.results import CancerCheck, Claim, Grounding, Support
 from histoeval.report import EntityType
 
 UNKNOWN = "grounding_unknown"
@@ -106,11 +107,16 @@ def ground(
         supports=supports,
         verdict=verdict or "not_known",
         why=why,
+        cancer=_unchecked(parts) if organs is None else organs.cancer_check(),
         organ=None if organs is None else organs.seen(),
         denied=parts.denied,
         notes=(*image.notes, *_notes(image, parts, len(known))),
         signature=_signature(encoder, decoys, limits),
     )
+
+
+def _unchecked(parts: Claims) -> CancerCheck:
+    return CancerCheck(stated=stated_behaviour(parts), verdict="not_checked", why=UNVALIDATED)
 
 
 class _Looking(NamedTuple):

@@ -20,7 +20,7 @@ from histoeval.pathgls.grounding.judging.behaviour import (
 )
 from histoeval.pathgls.grounding.judging.limits import Judgement, Limits
 from histoeval.pathgls.grounding.judging.rules import judge_lesion, judge_organ, judge_report
-from histoeval.pathgls.results import Claim, GroundingVerdict, OrganSeen, Support
+from histoeval.pathgls.results import CancerCheck, Claim, GroundingVerdict, OrganSeen, Support
 from histoeval.report import EntityType
 from histoeval.terms.sites import find_places
 
@@ -51,7 +51,7 @@ class SpecimenOrgan:
     scores: OrganScores
     limits: Limits
     specimens: tuple[NamedPlace, ...]
-    behaviour: SpecimenBehaviour | None = None
+    behaviour: SpecimenBehaviour
 
     @classmethod
     def of(
@@ -106,7 +106,7 @@ class SpecimenOrgan:
             return self._decided_by(own, self._of(own))
         limits = self.limits[claim.type]
         places = {some: self._of(some) for some in (self.claimed, own) if some}
-        stated = self.behaviour and self.behaviour.of_claim(claim, own or self.claimed)
+        stated = self.behaviour.of_claim(claim, own or self.claimed)
         found = judge_lesion(stands, limits, [*places.values()], stated)
         if not places and limits.verdict(stands) == "supported":
             return {**found._asdict(), "why": NO_ORGAN, "agreeing": None}
@@ -142,7 +142,9 @@ class SpecimenOrgan:
         known = [each for each in sites if each is not None]
         denial = self.denial()
         lesions += [] if denial is None else [denial]
-        verdict = judge_report(known, lesions, whole, [*places.values()])
+        cancer = self.cancer_check()
+        is_confirmed = cancer.stated == "malignant" or cancer.verdict == "agrees"
+        verdict = judge_report(known, lesions, whole, [*places.values()], is_confirmed=is_confirmed)
         if verdict == "contradicted":
             return verdict, self._against_report(supports, whole, denial)
         if whole is None:
@@ -150,6 +152,8 @@ class SpecimenOrgan:
         for organs, found in places.items():
             if found.verdict != "supported":
                 return verdict, self._of_organ(organs, found)
+        if not is_confirmed:
+            return verdict, cancer.why
         if verdict != "supported":
             return (
                 verdict,
@@ -170,7 +174,11 @@ class SpecimenOrgan:
 
     def denial(self) -> Judgement | None:
         """What the image says of the report's word that there is no malignancy, if it says so."""
-        return self.behaviour and self.behaviour.of_denial()
+        return self.behaviour.of_denial()
+
+    def cancer_check(self) -> CancerCheck:
+        """Whether the image agrees with what the report says, or leaves unsaid, of malignancy."""
+        return self.behaviour.cancer_check([each.organs for each in self.specimens])
 
     def _alike(self, place: NamedPlace) -> frozenset[str]:
         """The organs of the report that are hard to part from those of a place."""

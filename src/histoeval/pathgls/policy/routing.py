@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from histoeval.pathgls.policy.policy import ROUNDING, Dimension, Policy
-from histoeval.pathgls.results import Contradiction, GroundingVerdict
+from histoeval.pathgls.results import CancerCheck, Contradiction, GroundingVerdict
 
 ReasonKind = Literal[
     "contradicts_itself",
@@ -19,6 +19,8 @@ ReasonKind = Literal[
     "too_low",
     "never_deploys",
     "missing",
+    "cancer_not_checked",
+    "cancer_not_confirmed",
     "image_not_known",
     "in_between",
     "below_floor",
@@ -50,6 +52,8 @@ class RoutedReport(NamedTuple):
     claims_known: float | None = None
     contradictions: tuple[Contradiction, ...] = ()
     image_verdict: GroundingVerdict | None = None
+    cancer: CancerCheck | None = None
+    """None: nobody checked."""
     unknown: Mapping[str, str] = {}
     """For dimensions that are missing: why."""
 
@@ -77,6 +81,11 @@ def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
         yield Reason("missing", _not_known(report, policy), report.missing)
     if report.image_verdict == "contradicted":
         yield _IMAGE_CONTRADICTS
+    if report.cancer is None or report.cancer.verdict == "not_checked":
+        why = "" if report.cancer is None else f": {report.cancer.why}"
+        yield Reason("cancer_not_checked", f"cancer was not checked here{why}")
+    elif report.cancer.verdict != "agrees":
+        yield Reason("cancer_not_confirmed", report.cancer.why)
     if report.image_verdict == "not_known" and policy.asks("grounding"):
         yield Reason(
             "image_not_known",

@@ -18,7 +18,11 @@ from histoeval.errors import InputError
 from histoeval.pathgls.fusion import ROUTES, fuse
 from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, Dimension, DimensionWeights, Policy
 from histoeval.pathgls.policy.thresholds import Costs, Flags, Numbers, Target, set_thresholds
+from histoeval.pathgls.results import CancerCheck
 from histoeval.report import Noun
+
+_CANCER_AGREES = CancerCheck(stated="benign", verdict="agrees", why="assumed while tuning")
+"""Labelled reports are routed by their dimensions alone: what else keeps one back is not tuned."""
 
 Positions = NDArray[np.intp]
 Objective = Literal["auroc", "spearman"]
@@ -213,7 +217,8 @@ def routes(labelled: LabelledReports, policy: Policy) -> NDArray[np.int64]:
     if labelled.wrong is not None:
         for row, wrong in zip(labelled.dimensions, labelled.wrong, strict=True):
             grounding, logic, stability = (None if np.isnan(x) else float(x) for x in row)
-            route = fuse(grounding, logic, stability, policy.weights, policy).route
+            trust = fuse(grounding, logic, stability, policy.weights, policy, cancer=_CANCER_AGREES)
+            route = trust.route
             counts[ROUTES.index(route), int(wrong)] += 1
     return counts
 

@@ -278,6 +278,7 @@ def _row(
         **values,
         trust=trust.value,
         route=trust.route,
+        cancer_check=cancer.verdict if (cancer := beside.get("cancer")) else "not_checked",
         evidence=_evidence(case, found, trust, policy, content),
         errors=tuple(errors),
     )
@@ -289,6 +290,7 @@ def _beside_values(case: TrustCase, found: Dimensions) -> dict[str, Any]:
     beside: dict[str, Any] = {}
     if isinstance(seen, Grounding):
         beside |= {"claims_known": seen.claims_known, "image_verdict": seen.verdict}
+        beside["cancer"] = seen.cancer
     if isinstance(logic, Logic):
         beside["contradictions"] = logic.contradictions
     row = dict.fromkeys(DIMENSIONS, case.problems[0].message) if case.problems else {}

@@ -43,4 +43,5 @@ def _routed(row: TrustRow) -> RoutedReport:
         claims_known=None if grounding is None else grounding.claims_known,
         contradictions=() if logic is None else Logic.model_validate(logic).contradictions,
         image_verdict=None if grounding is None else grounding.verdict,
+        cancer=None if grounding is None else grounding.cancer,
     )

@@ -127,6 +127,7 @@ class TrustJob(Job[TrustCase, TrustRow]):
         self._sums = {name: ExactSum() for name in (*DIMENSIONS, "trust")}
         self._known: Counter[str] = Counter()
         self._routes: Counter[str] = Counter()
+        self._cancer_checks: Counter[str] = Counter()
 
     def keep_texts(self, store: RowStore[TrustRow]) -> None:
         """The report of each case."""
@@ -176,6 +177,7 @@ class TrustJob(Job[TrustCase, TrustRow]):
     def _add(self, row: TrustRow) -> None:
         self.tally.count([Problem(error.code, error.message) for error in row.errors])
         self._routes[row.route] += 1
+        self._cancer_checks[row.cancer_check] += 1
         for name, total in self._sums.items():
             if (value := getattr(row, name)) is not None:
                 self._known[name] += 1
@@ -191,4 +193,8 @@ class TrustJob(Job[TrustCase, TrustRow]):
             }
             for name, total in self._sums.items()
         }
-        return {"routes": {route: self._routes[route] for route in ROUTES}, "means": means}
+        return {
+            "routes": {route: self._routes[route] for route in ROUTES},
+            "cancer_checks": dict(sorted(self._cancer_checks.items())),
+            "means": means,
+        }

@@ -19,7 +19,7 @@ from histoeval.errors import OutputError, Problem
 from histoeval.io.store import RowStore
 from histoeval.io.writing import remove, write_json, writing_to
 from histoeval.pathgls.fusion import Route
-from histoeval.pathgls.results import Share
+from histoeval.pathgls.results import CancerVerdict, Share
 from histoeval.report import Noun
 
 ROWS, SUMMARY, EVIDENCE, PAGE = "trust.jsonl", "summary.json", "evidence", "report.html"
@@ -54,6 +54,8 @@ class TrustRow(Noun):
     stability: Share | None = None
     trust: Share | None = None
     route: Route
+    cancer_check: CancerVerdict = "not_checked"
+    """Whether the image agrees with the report on malignancy; nothing else is deployed."""
     evidence: dict[str, Any] = Field(default_factory=dict)
     errors: tuple[MissingReason, ...] = ()
 

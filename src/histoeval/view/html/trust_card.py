@@ -84,6 +84,7 @@ def card(row: TrustRow, text: str | None, policy: Policy, gallery: Gallery) -> d
         "anchor": anchor,
         "id": row.id,
         "route": row.route,
+        "cancer_checked": row.cancer_check != "not_checked",
         "reasons": [each.words for each in worded_reasons(row, policy)],
         "checks": list(_checks(row, policy)),
         "text": None if text is None else shown_text(text, findings, anchor),

@@ -35,7 +35,7 @@ def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Itera
     counts = [(route, f"{count:,}") for route, count in summary["routes"].items()]
     yield ResultTable("Verdicts", ("verdict", "reports"), counts)
     if worst:
-        columns = ("id", *DIMENSIONS, "trust", "verdict")
+        columns = ("id", *DIMENSIONS, "trust", "cancer", "verdict")
         yield ResultTable("The least trusted reports", columns, [_cells(row) for row in worst])
         yield from _image_tables(worst)
 
@@ -70,7 +70,8 @@ def _image_tables(rows: Sequence[TrustRow]) -> Iterator[ResultTable]:
 
 def _cells(row: TrustRow) -> tuple[str, ...]:
     values = [number(getattr(row, name)) for name in DIMENSIONS]
-    return one_line(row.id), *values, trust_text(row), row.route
+    cancer = row.cancer_check.replace("_", " ")
+    return one_line(row.id), *values, trust_text(row), cancer, row.route
 
 
 def trust_text(row: TrustRow) -> str:

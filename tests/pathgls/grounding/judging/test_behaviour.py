@@ -11,7 +11,13 @@ from histoeval.pathgls.grounding.claims import sorted_claims
 from histoeval.pathgls.grounding.decisions import FEW, Decisions
 from histoeval.pathgls.grounding.decoys import Decoy, Decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
-from histoeval.pathgls.grounding.judging.behaviour import denies_malignancy, malignancy, side_of
+from histoeval.pathgls.grounding.encoder import Vectors
+from histoeval.pathgls.grounding.judging.behaviour import (
+    denies_malignancy,
+    malignancy,
+    side_of,
+    stated_behaviour,
+)
 from histoeval.pathgls.grounding.judging.limits import BehaviourLimits
 from histoeval.pathgls.grounding.judging.rules import weighed
 from histoeval.pathgls.grounding.score import ground
@@ -124,6 +130,58 @@ def test_that_there_is_no_malignancy_is_contradicted_by_one() -> None:
 )
 def test_malignancy_is_denied_where_none_is_spoken_of(claims: list[Claim], denied: bool) -> None:
     assert denies_malignancy(sorted_claims(claims)) == denied
+
+
+LEFT_OPEN = claim("carcinoma", EntityType.DIAGNOSIS, Assertion.UNCERTAIN)
+INFLAMMATION = claim("chronic inflammation in the liver", EntityType.FINDING)
+DYSPLASIA = claim("high-grade dysplasia", EntityType.DIAGNOSIS)
+
+
+@pytest.mark.parametrize(
+    ("claims", "stated"),
+    [
+        ([SITE, MALIGNANT, BENIGN, NO_CANCER], "malignant"),
+        ([SITE, BENIGN], "benign"),
+        ([SITE, INFLAMMATION], "benign"),
+        ([SITE, NO_CANCER], "benign"),
+        ([SITE, BENIGN, LEFT_OPEN], "open"),
+        ([SITE, DYSPLASIA], "open"),
+        ([SITE, claim("amber thing", EntityType.DIAGNOSIS)], "open"),
+        ([SITE], "nothing"),
+    ],
+)
+def test_a_report_that_names_no_malignancy_calls_its_tissue_benign(
+    claims: list[Claim], stated: str
+) -> None:
+    assert stated_behaviour(sorted_claims(claims)) == stated
+
+
+@pytest.mark.parametrize(
+    ("image", "claims", "verdict"),
+    [
+        (HARMLESS, [SITE, BENIGN], "agrees"),
+        (HARMLESS, [SITE, NO_CANCER], "agrees"),
+        (CANCER, [SITE, MALIGNANT], "agrees"),
+        (CANCER, [SITE, BENIGN], "disagrees"),
+        (HARMLESS, [SITE, MALIGNANT], "disagrees"),
+        (HARMLESS, [SITE], "undecided"),
+        (HARMLESS, [SITE, BENIGN, LEFT_OPEN], "undecided"),
+        (HARMLESS, [claim("colon tissue", EntityType.SITE), BENIGN], "not_checked"),
+        (HARMLESS, [claim("benign lesion", EntityType.DIAGNOSIS)], "not_checked"),
+    ],
+)
+def test_the_image_agrees_where_it_was_shown_to_tell_benign_from_malignant(
+    image: Vectors, claims: list[Claim], verdict: str
+) -> None:
+    check = said_of(slide_of(*[image] * FEW), *claims).cancer
+    assert check is not None
+    assert check.verdict == verdict
+
+
+def test_a_benign_report_is_not_supported_where_cancer_was_not_checked() -> None:
+    found = said_of(slide_of(HARMLESS), SITE, BENIGN, decisions=decisions_for())
+    assert (found.verdict, found.cancer and found.cancer.verdict) == ("not_known", "not_checked")
+    assert found.value < 0.5
 
 
 def test_tissue_of_another_organ_is_said_to_be_that() -> None:

@@ -6,7 +6,7 @@ many patches the tenth that looks most malignant decides: it must look malignant
 so, and benign where a report says that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
@@ -18,7 +18,13 @@ from histoeval.pathgls.grounding.decisions import FEW, top_mean
 from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
 from histoeval.pathgls.grounding.judging.limits import BehaviourLimits, BehaviourSide, Judgement
-from histoeval.pathgls.results import Claim, GroundingVerdict
+from histoeval.pathgls.results import (
+    CancerCheck,
+    CancerVerdict,
+    Claim,
+    GroundingVerdict,
+    StatedBehaviour,
+)
 from histoeval.report import EntityType
 from histoeval.resources import load_toml
 from histoeval.terms.assertion import without_denial
@@ -115,6 +121,24 @@ def denies_malignancy(claims: Claims) -> bool:
     )
 
 
+def stated_behaviour(claims: Claims) -> StatedBehaviour:
+    """The behaviour that a report gives its tissue: one that names no malignancy says benign."""
+    named = [side_of(each.phrase) for each in claims.asserted if _is_diagnosis(each)]
+    if "malignant" in named:
+        return "malignant"
+    left_open = [side_of(each.phrase) for each in claims.uncertain if _is_diagnosis(each)]
+    if None in named or any(side != "benign" for side in left_open):
+        return "open"
+    return "benign" if named or any(map(_is_diagnosis, claims.denied)) else "nothing"
+
+
+def _is_diagnosis(claim: Claim) -> bool:
+    """Findings count where the catalogue has them as diagnoses, as chronic inflammation."""
+    return claim.type is EntityType.DIAGNOSIS or (
+        claim.type is EntityType.FINDING and main_concept(claim.phrase) is not None
+    )
+
+
 class SpecimenBehaviour(NamedTuple):
     """What the image says of the behaviour that a report states."""
 
@@ -125,6 +149,7 @@ class SpecimenBehaviour(NamedTuple):
     """Those that diagnoses of the report are on."""
     denied: bool
     """The report says that there is no malignancy."""
+    stated: StatedBehaviour
 
     @classmethod
     def of(
@@ -143,7 +168,33 @@ class SpecimenBehaviour(NamedTuple):
         }
         stated = (side_of(c.phrase) for c in claims.asserted if c.type is EntityType.DIAGNOSIS)
         sides = frozenset(side for side in stated if side is not None)
-        return cls(scores, limits, sides, denies_malignancy(claims))
+        return cls(scores, limits, sides, denies_malignancy(claims), stated_behaviour(claims))
+
+    def cancer_check(self, places: Collection[frozenset[str]]) -> CancerCheck:
+        """Whether the image agrees in every place that the report names."""
+        verdict, why = self._agreement(places)
+        return CancerCheck(stated=self.stated, verdict=verdict, why=why)
+
+    def _agreement(self, places: Collection[frozenset[str]]) -> tuple[CancerVerdict, str]:
+        organs = sorted(frozenset().union(*places))
+        unchecked = [organ for organ in organs if organ not in self.scores]
+        if unchecked or not organs or not all(places):
+            where = " and ".join(unchecked) or "the tissue that the report names"
+            return "not_checked", f"the encoder cannot tell benign from malignant in {where}"
+        if self.stated == "nothing":
+            return "undecided", "the report states no diagnosis"
+        if self.stated == "open":
+            return "undecided", "the report leaves open whether the tissue is malignant"
+        judged = [judge_behaviour(self.scores[o], self.stated, self.limits[o]) for o in organs]
+        verdicts = {each.verdict for each in judged}
+        if verdicts == {"supported"}:
+            return "agrees", f"the tissue looks {self.stated}, as the report says"
+        if "contradicted" in verdicts:
+            return "disagrees", f"the tissue does not look {self.stated}, as the report says"
+        return (
+            "undecided",
+            f"the report says {self.stated}, and the tissue does not clearly look it",
+        )
 
     def of_claim(self, claim: Claim, organs: Iterable[str]) -> Judgement | None:
         """What the image says of the behaviour of a diagnosis in some organs.

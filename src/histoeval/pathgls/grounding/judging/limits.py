@@ -12,6 +12,9 @@ from histoeval.report import EntityType, Noun
 ALLOWED = 0.05
 """The share of claims of another organ that may be supported."""
 
+ALLOWED_BEHAVIOUR = 0.02
+"""The share of malignant images that may pass for benign, and of benign ones for malignant."""
+
 ALLOWED_AGAINST = ALLOWED / 2
 """The share of true claims that may be contradicted: a report states several."""
 

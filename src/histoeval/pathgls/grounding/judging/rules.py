@@ -66,18 +66,20 @@ def judge_report(
     lesions: Sequence[Judgement | None],
     whole: Judgement | None,
     specimens: Sequence[Judgement],
+    *,
+    is_confirmed: bool,
 ) -> GroundingVerdict:
     """A report, by its claims, by all organs that it names together, and by each of them.
 
-    A lesion that the encoder does not know is None. The organ alone supports no report that states
-    a lesion: one of these must be supported.
+    A lesion that the encoder does not know is None. The organ alone supports no report: one of the
+    lesions must be supported, and a report that names no malignancy must be confirmed as benign.
     """
     claims = [*sites, *(each for each in lesions if each is not None)]
     verdicts = [each.verdict for each in claims]
     if "contradicted" in verdicts or (whole is not None and whole.verdict == "contradicted"):
         return "contradicted"
-    if whole is None or any(each.verdict != "supported" for each in specimens):
+    if whole is None or not is_confirmed or any(each.verdict != "supported" for each in specimens):
         return "not_known"
     value = sum(each.value for each in claims) / max(1, len(claims))
-    decisive = [each and each.verdict for each in lesions] or verdicts
+    decisive = [each and each.verdict for each in lesions]
     return "supported" if value >= _HALF and "supported" in decisive else "not_known"

@@ -111,23 +111,25 @@ def denies_malignancy(claims: Claims) -> bool:
 
     That something is no small cell carcinoma does not make it benign.
     """
-    spoken = [*claims.asserted, *claims.uncertain]
-    if any(side_of(each.phrase) == "malignant" for each in spoken):
-        return False
-    named = (main_concept(visual(without_denial(each.span.text)[0])) for each in claims.denied)
-    return any(
-        each is not None and each.generic and each.behaviour is Behaviour.MALIGNANT
-        for each in named
-    )
+    spoken = (*claims.asserted, *claims.uncertain)
+    return _denies_any(claims) and all(side_of(claim.phrase) != "malignant" for claim in spoken)
+
+
+def _denies_any(claims: Claims) -> bool:
+    concepts = (main_concept(visual(without_denial(c.span.text)[0])) for c in claims.denied)
+    return any(c and c.generic and c.behaviour is Behaviour.MALIGNANT for c in concepts)
 
 
 def stated_behaviour(claims: Claims) -> StatedBehaviour:
-    """The behaviour that a report gives its tissue: one that names no malignancy says benign."""
-    named = [side_of(each.phrase) for each in claims.asserted if _is_diagnosis(each)]
+    """The behaviour that a report gives its tissue: one that names no malignancy says benign.
+
+    One that names a malignancy and also says that there is none leaves it open.
+    """
+    named = [side_of(claim.phrase) for claim in claims.asserted if _is_diagnosis(claim)]
     if "malignant" in named:
-        return "malignant"
-    left_open = [side_of(each.phrase) for each in claims.uncertain if _is_diagnosis(each)]
-    if None in named or any(side != "benign" for side in left_open):
+        return "open" if _denies_any(claims) else "malignant"
+    suspected = [side_of(claim.phrase) for claim in claims.uncertain if _is_diagnosis(claim)]
+    if None in named or any(side != "benign" for side in suspected):
         return "open"
     return "benign" if named or any(map(_is_diagnosis, claims.denied)) else "nothing"
 

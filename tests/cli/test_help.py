@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from histoeval.cli.main import VERBS, app, load_verb
+from histoeval.cli.main import PANELS, VERBS, app, load_verb
 
+README = Path(__file__).parents[2] / "README.md"
 HEAVY = ("torch", "onnxruntime", "polars", "scipy", "matplotlib", "transformers")
 
 
@@ -54,6 +57,24 @@ def test_the_list_of_verbs_has_a_sentence_for_each(verb: str) -> None:
     assert f" {verb} " in shown("--help")
     assert VERBS[verb][1].endswith(".")
     assert COMMANDS.get(verb, load_verb(verb)).help
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_the_verbs_stand_in_the_panel_of_what_they_are_for(panel: str) -> None:
+    box = shown("--help").split(f"╭─ {panel} ")[1].split("╰")[0]
+    listed = [line.split()[1] for line in box.splitlines()[1:] if line[2:3].strip()]
+    assert listed == list(PANELS[panel])
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_the_readme_lists_all_verbs_in_the_same_groups(panel: str) -> None:
+    table = README.read_text("utf-8").split(f"| **{panel}** |")[1].split("| **")[0]
+    cells = [row.split("|")[2] for row in table.split("\n\n")[0].splitlines()[1:]]
+    named = [
+        re.sub("^histoeval ", "", code).split()[0]
+        for code in re.findall("`(.+?)`", " ".join(cells))
+    ]
+    assert {name for name in named if name in VERBS} == set(PANELS[panel])
 
 
 @pytest.mark.parametrize(("given", "near"), [("scroe", "'score'"), ("evalute", "'evaluate'")])

@@ -16,47 +16,94 @@ from histoeval.console import guarded, visible
 from histoeval.errors import TRACEBACK, HistoEvalError
 from histoeval.version import __version__
 
-VERBS = {
-    "demo": (
-        "start.run:demo",
-        "Score the bundled examples and look at the page: the first minute.",
-    ),
-    "quickstart": ("start.run:quickstart", "Write a folder with a table, settings and scripts."),
-    "score": ("score:score", "Score reports against references."),
-    "explain": ("explain:explain", "Show why one pair has its score."),
-    "extract": ("extract:extract", "Extract entities, assertions and relations from reports."),
-    "agree": ("agree:agree", "Measure how well metrics agree with experts."),
-    "compare": ("compare:compare", "Compare systems by the scores of one metric."),
-    "challenge": (
-        "challenge.run:challenge_app",
-        "Set up a challenge, check files, and rank teams with intervals.",
-    ),
-    "ablate": ("ablate:ablate", "Measure what the parts of a metric contribute."),
-    "entail": ("entail:entail", "Classify sentence pairs: entailment, neutral, contradiction."),
-    "generate": ("generate:generate", "Let a vision-language model write reports on images."),
-    "report": ("report:report", "Make a page or a table of a finished run."),
-    "runs": ("history.runs:runs_app", "List, show, compare and remove runs."),
-    "log": ("log:log", "Log a finished run to MLflow, W&B or inspect_ai."),
-    "serve": ("serve:serve", "Look at runs and score reports in the browser (extra web)."),
-    "metrics": ("metrics:metrics", "List the metrics, what they need, and whether they run here."),
-    "doctor": ("doctor:doctor", "Show what is installed and what is missing."),
-    "cache": ("history.cache:cache_app", "Show or clear what is cached."),
-    "judge": ("judge.run:judge_app", "Let language models score reports by a rubric."),
-    "corpus": ("corpus:corpus_app", "Inspect, compare, split and convert annotated corpora."),
-    "slide": ("slide:slide_app", "Inspect slides and images, and cut tiles."),
-    "study": ("study:study_app", "Plan, watch and export a study in which experts score reports."),
-    "trust": ("trust.run:trust_app", "Decide which reports can be trusted without a reference."),
-    "experiment": ("experiment.run:experiment_app", "Repeat the PathGLS experiments on your data."),
-    "train": ("train:train_app", "Train models from annotated reports (extra train)."),
-    "evaluate": (
-        "evaluate.models:evaluate_app",
-        "Evaluate models on annotated data, and metrics on probes.",
-    ),
+PANELS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start": {
+        "demo": (
+            "start.run:demo",
+            "Score the bundled examples and look at the page: the first minute.",
+        ),
+        "quickstart": (
+            "start.run:quickstart",
+            "Write a folder with a table, settings and scripts.",
+        ),
+        "metrics": (
+            "metrics:metrics",
+            "List the metrics, what they need, and whether they run here.",
+        ),
+        "doctor": ("doctor:doctor", "Show what is installed and what is missing."),
+        "cache": ("history.cache:cache_app", "Show or clear what is cached."),
+    },
+    "With a reference": {
+        "score": ("score:score", "Score reports against references."),
+        "explain": ("explain:explain", "Show why one pair has its score."),
+        "judge": ("judge.run:judge_app", "Let language models score reports by a rubric."),
+        "agree": ("agree:agree", "Measure how well metrics agree with experts."),
+        "ablate": ("ablate:ablate", "Measure what the parts of a metric contribute."),
+    },
+    "Without a reference": {
+        "trust": (
+            "trust.run:trust_app",
+            "Decide which reports can be trusted without a reference.",
+        ),
+        "generate": (
+            "generate:generate",
+            "Let a vision-language model write reports on images.",
+        ),
+        "extract": (
+            "extract:extract",
+            "Extract entities, assertions and relations from reports.",
+        ),
+        "entail": (
+            "entail:entail",
+            "Classify sentence pairs: entailment, neutral, contradiction.",
+        ),
+    },
+    "With people": {
+        "serve": (
+            "serve:serve",
+            "Look at runs and score reports in the browser (extra web).",
+        ),
+        "study": (
+            "study:study_app",
+            "Plan, watch and export a study in which experts score reports.",
+        ),
+        "challenge": (
+            "challenge.run:challenge_app",
+            "Set up a challenge, check files, and rank teams with intervals.",
+        ),
+    },
+    "Runs and gates": {
+        "report": ("report:report", "Make a page or a table of a finished run."),
+        "compare": (
+            "compare:compare",
+            "Compare systems by the scores of one metric; fail if a new one is worse.",
+        ),
+        "runs": ("history.runs:runs_app", "List, show, compare and remove runs."),
+        "log": ("log:log", "Log a finished run to MLflow, W&B or inspect_ai."),
+    },
+    "Research": {
+        "evaluate": (
+            "evaluate.models:evaluate_app",
+            "Evaluate models on annotated data, and metrics on probes.",
+        ),
+        "experiment": (
+            "experiment.run:experiment_app",
+            "Repeat the PathGLS experiments on your data.",
+        ),
+        "train": ("train:train_app", "Train models from annotated reports (extra train)."),
+        "corpus": (
+            "corpus:corpus_app",
+            "Inspect, compare, split and convert annotated corpora.",
+        ),
+        "slide": ("slide:slide_app", "Inspect slides and images, and cut tiles."),
+    },
 }
-"""Each verb with its place in `histoeval.cli`, and one sentence of help.
+"""Each verb with its place in `histoeval.cli`, and one sentence of help, by the panel of `--help`.
 
 A verb is imported when it is used, so that `--help` stays fast.
 """
+
+VERBS = {name: verb for verbs in PANELS.values() for name, verb in verbs.items()}
 
 
 class LazyGroup(TyperGroup):
@@ -64,8 +111,9 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for name, (_, text) in VERBS.items():
-            self.commands[name] = TyperCommand(name=name, help=text)
+        for panel, verbs in PANELS.items():
+            for name, (_, text) in verbs.items():
+                self.commands[name] = TyperCommand(name=name, help=text, rich_help_panel=panel)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the verb that is run; a name that is unknown suggests the nearest one."""

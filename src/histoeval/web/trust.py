@@ -116,6 +116,7 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             "serve/review.html",
             title=f"Review {report.row.id}",
             scripts=["review.js"],
+            styles=["trust.css"],
             run=run,
             report=card(report.row, text, report.policy, Gallery(run.place)),
             technical=technical_part(report.row),

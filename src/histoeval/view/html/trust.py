@@ -67,6 +67,7 @@ def page_text(
         "trust.html",
         site=site,
         scripts=["verdicts.js"],
+        styles=["trust.css"],
         title=f"Trust in reports: {summary['input']['name']}",
         **_overview(tally, [row for row, _ in worst]),
         reports=[card(row, text, tally.policy, gallery) for row, text in worst],

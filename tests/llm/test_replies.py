@@ -42,6 +42,10 @@ WRAPPINGS = [
     "Here is the object you asked for:\n{}\nI hope that helps.",
     "<|channel|>analysis<|message|>hm {{<|end|><|start|>assistant<|channel|>final<|message|>{}",
     "{}\n{}",
+    "[{}]",
+    "```json\n[ {} ]\n```",
+    "The {{reference}} names {{a, b}}, the candidate {{a}}.\n{}",
+    '{}\nThe placeholders {{ }} and {{"such"}} were left empty.',
 ]
 
 
@@ -73,7 +77,12 @@ BROKEN = {
     "a key twice": (TEXT[:-1] + ', "factual_accuracy": 1}', "given twice"),
     "not a number": (TEXT.replace("2", "NaN"), "NaN is no number"),
     "two objects that differ": (f"{TEXT} or {changed(factual_accuracy=1)}", "several"),
-    "a list": (f"[{TEXT[:-1]}]", "broken"),
+    "a broken object in a list": (f"[{TEXT[:-1]}]", "broken"),
+    "a list of one object twice": (f"[{TEXT}, {TEXT}]", "a list"),
+    "a list of other things too": (f"[{TEXT}, 3]", "a list"),
+    "an object that is no JSON beside one": (f"{{'factual_accuracy': 1}} or {TEXT}", "broken"),
+    "an object without quotes beside one": (f"{TEXT} {{factual_accuracy: 1}}", "broken"),
+    "braces alone": ("{} {see below}", "no JSON object"),
     "an object in broken words": ('{"reasoning": "' + TEXT + '"}', "broken"),
     "a number of many digits": (TEXT.replace("2", "2" * 9999), "broken"),
     "very deep": ('{"a":' * 100_000, "broken"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -20,6 +21,7 @@ from histoeval import Pair, Score
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.metrics.registry import create
 from histoeval.reader.huggingface import HuggingFaceReader
+from histoeval.reader.upstream import UpstreamReader
 from histoeval.runtime.transformer import Runtime
 from tests.conftest import WORDS, make_report
 
@@ -156,3 +158,47 @@ def test_upstream_mode_equals_the_published_arithmetic(tiny_models: ModelFolders
     assert published.tail_first > 100
     assert published.longest > 450
     assert published.empty_sides > 0
+
+
+@pytest.mark.parametrize("tokenizer_says", [False, True])
+def test_chunks_are_decoded_as_published_whatever_the_tokenizer_says(
+    tiny_models: ModelFolders, tokenizer_says: bool
+) -> None:
+    """The library's default has changed since, and folders say one thing, the other or nothing."""
+    text = "the patient's left breast shows carcinoma, the tumour's margins aren't positive."
+    published = Published(tiny_models)
+    published.ner.tokenizer.clean_up_tokenization_spaces = True
+    reader = HuggingFaceReader(tiny_models.entities, tiny_models.relations, runtime=CPU)
+    reader.tagger.tokenizer.clean_up_tokenization_spaces = tokenizer_says
+    (found,) = UpstreamReader(reader).read([text])
+    expected = [(each["start"], each["end"]) for each in published.entities(text)]
+    assert expected
+    assert [(entity.start, entity.end) for entity in found.entities] == expected
+
+
+class NoisyAligner:
+    """An encoder on another processor: the eighth digit differs."""
+
+    def __init__(self, aligner: HuggingFaceEncoder) -> None:
+        self.identity = aligner.identity
+        self._aligner = aligner
+        self._noise = np.random.default_rng(0)
+
+    def embed(self, phrases: list[str]) -> Any:
+        vectors = self._aligner.embed(phrases).astype(np.float64)
+        return vectors + self._noise.normal(scale=1e-8, size=vectors.shape)
+
+
+def test_noise_of_the_arithmetic_does_not_split_ties(tiny_models: ModelFolders) -> None:
+    source = random.Random(3)
+    texts = [make_report(source, 12) for _ in range(8)]
+    pairs = [Pair(id=t, reference=t, candidate=texts[0]) for t in texts]
+    reader = HuggingFaceReader(tiny_models.entities, tiny_models.relations, runtime=CPU)
+    aligner = HuggingFaceEncoder(tiny_models.aligner, runtime=CPU)
+    scores = [
+        create("hare:mode=upstream", {"reader": reader, "aligner": each}).score(pairs)
+        for each in (aligner, NoisyAligner(aligner))
+    ]
+    values = [[(s.value, s.parts) for s in some if isinstance(s, Score)] for some in scores]
+    assert len({value for value, _ in values[0]}) > 3
+    assert values[0] == values[1]

@@ -13,6 +13,13 @@ _FINAL_CHANNEL = "<|channel|>final<|message|>"
 _FENCE = re.compile(r"^```[a-zA-Z]*[ \t\r]*$", re.MULTILINE)
 
 
+_OBJECT = re.compile(
+    r"""(?P<list>\[\s*)?(?P<object>\{)\s*(?:"(?:[^"\\]|\\.)*"|'[^'{}]*'|\w+)\s*:""", re.DOTALL
+)
+"""A brace and a key. Keys without quotes or in single ones are no JSON, and meant as an object."""
+_LIST_END = re.compile(r"\s*\]")
+
+
 class Unreadable(Exception):  # noqa: N818 - it says what the answer is
     """Why an answer cannot be used, in words that the model can act on."""
 
@@ -53,18 +60,24 @@ def _without_thoughts(text: str) -> str:
 
 
 def only_object(text: str) -> dict[str, Any]:
-    """The only JSON object in a text; one broken object makes all of it unreadable."""
+    """The only JSON object in a text, alone or in a list of its own.
+
+    Braces in the words around it are no objects. Several objects that differ, a longer list, and
+    anything that begins as an object and is none, make all of the text unreadable.
+    """
     if not text:
         raise Unreadable("the answer is empty")
     found: list[dict[str, Any]] = []
-    at = text.find("{")
-    while at >= 0:
+    begun = _OBJECT.search(text)
+    while begun:
         try:
-            value, end = _DECODER.raw_decode(text, at)
+            value, end = _DECODER.raw_decode(text, begun.start("object"))
         except (ValueError, RecursionError) as error:
             raise Unreadable("the JSON object is broken or cut off") from error
+        if begun["list"] and not _LIST_END.match(text, end):
+            raise Unreadable("there is a list; there must be one JSON object")
         found.append(value)
-        at = text.find("{", end)
+        begun = _OBJECT.search(text, end)
     if not found:
         raise Unreadable("there is no JSON object")
     if any(other != found[0] for other in found[1:]):

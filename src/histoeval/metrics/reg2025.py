@@ -23,9 +23,10 @@ class Reg2025(ModelMetric):
     """0.15 x (ROUGE-L + BLEU-4) + 0.4 x shared entities + 0.3 x embedding cosine.
 
     `mode=corrected` uses BLEU and ROUGE-L as their makers define them, and a cosine rescaled
-    from 0.5..1 to 0..1. `mode=literal` repeats the challenge's own parts: a 4-gram precision
+    from 0.5..1 to 0..1. `mode=literal` repeats the challenge's own formulas: a 4-gram precision
     that counts repeats and has no brevity penalty, so that it can exceed 1; and a rescaling that
-    leaves cosines below 0.5 as they are, so that 0.5 scores more than 0.6.
+    leaves cosines below 0.5 as they are, so that 0.5 scores more than 0.6. In both modes
+    our reader finds the entities, and not `en_core_sci_lg`: values are not the leaderboard's.
     """
 
     mode: Literal["corrected", "literal"] = "corrected"

@@ -85,7 +85,11 @@ class UpstreamReader:
         tokenizer = self._tagger.tokenizer
         ids = tokenizer.encode(text, verbose=False)
         chunks = [ids[i : i + CHUNK_TOKENS] for i in range(0, len(ids), CHUNK_TOKENS)]
-        decoded = [tokenizer.decode(chunk, skip_special_tokens=True) for chunk in chunks]
+        decoded = [
+            # Said here: the library that the published code pins does so by default, later ones not
+            tokenizer.decode(c, skip_special_tokens=True, clean_up_tokenization_spaces=True)
+            for c in chunks
+        ]
         return [
             ChunkEntity(found["word"], found["start"], found["end"], float(found["score"]))
             for chunk in decoded

@@ -40,6 +40,11 @@ def rows(count: int = 80) -> list[dict[str, object]]:
     return made
 
 
+def above_floors(count: int) -> list[dict[str, object]]:
+    """The same, where no floor keeps a report from being deployed."""
+    return [row | {"grounding": 0.9, "stability": 0.9} for row in rows(count)]
+
+
 def write(path: Path, made: list[dict[str, object]], *leave_out: str) -> Path:
     kept = [{k: v for k, v in row.items() if k not in leave_out} for row in made]
     path.write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
@@ -48,15 +53,44 @@ def write(path: Path, made: list[dict[str, object]], *leave_out: str) -> Path:
 
 def test_weights_thresholds_and_their_worth_are_written_and_told(tmp_path: Path) -> None:
     output = tmp_path / "policy.yaml"
-    done = run(write(tmp_path / "l.jsonl", rows()), "--output", output, *QUICK)
+    done = run(write(tmp_path / "l.jsonl", above_floors(200)), "--output", output, *QUICK)
     assert done.exit_code == 0, done.output
     policy = read_policy(output)
     assert policy.weights.logic >= 0.7
     assert policy.deploy_from is not None
     text = output.read_text("utf-8")
-    for said in ("80 of 80 reports of 40 cases (column case)", "held", "had no say", "deploy "):
+    for said in ("200 of 200 reports of 100 cases (column case)", "held", "had no say", "deploy "):
         assert said in text + done.output
     assert "paper" in done.output
+
+
+def test_verdicts_are_told_of_how_many_and_in_how_many_repeats(tmp_path: Path) -> None:
+    file, output = write(tmp_path / "l.jsonl", rows()), tmp_path / "policy.yaml"
+    done = run(file, "--output", output, *QUICK, "--repeats", "3")
+    assert "(3 x 80)" in done.output
+    assert " of 240 " in done.output
+
+
+def test_thresholds_that_leave_nothing_to_a_person_are_told(tmp_path: Path) -> None:
+    """Logic tells right from wrong here, so that shares as counted leave no gap between them."""
+    file, output = write(tmp_path / "l.jsonl", above_floors(500)), tmp_path / "policy.yaml"
+    done = run(file, "--output", output, *QUICK, "--confidence", "0.5")
+    policy = read_policy(output)
+    assert policy.deploy_from is not None
+    assert policy.deploy_from - policy.reject_below < 0.05
+    for told in (done.output, output.read_text("utf-8")):
+        assert "nearly no review" in told
+    assert "would be deployed;" not in done.output
+
+
+def test_so_few_reports_that_no_share_is_known_are_told(tmp_path: Path) -> None:
+    file, output = write(tmp_path / "l.jsonl", rows(60)), tmp_path / "policy.yaml"
+    counted = run(file, "--output", output, *QUICK, "--confidence", "0.5")
+    assert read_policy(output).deploy_from is not None
+    assert "of 60 reports about" in counted.output
+    sure = run(file, "--output", output, *QUICK)
+    assert read_policy(output).deploy_from is None
+    assert "deploys nothing" in sure.output
 
 
 def test_it_writes_the_same_twice(tmp_path: Path) -> None:

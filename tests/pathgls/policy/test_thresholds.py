@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from histoeval.pathgls.policy.thresholds import Costs, Target, Thresholds, set_thresholds
 
+COUNTED = Target(confidence=0.5)
+"""Shares as they were counted, without an interval."""
+
 rows = st.lists(
     st.tuples(st.integers(0, 10).map(lambda n: n / 10), st.booleans(), st.booleans()),
     min_size=1,
@@ -49,7 +52,7 @@ def test_no_thresholds_cost_less(told: list[tuple[float, bool, bool]]) -> None:
 def test_no_other_threshold_deploys_more_within_the_share(
     told: list[tuple[float, bool, bool]], most: float
 ) -> None:
-    at = found(told, Target(wrong_deployed=most, right_rejected=most))
+    at = found(told, Target(wrong_deployed=most, right_rejected=most, confidence=0.5))
     deployed, rejected = sent(told, at)
     assert sum(deployed) <= most * len(deployed)
     assert sum(not wrong for wrong in rejected) <= most * len(rejected)
@@ -60,15 +63,15 @@ def test_no_other_threshold_deploys_more_within_the_share(
 
 
 def test_where_no_threshold_keeps_to_the_share_nothing_is_deployed() -> None:
-    at = found([(0.9, True, True), (0.2, False, True)], Target(wrong_deployed=0.05))
+    at = found([(0.9, True, True), (0.2, False, True)], COUNTED)
     assert at.deploy_from is None
 
 
 def test_a_floor_takes_a_wrong_report_out_of_what_would_be_deployed() -> None:
     told = [(0.9, True, True), (0.8, False, True)]
-    assert found(told, Target()).deploy_from is None
+    assert found(told, COUNTED).deploy_from is None
     told[0] = (0.9, True, False)
-    at = found(told, Target()).deploy_from
+    at = found(told, COUNTED).deploy_from
     assert at is not None
     assert at <= 0.8
 
@@ -76,15 +79,14 @@ def test_a_floor_takes_a_wrong_report_out_of_what_would_be_deployed() -> None:
 def test_confidence_asks_for_more_examples() -> None:
     few = [(0.9, False, True)] * 10
     many = [(0.9, False, True)] * 60
-    sure = Target(wrong_deployed=0.05, confidence=0.95)
-    assert found(few, Target()).deploy_from == 0.0
-    assert found(few, sure).deploy_from is None
-    assert found(many, sure).deploy_from == 0.0  # 0.05 ** (1 / 60) is 0.951
+    assert found(few, COUNTED).deploy_from == 0.0
+    assert found(few, Target()).deploy_from is None
+    assert found(many, Target()).deploy_from == 0.0  # 0.05 ** (1 / 60) is 0.951
 
 
 def test_thresholds_are_short_numbers_between_the_examples() -> None:
     told = [(0.41, True, True), (0.46, True, True), (0.7312, False, True), (0.9, False, True)]
-    at = found(told, Target())
+    at = found(told, COUNTED)
     assert at.deploy_from == at.reject_below == pytest.approx(0.6)
     assert len(str(at.deploy_from)) <= 4
 
@@ -93,7 +95,7 @@ def test_where_few_may_be_deployed_the_rest_can_still_be_rejected() -> None:
     trust = np.array([0.1, 0.2, 0.3, 0.4, 0.8, 0.9])
     wrong = np.array([True, True, True, False, False, False])
     may_deploy = np.array([False, False, False, False, True, True])
-    found = set_thresholds(trust, wrong, may_deploy, Target(confidence=0.5))
+    found = set_thresholds(trust, wrong, may_deploy, COUNTED)
     assert found.deploy_from is not None
     assert 0.4 < found.deploy_from <= 0.8
     assert 0.3 < found.reject_below <= 0.4

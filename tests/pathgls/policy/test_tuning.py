@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 from histoeval.errors import InputError
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DimensionWeights, Floors, Policy, read_policy
+from histoeval.pathgls.policy.thresholds import Target
 from histoeval.pathgls.policy.tuning import (
     LabelledReports,
     TuningPlan,
@@ -22,7 +23,7 @@ from histoeval.pathgls.policy.tuning import (
 )
 
 BASE = read_policy().model_copy(update={"floors": Floors()})
-PLAN = TuningPlan(base=BASE, repeats=1, folds=3, parts=10)
+PLAN = TuningPlan(base=BASE, aim=Target(confidence=0.5), repeats=1, folds=3, parts=10)
 
 
 def made(

@@ -113,12 +113,12 @@ class ThresholdOptions:
     confidence: Annotated[
         float,
         option(
-            "Confidence that the shares hold; 0.5 takes them as counted.",
+            "Confidence that the shares hold; 0.5 takes them as they were counted.",
             THRESHOLDS,
             min=0.5,
             max=0.999,
         ),
-    ] = 0.5
+    ] = 0.95
     costs: Annotated[
         str | None,
         option(

@@ -21,13 +21,13 @@ Price = Annotated[FiniteFloat, Field(ge=0)]
 class Target(Noun):
     """How many mistakes are tolerated: shares of what is deployed, and of what is rejected.
 
-    With a `confidence` above 0.5, the upper end of the one-sided Clopper-Pearson interval must keep
-    to the share, and not the share itself: few examples then deploy nothing.
+    The upper end of the one-sided Clopper-Pearson interval must keep to the share, so that few
+    examples deploy nothing. With a `confidence` of 0.5 the share itself must, as it was counted.
     """
 
     wrong_deployed: Share = 0.05
     right_rejected: Share = 0.05
-    confidence: Annotated[float, Field(ge=0.5, lt=1.0)] = 0.5
+    confidence: Annotated[float, Field(ge=0.5, lt=1.0)] = 0.95
 
     def __str__(self) -> str:
         sure = "" if self.confidence == 0.5 else f", by {self.confidence:.0%} confidence"

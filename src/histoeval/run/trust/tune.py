@@ -17,6 +17,13 @@ from histoeval.version import __version__
 
 FIGURES = {"auroc": "area under the ROC curve", "spearman": "Spearman's rho"}
 
+NARROWEST_REVIEW = 0.05
+"""With less trust than this between both thresholds, hardly any report is left to a person."""
+
+FEWEST_DEPLOYED = 60
+"""Without one wrong among 59, the share of wrong ones is below 5 % by 95 % confidence; with fewer
+nothing can be said."""
+
 
 class Outside(NamedTuple):
     """What was measured on folds that had no say: the mean over them, and how much it varies."""
@@ -43,6 +50,11 @@ class TuningResult(NamedTuple):
     base_routes: Any
     plan: TuningPlan
     about: dict[str, Any]
+
+    @property
+    def held_out(self) -> str:
+        """How many verdicts the counts are of: every repeat has one for each report."""
+        return f"{self.plan.repeats} x {self.about['used']:,}"
 
 
 def tune_file(
@@ -114,14 +126,41 @@ def history(tuning: TuningResult) -> list[str]:
 def _threshold_lines(tuning: TuningResult) -> list[str]:
     if not tuning.tuned_routes.any():
         return ["thresholds: not tuned, since no label says which reports are wrong"]
-    lines = [f"thresholds: {tuning.plan.aim}; on reports that had no say:"]
+    lines = [
+        f"thresholds: {tuning.plan.aim}; on reports that had no say ({tuning.held_out} verdicts):"
+    ]
     for name, counts in (("tuned", tuning.tuned_routes), ("before", tuning.base_routes)):
         shown = ", ".join(
-            f"{route} {right + wrong} ({share_text(wrong, right + wrong)} wrong)"
+            f"{route} {right + wrong} of {counts.sum()} ({share_text(wrong, right + wrong)} wrong)"
             for route, (right, wrong) in zip(ROUTES, counts, strict=True)
         )
         lines.append(f"  {name}: {shown}")
-    return lines
+    return [*lines, *_warnings(tuning)]
+
+
+def _warnings(tuning: TuningResult) -> list[str]:
+    """What makes tuned thresholds unsafe, or useless."""
+    deploy, reject = tuning.tuned.policy.deploy_from, tuning.tuned.policy.reject_below
+    if deploy is None:
+        return [
+            "warning: this policy deploys nothing: too few labelled reports, or too many wrong "
+            "ones, for this aim"
+        ]
+    found = []
+    if deploy - reject < NARROWEST_REVIEW:
+        found.append(
+            f"warning: nearly no review: reports are deployed from {deploy:g} on and rejected "
+            f"below {reject:g}, so hardly any is left to a person; raise deploy_from or lower "
+            "reject_below in the policy"
+        )
+    deployed = int(tuning.tuned_routes[ROUTES.index("deploy")].sum()) / tuning.plan.repeats
+    if deployed < FEWEST_DEPLOYED:
+        found.append(
+            f"warning: of {tuning.about['used']} reports about {deployed:.0f} would be deployed; "
+            f"with fewer than {FEWEST_DEPLOYED}, none of them wrong, nobody can say that at most "
+            "5 % are wrong: label more reports"
+        )
+    return found
 
 
 def share_text(part: int, whole: int) -> str:

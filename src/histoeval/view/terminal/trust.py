@@ -145,14 +145,14 @@ def tuning_tables(tuning: TuningResult) -> Iterator[ResultTable]:
     yield ResultTable(f"{figure} on {outside.folds} held-out folds", columns, rows)
     if tuning.tuned_routes.any():
         yield ResultTable(
-            "Verdicts on held-out reports",
+            f"Verdicts on held-out reports ({tuning.held_out})",
             ("verdict", "tuned", "wrong", "before", "wrong "),
             [
                 (
                     route,
-                    f"{new.sum():,}",
+                    f"{new.sum():,} of {tuning.tuned_routes.sum():,}",
                     share_text(new[1], new.sum()),
-                    f"{old.sum():,}",
+                    f"{old.sum():,} of {tuning.base_routes.sum():,}",
                     share_text(old[1], old.sum()),
                 )
                 for route, new, old in zip(

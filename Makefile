@@ -9,7 +9,7 @@ PIP      := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Where this is set, every process of the tests would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test release lint bench docs docs-serve clean
+.PHONY: demo test release lint bench mutants docs docs-serve clean
 
 demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
@@ -33,6 +33,9 @@ lint: $(VENV)/dev.done ## style and types
 
 bench: $(VENV)/dev.done ## measure speed, memory and start-up; prints the tables of docs/benchmarks.md
 	$(BIN)/python -m benchmarks
+
+mutants: $(VENV)/dev.done ## change central clinical rules one by one; each must fail a test (a minute)
+	$(BIN)/python -m benchmarks mutants
 
 docs: $(VENV)/dev.done ## the site, into site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -12,6 +12,7 @@ slide, viewer, grounding, reader-memory, and beside these, which are measured wi
 - million: memory, speed and disk of a run as long as one likes;
 - gpu: CUDA (`gpu --device cpu --layers 2 --hidden 64 --pairs 8` tries it without);
 - ray: the extra ray;
+- mutants: changes to central clinical rules that a test must notice (`make mutants`);
 - dist: the files of a release (`make dist`), and first-minute: a wheel, installed and tried out.
 
 Options belong to those from slide on.
@@ -225,6 +226,15 @@ def first_minute(options: Options) -> None:
     table("The first minute", first_minute.COLUMNS, first_minute.measure(options))
 
 
+def mutants(_: Options) -> None:
+    from benchmarks import mutation
+
+    rows, survived = mutation.listed()
+    table("Changes to clinical rules", mutation.COLUMNS, rows)
+    if survived:
+        raise SystemExit(f"{survived} of {len(rows)} changes were noticed by no test")
+
+
 USUAL: dict[str, Callable[[Options], None]] = {
     "startup": startup,
     "api": api,
@@ -257,6 +267,7 @@ SPECIAL: dict[str, Callable[[Options], None]] = {
     "challenge": challenge,
     "dist": dist,
     "first-minute": first_minute,
+    "mutants": mutants,
 }
 KNOWN = USUAL | SPECIAL
 
@@ -271,4 +282,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except SettingError as error:
+        raise SystemExit(str(error)) from error

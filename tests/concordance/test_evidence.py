@@ -9,6 +9,7 @@ from histoeval import Explanation, Pair, Score
 from histoeval.align.lexical import LexicalAligner
 from histoeval.concordance.compare import compare
 from histoeval.concordance.evidence import (
+    ComparedPart,
     ErrorKind,
     Excused,
     ReportError,
@@ -73,6 +74,18 @@ def test_an_omission_in_two_parts_is_as_severe_as_the_worse_of_them() -> None:
     (error,) = errors
     assert error.counted
     assert error.shown.severity == max(each.severity for each in error.counted)
+
+
+@pytest.mark.parametrize("missed", [Severity.MINOR, Severity.CRITICAL])
+def test_errors_about_the_same_words_are_as_severe_as_the_worst_of_them(missed: Severity) -> None:
+    carcinoma = Entity(text="carcinoma", start=0, end=9, type=EntityType.DIAGNOSIS)
+    atypia = Entity(text="atypia", start=0, end=6, type=EntityType.DIAGNOSIS)
+    told = ReportError(ErrorKind.UNDERCALL, "diagnosis", Severity.MODERATE, carcinoma, atypia)
+    omitted = ReportError.one_sided(ErrorKind.OMISSION, "findings", missed, carcinoma)
+    for order in ((told, omitted), (omitted, told)):
+        _, (error,) = listed(ComparedPart(0.0, (), (each,)) for each in order)
+        assert error.shown.message == "undercall: 'atypia' for 'carcinoma'"
+        assert error.shown.severity == max(Severity.MODERATE, missed)
 
 
 @given(texts, texts)

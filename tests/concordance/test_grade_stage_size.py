@@ -63,6 +63,22 @@ def test_a_grade_that_is_quite_wrong_is_a_major_error() -> None:
     assert (wrong.kind, wrong.severity) == (ErrorKind.WRONG_GRADE, Severity.MAJOR)
 
 
+@pytest.mark.parametrize(
+    ("part", "reference", "candidate"),
+    [
+        ("measurements", "{measurement:20 mm}", "{measurement:25 mm}"),
+        ("measurements", "{measurement:3 fragments}", "{measurement:4 fragments}"),
+        ("measurements", "{measurement:120 g}", "{measurement:150 g}"),
+        ("grade", "{grade:moderately to poorly differentiated}", "{grade:undifferentiated}"),
+    ],
+)
+def test_a_wrong_value_costs_something_however_near_it_is(
+    part: str, reference: str, candidate: str
+) -> None:
+    assert value_of(part, reference, candidate) == pytest.approx(0.7)
+    assert value_of(part, candidate, reference) == pytest.approx(0.7)
+
+
 def test_the_grade_of_one_aspect_is_not_compared_with_that_of_another() -> None:
     reference = "{grade:mitotic score 1}"
     assert ErrorKind.WRONG_GRADE not in kinds_of(reference, "{grade:tubule formation 3}")

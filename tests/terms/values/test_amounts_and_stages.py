@@ -49,6 +49,20 @@ def test_a_change_is_as_severe_as_what_the_amount_is_of(
     assert amount_worst(one, other) == severity
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "severity"),
+    [
+        ("Breslow 0.7 mm", "Breslow 0.75 mm", 1),
+        ("Breslow 0.7 mm", "Breslow 0.8 mm", 3),
+        ("Breslow 0.7 mm", "Breslow 2.1 mm", 4),
+        ("tumour of 18 mm", "tumour of 30 mm", 3),
+        ("tumour of 18 mm", "tumour of 52 mm", 4),
+    ],
+)
+def test_an_amount_that_crosses_more_limits_is_worse(one: str, other: str, severity: int) -> None:
+    assert amount_worst(one, other) == amount_worst(other, one) == severity
+
+
 def test_an_amount_that_only_one_text_gives_is_no_conflict() -> None:
     assert amount_worst("tumour of 2 cm, 4 mm from the margin", "tumour of 2 cm") == 0
 
@@ -60,11 +74,17 @@ def test_an_amount_that_only_one_text_gives_is_no_conflict() -> None:
         ("pT2", "pT2a", 0),
         ("pT1a", "pT1b", 2),
         ("pT2", "pT3", 3),
+        ("pT1", "pT3", 4),
+        ("pT3", "pT1", 4),
         ("pT1", "pT4", 4),
+        ("pT3", "pT4", 3),
         ("pT3 pN0", "pT3 pN1b", 4),
         ("pN1", "pN2", 3),
         ("TURBT, pT1", "TURBT, pT2", 4),
+        ("TURBT, pT2", "TURBT, pT3", 3),
         ("FIGO stage IA", "FIGO stage IB", 3),
+        ("FIGO stage II", "FIGO stage III", 3),
+        ("FIGO stage I", "FIGO stage III", 4),
         ("FIGO IC3", "FIGO stage 1C3", 0),
     ],
 )

@@ -55,6 +55,19 @@ def test_a_margin_flip_could_harm_and_another_wording_does_not() -> None:
     assert margin_severity("Margins are clear.", "Fully excised.") == 0
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "severity"),
+    [
+        ("The margin is close.", "The margin is close.", 0),
+        ("The margin is clear.", "The margin is close.", 2),
+        ("Close deep margin.", "Deep margin free of tumour.", 2),
+        ("The margin is close.", "The margin is involved.", 3),
+    ],
+)
+def test_a_close_margin_is_neither_clear_nor_involved(one: str, other: str, severity: int) -> None:
+    assert margin_severity(one, other) == margin_severity(other, one) == severity
+
+
 def test_margins_are_compared_by_their_names() -> None:
     reference = "Deep margin clear, peripheral margin involved."
     assert margin_severity(reference, "Peripheral margin involved, deep margin clear.") == 0
@@ -97,6 +110,15 @@ def test_nodes_are_counted_in_figures_and_words(text: str, part: float, total: f
 )
 def test_a_node_flip_could_harm(one: str, other: str, severity: int) -> None:
     assert node_severity(one, other) == severity
+
+
+@pytest.mark.parametrize(
+    ("fewer", "severity"), [(0, 4), (1, 2), (2, 2), (3, 3), (4, 2), (8, 2), (9, 3), (10, 2)]
+)
+def test_a_node_more_is_major_where_a_class_begins(fewer: int, severity: int) -> None:
+    """N1, N2 and N3 begin with 1, 4 and 10 nodes; a first node is a flip."""
+    one, other = (f"Metastasis in {n} of 15 lymph nodes." for n in (fewer, fewer + 1))
+    assert node_severity(one, other) == node_severity(other, one) == severity
 
 
 def test_a_count_ends_with_its_word_and_none_of_the_nodes_is_no_count_of_what_follows() -> None:

@@ -133,6 +133,27 @@ def test_a_proliferation_index_is_more_or_less_and_never_positive(
     assert read(phrase, "Ki-67") == Result(low=percent[0], high=percent[1])
 
 
+@pytest.mark.parametrize(
+    ("marker", "said", "polarity"),
+    [
+        ("estrogen receptor", "<1%", "negative"),
+        ("estrogen receptor", "0.9%", "negative"),
+        ("estrogen receptor", "1%", "positive"),
+        ("estrogen receptor", "1-5%", "positive"),
+        ("progesterone receptor", "0%", "negative"),
+        ("progesterone receptor", "1%", "positive"),
+        ("PD-L1", "0.5%", "negative"),
+        ("PD-L1", "1%", "positive"),
+        ("S100", "9%", None),
+        ("S100", "10%", "positive"),
+    ],
+)
+def test_a_per_cent_is_positive_from_the_cut_off_on(
+    marker: str, said: str, polarity: str | None
+) -> None:
+    assert read(said, marker).polarity == polarity
+
+
 def test_per_cent_are_kept_beside_the_polarity() -> None:
     result = read("Positive in 90% of tumor cells, strong intensity", "estrogen receptor")
     assert result == Result("positive", 3, None, 90, 90)

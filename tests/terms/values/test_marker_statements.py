@@ -95,8 +95,19 @@ def test_a_flip_is_as_severe_as_what_it_decides(one: str, other: str, severity: 
     assert worst(one, other) == severity
 
 
-def test_what_is_only_advised_has_no_result() -> None:
-    assert results("MLH1 promoter methylation testing is advised") == {}
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MLH1 promoter methylation testing is advised",
+        "HER2 amplification by FISH is pending.",
+        "EGFR mutation testing is recommended.",
+        "ALK rearrangement studies are awaited.",
+        "PD-L1 expression to follow.",
+        "KRAS mutation analysis was requested.",
+    ],
+)
+def test_what_is_only_advised_or_awaited_has_no_result(text: str) -> None:
+    assert results(text) == {}
 
 
 @pytest.mark.parametrize(

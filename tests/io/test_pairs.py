@@ -120,7 +120,7 @@ def test_a_problem_says_what_where_and_what_to_do(tmp_path: Path) -> None:
     row = list(opened(tmp_path / "a.csv", content).rows())[1]
     assert row.problems[0].column == "candidate"
     assert row.problems[0].message == (
-        "candidate is empty (row 2, line 3): nothing was written there, or the file lost it"
+        "candidate is empty (row 2, line 3): fill it in, or leave the row out"
     )
 
 

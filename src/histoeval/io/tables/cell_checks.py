@@ -1,13 +1,23 @@
 """What makes a cell usable as the text of a report, or as a name."""
 
 import math
+import re
+from functools import cache
 from numbers import Real
 
 from histoeval.io.tables.encoding import marked_byte
 from histoeval.io.tables.row_faults import Fault, kind_of
+from histoeval.resources import load_toml
 
 CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r"))
 """Control characters that no text holds in number; form feeds are common in scanned text."""
+
+LONGEST_NO_REPORT = 600
+"""Characters of a refusal; a longer one is left to whoever reads the reports."""
+
+_AROUND = " \t\r\n.,:;!?#*_~`'\"()[]<>|/\\-\u2013\u2014\u2026"
+"""Marks around a placeholder, as in `#N/A!` and `(none)`; a cell of these alone is one too."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def text_of(value: object) -> str | Fault:
@@ -23,7 +33,31 @@ def text_of(value: object) -> str | Fault:
     controls = len(raw) - len(raw.translate(None, CONTROLS))
     if controls and _is_binary(value, controls):
         return Fault("binary_text", {"count": controls})
-    return value
+    return no_report(value) or value
+
+
+def no_report(text: str) -> Fault | None:
+    """Why a text is no report: a placeholder such as N/A, or a language model that refuses."""
+    if len(text) > LONGEST_NO_REPORT:
+        return None
+    placeholders, refusal, addressed = _no_reports()
+    plain = text.strip(_AROUND).casefold().replace("\u2019", "'")
+    if not plain or plain in placeholders:
+        return Fault("placeholder", {"written": text.strip()})
+    if refusal.match(plain) and all(map(addressed.search, _SENTENCE_END.split(plain))):
+        return Fault("refusal")
+    return None
+
+
+@cache
+def _no_reports() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
+    """Placeholders, how a refusal begins, and what each of its sentences has."""
+    lists = load_toml("io/tables/no_report.toml")
+    return (
+        frozenset(lists["placeholders"]),
+        re.compile("|".join(lists["refusals"])),
+        re.compile(lists["addressed"]),
+    )
 
 
 def name_of(value: object, missing: Fault) -> str | Fault:

@@ -61,7 +61,7 @@ def reference_texts(
         text = text_of(cell)
         return several_fault(cell) if _items(cell) else _one(text)
     more = [values.get(name) for name in getattr(layout, "more_references", ())]
-    cells = [each for each in (cell, *more) if not more or text_of(each) not in _NOTHING]
+    cells = [each for each in (cell, *more) if not (more and _is_nothing(each))]
     listed = [text for each in cells for text in (_items(each) or [each])]
     texts = [text_of(text) for text in listed or [cell]]
     faults = [text for text in texts if isinstance(text, Fault)]
@@ -79,7 +79,12 @@ def several_fault(cell: object) -> Fault:
     return Fault("reference_list", {"count": len(_items(cell)), "way": how_to_take()})
 
 
-_NOTHING = (Fault("missing_value"), Fault("empty_text"))
+_NOTHING = ("missing_value", "empty_text", "placeholder")
+
+
+def _is_nothing(cell: object) -> bool:
+    found = text_of(cell)
+    return isinstance(found, Fault) and found.kind in _NOTHING
 
 
 def _items(cell: object) -> Sequence[object]:

@@ -1,0 +1,59 @@
+"""What is a report and what is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import histoeval
+from histoeval.io.tables.cell_checks import text_of
+from histoeval.io.tables.row_faults import Fault
+
+PLACEHOLDERS = ["N/A", "n/a.", "nan", "NaN", "#N/A", "(none)", "NULL", "-", "…", " Not available "]
+
+REFUSALS = [
+    "I'm sorry, I can't help with that.",
+    "I\u2019m sorry, but I can\u2019t assist with this request.",
+    "Sorry, I am not able to interpret medical images. Please consult a pathologist.",
+    "As an AI language model, I cannot provide a diagnosis.",
+    "As an AI, I can't view images. You should ask a qualified professional for your diagnosis.",
+    "I cannot assist with medical diagnoses.\nPlease consult a doctor.",
+    "Unfortunately, I am unable to see the slide.",
+]
+
+REPORTS = [
+    "Benign",
+    "Negative.",
+    "DCIS",
+    "None of the margins is involved.",
+    "I cannot identify residual tumour. I see no dysplasia.",
+    "I am unable to exclude malignancy; please correlate with imaging.",
+    "I'm sorry for the delay. Colon, biopsy: tubular adenoma.",
+    "As an AI model, I cannot replace a pathologist.\nProstate, biopsy: acinar adenocarcinoma.",
+    "We see a lesion of the antrum. No Helicobacter.",
+    "NA: sodium 140",
+]
+
+
+@pytest.mark.parametrize("text", [*PLACEHOLDERS, *REFUSALS])
+def test_what_stands_for_no_report_is_none(text: str) -> None:
+    found = text_of(text)
+    assert isinstance(found, Fault)
+    assert found.problem("row 1", "report").code == "no_report"
+
+
+@pytest.mark.parametrize("text", REPORTS)
+def test_a_short_or_personal_report_is_one(text: str) -> None:
+    assert text_of(text) == text
+
+
+@pytest.mark.parametrize("text", ["N/A", REFUSALS[0]])
+def test_such_a_row_is_a_problem_wherever_reports_are_read(tmp_path: Path, text: str) -> None:
+    rows = [{"id": "a", "reference": "Benign nevus.", "candidate": "Benign nevus."}]
+    rows += [{"id": "b", "reference": "Benign nevus.", "candidate": text}]
+    scored = histoeval.score(rows, metrics="rouge_l", engine="inline")
+    assert [row.id for row in scored.rows if row.scores] == ["a"]
+    assert [[each.code for each in row.errors] for row in scored.rows] == [[], ["no_report"]]
+    read = histoeval.extract([{"id": "a", "report": text}], engine="inline")
+    assert [each.code for row in read for each in row.errors] == ["no_report"]

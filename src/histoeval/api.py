@@ -106,10 +106,13 @@ def _runs(name: str) -> bool:
 
 @front_door
 def explain(
-    reference: str,
-    candidate: str,
-    metric: str | Metric = "concordance",
+    reference: str | None = None,
+    candidate: str | None = None,
+    metric: str | Metric | None = None,
     *,
+    run: PathLike | None = None,
+    id: str | None = None,  # noqa: A002 - the name people give the column
+    system: str | None = None,
     models: Models | None = None,
 ) -> Explanation:
     """The score of one pair with its parts, the evidence for them, and what each of them costs.
@@ -117,7 +120,10 @@ def explain(
     Args:
         reference: the text of the reference report.
         candidate: the text of the report that is scored.
-        metric: a metric or its name.
+        metric: a metric or its name; by default concordance, or that of the run.
+        run: the folder of a finished run of `score` or `judge`, in place of two texts.
+        id: which pair of the run.
+        system: whose candidate, where the run has several systems.
         models: the models to use where a name is given.
 
     Returns:
@@ -130,8 +136,23 @@ def explain(
         concordance = 0.722 (0 to 1)
           laterality  0.00  costs 0.278
           wrong laterality: 'Right' for 'Left'; without this error: 1.000 (+0.278)
+        >>> histoeval.explain(run="results", id="case-7")
     """
-    return explain_pair(load_metrics([metric], models)[0], pair_of(reference, candidate))
+    if run is not None:
+        from histoeval.run.stored import explain_stored
+
+        if reference is not None or candidate is not None:
+            raise SettingError("give two texts, or run and id; not both")
+        if metric is not None and not isinstance(metric, str):
+            raise SettingError("name the metric: the score of a run is that of the run")
+        found = explain_stored(Path(run), id, system, metric, models)
+        if found.note:
+            warnings.warn(found.note, stacklevel=2)
+        return found.score.model_copy(update={"pair": found.pair})
+    if reference is None or candidate is None:
+        raise SettingError("two texts are compared: give reference and candidate, or run and id")
+    (made,) = load_metrics(["concordance" if metric is None else metric], models)
+    return explain_pair(made, pair_of(reference, candidate))
 
 
 @front_door

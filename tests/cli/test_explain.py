@@ -11,6 +11,7 @@ import pytest
 from pydantic.dataclasses import dataclass
 from typer.testing import CliRunner, Result
 
+import histoeval
 from histoeval import HistoEvalError, InputError, Pair, Problem, Score, SettingError
 from histoeval.cli.main import app
 from histoeval.concordance.evidence import (
@@ -178,6 +179,57 @@ def test_of_two_rows_with_one_id_the_first_is_explained(pairs: Path) -> None:
     assert "[sarcoma](=1)" in run(pairs, "--id", "a").output
 
 
+def scored(pairs: Path, *options: str) -> Path:
+    """The folder of a run over the pairs."""
+    folder = pairs.parent / "results"
+    words = ["score", str(pairs), "--metrics", "concordance,bleu", "--output", str(folder)]
+    CliRunner().invoke(app, [*words, *options])
+    return folder
+
+
+def test_a_run_is_explained_from_its_own_texts(pairs: Path) -> None:
+    expected = run(pairs, "--id", "case-1").stdout
+    folder = scored(pairs)
+    pairs.unlink()
+    for place in (folder, folder / "scores.jsonl"):
+        found = run(place, "--id", "case-1")
+        assert (found.exit_code, found.stdout, found.stderr) == (0, expected, "")
+    assert "bleu 100.000" in run(folder, "--id", "case-2", "--metric", "bleu").output
+    assert "rouge_l 1.000" in run(folder, "--id", "case-2", "--metric", "rouge_l").output
+    assert "did you mean 'case-2'" in refusal(folder, "--id", "Case_2")
+    assert "Its ids: 'case-1', 'case-2', 'case-3' …" in refusal(folder)
+    assert "candidate is empty" in refusal(folder, "--id", "case-3")
+    assert "could not score 'case-4': that is too much" in refusal(folder, "--id", "case-4")
+
+
+def test_a_run_without_texts_names_the_command_that_reads_its_input(pairs: Path) -> None:
+    said = refusal(scored(pairs, "--no-texts"), "--id", "case-1")
+    assert "results has no report texts" in said
+    assert "`histoeval explain pairs.csv --id case-1`" in said
+
+
+def test_a_score_that_would_be_another_now_is_shown_as_the_run_has_it(pairs: Path) -> None:
+    folder = scored(pairs)
+    for name in ("summary.json", "run.json"):
+        text = (folder / name).read_text("utf-8")
+        (folder / name).write_text(text.replace("order:4", "order:2"), "utf-8")
+    found = run(folder, "--id", "case-2", "--metric", "bleu", "--json")
+    assert "order: 2 and 4" in found.stderr
+    assert "|order:2|" in json.loads(found.stdout)["signature"]
+
+
+def test_python_explains_a_pair_of_a_run(pairs: Path) -> None:
+    folder = scored(pairs)
+    score = histoeval.explain(run=folder, id="case-1")
+    assert (score.value, score.pair and score.pair.candidate) == (0.5, "a carcinoma")
+    with pytest.raises(SettingError, match="not both"):
+        histoeval.explain("a", "b", run=folder, id="case-1")
+    with pytest.raises(SettingError, match="give reference and candidate, or run and id"):
+        histoeval.explain("a")
+    with pytest.raises(SettingError, match=r"Give id='ID'\. Its ids"):
+        histoeval.explain(run=folder)
+
+
 WIDE = "id,reference,candidate_x,candidate_y\na,sarcoma,sarcoma,\n"
 LONG = "id,system,reference,candidate\na,candidate_x,sarcoma,sarcoma\na,candidate_y,sarcoma,\n"
 
@@ -219,7 +271,7 @@ def test_how_a_file_was_read_is_said_beside_the_result(pairs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "nothing to explain: give a FILE"),
+        ([], "nothing to explain: give a FILE or a RUN"),
         (["--id", "a"], "nothing to explain: give a FILE"),
         (["--reference", "x"], "--candidate is missing"),
         (["--candidate", "x"], "--reference is missing"),

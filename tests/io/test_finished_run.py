@@ -26,7 +26,7 @@ def put(folder: Path, **files: object) -> Path:
     ("kind", "files"),
     [
         ("score", {"scores": {}, "summary": SUMMED_UP, "run": {}}),
-        ("judge", {"scores": {}, "summary": {"judge": {}, **SUMMED_UP}, "run": {}}),
+        ("judge", {"scores": {}, "summary": {"judge": {}, **SUMMED_UP}, "run": {}, "usage": {}}),
         ("trust", {"trust": {}, "summary": SUMMED_UP}),
         ("agree", {"agreement": {}}),
         ("compare", {"comparison": {}}),

@@ -13,22 +13,22 @@ from histoeval.cli.options.columns import COLUMNS, EncodingOption
 from histoeval.cli.options.completion import metric_option
 from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
-from histoeval.errors import InputError, SettingError, did_you_mean
+from histoeval.errors import InputError, SettingError
 from histoeval.io.files import check_there
-from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
+from histoeval.io.folder_kinds import folder_kind
+from histoeval.io.pairs import Columns, chosen_pair, open_source
 from histoeval.io.tables.cell_checks import text_of
 from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
 from histoeval.io.tables.row_faults import Fault
-from histoeval.metric import Explanation, Metric
+from histoeval.metric import Explanation
 from histoeval.metrics.base import explain_pair
 from histoeval.report import Pair
+from histoeval.run.compare.trial import USUAL_METRIC
 from histoeval.run.models import Models, load_metrics
+from histoeval.run.stored import ExplainedPair, explain_stored
 from histoeval.view.terminal.explanation import page, show_explanation
 
-MAX_SUGGESTIONS = 3
-"""How many ids are suggested for one that does not exist."""
-
-TWO_WAYS = "give a FILE and --id ID, or two texts with --reference and --candidate"
+TWO_WAYS = "give a FILE or a RUN and --id ID, or two texts with --reference and --candidate"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ def explain(
         list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="Pairs, as for `histoeval score`: a table; or references and then systems.",
+            help="Pairs, as for `histoeval score`: a table; or references and then systems. Or the "
+            "folder of a finished run of `score` or `judge`.",
         ),
     ] = None,
     pair_id: Annotated[str | None, option("Id of the pair in FILE.", name="--id")] = None,
@@ -71,7 +72,12 @@ def explain(
     candidate: Annotated[
         str | None, option("Candidate, without a FILE; @NAME reads a file.", metavar="TEXT")
     ] = None,
-    metric: Annotated[str, metric_option("One metric; settings follow a colon.")] = "concordance",
+    metric: Annotated[
+        str | None,
+        metric_option(
+            "One metric; settings follow a colon. When omitted: concordance, or that of the run."
+        ),
+    ] = None,
     as_json: Annotated[bool, option("Print the score as one JSON object.", name="--json")] = False,
     named: ExplainedColumns = ExplainedColumns(),
     encoding: EncodingOption = None,
@@ -84,23 +90,26 @@ def explain(
 
     Examples:
       histoeval explain pairs.csv --id case-7
+      histoeval explain results --id case-7
       histoeval explain --reference @reference.txt --candidate @candidate.txt
     """
     columns = named.columns()
+    chosen = models.models(judge=judges.config())
     if reference is None and candidate is None:
-        pair = _pair_of_files(inputs or [], columns, encoding, pair_id, system)
+        found = _explained(inputs or [], columns, encoding, pair_id, system, metric, chosen)
     elif inputs or pair_id is not None or system is not None or columns != Columns():
         raise SettingError(
             f"{TWO_WAYS}, not both; columns of a FILE are named with --reference-column NAME and "
             "--candidate-column NAME"
         )
     else:
-        pair = _pair_of_texts(reference, candidate, encoding)
-    made, score = _scored(metric, models.models(judge=judges.config()), pair)
+        found = _scored(metric, chosen, _pair_of_texts(reference, candidate, encoding))
+    if found.note:
+        typer.echo(found.note, err=True)
     if as_json:
-        typer.echo(_json(pair, made, score))
+        typer.echo(_json(found.pair, found.score))
     else:
-        show_explanation(page(), pair, score, made.range)
+        show_explanation(page(), found.pair, found.score, found.scale)
 
 
 def _pair_of_texts(reference: str | None, candidate: str | None, encoding: str | None) -> Pair:
@@ -134,83 +143,38 @@ def _read(path: Path, encoding: str | None) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _pair_of_files(
+def _explained(
     paths: Sequence[Path],
     columns: Columns,
     encoding: str | None,
     pair_id: str | None,
     system: str | None,
-) -> Pair:
+    metric: str | None,
+    models: Models,
+) -> ExplainedPair:
+    """A pair of files, or of the folder of a run."""
     if not paths:
         raise SettingError(f"nothing to explain: {TWO_WAYS}")
+    if len(paths) == 1 and folder_kind(paths[0]) is not None:
+        return explain_stored(paths[0], pair_id, system, metric, models)
     source = open_source(paths, columns, encoding)
     for note in source.notes:
         typer.echo(f"{source.name}: {note}", err=True)
-    if pair_id is None:
-        raise SettingError(
-            f"which pair of {source.name} should be explained? Give --id ID{_first_ids(source)}"
-        )
-    rows = [row for row in source.rows() if row.id == pair_id]
-    if not rows:
-        hint = _similar_ids(source, pair_id) or _first_ids(source)
-        raise InputError(f"{source.name} has no pair {pair_id!r}{hint}")
-    return _chosen(rows, pair_id, system)
+    return _scored(metric, models, chosen_pair(source.name, source.rows, pair_id, system))
 
 
-def _chosen(rows: Sequence[PairRow], pair_id: str, system: str | None) -> Pair:
-    """The pair of the system that was named, or of the only one."""
-    systems = list(dict.fromkeys(row.system for row in rows if row.system is not None))
-    names = ", ".join(map(repr, systems))
-    if system is not None and system not in systems:
-        guess = did_you_mean(system, systems)
-        raise InputError(f"{pair_id!r} has no candidate of {system!r}{guess}; there are: {names}")
-    if system is None and len(systems) > 1:
-        raise SettingError(f"{pair_id!r} has candidates of {names}: choose one with --system NAME")
-    chosen = [row for row in rows if system is None or row.system == system]
-    for row in chosen:
-        if row.pair is not None:
-            return row.pair
-    raise InputError("; ".join(problem.message for problem in chosen[0].problems))
+def _scored(spec: str | None, models: Models, pair: Pair) -> ExplainedPair:
+    (metric,) = load_metrics([spec or USUAL_METRIC], models)
+    return ExplainedPair(pair, explain_pair(metric, pair), metric.range)
 
 
-def _similar_ids(source: PairSource, pair_id: str) -> str:
-    """Ids that are spelt almost like this one."""
-    from rapidfuzz import fuzz, process
-
-    ids = list(dict.fromkeys(row.id for row in source.rows()))
-    found = process.extract(
-        pair_id,
-        ids,
-        scorer=fuzz.ratio,
-        processor=str.casefold,
-        limit=MAX_SUGGESTIONS,
-        score_cutoff=60,
-    )
-    return f"; did you mean {' or '.join(repr(near) for near, *_ in found)}?" if found else ""
-
-
-def _first_ids(source: PairSource) -> str:
-    ids: dict[str, None] = {}
-    for row in source.rows():
-        ids[row.id] = None
-        if len(ids) > MAX_SUGGESTIONS:
-            break
-    more = " …" if len(ids) > MAX_SUGGESTIONS else ""
-    return f". Its ids: {', '.join(map(repr, list(ids)[:MAX_SUGGESTIONS]))}{more}"
-
-
-def _scored(spec: str, models: Models, pair: Pair) -> tuple[Metric, Explanation]:
-    (metric,) = load_metrics([spec], models)
-    return metric, explain_pair(metric, pair)
-
-
-def _json(pair: Pair, metric: Metric, score: Explanation) -> str:
+def _json(pair: Pair, score: Explanation) -> str:
     """The score in ASCII, so that nothing in a report can reach the terminal as a command."""
     return json.dumps(
         {
             "id": pair.id,
             "system": pair.system,
-            "metric": metric.name,
+            "metric": score.signature.metric,
             "value": score.value,
             "parts": score.parts,
             "breakdown": [each.model_dump() for each in score.breakdown],

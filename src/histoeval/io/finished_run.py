@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from histoeval.errors import InputError, OutputError
 from histoeval.io.files import check_there
-from histoeval.io.row_files import all_forms
+from histoeval.io.folder_kinds import (
+    AGREEMENT,
+    COMPARISON,
+    EXPERIMENTS,
+    SCORES,
+    SCORES_FILES,
+    TRUST,
+    kind_among,
+    wrong_folder,
+)
 from histoeval.io.store import ENDINGS, PACKED_ENDINGS, read_json
 
 Kind = Literal["score", "judge", "trust", "agree", "compare", "extract", "experiment"]
-
-SCORES, TRUST, AGREEMENT, COMPARISON = (
-    "scores.jsonl",
-    "trust.jsonl",
-    "agreement.json",
-    "comparison.json",
-)
-SCORES_FILES = tuple(each.name for each in all_forms(Path(SCORES)))
-"""The names of a file of scores, whatever its form."""
-
-EXPERIMENTS = ("table1", "table2", "table3", "figure3a", "figure3b", "hierarchy")
-"""What `experiment` calls its tables, in the order of a page."""
 
 ROWS: dict[Kind, str] = {"score": SCORES, "judge": SCORES, "trust": TRUST}
 SUMMED_UP: dict[Kind, tuple[str, ...]] = {
@@ -69,14 +66,15 @@ def finished_run(path: Path) -> FinishedRun:
         path = path.parent
     if path.is_file():
         return _extracted(path)
-    there = {SCORES if (name := each.name) in SCORES_FILES else name for each in path.iterdir()}
-    kind = _kind(path, there)
+    names = {each.name for each in path.iterdir()}
+    there = {SCORES if name in SCORES_FILES else name for name in names}
+    kind = _kind(path, names)
     if kind is None:
-        raise InputError(f"{path} holds no results that a report is made of; give {KNOWN}")
+        raise wrong_folder(path, "holds no results that a report is made of", KNOWN)
     is_finished = {
         "agree": AGREEMENT in there,
         "compare": True,
-        "experiment": True,
+        "experiment": bool(experiments_in(path)),
     }.get(kind, "summary.json" in there)
     run = _finished(FinishedRun(kind, path), is_finished)
     _check_whole(run, there)
@@ -97,29 +95,19 @@ def _check_whole(run: FinishedRun, there: set[str]) -> None:
         )
 
 
-def _kind(folder: Path, there: set[str]) -> Kind | None:
-    """What made the files in a folder."""
-    if SCORES in there or "run.json" in there:
-        return _scoring(folder, there)
-    known: dict[Kind, bool] = {
-        "trust": TRUST in there,
-        "agree": AGREEMENT in there
-        or any((folder / "scores" / name).is_file() for name in SCORES_FILES),
-        "compare": COMPARISON in there,
-        "experiment": bool(experiments_in(folder)),
-    }
-    return next((kind for kind, is_it in known.items() if is_it), None)
+def _kind(folder: Path, names: set[str]) -> Kind | None:
+    """The verb whose results lie in a folder, also where only its first files are there."""
+    if (kind := kind_among(names, folder.resolve())) is not None:
+        return cast(Kind, kind.name) if kind.name in get_args(Kind) else None
+    if "run.json" in names:
+        return "score"
+    begun = any((folder / "scores" / name).is_file() for name in SCORES_FILES)
+    return "agree" if begun else None
 
 
 def experiments_in(folder: Path) -> list[str]:
     """The names of the tables of `experiment` that are in a folder."""
     return [name for name in EXPERIMENTS if (folder / f"{name}.json").is_file()]
-
-
-def _scoring(folder: Path, there: set[str]) -> Kind:
-    """Whether scores are of judges, as only a finished run says."""
-    is_judge = "summary.json" in there and "judge" in _summary(folder)
-    return "judge" if is_judge else "score"
 
 
 def _summary(folder: Path) -> dict[str, Any]:
@@ -138,14 +126,14 @@ def _finished(run: FinishedRun, is_finished: bool) -> FinishedRun:
     verb = "score` or `judge" if run.kind == "score" else run.kind
     raise InputError(
         f"the run in {run.place} is not finished: run the same `{verb}` command again, which "
-        "resumes it and keeps the finished rows; then make the report"
+        "resumes it and keeps the finished rows"
     )
 
 
 def _extracted(path: Path) -> FinishedRun:
     meta = path.with_name(f"{path.name}.meta.json")
     if not path.name.lower().endswith(ENDINGS + PACKED_ENDINGS) or not meta.is_file():
-        raise InputError(f"{path} is not the results of a run; give {KNOWN}")
+        raise wrong_folder(path, "is not the results of a run", KNOWN)
     content = read_json(meta, path)
     summary = content.get("summary", {})
     if content.get("finished") and "entities" not in summary:

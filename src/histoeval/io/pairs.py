@@ -1,11 +1,12 @@
 """From files to pairs: what the rest of the package calls to read its input."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histoeval.errors import InputError, Problem
+from histoeval.callers import argument
+from histoeval.errors import InputError, Problem, SettingError, did_you_mean
 from histoeval.io.documents.texts import open_folders, open_text_files
 from histoeval.io.files import (
     GUESS,
@@ -43,6 +44,9 @@ ACCEPTED = (
     f"{ONE_TABLE}, two and more tables or folders with the same ids, or two and more .txt files "
     "with one report per line, the references first"
 )
+
+MAX_SUGGESTIONS = 3
+"""How many ids are suggested for one that does not exist."""
 
 _NO_SYSTEM = Fault("missing_value")
 
@@ -168,6 +172,61 @@ def open_source(
     open_ = open_folders if kind == "folder" else open_text_files
     records, layout, surveyed = open_(given, encoding)
     return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
+
+
+def chosen_pair(
+    name: str, rows: Callable[[], Iterable[PairRow]], pair_id: str | None, system: str | None
+) -> Pair:
+    """The one pair of rows with an id, and of a system where several have it."""
+    if pair_id is None:
+        asked = argument("id", "ID")
+        raise SettingError(
+            f"which pair of {name} should be explained? Give {asked}{_first_ids(rows())}"
+        )
+    named = [row for row in rows() if row.id == pair_id]
+    if not named:
+        hint = _similar_ids(rows(), pair_id) or _first_ids(rows())
+        raise InputError(f"{name} has no pair {pair_id!r}{hint}")
+    systems = list(dict.fromkeys(row.system for row in named if row.system is not None))
+    names = ", ".join(map(repr, systems))
+    if system is not None and system not in systems:
+        guess = did_you_mean(system, systems)
+        raise InputError(f"{pair_id!r} has no candidate of {system!r}{guess}; there are: {names}")
+    if system is None and len(systems) > 1:
+        raise SettingError(
+            f"{pair_id!r} has candidates of {names}: choose one with {argument('system', 'NAME')}"
+        )
+    chosen = [row for row in named if system is None or row.system == system]
+    for row in chosen:
+        if row.pair is not None:
+            return row.pair
+    raise InputError("; ".join(problem.message for problem in chosen[0].problems))
+
+
+def _similar_ids(rows: Iterable[PairRow], pair_id: str) -> str:
+    """Ids that are spelt almost like this one."""
+    from rapidfuzz import fuzz, process
+
+    ids = list(dict.fromkeys(row.id for row in rows))
+    found = process.extract(
+        pair_id,
+        ids,
+        scorer=fuzz.ratio,
+        processor=str.casefold,
+        limit=MAX_SUGGESTIONS,
+        score_cutoff=60,
+    )
+    return f"; did you mean {' or '.join(repr(near) for near, *_ in found)}?" if found else ""
+
+
+def _first_ids(rows: Iterable[PairRow]) -> str:
+    ids: dict[str, None] = {}
+    for row in rows:
+        ids[row.id] = None
+        if len(ids) > MAX_SUGGESTIONS:
+            break
+    more = " …" if len(ids) > MAX_SUGGESTIONS else ""
+    return f". Its ids: {', '.join(map(repr, list(ids)[:MAX_SUGGESTIONS]))}{more}"
 
 
 def _is_parallel(

@@ -18,7 +18,7 @@ from histoeval.io.row_files import row_lines
 from histoeval.io.store import RowStore, read_json
 from histoeval.io.tables.delimited import csv_text
 from histoeval.run.results import Scores, Verdicts
-from histoeval.run.stored_studies import read_agreement, read_comparison
+from histoeval.run.stored import read_agreement, read_comparison
 from histoeval.run.trust.rows import TrustFolder
 from histoeval.table import ResultTable, markdown, markdown_text, tables_in_markdown
 from histoeval.version import __version__

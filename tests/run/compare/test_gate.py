@@ -11,7 +11,7 @@ import pytest
 import histoeval
 from histoeval.errors import InputError, SettingError
 from histoeval.run.compare.gate import Gate
-from histoeval.run.stored_studies import read_comparison
+from histoeval.run.stored import read_comparison
 from tests.support.score_runs import Marking
 
 LEFT, RIGHT = "Left breast: carcinoma, grade 2.", "Right breast: carcinoma, grade 2."

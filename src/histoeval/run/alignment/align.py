@@ -28,11 +28,11 @@ from histoeval.judges.alignment import RAW
 from histoeval.judges.prompt import known_prompts, load_prompt
 from histoeval.judges.scoring import SPREAD
 from histoeval.metric import Score
-from histoeval.report import Pair
 from histoeval.run.alignment.experts import ExpertScores, read_expert_scores
 from histoeval.run.alignment.found import AlignedMetric, JudgeAgreement, alignment_of
 from histoeval.run.judge import USAGE
 from histoeval.run.models import load_metrics
+from histoeval.run.stored import stored_pairs
 
 BASELINE = "rubric_offline"
 """The rubric without a language model, which costs nothing: what a judge has to beat."""
@@ -184,20 +184,16 @@ class _Fit:
                 return None
             (metric,) = load_metrics([BASELINE])
             began = perf_counter()
-            scored = _scored_now(metric, home, rows)
+            scored = _scored_now(metric, home)
             seconds, signature = round(perf_counter() - began, 3), str(metric.signature)
         used = {BASELINE: {"requests": 0, "seconds": seconds, "cost": 0.0, "currency": ""}}
         return self.aligned(BASELINE, signature, scored, _scales(BASELINE, scored), used)
 
 
-def _scored_now(metric: Any, home: Path, rows: Sequence[Any]) -> dict[Key, MetricResult]:
+def _scored_now(metric: Any, home: Path) -> dict[Key, MetricResult]:
     """The pairs of a run, by the texts that it has kept."""
     folder = home if home.is_dir() else home.parent
-    pairs = {
-        key_of(row): Pair(id=row.id, reference=texts["reference"], candidate=texts["candidate"])
-        for row, texts in zip(rows, read_texts(folder), strict=False)
-        if texts.get("reference") and texts.get("candidate")
-    }
+    pairs = {key_of(row): pair for row, pair in stored_pairs(folder) if pair is not None}
     answers = metric.score(list(pairs.values()))
     both = zip(pairs, answers, strict=True)
     return {key: MetricResult.of(each) for key, each in both if isinstance(each, Score)}

@@ -10,9 +10,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from histoeval.errors import InputError
 from histoeval.io.files import check_there
-from histoeval.io.finished_run import AGREEMENT, COMPARISON, EXPERIMENTS, SCORES_FILES, TRUST
+from histoeval.io.folder_kinds import (
+    REPORTS,
+    RUN_KINDS,
+    SCORE_CACHE,
+    SCORES_FILES,
+    TRUST,
+    folder_kind,
+    kind_among,
+    wrong_folder,
+)
 
 DEPTH = 4
 """Folders below the one that is searched in which runs are looked for."""
@@ -20,20 +28,14 @@ DEPTH = 4
 UPLOAD = "upload.json"
 """What `serve` is to score: beside a table that was uploaded."""
 
-KINDS = {
-    "usage.json": "judge",
-    **dict.fromkeys(SCORES_FILES, "score"),
-    UPLOAD: "score",
-    TRUST: "trust",
-    "reports.jsonl": "generate",
-    AGREEMENT: "agree",
-    COMPARISON: "compare",
-    **dict.fromkeys((f"{name}.json" for name in EXPERIMENTS), "experiment"),
-}
-"""The file by which the results of a verb are known; the first that is there counts."""
-
 META = tuple(f"{ending}.meta.json" for ending in (".jsonl", ".jsonl.gz", ".parquet"))
 """How the file ends that says of a file of results what made it."""
+
+ROW_FILES = (*SCORES_FILES, TRUST, REPORTS)
+"""Rows that have a folder of their own, and are not those of `extract`."""
+
+WHOLE = (*RUN_KINDS, "ranking", SCORE_CACHE.name)
+"""The folders that are one thing, with everything that lies in them."""
 
 SUMMED_UP = {"judge", "score", "trust", "generate"}
 """Whose runs have ended when there is a summary."""
@@ -70,13 +72,14 @@ def stored_runs(folder: Path) -> list[StoredRun]:
 def stored_run(place: Path) -> StoredRun:
     """The run of a folder or file, finished or not."""
     check_there(place)
-    if place.is_file() and place.name in KINDS:
+    kind = folder_kind(place)
+    if place.is_file() and kind is not None:
         place = place.parent
     folder = place if place.is_dir() else place.parent
     for run in _found(folder.resolve()):
         if run.place == place.resolve():
             return run
-    raise InputError(f"{place} is no run: `histoeval runs list` shows those of a folder")
+    raise wrong_folder(place, "is no run: `histoeval runs list` shows those of a folder")
 
 
 def _found(top: Path) -> Iterator[StoredRun]:
@@ -85,15 +88,16 @@ def _found(top: Path) -> Iterator[StoredRun]:
         inside = where.relative_to(top)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         name = "/".join(inside.parts)
-        known = [file for file in KINDS if file in files]
-        if len(inside.parts) >= DEPTH or (known and name):
+        kind = kind_among(files, where)
+        is_whole = kind is not None and kind.name in WHOLE
+        if len(inside.parts) >= DEPTH or (is_whole and name):
             folders.clear()  # what lies in a run belongs to it
-        if known:
-            ended = KINDS[known[0]] not in SUMMED_UP or "summary.json" in files
-            yield from _run(where, name or top.name, KINDS[known[0]], known[0], ended)
+        if kind is not None and kind.name in RUN_KINDS:
+            ended = kind.name not in SUMMED_UP or "summary.json" in files
+            yield from _run(where, name or top.name, kind.name, kind.file_in(files) or "", ended)
         for file in files:
             rows = file.removesuffix(".meta.json")
-            if file.endswith(META) and rows not in KINDS and rows in files:
+            if file.endswith(META) and rows not in ROW_FILES and rows in files:
                 yield from _run(where / rows, f"{name}/{rows}".strip("/"), "extract", "", True)
 
 

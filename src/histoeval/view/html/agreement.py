@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from histoeval.errors import MissingDependency
 from histoeval.io.writing import write_text, writing_to
-from histoeval.run.stored_studies import read_agreement
+from histoeval.run.stored import read_agreement
 from histoeval.table import ResultTable, html_table, markdown, markdown_text
 from histoeval.version import __version__
 from histoeval.view.html.page import Website, render

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from histoeval.run.stored_studies import read_comparison
+from histoeval.run.stored import read_comparison
 from histoeval.table import html_table
 from histoeval.view.findings import Findings, findings_in
 from histoeval.view.html.page import Website, render

@@ -1,0 +1,234 @@
+"""Results read back from the folders that verbs have written: pairs, studies, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from histoeval.agreement.panel import PANEL, Panel, panel_of_content
+from histoeval.agreement.study import Study, StudyPlan
+from histoeval.agreement.systems import Contest
+from histoeval.callers import argument
+from histoeval.errors import HistoEvalError, InputError, SettingError, did_you_mean
+from histoeval.io.finished_run import finished_run
+from histoeval.io.folder_kinds import wrong_folder
+from histoeval.io.pairs import PairRow, chosen_pair
+from histoeval.io.results import MetricResult, ResultRow, read_rows
+from histoeval.io.run_texts import KEEP, beside, has_texts
+from histoeval.io.store import read_json
+from histoeval.metric import Explanation, Score, Signature
+from histoeval.metrics.base import explain_pair, explained
+from histoeval.metrics.registry import metric_entries
+from histoeval.report import Pair, PairWithReferences
+from histoeval.run.agree import Agreement
+from histoeval.run.compare.compare import Comparison
+from histoeval.run.compare.gate import Gate
+from histoeval.run.compare.signatures import differences, without_versions
+from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.models import Models, load_metrics
+
+_ROUNDING = 1e-9
+
+_NO_PANEL = Panel((), (), {}, {})
+
+
+def read_agreement(folder: Path) -> tuple[Agreement, str]:
+    """The study in a folder, and the command that made it where that is known.
+
+    Its panel is empty where an earlier version has not kept it.
+    """
+    content = read_json(folder / "agreement.json", folder)
+    panel = folder / PANEL
+    try:
+        return Agreement(
+            study=Study.model_validate(_fields(content, Study)),
+            plan=StudyPlan.model_validate(content["settings"]),
+            panel=panel_of_content(read_json(panel, folder)) if panel.is_file() else _NO_PANEL,
+            about=content["sheet"],
+            notes=tuple(content["notes"]),
+            unavailable=content["unavailable"],
+        ), content.get("command", "histoeval agree")
+    except (KeyError, TypeError, ValidationError) as error:
+        raise _damaged(folder / "agreement.json", "agree") from error
+
+
+def read_comparison(folder: Path) -> Comparison:
+    """The comparison in a folder."""
+    content = read_json(folder / "comparison.json", folder)
+    try:
+        return Comparison(
+            metric=content["metric"],
+            signature=content["signature"],
+            contest=Contest.model_validate(_fields(content, Contest)),
+            apart=tuple(content["most_different"]),
+            left_out=content["left_out"],
+            settings=content["settings"],
+            notes=tuple(content["notes"]),
+            gate=_gate(content.get("gate")),
+        )
+    except (KeyError, TypeError, ValidationError) as error:
+        raise _damaged(folder / "comparison.json", "compare") from error
+
+
+def _gate(content: dict[str, Any] | None) -> Gate | None:
+    return None if content is None else Gate.model_validate(_fields(content, Gate))
+
+
+def _fields(content: dict[str, Any], noun: Any) -> dict[str, Any]:
+    return {name: content[name] for name in noun.model_fields if name in content}
+
+
+def _damaged(file: Path, verb: str) -> InputError:
+    return InputError(
+        f"{file} is damaged, or of another version: run the same `histoeval {verb}` command again"
+    )
+
+
+# --- one pair of a run ---------------------------------------------------------------------------
+
+
+class ExplainedPair(NamedTuple):
+    """A pair with its score explained, the scale of the metric, and what to know of the score."""
+
+    pair: Pair
+    score: Explanation
+    scale: tuple[float, float]
+    note: str = ""
+
+
+def stored_pairs(folder: Path) -> Iterator[tuple[ResultRow, Pair | None]]:
+    """The rows of a run of `score` or `judge`, each with its pair where the run has its texts."""
+    rows = ({"id": row.id, "row": row} for row in read_rows(folder))
+    for found, texts in beside(rows, folder):
+        row = found["row"]
+        yield row, None if texts is None else _pair_of(row, texts)
+
+
+def _pair_of(row: ResultRow, texts: Mapping[str, str | None]) -> Pair | None:
+    reference, candidate = texts.get("reference"), texts.get("candidate")
+    if reference is None or candidate is None:
+        return None
+    more = tuple(text for name, text in texts.items() if name.startswith("reference_") and text)
+    system = row.system or "candidate"
+    if not more:
+        return Pair(id=row.id, reference=reference, candidate=candidate, system=system)
+    return PairWithReferences(
+        id=row.id, reference=reference, candidate=candidate, system=system, more_references=more
+    )
+
+
+def explain_stored(
+    run: Path,
+    pair_id: str | None,
+    system: str | None = None,
+    metric: str | None = None,
+    models: Models | None = None,
+) -> ExplainedPair:
+    """Explain the score of one pair of a finished run of `score` or `judge`, from its own files.
+
+    Where the metric can be loaded as it was, the pair is scored again to say what each part and
+    each error costs; otherwise the score is shown as it stands in the run.
+    """
+    found = finished_run(run)
+    if found.kind not in ("score", "judge"):
+        raise wrong_folder(run, "", "a folder of `histoeval score` or `histoeval judge`")
+    folder = found.place
+    summary = read_json(folder / "summary.json", folder)
+    if not has_texts(folder):
+        raise _no_texts(folder, summary, pair_id, system)
+    stored = list(stored_pairs(folder))
+    rows = [
+        PairRow(row.row, row.id, row.system, pair, () if pair else row.errors)
+        for row, pair in stored
+    ]
+    pair = chosen_pair(str(run), lambda: rows, pair_id, system)
+    row = next(row for row, each in stored if each is pair)
+    about = summary["metrics"]
+    name = _metric_of(about, metric)
+    if name not in about:
+        (made,) = load_metrics([name], models)
+        return ExplainedPair(pair, explain_pair(made, pair), made.range)
+    if (result := row.scores.get(name)) is None:
+        reasons = [e.message for e in row.errors if e.metric in (name, None)]
+        raise HistoEvalError(f"{name} could not score {row.id!r}: {'; '.join(reasons)}")
+    return _explained(pair, result, name, about[name], models)
+
+
+def _explained(
+    pair: Pair, result: MetricResult, name: str, about: Mapping[str, Any], models: Models | None
+) -> ExplainedPair:
+    """The score of a run, with what its parts cost if the same metric gives the same again."""
+    signature, (low, high) = str(about["signature"]), about["range"]
+    scale = (float("-inf") if low is None else low, float("inf") if high is None else high)
+    if name.partition(":")[0] not in metric_entries():
+        reason = "what made it is not asked again"
+    else:
+        (made,) = load_metrics([name], models)
+        now = str(made.signature)
+        if why := made.unavailable_reason():
+            reason = f"{name} {why}"
+        elif without_versions(now) != without_versions(signature):
+            reason = (
+                f"the run was made otherwise than {name} is here: {differences(signature, now)}"
+            )
+        else:
+            score = explain_pair(made, pair)
+            if abs(score.value - result.value) <= _ROUNDING:
+                return ExplainedPair(pair, score, scale)
+            reason = f"{name} gives {score.value:.3f} here"
+    score = explained(
+        Score(
+            value=result.value,
+            parts=result.parts,
+            evidence=result.evidence,
+            signature=_signature(signature, (low, high)),
+        )
+    )
+    shown = pair.model_copy(update={"reference": _counted_reference(pair, result)})
+    note = f"The score is that of the run, without what its parts cost: {reason}."
+    return ExplainedPair(shown, score, scale, note)
+
+
+def _signature(line: str, bounds: tuple[float | None, float | None]) -> Signature:
+    """The signature that a summary has as one line."""
+    metric, *settings = line.split("|")
+    known = {name: value for name, _, value in (each.partition(":") for each in settings)}
+    version = known.pop("histoeval", "")
+    return Signature(metric=metric, settings=known, version=version, bounds=bounds)
+
+
+def _counted_reference(pair: Pair, result: MetricResult) -> str:
+    """The reference that the evidence is about, of a case with several."""
+    best = result.evidence.get("references")
+    if isinstance(pair, PairWithReferences) and isinstance(best, Mapping):
+        return pair.references[int(best["best"]) - 1]
+    return pair.reference
+
+
+def _metric_of(about: Mapping[str, Any], named: str | None) -> str:
+    """The metric that was named, or the one that a run is mostly about."""
+    if named is not None:
+        if named.startswith("judge") and named not in about:
+            guess = did_you_mean(named, about)
+            raise SettingError(f"the run has no scores of {named!r}{guess}: {', '.join(about)}")
+        return named
+    judges = [name for name in about if name.startswith("judge") and "@" not in name]
+    usual = [name for name in about if name == USUAL_METRIC]
+    return [*judges, *usual, *about][0]
+
+
+def _no_texts(
+    folder: Path, summary: Mapping[str, Any], pair_id: str | None, system: str | None
+) -> InputError:
+    """The error for a run that has kept no report, with the command that reads its input."""
+    source = summary["input"]
+    which = f"--id {pair_id or 'ID'}" + (f" --system {system}" if system else "")
+    why = f"{folder} has no report texts: it keeps none (--no-texts, or {KEEP}=0)"
+    if source.get("format") == "memory":
+        texts = f"{argument('reference', 'TEXT')} and {argument('candidate', 'TEXT')}"
+        return InputError(f"{why}. {texts} explain two texts")
+    files = source["name"].replace(", ", " ")
+    return InputError(f"{why}. From its input: `histoeval explain {files} {which}`")

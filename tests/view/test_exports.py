@@ -60,8 +60,12 @@ def test_xlsx_has_sheets_for_pairs_errors_and_signatures(run: Path, tmp_path: Pa
 
 def test_markdown_is_the_summary(run: Path, tmp_path: Path) -> None:
     text = write_report(run, tmp_path / "run.md", to="md").read_text("utf-8")
-    assert text.index("| a | 1 of 4 | 1 | 1 | 1 | 1 |") < text.index("Means over pairs")
-    assert "| wrong laterality | 1 | 0 |" in text
+    assert (
+        text.index("| b |")
+        < text.index("| a | 1 of 4 | 1 | 1 | 1 | 1 |")
+        < text.index("Means over pairs")
+    )
+    assert "| wrong laterality | 0 | 1 |" in text
     assert "breast-1" not in text
 
 
@@ -96,7 +100,7 @@ def test_extracted_reports_have_a_page_and_a_row_for_each_entity(tmp_path: Path)
     histoeval.extract(["Colon: adenoma. No carcinoma.", ""], output=file)
     page = write_report(file).read_text("utf-8")
     assert '<mark class="denied"' in page
-    assert "<sup data-mark=" in page
+    assert '<sup class="denied" data-mark=' in page
     found = records(write_report(file, to="csv"))
     assert {"adenoma", "carcinoma"} <= {each["text"] for each in found}
     assert found[-1]["errors"]

@@ -41,6 +41,20 @@ def test_html_has_all_kinds_of_a_piece_and_links_its_labels() -> None:
     )
 
 
+def test_of_spans_that_light_up_the_worst_is_shown_whole_with_one_sign_and_labels_behind() -> None:
+    whole = HighlightSpan(0, 5, "!!1", kind="invented", mark="e1", rank=2)
+    within = HighlightSpan(1, 3, "=1", kind="matched", mark="m1")
+    beyond = HighlightSpan(4, 6, "!2", kind="omitted", mark="e2", rank=1)
+    shown = str(html("abcdef", [within, whole, beyond]))
+    assert re.sub(r' data-mark="[^"]*"', "", shown) == (
+        '<mark class="invented">a</mark><mark class="invented more">bc</mark>'
+        '<mark class="invented more">d</mark><mark class="invented more">e</mark>'
+        '<sup class="matched">=1</sup><sup class="invented">!!1</sup>'
+        '<mark class="omitted">f</mark><sup class="omitted">!2</sup>'
+    )
+    assert 'data-mark="e1 m1">bc<' in shown
+
+
 def test_deletions_and_insertions_are_elements_of_their_own() -> None:
     found = [HighlightSpan(0, 1, kind="del"), HighlightSpan(1, 2, kind="ins same")]
     assert html("ab", found) == '<del>a</del><ins class="same">b</ins>'

@@ -175,8 +175,10 @@ def _span(
         keys = " ".join(key for key, _, _ in here)
         labels = " ".join(label for _, label, _ in here)
         listed = max((each for _, _, each in here), key=lambda each: each.rank)
-    style = SEVERITIES[listed.severity] if isinstance(listed, ShownError) else MATCH
-    return HighlightSpan(start, end, labels, style, kind=listed.outcome, mark=keys)
+    style, kind = MATCH, listed.outcome
+    if isinstance(listed, ShownError):
+        style, kind = SEVERITIES[listed.severity], f"{kind} {listed.severity.name.lower()}"
+    return HighlightSpan(start, end, labels, style, kind, mark=keys, rank=listed.rank)
 
 
 def mention_spans(evidence: Mapping[str, Any]) -> dict[Side, list[HighlightSpan]] | None:

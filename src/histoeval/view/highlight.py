@@ -27,7 +27,8 @@ class HighlightSpan(NamedTuple):
     """A span of a text: its label, its style (rich) or kind (HTML), and marks around it.
 
     A kind is a CSS class of `<mark>`, or one of the elements `del` and `ins` with their classes.
-    Spans that share a key in `mark` (keys are separated by blanks) light up together on a page.
+    Spans that share a key in `mark` (keys are separated by blanks) light up together on a page;
+    where such spans overlap, the page shows the one of the highest rank, then the longest.
     """
 
     start: int
@@ -38,6 +39,7 @@ class HighlightSpan(NamedTuple):
     before: str = ""
     after: str = ""
     mark: str = ""
+    rank: int = 0
 
 
 class Piece(NamedTuple):
@@ -96,35 +98,52 @@ def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
     """As HTML: each piece with the kinds of all spans over it, and labels behind their spans.
 
     A label links to a list that has this anchor. The label of a span with a `mark` is no link: it
-    lights up with its span.
+    lights up with its span, and stands behind the whole mark.
     """
     from markupsafe import Markup, escape
 
     shown: list[str] = []
+    labelled: list[HighlightSpan] = []
+    begun: set[HighlightSpan] = set()
     for piece in pieces(text, spans):
         if not piece.over:
             shown.append(escape(piece.text))
             continue
-        tag, kinds = _kinds(piece)
+        first = _first(piece)
+        tag, kinds = _kinds(piece, first, goes_on=first in begun)
         css = f' class="{escape(kinds)}"' if kinds else ""
         shown.append(f"<{tag}{css}{_marked(piece.over)}>{escape(piece.text)}</{tag}>")
-        for span in reversed(piece.ending):
-            if span.label and span.mark:
-                shown.append(f"<sup{_marked((span,))}>{escape(span.label)}</sup>")
-            elif span.label:
-                address = escape(f"#{anchor}-{span.label}")
-                shown.append(f'<sup><a href="{address}">{escape(span.label)}</a></sup>')
+        labelled += [span for span in reversed(piece.ending) if span.label]
+        if first is None or first in piece.ending:
+            shown += [_label(span, anchor) for span in labelled]
+            labelled = []
+        begun |= {first} if first else set()
     return Markup("".join(shown))
 
 
-def _kinds(piece: Piece) -> tuple[str, str]:
-    """The element of a piece, and its classes: `more` where it only goes on with marked spans."""
-    kinds = " ".join(dict.fromkeys(span.kind for span in piece.over if span.kind))
+def _first(piece: Piece) -> HighlightSpan | None:
+    """Of spans that light up, the one that a piece is shown as."""
+    marked = [span for span in piece.over if span.mark]
+    return max(marked, key=lambda span: (span.rank, span.end - span.start), default=None)
+
+
+def _kinds(piece: Piece, first: HighlightSpan | None, *, goes_on: bool) -> tuple[str, str]:
+    """The element of a piece, and its classes: `more` where it only goes on with its span."""
+    over = piece.over if first is None else (first,)
+    kinds = " ".join(dict.fromkeys(span.kind for span in over if span.kind))
     tag, _, rest = kinds.partition(" ")
     if tag in ("del", "ins"):
         return tag, rest
-    goes_on = not piece.starting and any(span.mark for span in piece.over)
     return "mark", f"{kinds} more" if goes_on else kinds
+
+
+def _label(span: HighlightSpan, anchor: str) -> str:
+    from markupsafe import escape
+
+    if not span.mark:
+        address = escape(f"#{anchor}-{span.label}")
+        return f'<sup><a href="{address}">{escape(span.label)}</a></sup>'
+    return f'<sup class="{escape(span.kind)}"{_marked((span,))}>{escape(span.label)}</sup>'
 
 
 @lru_cache(maxsize=1 << 12)

@@ -29,6 +29,7 @@ from histoeval.run.history.shelf import StoredRun
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
+from histoeval.view.html.scores.columns import decimals
 from histoeval.view.html.scores.pair import pair_html
 from histoeval.web.jobs import Jobs, UploadRequest
 from histoeval.web.pages import page, part, without_paths
@@ -71,9 +72,13 @@ class Scorer:
         threading.Thread(target=self._warm_up, daemon=True).start()
 
     def _warm_up(self) -> None:
-        reference, candidate = EXAMPLE.reference, EXAMPLE.candidate
+        self.pair(EXAMPLE.reference, EXAMPLE.candidate)
+
+    def pair(self, reference: str, candidate: str) -> str:
+        """One pair by all metrics, as a part of a page."""
         row = self.score(reference, candidate)
-        pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY)
+        digits = {each.name: decimals(each.range[1]) for each in self._loaded or ()}
+        return pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY, digits)
 
     def score(self, reference: str, candidate: str) -> dict[str, Any]:
         """One pair by all metrics, as a row of `scores.jsonl`."""
@@ -97,14 +102,14 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
         if problem := _problem(reference, candidate):
             return _form(request, 400, reference, candidate, problem)
         started = perf_counter()
-        row = await run_in_threadpool(scorer.score, reference, candidate)
+        pair = await run_in_threadpool(scorer.pair, reference, candidate)
         return page(
             request,
             "serve/pair.html",
             title="Two reports, scored",
             scripts=["marks.js"],
             styles=["scores.css"],
-            pair=pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY),
+            pair=pair,
             seconds=perf_counter() - started,
             reference=reference,
             candidate=candidate,

@@ -15,7 +15,7 @@ from tests.support.score_runs import CASES, Marking, make_score_run
 
 def test_one_pair_is_shown_with_both_texts_and_lights_up_without_a_script() -> None:
     shown = Marking()(*CASES["breast-1"])._repr_html_()
-    assert shown.count('<mark class="contradicted" data-mark="e1">') == 2
+    assert shown.count('<mark class="contradicted critical" data-mark="e1">') == 2
     assert "wrong laterality" in shown
     assert ':has([data-mark~="e1"]:is(:hover, :focus)) [data-mark~="e1"]' in shown
     assert "marking|kept:yes" in shown
@@ -49,7 +49,10 @@ def test_a_report_shows_its_entities_and_relations() -> None:
         text="carcinoma of colon", entities=entities, relations=(Relation(head=0, tail=1),)
     )
     shown = report._repr_html_()
-    assert '<mark class="matched" data-mark="n1">carcinoma</mark><sup data-mark="n1">' in shown
+    assert (
+        '<mark class="matched" data-mark="n1">carcinoma</mark><sup class="matched" data-mark="n1">'
+        in shown
+    )
     assert '<li data-mark="n1 n2">carcinoma → colon</li>' in shown
 
 

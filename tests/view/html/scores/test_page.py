@@ -63,14 +63,25 @@ def page(text: str) -> _Page:
     return _Page(text)
 
 
-def test_errors_by_severity_and_kind_of_each_system_come_first(text: str) -> None:
+def test_systems_with_scores_and_critical_errors_come_first_and_pairs_second(text: str) -> None:
+    order = ["pairs-heading", "errors", "means", "systems", "signatures"]
+    places = [text.index(f'id="{name}"') for name in order]
+    assert places == sorted(places)
+    headline = text[text.index("<main") : places[0]]
+    assert re.findall(r"<dt>(\w)</dt><dd>(\S+)</dd>", headline) == [("b", "0.950"), ("a", "0.750")]
+    assert "critical</span> in 1 of 4 reports" in headline
+    assert "no critical error in 5 reports" in headline
+    for name in order:
+        assert f'<a href="#{name}">' in headline
+
+
+def test_errors_are_told_by_severity_and_kind_of_each_system(text: str) -> None:
     errors, means = text.index('id="errors"'), text.index('id="means"')
-    assert errors < means < text.index('id="systems"') < text.index('id="pairs-heading"')
     headline = text[errors:means]
     assert "1 of 4 (25 %)" in headline  # reports of a with a critical error
     assert 'data-system="a" data-severity="critical"' in headline
     assert 'data-kind="wrong_laterality"' in headline
-    assert headline.index(">a</th>") < headline.index(">b</th>")
+    assert headline.index(">b</th>") < headline.index(">a</th>")
 
 
 def test_means_have_intervals_and_a_distribution(text: str) -> None:
@@ -97,12 +108,14 @@ def test_the_index_has_a_row_for_each_pair_and_what_filters_need(page: _Page) ->
 
 def test_both_texts_of_a_pair_are_marked_with_shared_keys(page: _Page) -> None:
     first = page.fragments()[0]
-    assert first.count('<mark class="contradicted" data-mark="e1">') == 2
-    assert '<mark class="contradicted" data-mark="e1">Left</mark><sup data-mark="e1">!!!!1' in first
+    wrong = '<mark class="contradicted critical" data-mark="e1">'
+    assert first.count(wrong) == 2
+    label = '<sup class="contradicted critical" data-mark="e1">!!!!1</sup>'
+    assert f"{wrong}Left</mark>{label}" in first
     assert '<mark class="matched" data-mark="m1">carcinoma</mark>' in first
     third = page.fragments()[4]
-    assert '<mark class="omitted" data-mark="e1">Ulceration</mark>' in third
-    assert '<mark class="invented" data-mark="e2">Margins</mark>' in third
+    assert '<mark class="omitted moderate" data-mark="e1">Ulceration</mark>' in third
+    assert '<mark class="invented minor" data-mark="e2">Margins</mark>' in third
     assert '<span class="severity moderate">moderate</span>' in third
 
 

@@ -122,7 +122,7 @@ class ScoredPairs:
             judged = {**counts, "kinds": named or None} if self.judged_by else {}
             yield {"organ": organs[self.organ[row]] or None, **judged}
 
-    def content(self) -> dict[str, Any]:
+    def content(self, digits: Mapping[str, int]) -> dict[str, Any]:
         """The columns as the page gets them; names cannot steer what shows them."""
         return {
             "ids": [visible(name) for name in self.ids],
@@ -136,14 +136,19 @@ class ScoredPairs:
             "severity": self.severity,
             "metrics": list(self.metrics),
             "values": [[_short(each) for each in self.values.get(m, [])] for m in self.metrics],
-            "digits": [_digits(self.column(name)) for name in self.metrics],
+            "digits": [digits[name] for name in self.metrics],
             "missing": self.missing,
         }
 
 
-def _digits(values: Numbers) -> int:
-    """Decimals of a metric: three, or one where its values run up to 100."""
-    return 1 if np.nanmax(np.abs(values), initial=0.0) > 10 else 3
+def digits_of(summary: Mapping[str, Any]) -> dict[str, int]:
+    """Decimals of each metric, wherever it is shown."""
+    return {name: decimals(about["range"][1]) for name, about in summary["metrics"].items()}
+
+
+def decimals(most: float | None) -> int:
+    """Three, or one on a scale that runs to 100."""
+    return 1 if most is not None and most > 10 else 3
 
 
 def _short(value: float | None) -> float | None:

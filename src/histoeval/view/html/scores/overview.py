@@ -76,12 +76,14 @@ class MetricOverview(NamedTuple):
 
 
 def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline]:
-    """The errors of each system, the one with the most critical errors per report first."""
+    """The errors of each system, the best system first."""
     name = columns.judged_by
     if name is None:
         return []
     found = []
-    for system, totals in summary["metrics"][name]["systems"].items():
+    systems = summary["metrics"][name]["systems"]
+    for system in [each for each in best_first(columns, summary) if each in systems]:
+        totals = systems[system]
         errors = totals.get("report_errors")
         if errors is None:
             continue
@@ -97,14 +99,29 @@ def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline
                 errors["by_kind"],
             )
         )
-    return sorted(found, key=lambda each: [-each.per_hundred(name) for name in SEVERITIES])
+    return found
+
+
+def best_first(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
+    """The systems by their mean on the main metric; those without one last."""
+    metric = main_metric(columns)
+    if metric is None:
+        return list(columns.systems)
+    sign = 1.0 if summary["metrics"][metric]["higher_is_better"] else -1.0
+
+    def place(system: str) -> float:
+        values = columns.column(metric)[columns.of_system(system)]
+        known = values[~np.isnan(values)]
+        return -sign * float(known.mean()) if len(known) else np.inf
+
+    return sorted(columns.systems, key=place)
 
 
 def overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[MetricOverview]:
     """Means with intervals and distributions, of every metric and system."""
     drawn = {
         system: (rows := columns.of_system(system), _resamples(len(rows)))
-        for system in columns.systems
+        for system in best_first(columns, summary)
         if system
     }
     found = []

@@ -14,8 +14,21 @@ from histoeval.io.store import read_json
 from histoeval.table import html_table
 from histoeval.view.html.packs import PACKED, Packs, embedded_json
 from histoeval.view.html.page import Website, render
-from histoeval.view.html.scores.columns import SEVERITIES, ScoredPairs, error_metric
-from histoeval.view.html.scores.overview import BINS, DRAWS, compared, headlines, overviews
+from histoeval.view.html.scores.columns import (
+    SEVERITIES,
+    ScoredPairs,
+    decimals,
+    digits_of,
+    error_metric,
+)
+from histoeval.view.html.scores.overview import (
+    BINS,
+    DRAWS,
+    compared,
+    headlines,
+    main_metric,
+    overviews,
+)
 from histoeval.view.html.scores.pair import pair_html
 from histoeval.view.terminal.comparison import comparison_tables
 from histoeval.view.terminal.judge import criteria_table, steadiness_tables, usage_table
@@ -52,11 +65,13 @@ def score_page(folder: Path, site: Website | None = None) -> str:
     judged_by = error_metric(summary)
     marked_by = judged_by or ("hare" if "hare" in summary["metrics"] else None)
     columns, packs = ScoredPairs(list(summary["metrics"]), judged_by), Packs()
+    digits = digits_of(summary)
     for row, texts in beside(score_rows(folder), folder):
         columns.add(row, None if texts is None else texts.get("reference"))
-        packs.add(pair_html(row, texts, marked_by))
+        packs.add(pair_html(row, texts, marked_by, digits))
     packs.close()
     found = headlines(columns, summary)
+    metrics, main = overviews(columns, summary), main_metric(columns)
     return render(
         "scores/page.html",
         site=site,
@@ -72,7 +87,10 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         kinds=_kinds(columns, summary),
         judged_by=judged_by,
         marked_by=marked_by,
-        metrics=overviews(columns, summary),
+        metrics=metrics,
+        main=next((each for each in metrics if each.name == main), None),
+        critical={each.system: each for each in found},
+        decimals=decimals,
         bins=BINS,
         draws=DRAWS,
         comparison=_comparison(columns, summary),
@@ -80,7 +98,9 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         organs=sorted(name for name in columns.organs if name),
         has_texts=has_texts(folder),
         shown=packs.shown,
-        data=Markup(embedded_json({**columns.content(), "packed": PACKED, "shown": packs.shown})),
+        data=Markup(
+            embedded_json({**columns.content(digits), "packed": PACKED, "shown": packs.shown})
+        ),
         packs=map(Markup, packs.packs),
     )
 

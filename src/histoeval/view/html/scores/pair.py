@@ -29,27 +29,37 @@ TEMPLATE = "scores/pair.html"
 Texts = Mapping[str, str | None]
 
 
-def pair_html(row: Mapping[str, Any], texts: Texts | None, marked_by: str | None) -> str:
+def pair_html(
+    row: Mapping[str, Any],
+    texts: Texts | None,
+    marked_by: str | None,
+    digits: Mapping[str, int] | None = None,
+) -> str:
     """A row of scores.jsonl as a part of a page.
 
     Args:
         row: the row as it is stored.
         texts: its reference and candidate; None where the run has not kept them.
         marked_by: the metric whose matches and errors are marked.
+        digits: decimals of each metric's values; three where it is not named.
     """
-    return fragment(TEMPLATE, **pair_content(row, texts, marked_by))
+    return fragment(TEMPLATE, **pair_content(row, texts, marked_by, digits))
 
 
 def pair_content(
-    row: Mapping[str, Any], texts: Texts | None, marked_by: str | None
+    row: Mapping[str, Any],
+    texts: Texts | None,
+    marked_by: str | None,
+    digits: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """What the template of a pair shows."""
     scores = row["scores"]
     evidence = scores.get(marked_by or "", {}).get("evidence", {})
     typed = findings_in(evidence)
     found = typed or Findings()
+    first = sorted(scores.items(), key=lambda each: each[0] != marked_by)
     return {
-        "scores": [_score(name, result) for name, result in scores.items()],
+        "scores": [_score(name, each, (digits or {}).get(name, 3)) for name, each in first],
         "problems": [problem["message"] for problem in row["errors"]],
         "texts": None if texts is None else _texts(texts, found, scores, marked_by),
         "marked_by": marked_by,
@@ -61,10 +71,8 @@ def pair_content(
     }
 
 
-def _score(name: str, result: Mapping[str, Any]) -> tuple[str, str, Markup]:
-    value = result["value"]
-    shown = f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
-    return name, shown, _parts(result.get("parts", {}))
+def _score(name: str, result: Mapping[str, Any], digits: int) -> tuple[str, str, Markup]:
+    return name, f"{result['value']:.{digits}f}", _parts(result.get("parts", {}))
 
 
 def _texts(
@@ -105,7 +113,6 @@ class ErrorLine(NamedTuple):
     label: str
     severity: str
     kind: str
-    outcome: str
     words: str
     specimen: str
 
@@ -129,10 +136,9 @@ def shown_errors(found: Findings) -> list[ErrorLine] | None:
 def _error(n: int, error: ShownError) -> ErrorLine:
     return ErrorLine(
         f"e{n}",
-        f"{error.marks}{n}",
+        str(n),
         error.severity.name.lower(),
         error.kind.replace("_", " "),
-        error.outcome,
         one_line(error.words),
         error.specimen,
     )

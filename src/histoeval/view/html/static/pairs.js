@@ -91,20 +91,21 @@
   }
 
   const textColumn = (title, field, more) => ({ title, field, formatter: (cell) => text(cell.getValue()), ...more });
+  const fitting = (names) => Math.min(170, names.reduce((most, name) => Math.max(most, 24 + 7 * name.length), 80));
   const columns = [
-    textColumn("id", "id", { minWidth: 110, widthGrow: 2 }),
-    ...(data.systems.length > 1 ? [textColumn("system", "system", { minWidth: 110, widthGrow: 2 })] : []),
-    ...(data.organs.some(Boolean) ? [textColumn("organ", "organ", { minWidth: 110 })] : []),
+    textColumn("id", "id", { minWidth: fitting(data.ids), widthGrow: 1 }),
+    ...(data.systems.length > 1 ? [textColumn("system", "system", { minWidth: fitting(data.systems) })] : []),
+    ...(data.organs.some(Boolean) ? [textColumn("organ", "organ", { minWidth: fitting(data.organs) })] : []),
     ...(data.kinds.length ? [
-      { title: "worst error", field: "rank", formatter: severity, sorter: "number", minWidth: 104 },
-      { title: "errors", field: "errors", hozAlign: "right", headerHozAlign: "right", sorter: "number", minWidth: 84 },
+      { title: "worst error", field: "rank", formatter: severity, sorter: "number", width: 124 },
+      { title: "errors", field: "errors", hozAlign: "right", headerHozAlign: "right", sorter: "number", width: 84 },
+      textColumn("kinds of errors", "kinds", { minWidth: 150, widthGrow: 2 }),
     ] : []),
     ...data.metrics.map((name, m) => ({
       title: name, field: `v${m}`, formatter: value, hozAlign: "right", headerHozAlign: "right", sorter: "number",
       sorterParams: { alignEmptyValues: "bottom" }, formatterParams: { digits: data.digits[m] },
-      minWidth: Math.max(90, 46 + 8 * name.length),
+      width: Math.max(76, 48 + 8 * name.length),
     })),
-    ...(data.kinds.length ? [textColumn("kinds of errors", "kinds", { minWidth: 150, widthGrow: 3 })] : []),
     ...(data.missing.some(Boolean) ? [textColumn("missing", "missing", { minWidth: 104, formatter: (cell) => text(plain(cell.getValue())) })] : []),
   ];
 
@@ -211,7 +212,7 @@
 
   let open = -1;
 
-  async function show(n) {
+  async function show(n, jump = true) {
     open = n;
     table.deselectRow();
     table.selectRow(n);
@@ -223,14 +224,15 @@
     article.hidden = false;
     article.dataset.shown = String(n);
     history.replaceState(null, "", `#pair-${n + 1}`);
+    if (jump) article.scrollIntoView();
   }
 
-  function step(by) {
+  function step(by, jump = true) {
     const order = table.getRows("active").map((row) => row.getIndex());
     if (!order.length) return;
     const at = order.indexOf(open);
     const next = order[at < 0 ? 0 : Math.min(order.length - 1, Math.max(0, at + by))];
-    show(next);
+    show(next, jump);
     table.scrollToRow(next, "nearest", false).catch(() => {});
   }
 
@@ -242,8 +244,10 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input, select, textarea")) return;
     const inTable = event.target.closest("#table");
-    if (event.key === "j" || (inTable && event.key === "ArrowDown")) step(1);
-    else if (event.key === "k" || (inTable && event.key === "ArrowUp")) step(-1);
+    if (event.key === "j") step(1);
+    else if (event.key === "k") step(-1);
+    else if (inTable && event.key === "ArrowDown") step(1, false);
+    else if (inTable && event.key === "ArrowUp") step(-1, false);
     else if (inTable && event.key === "Enter" && !event.target.closest(".tabulator-col") && open >= 0) article.focus();
     else if (event.key === "/") form.elements.search.focus();
     else return;

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from histoeval.challenge import check_predictions
+from histoeval.challenge import check_predictions, rank_teams
 from histoeval.errors import InputError
 from tests.support.challenges import TRUTH, a_challenge, rows, set_rules, team, write_json
 
@@ -144,6 +144,46 @@ def test_a_report_in_a_language_that_metrics_cannot_read_is_a_fault(tmp_path: Pa
     assert "cannot read: concordance;" in fault.reason
     set_rules(folder, metrics={"rouge_l": 1})
     assert check_predictions(folder, file).is_complete
+
+
+def test_a_report_that_no_metric_will_score_is_not_usable(tmp_path: Path) -> None:
+    folder = a_challenge(tmp_path, metrics={"concordance": 1})
+    file = team(tmp_path, "a", {**TRUTH, FIRST: GERMAN})
+    found = check_predictions(folder, file)
+    (ranked,) = rank_teams(folder, [file]).ranking.teams
+    assert found.usable == ranked.scored == 7
+    assert not [fault for fault in ranked.faults if "language" in fault.reason]
+    assert "German" in ranked.faults[0].reason
+
+
+@pytest.mark.parametrize("text", ["N/A", "I'm sorry, I can't help with that."])
+def test_what_stands_for_no_report_is_not_usable(tmp_path: Path, text: str) -> None:
+    found = check_predictions(published(tmp_path), team(tmp_path, "a", {**TRUTH, FIRST: text}))
+    assert found.usable == 7
+    assert {fault.code for fault in found.faults} <= {"placeholder", "refusal"}
+
+
+def test_a_repeated_id_names_the_row_that_counts(tmp_path: Path) -> None:
+    file = write_json(tmp_path / "p.json", [*rows(TRUTH), {"id": FIRST, "report": "x"}])
+    (fault,) = check_predictions(published(tmp_path), file).faults
+    assert fault.row == 9
+    assert "(row 9) is already the id of row 1, which is the one that counts" in fault.reason
+
+
+def test_participants_are_told_of_their_list_of_ids_and_of_no_references(tmp_path: Path) -> None:
+    other = {**without(FIRST), "case-x": "Skin.", "case-2": "Skin."}
+    faults = check_predictions(published(tmp_path), team(tmp_path, "a", other)).faults
+    assert {fault.code for fault in faults} == {"missing_report", "unknown_id"}
+    assert all("ids.txt" in fault.reason for fault in faults)
+    assert not any("reference" in fault.reason for fault in faults)
+
+
+@pytest.mark.parametrize("limit", ["seconds_per_case", "seconds_in_all"])
+def test_a_limit_of_time_that_cannot_be_checked_is_told(tmp_path: Path, limit: str) -> None:
+    found = check_predictions(published(tmp_path, limits={limit: 10}), team(tmp_path, "a", TRUTH))
+    (note,) = found.notes
+    assert "the policy allows 10 for" in note
+    assert "no times in a column 'seconds'" in note
 
 
 def test_only_listed_cases_are_asked_for(tmp_path: Path) -> None:

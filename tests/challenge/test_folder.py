@@ -108,6 +108,12 @@ def test_files_that_the_policy_names_must_fit_the_truth(tmp_path: Path) -> None:
         open_challenge(folder)
 
 
+def test_a_word_that_is_almost_a_rule_of_cases_is_guessed(tmp_path: Path) -> None:
+    folder = a_challenge(tmp_path, cases="sharedd")
+    with pytest.raises(InputError, match=r"did you mean 'shared'\?.*does not exist"):
+        open_challenge(folder)
+
+
 def test_a_case_with_two_labels_is_refused(tmp_path: Path) -> None:
     folder = a_challenge(tmp_path)
     (folder / "subgroups.csv").write_text("id,subgroup\na,gut\na,gut\na,skin\n", "utf-8")

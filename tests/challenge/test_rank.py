@@ -146,9 +146,22 @@ def test_every_case_without_a_score_has_its_own_reason(tmp_path: Path) -> None:
     spoilt = team(tmp_path, "spoilt", {**most, "case-2.tiff": ""})
     found = rank_teams(a_challenge(tmp_path), [spoilt], engine="inline")
     reasons = {case["id"]: case["reason"] for case in found.cases()}
-    assert "has no report for 'case-1.tiff'" in reasons["case-1.tiff"]
+    assert "there is no report for 'case-1.tiff'" in reasons["case-1.tiff"]
     assert "report is empty (row 1)" in reasons["case-2.tiff"]
     assert reasons["case-3.tiff"] is None
+
+
+@pytest.mark.parametrize(
+    ("ties", "places"), [("min", (2, 2, 2)), ("dense", (2, 2, 2)), ("average", (2.5, 2, 3))]
+)
+def test_the_places_of_teams_that_share_one_agree_with_it(
+    tmp_path: Path, ties: str, places: tuple[float, float, float]
+) -> None:
+    folder = a_challenge(tmp_path, ties=ties)
+    files = [team(tmp_path, "best", TRUTH)]
+    files += [team(tmp_path, name, changed(4)) for name in ("one", "same")]
+    _, *sharing = rank_teams(folder, files).ranking.teams
+    assert [(each.place, each.place_low, each.place_high) for each in sharing] == [places] * 2
 
 
 def test_subgroups_have_tables_of_their_own(tmp_path: Path) -> None:

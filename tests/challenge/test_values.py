@@ -62,7 +62,7 @@ def test_tau_of_one_team_is_1() -> None:
 
 def test_places_over_resamples() -> None:
     drawn = np.array([1.0] * 90 + [2.0] * 8 + [3.0] * 2)
-    assert place_interval(drawn) == (1, 2)
+    assert place_interval(drawn, drawn) == (1, 2)
     assert shares_of_places(drawn, 4) == (0.9, 0.08, 0.02, 0)
 
 

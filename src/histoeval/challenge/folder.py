@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from histoeval.callers import front_door
 from histoeval.challenge.policy import POLICY, ChallengePolicy, read_challenge_policy
-from histoeval.errors import InputError, OutputError
+from histoeval.errors import InputError, OutputError, did_you_mean
 from histoeval.io.submissions import SubmissionProblem, Truth, read_truth
 from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_whole, writing_to
@@ -27,6 +27,9 @@ TRUTH = "ground_truth"
 """The folder of the truth, which goes into the image and to nobody else."""
 
 NO_ORGAN = "unknown"
+
+CASES = ("all", "shared")
+"""Which cases count, if the policy names no file of ids."""
 
 MOST_SHOWN = 5
 
@@ -153,7 +156,11 @@ def organ_named(text: str) -> str:
 
 
 def open_challenge(
-    folder: Path | str, *, truth: Path | str | None = None, need_truth: bool = True
+    folder: Path | str,
+    *,
+    truth: Path | str | None = None,
+    need_truth: bool = True,
+    loose_ids: bool = False,
 ) -> Challenge:
     """Open the folder of a challenge.
 
@@ -161,11 +168,13 @@ def open_challenge(
         folder: where `init_challenge` has written.
         truth: a truth that is elsewhere; by default `ground_truth/` of the folder.
         need_truth: whether ids alone do not do; to check a file they do.
+        loose_ids: as in the policy, if that does not say it already.
     """
     home = Path(folder)
     if not (home / POLICY).is_file():
         raise InputError(f"{home} has no {POLICY}: `histoeval challenge init {home}` writes one")
     policy = read_challenge_policy(home / POLICY)
+    policy = policy.model_copy(update={"loose_ids": policy.loose_ids or loose_ids})
     there = _truth_file(home) if truth is None else _truth_in(Path(truth))
     if need_truth or there is not None:
         metric_names(policy.metrics)
@@ -230,10 +239,16 @@ def read_ids(path: Path) -> tuple[str, ...]:
 
 
 def _listed_ids(home: Path, policy: ChallengePolicy, truth: Truth) -> tuple[str, ...] | None:
-    if policy.cases in ("all", "shared"):
+    if policy.cases in CASES:
         return None
     if not any(truth.references.values()) and not (home / policy.cases).is_file():
         return None  # participants have the list of all ids only
+    if not (home / policy.cases).is_file():
+        guess = did_you_mean(policy.cases, CASES)
+        raise InputError(
+            f"{home / POLICY} has `cases: {policy.cases}`{guess}, and {home / policy.cases} does "
+            f"not exist: give {', '.join(CASES)}, or a file with a list of ids"
+        )
     ids = read_ids(home / policy.cases)
     if unknown := [name for name in ids if name not in truth.references]:
         raise InputError(

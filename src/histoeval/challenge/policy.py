@@ -78,6 +78,8 @@ class ChallengePolicy(Noun):
     """Places of equal teams: 1 1 3, 1 1 2, or 1.5 1.5 3."""
     cases: Text = "all"
     """`all` of the truth, the ids `shared` by all teams, or a file with a list of ids."""
+    loose_ids: bool = False
+    """Whether ids count that differ from those asked for only in ending, case, spaces or zeros."""
     missing: Literal["worst", "exclude"] = "worst"
     """A case without a score has the worst value; or its team is not ranked."""
     references: Literal["best", "mean"] = "best"

@@ -75,6 +75,7 @@ def rank_teams(
     models: Models | None = None,
     engine: str | Engine | None = None,
     workers: int | None = None,
+    loose_ids: bool = False,
 ) -> RankedTeams:
     """Rank teams on the cases of a challenge, by its policy.
 
@@ -87,12 +88,14 @@ def rank_teams(
         models: the models of the metrics; by default those of this package.
         engine: "local", "ray" or "inline", as `histoeval.score` takes it.
         workers: how many processes; by default one per core.
+        loose_ids: accept ids that differ only in ending, case, spaces or zeros, whatever the policy
+            says.
 
     Examples:
         >>> found = histoeval.challenge.rank_teams("challenge", ["a.json", "b.json"])
         >>> found.ranking.teams[0].team
     """
-    challenge = open_challenge(folder, truth=truth)
+    challenge = open_challenge(folder, truth=truth, loose_ids=loose_ids)
     teams = named_teams(challenge, [Path(path) for path in predictions])
     store = None if output is None else Path(output) / SCORED
     return ranked(challenge, teams, models, store, choose_engine(engine, workers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +129,21 @@ class Ranker:
         used = self.values.weights if weights is None else weights
         return places(means, used, self.policy.combine, self.policy.ties)
 
+    def _shared_places(self) -> tuple[Numbers, Numbers]:
+        """The best and the worst place of each team in every resample, where it shares some.
+
+        Two teams that share 4.5 (`ties: average`) have places 4 and 5; by `min` and `dense` both
+        have one place.
+        """
+        ties = self.policy.ties
+        ends: tuple[Literal["min", "max", "dense"], ...] = (
+            ("min", "max") if ties == "average" else (ties, ties)
+        )
+        best, worst = (
+            places(self.drawn_means, self.values.weights, self.policy.combine, end) for end in ends
+        )
+        return best, worst
+
     def standings(self, scores: TeamScores, there: NDArray[np.bool_]) -> Standings:
         """Everything, the best team first."""
         duels = self._duels()
@@ -199,9 +215,10 @@ class Ranker:
         ranks = mean_ranks(self.means, values.weights)
         metrics = self._metrics(without)
         subgroups = self._subgroups()
+        best, worst = self._shared_places()
         found = []
         for row, team in enumerate(values.teams):
-            low, high = place_interval(self.drawn_places[:, row])
+            low, high = place_interval(best[:, row], worst[:, row])
             found.append(
                 TeamStanding(
                     team=team,

@@ -23,6 +23,7 @@ from histoeval.metric import Metric
 from histoeval.progress import row_progress
 from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.score import score_source
+from histoeval.terms.language import READ_AS_IT_IS
 
 PairTexts = tuple[str, str]
 """A reference and a candidate."""
@@ -147,5 +148,9 @@ def _combined(rows: Iterable[ResultRow], ups: Mapping[str, bool], *, mean: bool)
         found = [row.scores[name].value for row in rows if name in row.scores]
         if found:
             values[name] = sum(found) / len(found) if mean else (max if up else min)(found)
-    reasons = [f"{error.metric}: {error.message}" for row in rows for error in row.errors]
+    reasons = [
+        f"{error.metric}: {error.message.removesuffix(READ_AS_IT_IS)}"  # teams choose no metrics
+        for row in rows
+        for error in row.errors
+    ]
     return CaseScore(values, tuple(dict.fromkeys(reasons)))

@@ -19,7 +19,13 @@ from histoeval.challenge.policy import ChallengePolicy, Limits, PlatformRule
 from histoeval.errors import InputError
 from histoeval.io.files import ENDINGS, check_there
 from histoeval.io.reports import open_reports
-from histoeval.io.submissions import Submission, SubmissionProblem, Truth, read_submission
+from histoeval.io.submissions import (
+    Submission,
+    SubmissionProblem,
+    Truth,
+    how_ids_differ,
+    read_submission,
+)
 from histoeval.io.tables.columns import columns_by_name
 from histoeval.io.tables.joined import system_names
 
@@ -27,6 +33,7 @@ SECONDS = "seconds"
 """The column of how long a report took."""
 
 _DURATION = TypeAdapter(timedelta)
+_ROW = re.compile(r"(\(|\bid of )row (\d+)(?=[,)])")
 _NO_TIME = ("", "none", "nan")
 _REPORT_KEYS = ("report", "text", "prediction", "value")
 
@@ -52,9 +59,10 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
     if jobs is not None:
         found, seconds = _from_jobs(jobs, path.parent, truth, policy)
     else:
-        found, seconds = _submission(path, truth, policy.limits), {}
+        found, seconds = _submission(path, truth, policy), {}
         if policy.limits.seconds_per_case or policy.limits.seconds_in_all:
             seconds, untimed = seconds_of(path)
+    seconds = {found.renamed.get(id_, id_): took for id_, took in seconds.items()}
     asked = set(challenge.ids)
     team = Team(
         name or system_names([path])[0],
@@ -63,7 +71,7 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
             each for each in (*found.problems, *untimed) if each.row is not None or each.id in asked
         ),
         found.sha256,
-        notes=found.notes,
+        notes=(*found.notes, *_notes(found, policy, timed=bool(seconds or untimed))),
     )
     return _in_time(team, seconds, policy.limits)
 
@@ -86,8 +94,28 @@ def _team_or_reason(challenge: Challenge, path: Path, name: str) -> Team:
         return Team(name, {}, excluded=f"has a file that cannot be read: {error}")
 
 
-def _submission(path: Path, truth: Truth, limits: Limits) -> Submission:
-    return read_submission(path, truth, longest=limits.max_chars)
+def _submission(path: Path, truth: Truth, policy: ChallengePolicy) -> Submission:
+    longest = policy.limits.max_chars
+    return read_submission(path, truth, loose_ids=policy.loose_ids, longest=longest)
+
+
+def _notes(found: Submission, policy: ChallengePolicy, *, timed: bool) -> Iterator[str]:
+    """What was taken for granted of a file."""
+    if found.renamed:
+        written, id_ = next(iter(found.renamed.items()))
+        yield (
+            f"ids that {how_ids_differ(found.renamed)} were accepted: {len(found.renamed):,}, for "
+            f"example {written!r} for {id_!r}"
+        )
+    limits = {
+        "for each case": policy.limits.seconds_per_case,
+        "for all cases": policy.limits.seconds_in_all,
+    }
+    if allowed := [f"{most:g} {what}" for what, most in limits.items() if most and not timed]:
+        yield (
+            f"the policy allows {' and '.join(allowed)} (seconds), and the file has no times in a "
+            f"column {SECONDS!r}: nothing was checked against that limit"
+        )
 
 
 def seconds_of(path: Path) -> tuple[dict[str, float], list[SubmissionProblem]]:
@@ -186,12 +214,12 @@ def _from_jobs(
     with TemporaryDirectory() as place:
         file = Path(place) / "predictions.json"
         file.write_text(json.dumps(rows), "utf-8")
-        found = _submission(file, truth, policy.limits)
+        found = _submission(file, truth, policy)
     told = {each.id for each in problems}
     for each in found.problems:
         if each.row is not None:
-            number, pk = made_by[each.row - 1]
-            reason = each.reason.replace(f"(row {each.row})", f"(job {pk})")
+            number, _ = made_by[each.row - 1]
+            reason = _ROW.sub(lambda row: f"{row[1]}job {made_by[int(row[2]) - 1][1]}", each.reason)
             problems.append(each._replace(row=number, reason=reason))
         elif each.id not in told:
             problems.append(each)

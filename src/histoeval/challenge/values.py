@@ -72,7 +72,9 @@ def estimates(observed: Numbers, resampled: Numbers, drawn: Resamples) -> list[E
     ]
 
 
-def places(means: Numbers, weights: Numbers, combine: Combine, ties: Ties) -> Numbers:
+def places(
+    means: Numbers, weights: Numbers, combine: Combine, ties: Ties | Literal["max"]
+) -> Numbers:
     """Places of teams from means scaled so that more is better (… x teams x metrics)."""
     if combine == "mean-then-rank":
         return _ranked(means @ weights, ties)
@@ -85,7 +87,7 @@ def mean_ranks(means: Numbers, weights: Numbers) -> Numbers:
     return np.asarray(_ranked(means.T, "average").T @ weights)
 
 
-def _ranked(scores: Numbers, ties: Ties) -> Numbers:
+def _ranked(scores: Numbers, ties: Ties | Literal["max"]) -> Numbers:
     from scipy.stats import rankdata
 
     return np.asarray(rankdata(-np.round(scores, _DIGITS), method=ties, axis=-1), np.float64)
@@ -100,9 +102,10 @@ def kendall(one: Numbers, others: Numbers) -> Numbers:
     return np.asarray(np.divide(b @ a, below, out=np.ones(len(others)), where=below > 0))
 
 
-def place_interval(drawn: Numbers) -> tuple[float, float]:
-    """The places that 95 of 100 resamples lie within."""
-    low, high = np.quantile(drawn, [0.025, 0.975], method="inverted_cdf")
+def place_interval(best: Numbers, worst: Numbers) -> tuple[float, float]:
+    """The places that 95 of 100 resamples lie within: a shared one is all places it stands for."""
+    low = np.quantile(best, 0.025, method="inverted_cdf")
+    high = np.quantile(worst, 0.975, method="inverted_cdf")
     return float(low), float(high)
 
 

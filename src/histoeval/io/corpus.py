@@ -61,12 +61,13 @@ def read_corpus(
     """
     check_there(path)
     seen = SeenNames()
-    for name, attempt in _attempts(path, format or guess_format(path), Vocabulary(labels)):
+    attempts = _attempts(path, format or guess_format(path), Vocabulary(labels))
+    for number, (name, attempt) in enumerate(attempts, start=1):
         try:
             passage = attempt()
-            if not seen.add(passage.id):
+            if (earlier := seen.first(passage.id, number)) != number:
                 raise RefusedPassage(
-                    "duplicate_id", f"an earlier passage has the same id, {passage.id!r}"
+                    "duplicate_id", f"passage {earlier} has the same id, {passage.id!r}"
                 )
         except RefusedPassage as refused:
             on_problem(Problem(code=refused.code, message=f"{name}: {refused}"))

@@ -62,23 +62,25 @@ class TableSource(OpenedTable, ABC, Generic[L, Row]):
 
 
 class SeenNames:
-    """The names that have come by, as 64-bit hashes in sorted buckets: ten bytes for each.
+    """The names that have come by with their rows, as 64-bit hashes in sorted buckets.
 
-    Two names share a hash in about one of a hundred thousand files of ten million rows.
+    That is twenty bytes for each. Two names share a hash in about one of a hundred thousand files
+    of ten million rows.
     """
 
     def __init__(self) -> None:
-        self._buckets = [array("q") for _ in range(0x1000)]
+        self._buckets = [(array("q"), array("q")) for _ in range(0x1000)]
 
-    def add(self, name: str) -> bool:
-        """Take a name in; whether it is new."""
+    def first(self, name: str, row: int) -> int:
+        """Take the name of a row in; the number of the first row that has it."""
         key = hash(name)
-        bucket = self._buckets[key & 0xFFF]
-        place = bisect_left(bucket, key)
-        if place < len(bucket) and bucket[place] == key:
-            return False
-        bucket.insert(place, key)
-        return True
+        keys, rows = self._buckets[key & 0xFFF]
+        place = bisect_left(keys, key)
+        if place < len(keys) and keys[place] == key:
+            return rows[place]
+        keys.insert(place, key)
+        rows.insert(place, row)
+        return row
 
 
 class RowNaming:
@@ -101,9 +103,10 @@ class RowNaming:
         )
         if isinstance(name, Fault):
             return f"row {record.number}", name
-        if self._seen.add(f"{name}\0{group}"):
+        first = self._seen.first(f"{name}\0{group}", record.number)
+        if first == record.number:
             return name, None
-        return name, Fault("duplicate_id", {"id": name})
+        return name, Fault("duplicate_id", {"id": name, "earlier": f"row {first}"})
 
     def label(self, record: Record) -> str:
         """What to call a row that cannot be read at all."""

@@ -26,6 +26,9 @@ ID_ENDINGS = tuple(
 )
 """Endings of files that one side of a study leaves in its ids and the other does not."""
 
+REFERENCES = "the references"
+"""What a truth is called where whoever reads of it has it before them."""
+
 _NO_ID = Fault("missing_id")
 _NUMBER = re.compile(r"(\d+)(?:\.0+)?", re.ASCII)
 
@@ -50,7 +53,8 @@ class SubmissionProblem(NamedTuple):
 
     `row` counts from 1, and is None for a report that is not there at all. `code` is one of
     not_an_object, repeated_key, broken_json, missing_id, not_a_name (an id that is no text or
-    number), duplicate_id, missing_value (no report), not_text, empty_text, too_long, binary_text,
+    number), duplicate_id, missing_value (no report), not_text, empty_text, placeholder (such as
+    N/A), refusal (of a language model), too_long, binary_text,
     lone_surrogate, not_utf8, unknown_id, near_id (unknown, but for its ending or spelling) and
     missing_report, or another code of a row that cannot be read (docs/input.md).
     """
@@ -59,6 +63,8 @@ class SubmissionProblem(NamedTuple):
     row: int | None
     code: str
     reason: str
+    meant: str | None = None
+    """The id that a near one may mean."""
 
 
 @dataclass(frozen=True)
@@ -175,14 +181,15 @@ def demand_ids(source: TextSource) -> TextSource:
 
 def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLine]:
     """The rows of a file; a second row of an id is a problem unless there may be several."""
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     lines = []
     for record in source.table.read(source.layout.columns):
         line = _line(source, record, several=several)
         if line.id is not None and line.problem is None:
-            if line.id in seen and not several:
-                line = _unusable(source, record, line.id, Fault("duplicate_id", {"id": line.id}))
-            seen.add(line.id or "")
+            earlier = seen.setdefault(line.id, record.place)
+            if earlier != record.place and not several:
+                repeated = Fault("duplicate_id", {"id": line.id, "earlier": earlier})
+                line = _unusable(source, record, line.id, repeated)
         lines.append(line)
     return lines
 
@@ -228,20 +235,35 @@ def near_hint(other: str) -> str:
     return f"correct the id to {other!r}" + (accept and f", or accept such ids: {accept}")
 
 
-def unknown_id(line: ReportLine, near: Mapping[str, str]) -> Fault:
-    """Why a row of a system is not scored: its id is not one of the truth."""
+def how_ids_differ(meant: Mapping[str, str]) -> str:
+    """What ids lack or have too much of the ones that they may mean, if it is the same for all."""
+    for verb, pairs in (("lack", meant.items()), ("have", [(b, a) for a, b in meant.items()])):
+        ends = {long.removeprefix(short) if long.startswith(short) else "" for short, long in pairs}
+        starts = {long.removesuffix(short) if long.endswith(short) else "" for short, long in pairs}
+        for where, parts in (("at the end", ends), ("at the start", starts)):
+            if len(parts) == 1 and (part := parts.pop()):
+                return f"{verb} {part!r} {where}"
+    if all(written.casefold() == id_.casefold() for written, id_ in meant.items()):
+        return "are written in another case"
+    return "are written otherwise"
+
+
+def unknown_id(line: ReportLine, near: Mapping[str, str], truth: str = REFERENCES) -> Fault:
+    """Why a row of a system is not scored: its id is not one of what is called `truth`."""
     other = near.get(line.id or "")
+    details = {"id": line.id, "truth": truth}
     if other is None:
-        return Fault("unknown_id", {"id": line.id})
-    return Fault("near_id", {"id": line.id, "other": other, "hint": near_hint(other)})
+        return Fault("unknown_id", details)
+    return Fault("near_id", {**details, "other": other, "hint": near_hint(other)})
 
 
 def missing_report(name: str, near: Mapping[str, str]) -> Fault:
     """Why a system has nothing for an id of the truth; `near` has written ids by this id."""
     written = near.get(name)
     if written is None:
-        return Fault("missing_report", {"key": name})
-    return Fault("nearly_there", {"key": name, "written": written, "hint": near_hint(name)})
+        return Fault("missing_report", {"key": name, "truth": REFERENCES})
+    details = {"key": name, "truth": REFERENCES, "written": written, "hint": near_hint(name)}
+    return Fault("nearly_there", details)
 
 
 def _line(source: TextSource, record: Record, *, several: bool) -> ReportLine:
@@ -300,11 +322,12 @@ def _row_problems(lines: Iterable[ReportLine], source: TextSource) -> Iterator[S
 
 def _id_problems(found: Matched, name: str, truth: Truth) -> Iterator[SubmissionProblem]:
     for line in found.strangers:
-        fault = unknown_id(line, found.near)
+        fault = unknown_id(line, found.near, truth.name)
         why = fault.problem(line.record.place, name).message
-        yield SubmissionProblem(line.id, line.record.number, fault.kind, why)
+        meant = found.near.get(line.id or "")
+        yield SubmissionProblem(line.id, line.record.number, fault.kind, why, meant)
     covered = {*found.reports, *found.near.values()}
     for missing in truth.references:
         if missing not in covered:
-            why = Fault("missing_report", {"key": missing}).problem(truth.name, name).message
+            why = Fault("not_handed_in", {"key": missing}).problem(truth.name).message
             yield SubmissionProblem(missing, None, "missing_report", why)

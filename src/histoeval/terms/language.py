@@ -29,6 +29,10 @@ Evidence = tuple[float, tuple[str, ...]]
 _NONE: Evidence = (0.0, ())
 
 
+READ_AS_IT_IS = ', or read it as it is with --language any (Models(language="any"))'
+"""What whoever chose the metrics can do about a report in another language."""
+
+
 def english_problem(language: Language, **texts: str) -> Problem | None:
     """Why texts, each by what it is called, cannot be read; None where they can."""
     for what, text in texts.items() if language == "en" else ():
@@ -36,7 +40,7 @@ def english_problem(language: Language, **texts: str) -> Problem | None:
             return Problem(
                 code="not_english",
                 message=f"the {what} seems to be written in {found}, and only English can be read: "
-                'leave it out, or read it as it is with --language any (Models(language="any"))',
+                f"translate it, leave it out{READ_AS_IT_IS}",
             )
     return None
 

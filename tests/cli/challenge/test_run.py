@@ -77,7 +77,26 @@ def test_check_says_how_many_faults_it_does_not_show(tmp_path: Path) -> None:
     many = {f"other-{number}": "Skin." for number in range(60)}
     result = run("check", a_challenge(tmp_path), team(tmp_path, "many", {**TRUTH, **many}))
     assert result.exit_code == 1
-    assert "and 10 more: --format json has them all" in result.stdout
+    assert "--format json lists every fault" in result.stdout
+    assert "The same 60 times" in " ".join(result.stdout.split())
+    assert result.stdout.count("other-") == 10
+
+
+def test_ids_that_all_differ_alike_are_told_once_with_the_cure(tmp_path: Path) -> None:
+    folder = a_challenge(tmp_path)
+    bare = team(tmp_path, "bare", {id_.removesuffix(".tiff"): t for id_, t in TRUTH.items()})
+    strict = run("check", folder, bare)
+    assert strict.exit_code == 1
+    told = " ".join(strict.stdout.replace("\u2502", " ").split())
+    assert "8 ids lack '.tiff' at the end" in told
+    assert "--loose-ids" in told
+    loose = run("check", folder, bare, "--loose-ids")
+    assert loose.exit_code == 0, loose.output
+    assert "lack '.tiff' at the end were accepted: 8" in loose.stdout
+    ranked = run("rank", folder, bare, "--output", tmp_path / "ranking", "--loose-ids")
+    assert ranked.exit_code == 0, ranked.output
+    set_rules(folder, loose_ids=True)
+    assert run("check", folder, bare).exit_code == 0
 
 
 def test_evaluate_fails_with_one_line_that_the_platform_shows(tmp_path: Path) -> None:

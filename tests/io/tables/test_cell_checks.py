@@ -10,7 +10,7 @@ import histoeval
 from histoeval.io.tables.cell_checks import text_of
 from histoeval.io.tables.row_faults import Fault
 
-PLACEHOLDERS = ["N/A", "n/a.", "nan", "NaN", "#N/A", "(none)", "NULL", "-", "…", " Not available "]
+PLACEHOLDERS = ["N/A", "n/a.", "nan", "NaN", "#N/A", "(none)", "NULL", " Not available "]
 
 REFUSALS = [
     "I'm sorry, I can't help with that.",
@@ -25,6 +25,7 @@ REFUSALS = [
 REPORTS = [
     "Benign",
     "Negative.",
+    "-",
     "DCIS",
     "None of the margins is involved.",
     "I cannot identify residual tumour. I see no dysplasia.",

@@ -60,7 +60,7 @@ def test_a_report_that_a_team_has_not_handed_in_is_its_error_and_counts(tmp_path
     }
     (problem,) = results["b", "lazy"].errors
     assert problem.code == "missing_value"
-    assert problem.message.startswith("lazy has no report for 'b', which the references have")
+    assert problem.message.startswith("lazy has no report for 'b', which is in the references")
 
 
 def test_what_the_references_lack_and_what_comes_twice_is_said(tmp_path: Path) -> None:

@@ -23,13 +23,17 @@ challenge_app = typer.Typer(
     no_args_is_help=True, help="Set up a challenge, check files, and rank teams with intervals."
 )
 
-MOST_FAULTS = 50
-"""Faults that are printed; JSON has them all."""
-
 MOST_TEAMS = 30
 
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="The folder that `challenge init` has written.")
+]
+LooseIds = Annotated[
+    bool,
+    option(
+        "Accept ids that differ only in ending, case, spaces or zeros, as a policy with "
+        "`loose_ids: true` does."
+    ),
 ]
 TruthOption = Annotated[
     Path | None, option("Truth that is not in DIR: a table of ids and reports, or its folder.")
@@ -67,6 +71,7 @@ def init(
 def check(
     folder: FolderArgument,
     predictions: Annotated[Path, typer.Argument(help="The file to hand in.")],
+    loose_ids: LooseIds = False,
     look: Annotated[
         Literal["table", "markdown", "json"], option("How to print faults.", name="--format")
     ] = "table",
@@ -79,14 +84,15 @@ def check(
     Examples:
       histoeval challenge check challenge predictions.json
     """
-    found = check_predictions(folder, predictions)
+    found = check_predictions(folder, predictions, loose_ids=loose_ids)
     if look == "json":
         typer.echo(json.dumps(found.model_dump(mode="json"), indent=1))
     else:
         if found.faults:
-            print_tables([fault_table(found.faults, MOST_FAULTS)], look)
-        if len(found.faults) > MOST_FAULTS:
-            typer.echo(f"and {len(found.faults) - MOST_FAULTS:,} more: --format json has them all")
+            table = fault_table(found.faults)
+            print_tables([table], look)
+            if len(table.rows) < len(found.faults):
+                typer.echo("--format json lists every fault by its id")
         for note in found.notes:
             typer.echo(f"{found.file}: {note}")
         if found.excluded is not None:
@@ -138,6 +144,7 @@ def rank(
         Path, option("Folder for the ranking and its pages; a stopped run resumes there.")
     ],
     truth: TruthOption = None,
+    loose_ids: LooseIds = False,
     models: MetricModels = MetricModels(),
     engine: EngineOptions = EngineOptions(),
 ) -> None:
@@ -156,6 +163,7 @@ def rank(
             truth=truth,
             models=models.models(),
             engine=engine.chosen(),
+            loose_ids=loose_ids,
         )
     ranking = found.ranking
     print_tables(ranking_tables(ranking, MOST_TEAMS))

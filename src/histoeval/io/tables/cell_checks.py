@@ -16,7 +16,7 @@ LONGEST_NO_REPORT = 600
 """Characters of a refusal; a longer one is left to whoever reads the reports."""
 
 _AROUND = " \t\r\n.,:;!?#*_~`'\"()[]<>|/\\-\u2013\u2014\u2026"
-"""Marks around a placeholder, as in `#N/A!` and `(none)`; a cell of these alone is one too."""
+"""Marks around a placeholder, as in `#N/A!` and `(none)`."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -42,7 +42,7 @@ def no_report(text: str) -> Fault | None:
         return None
     placeholders, refusal, addressed = _no_reports()
     plain = text.strip(_AROUND).casefold().replace("\u2019", "'")
-    if not plain or plain in placeholders:
+    if plain in placeholders:
         return Fault("placeholder", {"written": text.strip()})
     if refusal.match(plain) and all(map(addressed.search, _SENTENCE_END.split(plain))):
         return Fault("refusal")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from histoeval.agreement.systems import Duel
-from histoeval.challenge.checking import FileFault
+from histoeval.challenge.checking import FileFault, fault_kinds
 from histoeval.challenge.standings import ChallengeRanking, RankStability, TeamStanding
 from histoeval.table import NONE, ResultTable, number
 from histoeval.view.terminal.agreement import interval, p_text
@@ -107,11 +107,11 @@ def duel_table(team: str, others: Sequence[str], duels: Sequence[Duel]) -> Resul
     )
 
 
-def fault_table(faults: Sequence[FileFault], most: int | None = None) -> ResultTable:
-    """Every fault of a file by id and reason."""
+def fault_table(faults: Sequence[FileFault]) -> ResultTable:
+    """The faults of a file by id and reason; many of one kind in one row."""
     return ResultTable.of(
         "What is wrong",
-        faults[:most],
+        fault_kinds(faults),
         {
             "id": lambda fault: fault.id or NONE,
             "row": lambda fault: NONE if fault.row is None else f"{fault.row:,}",

@@ -17,6 +17,7 @@ each become one `Problem`, kept beside the scores, counted, and never replaced b
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from struct import error as StructError  # noqa: N812 - a class, whatever its name
 
 TRACEBACK = "HISTOEVAL_TRACEBACK"
 """Set this in the environment to see the traceback of an unexpected error."""
@@ -53,6 +54,29 @@ class OutputError(HistoEvalError):
 def pip_install(extra: str) -> str:
     """The command that installs an extra, for an installed package and for a clone."""
     return f"pip install 'histoeval[{extra}]' (in a clone: pip install '.[{extra}]')"
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error of a library says, where it says it to people.
+
+    Libraries stumble over damaged files in ways that they did not foresee; what Python says then
+    is about their code, and the file is not what its format prescribes.
+    """
+    if isinstance(error, _STUMBLES) or not str(error):
+        return "it is not built as its format prescribes"
+    return str(error).partition("\n")[0]
+
+
+_STUMBLES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RecursionError,
+    StructError,
+    TypeError,
+)
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

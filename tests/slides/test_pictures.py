@@ -13,7 +13,9 @@ import pytest
 from PIL import Image
 
 from histoeval.errors import InputError
+from histoeval.io.images import check_image
 from histoeval.slides.open import open_slide
+from histoeval.slides.slide import damaged, unreadable
 from tests.support.painted_slides import stained
 
 PICTURE = Image.fromarray(stained(600, 40))
@@ -143,3 +145,41 @@ def test_the_cause_that_is_named_is_the_true_one(
     monkeypatch.setattr(Image, "open", fail)
     with pytest.raises(InputError, match=cause):
         open_slide(tmp_path / "a.png")
+
+
+STUMBLES = [
+    AttributeError("'_thread._local' object has no attribute 'handle'"),
+    KeyError("pages"),
+    TypeError("'NoneType' object is not subscriptable"),
+    struct.error("unpack requires a buffer of 8 bytes"),
+    IndexError("list index out of range"),
+    AssertionError(),
+]
+
+
+@pytest.mark.parametrize("error", STUMBLES)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_no_message_says_what_python_says(tmp_path: Path, error: Exception, is_there: bool) -> None:
+    path = tmp_path / "a.tif"
+    if is_there:
+        PICTURE.save(path)
+    for told in (str(unreadable(path, error)), str(damaged(path, 0, 0, error))):
+        assert not str(error) or str(error) not in told
+        assert ("as its format prescribes" in told) == is_there
+        assert ("went away while it was read" in told) == (not is_there)
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.tif"])
+def test_an_image_that_goes_away_while_it_is_read_is_said_to_be_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / name
+    PICTURE.save(path)
+
+    def vanish(checked: Path) -> None:
+        check_image(checked)
+        path.unlink()
+
+    monkeypatch.setattr("histoeval.slides.open.check_image", vanish)
+    with pytest.raises(InputError, match="went away while it was read"):
+        open_slide(path)

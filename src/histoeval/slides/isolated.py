@@ -24,7 +24,14 @@ import numpy as np
 
 from histoeval.errors import HistoEvalError, InputError, MissingDependency
 from histoeval.slides.resolution import Resolution
-from histoeval.slides.slide import DamagedRegion, Pixels, Slide, SlideLevel, TruncatedSlide
+from histoeval.slides.slide import (
+    DamagedRegion,
+    Pixels,
+    Slide,
+    SlideLevel,
+    TruncatedSlide,
+    gone,
+)
 
 SECONDS = 60.0
 """For one answer: a slide opened, or a region read."""
@@ -87,7 +94,8 @@ class IsolatedSlide(Slide):
         try:
             answer, pixels = child.ask(request)
         except _ChildEnded as ended:
-            raise InputError(f"{self._name} cannot be read: {ended}") from ended
+            lost = gone(Path(self._start or "", self._name))
+            raise InputError(lost or f"{self._name} cannot be read: {ended}") from ended
         _give_back(child, self._number)
         if (error := answer.get("error")) is not None:
             raise ERRORS.get(error, InputError)(answer["message"])

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, reason_of
+from histoeval.io.images import is_file, is_folder
 from histoeval.slides.resolution import Resolution
 
 Pixels = NDArray[np.uint8]
@@ -121,8 +122,11 @@ def on_white(picture: Image.Image) -> Pixels:
 
 def damaged(path: Path, x: int, y: int, reason: object) -> DamagedRegion:
     """The error for a region that cannot be decoded."""
-    if isinstance(reason, MemoryError):
-        reason = "there is not enough memory"
+    if (lost := gone(path)) is not None:
+        return DamagedRegion(lost)
+    if isinstance(reason, Exception):
+        no_memory = isinstance(reason, MemoryError)
+        reason = "there is not enough memory" if no_memory else reason_of(reason)
     return DamagedRegion(f"{path.name}: the region at {x}, {y} cannot be read: {reason}")
 
 
@@ -130,13 +134,22 @@ def unreadable(path: Path, error: Exception, kind: str = "file") -> InputError:
     """The error for a file that a library cannot read, with its cause; most often damage."""
     if isinstance(error, InputError):
         return error
+    if (lost := gone(path)) is not None:
+        return InputError(lost)
     if isinstance(error, MemoryError):
         return InputError(f"{path} needs more memory than there is")
     if isinstance(error, ImportError) or "requires the 'imagecodecs' package" in str(error):
         return InputError(f"{path} is stored with a codec that is not installed: {error}")
     if isinstance(error, OSError) and error.errno is not None:
         return InputError(f"{path} cannot be read: {error.strerror}")
-    return InputError(f"{path} is a damaged {kind}: {error}")
+    return InputError(f"{path} is a damaged {kind}: {reason_of(error)}")
+
+
+def gone(path: Path) -> str | None:
+    """That a file which could be opened is not there now; libraries tell it in many ways."""
+    if is_file(path) or is_folder(path):
+        return None
+    return f"{path} went away while it was read: is its disk or network share still connected?"
 
 
 Window = tuple[slice, slice]

@@ -8,7 +8,7 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from histoeval.errors import MissingDependency, pip_install
+from histoeval.errors import MissingDependency, pip_install, reason_of
 from histoeval.io.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
 from histoeval.io.annotation.names import Vocabulary, holds_entities, names_and_assertion
 from histoeval.io.annotation.passage import AnnotatedPassage
@@ -61,7 +61,9 @@ def _load(content: bytes, typesystem: bytes) -> Any:
             types = cassis.load_typesystem(io.BytesIO(typesystem))
             return cassis.load_cas_from_xmi(io.BytesIO(content), typesystem=types)
     except Exception as error:
-        raise RefusedPassage("wrong_format", f"it is not UIMA CAS XMI: {error}") from error
+        raise RefusedPassage(
+            "wrong_format", f"it is not UIMA CAS XMI: {reason_of(error)}"
+        ) from error
 
 
 def _key(annotation: Any) -> object:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from histoeval.errors import MissingDependency, pip_install
+from histoeval.errors import MissingDependency, pip_install, reason_of
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault
 
 MOST_PAGES = 500
@@ -61,8 +61,7 @@ def pdf_text(content: bytes, name: str) -> str | Fault:
     except (DependencyError, FileNotDecryptedError):  # some ciphers need another package
         return locked
     except Exception as error:  # noqa: BLE001 - damage raises whatever its place leads to
-        reason = str(error) or type(error).__name__
-        return Fault("damaged_file", {"file": name, "kind": "PDF", "reason": reason})
+        return Fault("damaged_file", {"file": name, "kind": "PDF", "reason": reason_of(error)})
 
 
 def _text(pages: Sequence[Callable[[], str]], name: str) -> str | Fault:

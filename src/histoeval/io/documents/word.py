@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+from histoeval.errors import reason_of
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault
 
 BODY = "word/document.xml"
@@ -43,7 +44,7 @@ def _body(path: Path) -> bytes | Fault:
     except KeyError:
         return _damaged(path, f"there is no {BODY} in it")
     except Exception as error:  # noqa: BLE001 - damage raises whatever its place leads to
-        return _damaged(path, str(error))
+        return _damaged(path, reason_of(error))
 
 
 def _parsed(path: Path, content: bytes) -> str | Fault:

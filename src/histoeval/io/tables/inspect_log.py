@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from histoeval.errors import InputError, MissingDependency, pip_install
+from histoeval.errors import InputError, MissingDependency, pip_install, reason_of
 from histoeval.io.tables.formats import Record, RecordTable
 
 COLUMNS = ("id", "input", "target", "output", "model")
@@ -74,7 +74,4 @@ def _reading(path: Path, read: Any) -> Any:
     try:
         return read(log)
     except Exception as error:  # of zip, zstd, JSON, pydantic and others
-        raise InputError(
-            f"{path} is not a whole log of inspect_ai: {type(error).__name__}: "
-            f"{str(error).partition(chr(10))[0]}"
-        ) from error
+        raise InputError(f"{path} is not a whole log of inspect_ai: {reason_of(error)}") from error

@@ -1,15 +1,17 @@
-# Two commands on a fresh machine with only Python: `make demo` and `make test`.
+# On a fresh machine with only Python: `make demo`, `make test`, `make test-all`.
 PYTHON   ?= python3
 VENV     := .venv
 BIN      := $(VENV)/bin
 PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
-ALONE     = $(shell grep --recursive --files-with-matches --include='test_*.py' mark.alone tests)
+files     = $(shell grep --recursive --files-with-matches --include='test_*.py' $(1) tests)
 PIP      := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 # Where this is set, every process of the tests would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test release lint bench mutants docs docs-serve clean
+.NOTPARALLEL: # one environment
+
+.PHONY: demo test test-all release lint bench mutants docs docs-serve clean
 
 demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
@@ -18,20 +20,24 @@ demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 		|| test $$? -eq 1  # two reports have no stability, so the exit code is 1
 	@echo "The pictures are synthetic, not tissue (examples/trust)."
 
-test: lint ## install everything, check style and types, run the tests
-	$(BIN)/pytest $(PARALLEL) -m "not alone and not release"
-	$(BIN)/pytest -m "alone and not release" $(ALONE)
+test: lint ## style, types, and every test that needs no torch, ray or transformers
+	$(BIN)/pytest $(PARALLEL) -m "not heavy and not alone and not release"
+	$(BIN)/pytest -m "alone and not heavy and not release" $(call files,mark.alone)
 
-release: lint ## everything: also what is too long for every day, and the whole blind sets
+test-all: test $(VENV)/dev-all.done ## these too: what `test` left out
+	$(BIN)/mypy
+	$(BIN)/pytest $(PARALLEL) -m "heavy and not release" $(call files,mark.heavy)
+
+release: lint $(VENV)/dev-all.done ## everything: also what is too long for every day, and the whole blind sets
 	$(BIN)/pytest $(PARALLEL) -m "not alone" --hypothesis-profile release
-	$(BIN)/pytest -m alone $(ALONE)
+	$(BIN)/pytest -m alone $(call files,mark.alone)
 
 lint: $(VENV)/dev.done ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/dev.done ## measure speed, memory and start-up; prints the tables of docs/benchmarks.md
+bench: $(VENV)/dev-all.done ## measure speed, memory and start-up; prints the tables of docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
 mutants: $(VENV)/dev.done ## change central clinical rules one by one; each must fail a test (a minute)
@@ -44,7 +50,7 @@ docs-serve: $(VENV)/dev.done ## the site at http://127.0.0.1:8000, built again w
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 .PHONY: dist first-minute
-dist: $(VENV)/dev.done ## the files of a release, built twice and checked, with SBOM and hashes
+dist: $(VENV)/dev-all.done ## the files of a release, built twice and checked, with SBOM and hashes
 	$(BIN)/python -m benchmarks dist
 
 first-minute: $(VENV)/demo.done ## a wheel, installed into an empty environment without a network
@@ -52,14 +58,12 @@ first-minute: $(VENV)/demo.done ## a wheel, installed into an empty environment 
 	$(BIN)/python -m build --no-isolation --wheel --outdir dist
 	$(BIN)/python -m benchmarks first-minute
 
-$(VENV)/demo.done: pyproject.toml
+$(VENV)/demo.done: EXTRA = slide
+$(VENV)/dev.done: EXTRA = dev
+$(VENV)/dev-all.done: EXTRA = dev-all
+$(VENV)/%.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --editable ".[slide]"
-	touch $@
-
-$(VENV)/dev.done: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --constraint constraints.txt --editable ".[dev,figures,ray,slide,train,web]"
+	$(PIP) install --constraint constraints.txt --editable ".[$(EXTRA)]"
 	touch $@
 
 clean:

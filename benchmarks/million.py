@@ -93,22 +93,24 @@ def watched(command: Sequence[str]) -> tuple[float, float]:
     start, peak = time.perf_counter(), 0.0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            peak = max(peak, sum(map(_memory, [process.pid, *_children(process.pid)])))
+            peak = max(
+                peak, sum(map(share_of_memory, [process.pid, *processes_below(process.pid)]))
+            )
             time.sleep(min(1.0, 0.05 + (time.perf_counter() - start) / 100))
     if process.returncode not in (0, 1):  # 1: some rows have errors, as such texts may
         raise RuntimeError(f"histoeval score ended with {process.returncode}")
     return peak, time.perf_counter() - start
 
 
-def _children(pid: int) -> Iterator[int]:
+def processes_below(pid: int) -> Iterator[int]:
     """All processes below one, where the system lists them."""
     for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, _text(tasks).split()):
             yield child
-            yield from _children(child)
+            yield from processes_below(child)
 
 
-def _memory(pid: int) -> float:
+def share_of_memory(pid: int) -> float:
     """Of one process, in MB; nothing when it has gone."""
     for file, field in (("smaps_rollup", "Pss:"), ("status", "VmRSS:")):
         for line in _text(Path(f"/proc/{pid}/{file}")).splitlines():

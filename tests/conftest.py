@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import mkdtemp
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.support.memory import LIMIT, MemoryWatch
 from tests.support.shipped_models import (
     shipped_aligner,
     shipped_encoder,
@@ -35,6 +37,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Tests of engines name theirs; all others stay in their process, where they can be patched.
 os.environ["HISTOEVAL_ENGINE"] = "inline"
 
+# In `nohup make test &` and in some CI runners Ctrl-C is ignored, also by the commands that tests
+# start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # What is noted of commands and requests, and replies that are cached, stay out of the home folder.
 os.environ.setdefault("HISTOEVAL_CACHE", mkdtemp(prefix="histoeval-tests-"))
 
@@ -44,6 +50,8 @@ settings.register_profile("steady", derandomize=True, deadline=None, max_example
 settings.register_profile("release", derandomize=True, deadline=None, max_examples=200)
 settings.register_profile("explore", deadline=None, max_examples=200)
 settings.load_profile("explore" if "HISTOEVAL_EXPLORE" in os.environ else "steady")
+
+MEMORY = pytest.StashKey[MemoryWatch]()
 
 WORDS = (
     "invasive ductal carcinoma adenocarcinoma lobular squamous benign malignant tumour of "
@@ -61,6 +69,29 @@ def make_report(random_source: random.Random, words: int) -> str:
     for position in range(9, words, 11):
         drawn[position] += "."
     return " ".join(drawn).replace(". shows", ".\n- shows").replace(". the", ".\n\nThe")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Memory is watched from beside the tests, where these are in workers."""
+    if session.config.getoption("numprocesses", None):
+        session.config.stash[MEMORY] = MemoryWatch()
+        session.config.stash[MEMORY].start()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run whose tests passed fails if one of its processes grew too large."""
+    if watch := session.config.stash.get(MEMORY, None):
+        watch.stop()
+        if watch.largest > LIMIT and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if watch := config.stash.get(MEMORY, None):
+        above = f", more than the {LIMIT:,.0f} MB allowed" if watch.largest > LIMIT else ""
+        terminalreporter.write_line(f"{watch}{above}", red=bool(above))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -98,7 +98,7 @@ def wrong_command(command: str) -> str | None:
     except ValueError:  # an apostrophe: prose in a block, no command
         return None
     if words[:1] == ["make"]:
-        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
         return next((f"no target {word}" for word in words[1:] if word not in targets), None)
     if words[:1] == ["histoeval"]:
         return _wrong_verb(words[1:])

@@ -16,7 +16,15 @@ pytest.importorskip("ipykernel")
 
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 
-every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+TRAINS = "train_a_reader"
+
+every_notebook = pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.heavy if path.stem == TRAINS else (), id=path.stem)
+        for path in NOTEBOOKS
+    ],
+)
 
 
 def printed(cell: Any) -> str:
@@ -27,7 +35,7 @@ def printed(cell: Any) -> str:
 @pytest.mark.filterwarnings("default")  # of Jupyter's own, in this process
 @every_notebook
 def test_it_runs_and_prints_what_it_shows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if path.stem == "train_a_reader":
+    if path.stem == TRAINS:
         pytest.importorskip("torch")
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     monkeypatch.setenv("COLUMNS", "100")

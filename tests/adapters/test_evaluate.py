@@ -13,6 +13,8 @@ evaluate = pytest.importorskip("evaluate")
 
 from histoeval.adapters import evaluate as adapter
 
+pytestmark = pytest.mark.heavy
+
 REFERENCES = ["left breast carcinoma grade two", "colon adenoma with low grade dysplasia"]
 CANDIDATES = ["left breast carcinoma grade one", "colon adenoma with dysplasia of low grade"]
 

@@ -18,7 +18,10 @@ from inspect_ai.solver import Solver, solver
 
 from histoeval.adapters.inspect import report_score, write_logs
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
 
 SAMPLES = [
     ("first", ["Colon: adenoma."], "Colon: adenoma."),

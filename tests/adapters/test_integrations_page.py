@@ -34,6 +34,7 @@ def test_every_section_with_python_is_of_a_tool() -> None:
     assert {title for title, code in SECTIONS.items() if code} == set(TOOLS)
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::UserWarning:mlflow")
 @pytest.mark.parametrize("title", TOOLS)
 def test_the_example_runs(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +54,7 @@ def test_the_example_runs(title: str, tmp_path: Path, monkeypatch: pytest.Monkey
     exec(SECTIONS[title], names)
 
 
+@pytest.mark.heavy
 def test_inspect_knows_the_scorer_by_the_entry_point_of_this_package() -> None:
     import tomllib
     from importlib import import_module

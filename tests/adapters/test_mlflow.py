@@ -17,9 +17,12 @@ pytest.importorskip("pandas")
 
 from histoeval.adapters.mlflow import log_run, scorer
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::UserWarning:mlflow", "ignore::FutureWarning:mlflow", "ignore::DeprecationWarning"
-)
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.filterwarnings(
+        "ignore::UserWarning:mlflow", "ignore::FutureWarning:mlflow", "ignore::DeprecationWarning"
+    ),
+]
 
 
 @pytest.fixture(autouse=True)

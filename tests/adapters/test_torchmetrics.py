@@ -15,6 +15,8 @@ torchmetrics = pytest.importorskip("torchmetrics")
 
 from histoeval.adapters.torchmetrics import HistoEvalMetric
 
+pytestmark = pytest.mark.heavy
+
 REFERENCES = ["left breast carcinoma grade two", "colon adenoma with low grade dysplasia", "a b"]
 CANDIDATES = ["left breast carcinoma grade one", "colon adenoma with dysplasia of low grade", "a c"]
 

@@ -12,7 +12,10 @@ wandb = pytest.importorskip("wandb")
 
 from histoeval.adapters.wandb import log_run
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
 
 
 @pytest.fixture(autouse=True)

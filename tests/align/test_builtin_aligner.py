@@ -22,6 +22,8 @@ from tests.conftest import WORDS
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 ODD = ["", " ", "\n\t", "[SEP] [PAD]", "İ\u0301ß乳", "half \ud800 letter", "a" * 5000, "\0", "🔬"]
 
 

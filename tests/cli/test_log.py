@@ -10,6 +10,7 @@ from tests.support.command import histoeval_here
 from tests.support.score_runs import make_score_run
 
 
+@pytest.mark.heavy
 def test_a_run_becomes_logs_of_inspect(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -21,6 +22,7 @@ def test_a_run_becomes_logs_of_inspect(
     assert (ran.code, ran.out) == (0, "Written: logs/a.eval, logs/b.eval\n")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("command", "complaint"),
     [

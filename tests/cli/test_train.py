@@ -22,6 +22,8 @@ from tests.support.tiny_corpus import write_passages
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 
 def run(*arguments: object) -> Result:
     told = ["train", *map(str, arguments)]

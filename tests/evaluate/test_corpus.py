@@ -168,6 +168,7 @@ def test_passages_that_do_not_match_are_named() -> None:
     assert (agreed.only_one, agreed.only_other, agreed.other_text) == (["2"], ["3"], ["1"])
 
 
+@pytest.mark.heavy
 def test_tokens_may_be_those_of_a_model(tiny_models: ModelFolders, tmp_path: Path) -> None:
     count = token_counter(str(tiny_models.aligner))
     assert count("carcinoma of the breast") == 4

@@ -18,7 +18,7 @@ from tests.support.paths import ROOT
 from tests.support.ray_jobs import small_cluster
 
 pytest.importorskip("ray")
-pytestmark = pytest.mark.release
+pytestmark = [pytest.mark.heavy, pytest.mark.release]
 
 PROGRAM = """
 import sys; from pathlib import Path

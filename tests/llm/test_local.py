@@ -21,6 +21,8 @@ from histoeval.report import Pair
 from tests.support.fake_server import Loopback
 from tests.support.judge_pairs import bench_at, served
 
+pytestmark = pytest.mark.heavy
+
 RUBRIC = load_prompt("rubric4")
 PAIR = Pair(
     id="1",

@@ -21,6 +21,8 @@ from tests.conftest import WORDS
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 ODD = ["", " ", "\n\t", "[SEP] [PAD]", "half \ud800 letter", "a" * 5000, "\0", "mass " * 900]
 
 

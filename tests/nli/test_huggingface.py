@@ -20,6 +20,8 @@ from histoeval.runtime.transformer import Runtime
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture(scope="module")
 def folder(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -28,6 +28,8 @@ from tests.conftest import WORDS, make_report
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 CPU = Runtime(device="cpu")
 
 

@@ -22,6 +22,8 @@ from tests.conftest import make_report
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 CPU = Runtime(device="cpu")
 
 

@@ -65,6 +65,7 @@ def test_what_was_kept_is_used_where_the_hub_cannot_be_reached(
     assert only_here("owner/model")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

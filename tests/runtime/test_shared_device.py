@@ -11,10 +11,13 @@ from threading import Event
 from typing import Any, BinaryIO
 
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from histoeval.errors import HistoEvalError
 from histoeval.runtime.shared_device import Asker, DeviceOwner, DeviceQuestion, Handle, KeptTensors
+
+pytestmark = pytest.mark.heavy
 
 CALLS: list[int] = []
 """How many items each call of `Doubler` was given."""

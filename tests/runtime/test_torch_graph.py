@@ -8,14 +8,17 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-import torch
 from numpy.typing import NDArray
+
+torch = pytest.importorskip("torch")
 
 from histoeval.errors import MissingDependency, ModelError, SettingError
 from histoeval.resources import resource_path
 from histoeval.runtime.batching import padded
 from histoeval.runtime.onnx import open_session, runner
 from histoeval.runtime.torch_graph import TorchSession
+
+pytestmark = pytest.mark.heavy
 
 Inputs = dict[str, NDArray[Any]]
 COUNT = 3
@@ -116,6 +119,10 @@ def test_a_device_without_the_extra_says_what_to_install(monkeypatch: pytest.Mon
         open_session(resource_path("models/aligner/encoder.onnx"), "cuda")
 
 
-def test_what_runs_a_model_is_part_of_its_identity() -> None:
+@pytest.mark.parametrize("build", ["2.13.0", "2.13.0+cpu", "2.13.0+cu130"])
+def test_what_runs_a_model_is_part_of_its_identity_and_not_where_it_was_got_from(
+    build: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert runner(None) == runner("cpu") == f"onnxruntime{onnxruntime.__version__}"
-    assert runner("cuda:1") == runner("cuda") == f"torch{torch.__version__}-cuda"
+    monkeypatch.setattr("histoeval.runtime.onnx.version", {"torch": build}.__getitem__)
+    assert runner("cuda:1") == runner("cuda") == "torch2.13.0-cuda"

@@ -20,7 +20,7 @@ from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import Ask, CachedVlm, VlmAnswer, VlmConfig
 from tests.support.fake_vlm import alone  # noqa: F401
 
-pytestmark = pytest.mark.usefixtures("alone")
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("alone")]
 
 NEUTRAL = Instruction(
     name="plain", version=1, kind="neutral", text="describe the field", most_tokens=16

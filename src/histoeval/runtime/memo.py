@@ -1,6 +1,8 @@
 """Caches: answers for texts, and models that a process loads once."""
 
+import ctypes
 import os
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
@@ -12,6 +14,12 @@ PROCESSES = "HISTOEVAL_PROCESSES"
 
 Key = TypeVar("Key", bound=Hashable)
 T = TypeVar("T")
+
+
+def return_freed_memory() -> None:
+    """To the system: malloc of Linux keeps what was freed below anything that is still in use."""
+    if sys.platform == "linux":
+        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # musl has no such function
 
 
 class Memory(Generic[Key, T]):

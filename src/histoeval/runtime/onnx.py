@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from histoeval.errors import MissingDependency, ModelError, pip_install
+from histoeval.runtime.memo import return_freed_memory
 
 
 def open_tokenizer(path: Path) -> Any:
@@ -36,7 +37,8 @@ def runner(device: str | None) -> str:
     """What runs a shipped model, for its identity: its numbers differ a little on each."""
     if on_cpu(device):
         return f"onnxruntime{version('onnxruntime')}"
-    return f"torch{version('torch')}-{str(device).partition(':')[0]}"
+    build = version("torch").partition("+")[0]  # "+cpu" and "+cu130" say where it was got from
+    return f"torch{build}-{str(device).partition(':')[0]}"
 
 
 def open_session(path: Path, device: str | None = None) -> Any:
@@ -83,9 +85,13 @@ def _open(path: Path) -> Any:
     options.log_severity_level = 3
     options.enable_cpu_mem_arena = False  # it is no faster here, and keeps tens of megabytes
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:  # onnxruntime has no common base for what it raises
         raise ModelError(f"{path} cannot be loaded: {error}") from error
+    return_freed_memory()  # 100 to 200 MB a model, as much as it takes when it is open
+    return session
 
 
 def _open_on_device(path: Path, device: str) -> Any:

@@ -21,6 +21,8 @@ from tests.support.tiny_names import settings_of, write_names, write_opposites
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 
 def run(*arguments: object) -> Result:
     told = [*map(str, arguments)]

@@ -21,6 +21,8 @@ from histoeval.pathgls.grounding.load import open_encoder
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 MEAN, STD = [0.5, 0.4, 0.3], [0.2, 0.25, 0.3]
 
 

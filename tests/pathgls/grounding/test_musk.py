@@ -19,6 +19,8 @@ from histoeval.pathgls.grounding import towers
 from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.musk import musk_tokens
 
+pytestmark = pytest.mark.heavy
+
 
 class _Musk(torch.nn.Module):  # type: ignore[misc,name-defined]
     """A picture is its mean colour; a text the mean of its tokens that are no padding."""

@@ -23,6 +23,8 @@ from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.open_clip import OpenClipEncoder
 from tests.support.tiny_open_clip import CLIP, COCA, write_open_clip
 
+pytestmark = pytest.mark.heavy
+
 
 class _Model(torch.nn.Module):  # type: ignore[misc,name-defined]
     """A picture is its mean colour; a text the colour that its three numbers are."""

@@ -21,6 +21,8 @@ from histoeval.pathgls.results import Spot
 from tests.support.colour_encoder import ColourEncoder
 from tests.support.tiny_titan import write_titan
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> TitanEncoder:

@@ -102,6 +102,7 @@ def test_workers_are_forked_of_one_process_and_end_with_the_run(tmp_path: Path) 
     assert _gone([*pids, *servers])
 
 
+@pytest.mark.heavy
 def test_the_thread_of_arrows_allocator_hinders_no_fork(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     servers = parents(ArrowTask(tmp_path))[1]

@@ -39,7 +39,7 @@ PAIRS = ROOT / "src" / "histoeval" / "examples" / "pairs.csv"
 METRICS = "hare,concordance,rubric_offline,bleu_1,bleu,rouge_1,rouge_2,rouge_l,chrf"
 
 pytest.importorskip("ray")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.heavy, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,8 @@ from histoeval.train.core.checkpoint import Checkpoint, TrainingStage
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 LEARNING = AlignerTraining(epochs=2, draws=32, batch=8, rate=1e-3)
 
 

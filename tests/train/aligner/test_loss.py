@@ -10,6 +10,8 @@ torch = pytest.importorskip("torch")
 
 from histoeval.train.aligner.embedder import multi_similarity
 
+pytestmark = pytest.mark.heavy
+
 
 def vectors(rows: int, seed: int) -> list[list[float]]:
     drawn = torch.randn(rows, 5, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)

@@ -22,6 +22,8 @@ from histoeval.train.hare_bench.classifier import save
 from tests.support.tiny_corpus import Learned
 from tests.support.tiny_names import write_names
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture
 def told(tiny_aligner: Learned) -> dict[str, Any]:

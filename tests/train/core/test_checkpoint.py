@@ -21,6 +21,8 @@ from histoeval.train.grounding.loop import LoopSettings, TileDataset, learn
 from histoeval.train.grounding.model import ContrastiveModel, ImageTowerModel
 from histoeval.train.grounding.text_tower import Distillation, distil
 
+pytestmark = pytest.mark.heavy
+
 ROWS = [[1, 2], [2, 3, 4], [5], [3, 1], [4, 4, 2], [1, 5]]
 HOW = Distillation(steps=11, batch=4, rate=0.05)
 COURSE = LoopSettings(

@@ -17,6 +17,8 @@ from histoeval.progress import ignore
 from histoeval.train.core.checkpoint import Checkpoint, TrainingStage, Watch
 from histoeval.train.core.loop import Schedule, fit
 
+pytestmark = pytest.mark.heavy
+
 SCHEDULE = Schedule(epochs=4, batch=3, rate=0.05, warm_up=0.1)
 SIZE = 10
 

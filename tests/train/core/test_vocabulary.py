@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("torch")
 pytest.importorskip("tokenizers")
 
 from tokenizers import BertWordPieceTokenizer, Tokenizer
@@ -13,6 +14,8 @@ from tokenizers.models import BPE
 
 from histoeval.errors import ModelError
 from histoeval.train.core.encoder import cut_tokenizer, kept_pieces
+
+pytestmark = pytest.mark.heavy
 
 WORDS = ["carcinoma", "lobular", "banana", "##oma", "carcin"]
 NAMES = ["lobular carcinoma", "carcinoma", "lobular"]

@@ -8,12 +8,17 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+
+pytest.importorskip("torch")
+
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import matmul_nbits_quantizer
 
 from histoeval.reader.manifest import hash_of
 from histoeval.train.core.onnx_int8 import write_graph
 from histoeval.train.core.weight_only import convert_folder, weight_only_int8
+
+pytestmark = pytest.mark.heavy
 
 WIDTH, HEIGHT, ROWS = 256, 64, 400
 

@@ -10,6 +10,8 @@ torch = pytest.importorskip("torch", reason="the extra [train] is not installed"
 
 from histoeval.train.grounding.train import averaged
 
+pytestmark = pytest.mark.heavy
+
 
 def test_weights_of_trainings_from_one_start_are_averaged() -> None:
     start = torch.nn.Linear(2, 1)

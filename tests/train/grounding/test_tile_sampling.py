@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("torch")
+
 from histoeval.evaluate.tile_labels import LabelledTile
 from histoeval.train.grounding.loop import weights_of
+
+pytestmark = pytest.mark.heavy
 
 
 def tile(concept: str, behaviour: str | None) -> LabelledTile:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
     from histoeval.train.core.loop import Watch
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture(scope="module")
 def told(

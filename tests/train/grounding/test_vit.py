@@ -16,6 +16,8 @@ from histoeval.train.grounding.augmentation import AugmentationSettings, normali
 from histoeval.train.grounding.model import EPSILON, GRID, trunk_from_onnx
 from tests.support.tiny_tiles import WIDTH, write_trunk
 
+pytestmark = pytest.mark.heavy
+
 
 def normal(x: Any, weight: Any, bias: Any) -> Any:
     centred = x - x.mean(axis=-1, keepdims=True)

@@ -28,6 +28,8 @@ from tests.support.tiny_corpus import PASSAGES, Learned, passage
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 CPU = Runtime("cpu", "float32")
 OURS = label_names("all")
 TAGS = tags_of(OURS)

@@ -36,6 +36,8 @@ from tests.support.tiny_corpus import PASSAGES, Learned, passage
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 CPU = Runtime("cpu", "float32")
 KIND = (EntityType.MARKER, EntityType.RESULT)
 

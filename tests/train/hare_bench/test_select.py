@@ -21,6 +21,8 @@ from histoeval.view.terminal.models import selection_table
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 
 def score(f1: float, spread: float | None = None) -> dict[str, list[float | None]]:
     return {name: [f1, spread] for name in ("precision", "recall", "f1", "micro")}

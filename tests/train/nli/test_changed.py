@@ -9,6 +9,8 @@ pytest.importorskip("torch")
 from histoeval.terms.naming import main_concept
 from histoeval.train.nli.changed import changed_pairs, stranger_pairs
 
+pytestmark = pytest.mark.heavy
+
 REPORTS = (
     (
         "Left breast, wide local excision.",

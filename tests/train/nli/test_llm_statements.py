@@ -10,6 +10,8 @@ pytest.importorskip("torch")
 
 from histoeval.train.nli.llm_statements import statement_pairs, statement_reports
 
+pytestmark = pytest.mark.heavy
+
 
 def test_every_statement_has_wordings_of_each_effect() -> None:
     reports = (*statement_reports(kept_back=False), *statement_reports(kept_back=True))

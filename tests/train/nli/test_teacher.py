@@ -26,6 +26,8 @@ from tests.conftest import WORDS
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 SHARES = [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]
 
 

@@ -24,6 +24,8 @@ from histoeval.train.nli.train import NliSettings, gather, nli_request, train_nl
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 SIDES = ("left", "right")
 
 

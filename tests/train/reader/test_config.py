@@ -14,6 +14,8 @@ from histoeval.train.core.settings import read_settings
 from histoeval.train.reader.config import ReaderSettings
 from tests.support.paths import EXAMPLES
 
+pytestmark = pytest.mark.heavy
+
 EXAMPLES = EXAMPLES / "train"
 
 CORPORA = "train: train.jsonl\ndev: dev.jsonl\nencoder: some/encoder\n"

@@ -33,6 +33,8 @@ from tests.support.tiny_corpus import PASSAGES
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 CALM = ReaderShape(width=32, layers=1, heads=2, dropout=0.0)
 
 

@@ -16,6 +16,8 @@ from histoeval.train.reader.examples import ReaderExample, collate, linkable
 from histoeval.train.reader.soft_labels import load_examples, save_examples
 from tests.support.tiny_corpus import PASSAGES, passage
 
+pytestmark = pytest.mark.heavy
+
 TEXTS = [*PASSAGES, passage("none", "Nothing to see here."), passage("one", "[D:tumour]")]
 
 

@@ -32,6 +32,8 @@ from tests.support.tiny_corpus import passage
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
 
+pytestmark = pytest.mark.heavy
+
 STEPS = ["adapt-student", "adapt-teacher", "teacher-1", "teacher-2", "windows", "distil", "fit"]
 CPU = Surroundings("cpu")
 

@@ -31,6 +31,8 @@ from histoeval.train.reader.train import SHIPPED, Surroundings, train_reader
 from tests.support.reader_corpus import KNOWN, write_bench
 from tests.support.tiny_corpus import Learned
 
+pytestmark = pytest.mark.heavy
+
 CPU = Surroundings("cpu")
 
 

@@ -24,6 +24,8 @@ from histoeval.train.reader.unlabelled import (
 )
 from tests.support.tiny_corpus import passage
 
+pytestmark = pytest.mark.heavy
+
 SEEN = "one two three four five six seven eight nine ten eleven twelve thirteen"
 DEV = [passage("report-7", f"Margins: {SEEN}, free.")]
 

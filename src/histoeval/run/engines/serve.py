@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 from histoeval.callers import called_from
 from histoeval.run.engines.engine import Task
 from histoeval.run.engines.worker import AnswerLost, Refusal, WorkerAnswer
+from histoeval.runtime.memo import return_freed_memory
 from histoeval.runtime.recipe import portable
 from histoeval.runtime.shared_device import Asker, connect
 
@@ -83,7 +84,7 @@ def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
     """
     gc.collect()
     gc.freeze()
-    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
+    return_freed_memory()
     while True:
         message, channels, _, _ = socket.recv_fds(control, 32, 2)
         if not message:

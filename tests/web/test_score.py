@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from histoeval.io.writing import locked
 from histoeval.web import jobs, score
 from histoeval.web.jobs import Jobs, UploadRequest
 from histoeval.web.shelf import Shelf
+from tests.support.paths import ROOT
 from tests.support.served_runs import EVIL, GOOD, REFERENCE
 
 TABLE = f'id,reference,candidate\n1,"{REFERENCE}","{GOOD}"\n2,"{REFERENCE}",Benign.\n'.encode()
@@ -172,3 +174,11 @@ def test_what_the_process_of_a_killed_server_goes_on_with_is_not_called_stopped(
     assert Jobs().progress(folder).state == "unfinished"
     (folder / jobs.LOCK).write_text("of a process that was killed", "utf-8")
     assert Jobs().progress(folder).state == "unfinished"
+
+
+def test_the_page_on_the_server_names_the_tables_that_can_be_uploaded(visitor: TestClient) -> None:
+    table = (ROOT / "docs" / "serve.md").read_text("utf-8").partition("upload a table (")[2]
+    named = re.findall(r"`(\.[a-z.]+)`", table.partition(")")[0])
+    offered = [*score.TABLES, *(f"{ending}.gz" for ending in score.PACKED_TABLES)]
+    assert named == offered
+    assert f'accept="{",".join(offered)},' in visitor.get("/score").text

@@ -32,6 +32,8 @@ EXTRAS = {
     "": "scoring, explaining, extracting, judging, trust",
     "hf": "Hugging Face models, local judges",
     "slide": "slides and images",
+    "documents": "reports in PDF",
+    "ray": "many machines",
     "figures": "figures of agree and corpus",
     "web": "serve: runs, scores and studies in the browser",
     "train": "training models",

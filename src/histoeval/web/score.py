@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from histoeval.callers import Caller, called_from
 from histoeval.errors import HistoEvalError
-from histoeval.io.files import ENDINGS
+from histoeval.io.files import DOCUMENTS, ENDINGS
 from histoeval.io.pairs import open_source
 from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import write_whole
@@ -50,7 +50,11 @@ MARKED_BY = "concordance"
 MOST_CHARACTERS = 100_000
 """Of a text that is pasted; a report is rarely longer than 20,000."""
 
-TABLES = tuple(ending for ending, kind in ENDINGS.items() if kind != "text")
+TABLES = tuple(
+    ending for ending, kind in ENDINGS.items() if kind not in ("text", "hl7", *DOCUMENTS)
+)
+"""Endings of what can hold pairs; documents and messages hold reports without a partner."""
+
 PACKED_TABLES = (".csv", ".tsv", ".jsonl", ".json")
 """Those that may be compressed."""
 

@@ -10,6 +10,7 @@ from PIL import Image
 
 from histoeval.errors import InputError, OutputError, Problem
 from histoeval.run.trust.finished import FinishedTrust
+from histoeval.run.trust.patch_scores import patches_file, write_patch_scores
 from tests.support.painted_slides import stained
 from tests.support.slide_runs import REPORT, write_slide_run
 
@@ -85,6 +86,29 @@ def test_run_and_images_can_be_moved_together(tmp_path: Path, run: FinishedTrust
         (tmp_path / name).rename(tmp_path / "there" / name)
     moved = FinishedTrust(tmp_path / "there" / "run")
     assert not isinstance(moved.image(moved.row(1), moved.scores(1)), Problem)
+
+
+def test_a_run_that_is_moved_finds_images_that_were_named_absolutely(
+    tmp_path: Path, run: FinishedTrust, image: Path
+) -> None:
+    scores = run.scores(1)
+    assert scores is not None
+    write_patch_scores(patches_file(run.folder, 1), scores._replace(absolute=image.as_posix()))
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    run.folder.rename(tmp_path / "far" / "away" / "run")
+    moved = FinishedTrust(tmp_path / "far" / "away" / "run")
+    found = moved.image(moved.row(1), moved.scores(1))
+    assert not isinstance(found, Problem)
+    assert found.path == image
+
+
+def test_an_image_that_was_never_there_is_not_said_to_have_moved(run: FinishedTrust) -> None:
+    row = run.row(1)
+    unseen = {name: each for name, each in row.evidence.items() if name != "image_hash"}
+    found = run.image(row.model_copy(update={"evidence": unseen}), None)
+    assert isinstance(found, Problem)
+    assert found.code == "missing_image"
+    assert "could not be read when this run was made" in found.message
 
 
 def test_other_folders_and_broken_rows_are_refused(tmp_path: Path, run: FinishedTrust) -> None:

@@ -49,6 +49,7 @@ def test_a_run_keeps_a_score_of_each_claim_in_each_patch(
     assert kept is not None
     assert (folder / "out" / kept.image).samefile(folder / "one.png")
     assert not Path(kept.image).is_absolute()
+    assert Path(kept.absolute).samefile(folder / "one.png")
     supports = row.evidence["grounding"]["supports"]
     for number, cosines in zip(kept.claims.tolist(), kept.cosines, strict=True):
         assert cosines.max() / UNIT == pytest.approx(supports[number]["cosine"], abs=1e-4)

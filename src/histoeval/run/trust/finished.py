@@ -108,16 +108,27 @@ class FinishedTrust:
         return read_patch_scores(patches_file(self.folder, number))
 
     def image(self, row: TrustRow, scores: PatchScores | None) -> CaseImage | Problem:
-        """The image of a case: where it was, or of the same name and content near the run."""
+        """The image of a case: where it was, or of the same name and content near the run.
+
+        Where it was is first seen from the run, for both may have been moved together.
+        """
         name = row.evidence.get("image")
         if not isinstance(name, str):
             return Problem("no_image", "this case names no image")
         seen = row.evidence.get("image_hash")
-        if scores is not None and _is_there(there := self.folder / scores.image):
-            return CaseImage(there, seen is not None and image_hash(there) != seen)
+        known = () if scores is None else filter(None, (scores.image, scores.absolute))
+        for there in (self.folder / path for path in known):
+            if _is_there(there):
+                return CaseImage(there, seen is not None and image_hash(there) != seen)
         for near in (self.folder / name, self.folder.parent / name):
             if seen is not None and _is_there(near) and image_hash(near) == seen:
                 return CaseImage(near, changed=False)
+        if scores is None and seen is None:
+            return Problem(
+                "missing_image",
+                f"the image {PurePath(name).name} could not be read when this run was made. Run "
+                "`histoeval trust` again with the folder that has it.",
+            )
         return Problem(
             "image_moved",
             f"the image {PurePath(name).name} is not where it was when this run was made. Put the "

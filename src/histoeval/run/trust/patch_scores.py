@@ -43,6 +43,8 @@ class PatchScores(NamedTuple):
     """The claims that have scores, by their number in the grounding of the row."""
     cosines: NDArray[np.int16]
     """Claims by patches."""
+    absolute: str = ""
+    """Where the image lies on its machine, if the run was given an absolute path."""
 
     def shares(self, claim: int) -> NDArray[np.float64] | None:
         """For each patch from 0, least for this claim, to 1, most; None where nobody looked.
@@ -66,6 +68,8 @@ def keep_patch_scores(verdict: Verdict, folder: Path, tools: Instruments) -> Non
     """Write the scores of a verdict into the folder of its run; nothing where it has no image."""
     if verdict.image is not None:
         scores = patch_scores(verdict, _seen_from(folder, verdict.image), tools)
+        if verdict.image.is_absolute():
+            scores = scores._replace(absolute=verdict.image.as_posix())
         write_patch_scores(patches_file(folder, verdict.row.row), scores)
 
 
@@ -107,7 +111,8 @@ def read_patch_scores(path: Path) -> PatchScores | None:
                     "trust command again with --overwrite"
                 )
             image, encoder, *arrays = (found[name] for name in FIELDS)
-            scores = PatchScores(str(image), str(encoder), *arrays)
+            absolute = str(found["absolute"]) if "absolute" in found else ""
+            scores = PatchScores(str(image), str(encoder), *arrays, absolute)
             if not _fits(scores):
                 raise ValueError("arrays of different lengths")
     except FileNotFoundError:

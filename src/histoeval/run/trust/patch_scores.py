@@ -112,7 +112,7 @@ def read_patch_scores(path: Path) -> PatchScores | None:
                 )
             image, encoder, *arrays = (found[name] for name in FIELDS)
             absolute = str(found["absolute"]) if "absolute" in found else ""
-            scores = PatchScores(str(image), str(encoder), *arrays, absolute)
+            scores = PatchScores(str(image), str(encoder), *arrays)._replace(absolute=absolute)
             if not _fits(scores):
                 raise ValueError("arrays of different lengths")
     except FileNotFoundError:

@@ -35,7 +35,11 @@ from histoeval.concordance.site import (
     same_named,
     with_specimen,
 )
-from histoeval.concordance.stated_values import stated_margins, without_margins
+from histoeval.concordance.stated_values import (
+    stated_margins,
+    without_margins,
+    without_settled_numbers,
+)
 from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
 from histoeval.report import Entity
@@ -64,6 +68,8 @@ PARTS = (*OF_FACTS, *OF_STATEMENTS)
 """The names of the parts, in the order in which they are shown."""
 
 
+Texts = tuple[str, str]
+
 _SAME_DIAGNOSIS = 0.85
 _SAME_FINDING = 0.95
 
@@ -89,7 +95,12 @@ def compare(
     grade, stage = compare_grades(*both, excused), compare_stages(*both, excused)
     markers = compare_markers(*both, excused)
     sizes = compare_measurements(*both, excused)
-    wrong = sum(len(part.mistakes) for part in (grade, stage, markers, sizes))
+    unsettled = without_settled_numbers(*both)
+    wrong = sum(
+        _keeps_numbers(error, texts, unsettled)
+        for part in (grade, stage, markers, sizes)
+        for error in part.mistakes
+    )
     parts = {
         "diagnosis": diagnoses.identity,
         "behaviour": with_denials(diagnoses.behaviour, *both, excused),
@@ -103,10 +114,19 @@ def compare(
         "markers": markers,
         "findings": margins.taken_off(_both(complete, compare_denials(*both, excused)), excused),
         "no_inventions": _both(sound, extra_sites(*both, excused)),
-        "measurements": with_numbers(sizes, wrong, *texts, excused),
+        "measurements": with_numbers(sizes, wrong, *unsettled, excused),
         "specimens": NOT_MENTIONED,
     }
     return with_decisive(parts, *both, excused)
+
+
+def _keeps_numbers(error: ReportError, texts: Texts, unsettled: Texts) -> bool:
+    """Whether the words of an error are still in texts from which settled numbers were taken."""
+    entities = (error.reference, error.candidate)
+    return all(
+        each is None or whole[each.start : each.end] == rest[each.start : each.end]
+        for each, whole, rest in zip(entities, texts, unsettled, strict=True)
+    )
 
 
 def _and_matched(excused: Excused, findings: ComparedPart) -> Excused:

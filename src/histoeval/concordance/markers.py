@@ -42,8 +42,8 @@ def compare_markers(
     for key in keys:
         ref, cand = reference.markers.get(key), candidate.markers.get(key)
         value = _agreement(ref, cand)
-        compared = bool(ref and cand and ref.value and cand.value)
-        if key in stated.axes and not (compared and value >= _SAME_POLARITY):
+        compared = _both_tested(ref, cand)
+        if key in stated.axes and not (compared and _of_polarity(ref) and value >= _SAME_POLARITY):
             continue  # the words of both reports say what it showed
         mistake = _mistake(key, ref, cand, value, _silent(key, reference, candidate))
         cost = 0.0 if excused(mistake) else 1 - value
@@ -75,7 +75,21 @@ def _agreement(ref: _Marker | None, cand: _Marker | None) -> float:
         return _OMITTED
     if ref.value is None or cand.value is None:
         return 1.0 if ref.value is cand.value else _NO_RESULT
+    if ref.value.tested != cand.value.tested:
+        return _OMITTED if ref.value.tested else _INVENTED
     return agreement(ref.value, cand.value)
+
+
+def _both_tested(ref: _Marker | None, cand: _Marker | None) -> bool:
+    """Whether both reports give a result, or both say that there is none yet."""
+    if ref is None or cand is None or ref.value is None or cand.value is None:
+        return False
+    return ref.value.tested == cand.value.tested
+
+
+def _of_polarity(marker: _Marker | None) -> bool:
+    """Whether a marker is positive or negative, and not only more or less."""
+    return bool(marker and marker.value and marker.value.polarity)
 
 
 def _silent(key: str, reference: Facts, candidate: Facts) -> bool:
@@ -92,6 +106,9 @@ def _mistake(
         severity = _of_one(key, ref or cand, silent)
     elif ref.value is None or cand.value is None:
         kind, severity = _one_sided(ref.value), Severity.MINOR
+    elif ref.value.tested != cand.value.tested:
+        kind = ErrorKind.OMISSION if ref.value.tested else ErrorKind.INVENTION
+        severity = _of_one(key, ref if ref.value.tested else cand, silent=True)
     else:
         kind = ErrorKind.MARKER_FLIP
         severity = _flip(key) if value < _FLIPPED else Severity.MODERATE

@@ -111,6 +111,20 @@ def is_of_scheme(facts: Facts, entity: Entity) -> bool:
     )
 
 
+def without_settled_numbers(reference: Facts, candidate: Facts) -> tuple[str, str]:
+    """Both texts without the numbers of values that both state, which are compared as values."""
+    texts = [reference.stated.text, candidate.stated.text]
+    for kind in ("grade", "stage", "markers"):
+        both = _both(reference, candidate, kind)
+        shared = {each.axis for each in both[0]} & {each.axis for each in both[1]}
+        for side, found in enumerate(both):
+            for value in found:
+                if value.axis in shared:
+                    words = re.sub(r"\d", " ", texts[side][value.start : value.end])
+                    texts[side] = texts[side][: value.start] + words + texts[side][value.end :]
+    return texts[0], texts[1]
+
+
 def stated_grades(reference: Facts, candidate: Facts) -> StatedValues:
     """Classes, grades and scores."""
     ref, cand = _both(reference, candidate, "grade")

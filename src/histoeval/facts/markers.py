@@ -22,6 +22,7 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 _LIST_REACH = 120
+_CLAUSE_END = re.compile(r"[.;,\n]")
 _MOST_CHARS = 50_000
 _OF_TWO_MEANINGS = frozenset(
     {"p53", "EGFR", "KIT mutation", "KRAS", "BRAF", "NRAS", "PDGFRA", "1p/19q codeletion"}
@@ -43,10 +44,17 @@ def markers_of(
         if len(known) > 1:
             known = singled_out(known, report.text[entity.end : entity.end + _NEAR])
         for key in known or (_unknown(entity) if result else ()):
-            value = read_result(result, key) if result else None
+            value = read_result(result, key) if result else _awaited(report.text, entity, key)
             if key not in found or found[key].value is None:
                 found[key] = ValueMention(_together(report, [entity, *results]), value)
     return _as_stated(found, report.text)
+
+
+def _awaited(text: str, marker: Entity, key: str) -> Result | None:
+    """No result because the test is still to be done, as the words behind a marker say."""
+    behind = _CLAUSE_END.split(text[marker.end : marker.end + _NEAR])[0]
+    result = read_result(behind, key)
+    return result if result and not result.tested else None
 
 
 def _as_stated(

@@ -25,7 +25,7 @@ _LENGTH = re.compile(
     re.IGNORECASE,
 )
 _PERCENT = re.compile(
-    rf"(?:{_BOUND})?(?P<low>{_NUMBER}){_GAP}%?"
+    rf"(?P<bound>{_BOUND})?(?P<low>{_NUMBER}){_GAP}%?"
     rf"(?:{_GAP}(?:-|\u2013|to){_GAP}(?P<high>\d+(?:[.,]\d+)?))?{_GAP}(?:%|per ?cent\b)",
     re.IGNORECASE,
 )
@@ -46,6 +46,8 @@ _RATE = re.compile(
     r"(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square mm)",
     re.IGNORECASE,
 )
+_BELOW = 0.999
+"""What is less than 1 % ends below it."""
 _WORDS = re.compile(r"[,;()]")
 _VIABLE = re.compile(r"\bviab|\bresidual\b", re.IGNORECASE)
 
@@ -56,6 +58,8 @@ class _Amount:
     name: str
     words: re.Pattern[str]
     limits: tuple[tuple[float, int], ...]
+    upto: bool
+    apart: int
     least: float
     factors: tuple[tuple[float, int], ...]
     points: tuple[tuple[float, int], ...]
@@ -69,6 +73,8 @@ def _amounts() -> Mapping[str, _Amount]:
             row["name"],
             re.compile(row["words"], re.IGNORECASE),
             _pairs(row, "limits"),
+            row.get("upto", False),
+            row.get("apart", 3),
             row.get("least", 1.0),
             _pairs(row, "factors"),
             _pairs(row, "points"),
@@ -125,7 +131,12 @@ def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float
             yield value, value, None
     elif kind == "percent":
         low = _float(found["low"])
-        yield low, _float(found["high"]) if found["high"] else low, None
+        if found["bound"] and re.match(
+            r"[<\u2264]|less|under|below", found["bound"], re.IGNORECASE
+        ):
+            yield 0.0, low * _BELOW, None
+        else:
+            yield low, _float(found["high"]) if found["high"] else low, None
     elif kind == "rate":
         per = (
             float(found["of"] or 1)
@@ -199,10 +210,14 @@ def amount_severity(one: StatedValue, other: StatedValue) -> int:
     amount = _amounts()[f"{one.axis} {name}"]
     low, high = sorted((one.low, other.low))
     factor = high / low if low > 0 else (99.0 if high > 0 else 1.0)
-    crossed = [severity for limit, severity in amount.limits if low < limit <= high]
+    crossed = [
+        severity
+        for limit, severity in amount.limits
+        if (low <= limit < high if amount.upto else low < limit <= high)
+    ]
     found = [MINOR]
     if crossed and factor >= amount.least:
-        found.append(min(CRITICAL, max(crossed) + (len(crossed) > 2)))
+        found.append(min(CRITICAL, max(crossed) + (len(crossed) >= amount.apart)))
     found += [
         severity
         for least, severity in amount.factors

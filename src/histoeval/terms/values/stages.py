@@ -35,7 +35,7 @@ _GROUP = re.compile(
     re.IGNORECASE,
 )
 _WHOLE_GROUP = re.compile(rf"(?!.*L)\W*{_ROMAN}{_SUB}\W*")
-_DUKES = re.compile(
+DUKES = re.compile(
     r"\bduke'?s?'?\W+(?:stage\W+|class\W+)?(?P<letter>[a-d])(?P<sub>[12])?\b", re.IGNORECASE
 )
 _BANFF = re.compile(r"\b(?:Banff|banff|tubulitis|ci[0-3]|cv[0-3]|i[0-3])\b")
@@ -151,7 +151,7 @@ def _axis_value(found: re.Match[str]) -> str:
 
 
 def _read_group(text: str, bare: re.Match[str] | None) -> str | None:
-    if dukes := _DUKES.search(text):
+    if dukes := DUKES.search(text):
         return _ROMANS["abcd".index(dukes["letter"].lower()) + 1]
     found = _GROUP.search(text) or bare
     if found is None or (number := rank_number(found["n"])) >= len(_ROMANS):

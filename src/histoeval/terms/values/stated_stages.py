@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from histoeval.terms.number_words import rank_number
+from histoeval.terms.values.stages import DUKES
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MODERATE, StatedValue
 
 _SUB = r"(?:mi|[a-d](?:\d|i{1,3})?)?"
@@ -28,7 +29,9 @@ _NOT_STAGE = re.compile(
     re.IGNORECASE,
 )
 _BLADDER = re.compile(r"bladder|urothelial|TURB", re.IGNORECASE)
-_INVASIVE = "muscle"
+_INVASIVE, _OF_LYMPHOMA = "muscle", "lymphoma"
+_DISTANT = "4"
+"""The group of distant metastases, but for lymphomas."""
 
 
 @lru_cache(maxsize=1 << 11)
@@ -64,25 +67,42 @@ def _groups(text: str) -> Iterator[StatedValue]:
             continue
         written = found["group"]
         number = 0 if written == "0" else rank_number(written)
-        yield StatedValue(
-            "stage group", frozenset({f"{number}{(found['sub'] or '').lower()}"}), *found.span()
-        )
+        value = {f"{number}{(found['sub'] or '').lower()}"}
+        if re.match(r"ann arbor|lugano", found.group(), re.IGNORECASE):
+            value.add(_OF_LYMPHOMA)
+        yield StatedValue("stage group", frozenset(value), *found.span())
+    for found in DUKES.finditer(text):
+        group = str("abcd".index(found["letter"].lower()) + 1)
+        yield StatedValue("stage group", frozenset({group}), *found.span())
 
 
 def stage_severity(one: StatedValue, other: StatedValue) -> int:
-    """How severe it is to state one stage for another; 0 where they agree, as 2 and 2a do."""
-    (here,), (there,) = one.options - {_INVASIVE}, other.options - {_INVASIVE}
+    """How severe it is to state one stage for another; 0 where they agree, as 2 and 2a do.
+
+    One step changes the work-up; two steps, involved nodes, metastases and muscle could harm.
+    """
+    marks = {_INVASIVE, _OF_LYMPHOMA}
+    (here,), (there,) = one.options - marks, other.options - marks
     if here.startswith(there) or there.startswith(here):
         return 0
-    if _rank(here) == _rank(there):
-        return MAJOR if one.axis == "stage group" and here[1:2] != there[1:2] else MODERATE
-    apart = abs(_rank(here) - _rank(there))
-    low = min(_rank(here), _rank(there))
+    low, high = sorted((_step(here), _step(there)))
     if one.axis in ("stage N", "stage M"):
-        return CRITICAL if low == 0 else MAJOR
-    muscle = _INVASIVE in one.options and low < 2 <= max(_rank(here), _rank(there))
-    return CRITICAL if apart >= 2 or low == 0 or muscle else MAJOR
+        return MODERATE if low == high else CRITICAL if low == 0 else MAJOR
+    if one.axis == "stage group":
+        if low == high:
+            return MAJOR if here[1:2] != there[1:2] else MODERATE
+        lymphoma = _OF_LYMPHOMA in one.options | other.options
+        distant = _DISTANT in (here[0], there[0]) and not lymphoma
+        return CRITICAL if distant or int(high) - int(low) >= 2 else MAJOR
+    if low == high:
+        return MODERATE
+    muscle = _INVASIVE in one.options and low < 2 <= high
+    return CRITICAL if muscle or _T_STEPS.index(high) - _T_STEPS.index(low) >= 2 else MAJOR
 
 
-def _rank(value: str) -> float:
+_T_STEPS = (0, 0.5, 1, 2, 3, 4)
+"""No tumour, a tumour that does not invade, and pT1 to pT4."""
+
+
+def _step(value: str) -> float:
     return float(value[0]) if value[0].isdigit() else 0.5

@@ -36,6 +36,12 @@ _GRADE = re.compile(
     r"|(?<![\w/])(?-i:G)(?P<g>[1-4])(?![\w/]|[ ,]*[LSR]\d)",
     re.IGNORECASE,
 )
+_SUM_OF_NINE = re.compile(
+    r"\b(?:nottingham|sbr|elston[- ]ellis|bloom[- ]richardson)(?: (?:total|combined|histologic))?"
+    r"(?: score)?[\s:=(]{1,3}(?P<sum>[3-9]) ?(?:/|of|out of) ?9\b",
+    re.IGNORECASE,
+)
+"""Three scores of 1 to 3: up to 5 is grade 1, up to 7 grade 2."""
 _CNS = re.compile(
     rf"\b(?:cns[ -]{_WHO}|{_WHO}[ -]cns)\W+(?:20\d\d\W+)?(?:grade\W{{0,2}})?{_RANK}",
     re.IGNORECASE,
@@ -180,6 +186,10 @@ def _numbers(text: str) -> Iterator[StatedValue]:
     cns = {found.end("a"): found for found in _CNS.finditer(text)}
     for found in cns.values():
         yield StatedValue(CNS, frozenset({str(_number(found["a"]))}), *found.span())
+    for found in _SUM_OF_NINE.finditer(text):
+        total = int(found["sum"])
+        rank = 1 + (total > 5) + (total > 7)
+        yield StatedValue(TUMOUR, _OPTIONS[str(rank)], *found.span())
     for found in _GRADE.finditer(text):
         written = found["a"] or found["a2"] or found["g"]
         ahead = text[max(0, found.start() - 50) : found.start()]

@@ -9,8 +9,12 @@ from histoeval.terms.lexicon import any_of
 from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, StatedValue
 
 MISMATCH, LIGHT_CHAIN, VARIANT = "mismatch repair status", "light chain", " variant"
+MISMATCH_LOST = "lost mismatch repair proteins"
+MISMATCH_PAIRS = (("MLH1", "PMS2"), ("MSH2", "MSH6"))
+"""Proteins that are lost together."""
 LIGHT_CHAINS = ("kappa light chain", "lambda light chain")
-_PD_L1 = (1.0, 50.0)
+_SHARES = {"PD-L1": (1.0, 50.0), "PD-L1 CPS": (1.0, 5.0, 10.0, 20.0)}
+"""Where another therapy begins, in per cent of tumour cells and in points."""
 REARRANGED = {
     "c-MYC": "MYC rearrangement",
     "BCL2": "BCL2 rearrangement",
@@ -56,7 +60,9 @@ def covered_markers(axes: frozenset[str]) -> frozenset[str]:
         ),
         ("MDM2", ("MDM2 amplification",)),
         ("KIT mutation", ("CD117",)),
-        ("IDH", ("IDH1", "IDH2")),
+        ("IDH", ("IDH1", "IDH2", "IDH1 R132H")),
+        ("PD-L1 CPS", ("PD-L1",)),
+        ("CDKN2A deletion", ("p16",)),
         ("HPV", ("HPV 16", "HPV 18")),
     ):
         covered |= set(names) if axis in axes else set()
@@ -64,9 +70,15 @@ def covered_markers(axes: frozenset[str]) -> frozenset[str]:
 
 
 def marker_severity(one: StatedValue, other: StatedValue) -> int:
-    """How severe it is to state one result for another; 0 where they agree."""
+    """How severe it is to state one result for another; 0 where they agree.
+
+    HER2 that is negative with a score of 0 is not the same as low: of the latter some are treated.
+    """
     if one.options & other.options:
-        return _by_share(one, other) if one.axis == "PD-L1" else 0
+        if one.axis == "HER2" and "negative" in one.options:
+            scored = one.low >= 0 and other.low >= 0
+            return MODERATE if scored and (one.low == 0) != (other.low == 0) else 0
+        return _by_share(one, other) if one.axis in _SHARES else 0
     if one.axis.endswith(VARIANT):
         return _between_variants(one, other)
     if one.axis == LIGHT_CHAIN:
@@ -90,9 +102,9 @@ def _between_variants(one: StatedValue, other: StatedValue) -> int:
 
 def _by_share(one: StatedValue, other: StatedValue) -> int:
     """Shares of cells that are counted by classes."""
-    if one.low < 0 or other.low < 0:
+    if one.low < 0 or other.low < 0 or (one.low <= other.high and other.low <= one.high):
         return 0
-    here, there = (sum(each.low >= limit for limit in _PD_L1) for each in (one, other))
+    here, there = (sum(each.low >= limit for limit in _SHARES[one.axis]) for each in (one, other))
     if here == there:
-        return MINOR if one.low != other.low else 0
-    return CRITICAL if abs(here - there) > 1 else MAJOR
+        return MINOR
+    return CRITICAL if one.axis == "PD-L1" or abs(here - there) > 1 else MAJOR

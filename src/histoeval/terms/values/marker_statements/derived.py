@@ -1,11 +1,14 @@
-"""What follows from several markers: the light chain, and whether mismatch repair is deficient."""
+"""What follows from other markers: the light chain, mismatch repair, a mutated IDH."""
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from histoeval.terms.values.marker_statements.decisive import (
     LIGHT_CHAIN,
     MISMATCH,
+    MISMATCH_LOST,
+    MISMATCH_PAIRS,
     decisive_markers,
 )
 from histoeval.terms.values.stated import StatedValue
@@ -50,11 +53,21 @@ def mismatch_status(found: Sequence[StatedValue]) -> Iterator[StatedValue]:
     lost = [each for each in own if "negative" in each.options]
     for each in lost or own[:1]:
         yield _status(each, bool(lost))
+        if lost:
+            pair = next(pair for pair in MISMATCH_PAIRS if each.axis in pair)
+            yield replace(each, axis=MISMATCH_LOST, options=frozenset(pair))
     for each in found:
         if each.axis == "mismatch repair" and each.options <= {"positive", "negative"}:
             yield _status(each, "negative" in each.options)
         if each.axis == "microsatellite instability" and each.options <= {"positive", "negative"}:
             yield _status(each, "positive" in each.options)
+
+
+def mutated_idh(found: Sequence[StatedValue]) -> Iterator[StatedValue]:
+    """IDH is mutated where its commonest mutant is found; where that is not, another may be."""
+    for each in found:
+        if each.axis == "IDH1 R132H" and "positive" in each.options:
+            yield replace(each, axis="IDH")
 
 
 def _status(each: StatedValue, deficient: bool) -> StatedValue:

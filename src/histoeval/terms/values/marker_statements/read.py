@@ -19,7 +19,11 @@ from histoeval.terms.values.marker_statements.decisive import (
     VARIANT,
     decisive_markers,
 )
-from histoeval.terms.values.marker_statements.derived import light_chain, mismatch_status
+from histoeval.terms.values.marker_statements.derived import (
+    light_chain,
+    mismatch_status,
+    mutated_idh,
+)
 from histoeval.terms.values.marker_statements.results import (
     DENIED_NEAR,
     RESULT,
@@ -61,8 +65,22 @@ _LEADING = re.compile(
 _IN_SITU = re.compile(
     r"\b(?:[FCDS]ISH|ISH|in[- ]situ hybridi[sz]ation)\b[^;.]{0,60}?amplif", re.IGNORECASE
 )
+_HER2_SCORE = re.compile(
+    r"[\s(:=]*(?:(?:IHC|negative|score|equivocal|positive)[\s(:,=]*)?([0-3])(?:\s?\+|(?![\w.%]|\s?%))",
+    re.IGNORECASE,
+)
 _GENE_TEST = re.compile(r"rearrang|translocat|break|split|fusion|\bFISH\b", re.IGNORECASE)
-_MUTATION = re.compile(r"\bex(?:on)? ?\d|mutat|mutant|wild|variant", re.IGNORECASE)
+_OWN_AXES = tuple(
+    (marker, re.compile(words, re.IGNORECASE), axis)
+    for marker, words, axis in (
+        ("MDM2 amplification", r"", "MDM2"),
+        ("CD117", r"\bex(?:on)? ?\d|mutat|mutant|wild|variant", "KIT mutation"),
+        ("PD-L1", r"\bCPS\b|\bcombined positive score\b", "PD-L1 CPS"),
+        ("p16", r"\bdelet", "CDKN2A deletion"),
+        ("MLH1", r"^\s*promoter|^\s*(?:hyper)?methyl", "MLH1 promoter methylation"),
+    )
+)
+"""Words behind a marker that tell of another test than its stain."""
 
 
 class _Group(NamedTuple):
@@ -125,7 +143,7 @@ def _read_plain(text: str) -> tuple[StatedValue, ...]:
         else:
             waiting = _NOTHING
         start = stop.end() if stop else end
-    return (*found, *mismatch_status(found))
+    return (*found, *mismatch_status(found), *mutated_idh(found))
 
 
 def _names(clause: str) -> list[MarkerName]:
@@ -231,31 +249,28 @@ def _of_group(
             start = group.start - (len(before) - lead.start() if lead else 0)
             end = group.end + (0 if ahead else len((behind if whole else own).rstrip(" ,(")))
             if result is not None and result.polarity and axis not in LIGHT_CHAINS:
-                found.append(_value(axis, result, clause.start + start, clause.start + end))
+                value = _value(axis, result, clause.start + start, clause.start + end)
+                scored = _HER2_SCORE.match(own) if axis == "HER2" else None
+                if scored:
+                    value = replace(value, low=float(scored[1]), high=float(scored[1]))
+                found.append(value)
             found += _variants(clause, group, axis, own)
     return found, used
 
 
 def _variants(clause: _Clause, group: _Group, axis: str, own: str) -> Iterator[StatedValue]:
     if axis in decisive_markers()["genes"]:
-        for found in VARIANT_NAMED.finditer(own):
-            start, end = clause.start + group.start, clause.start + group.end + found.end()
+        for found in VARIANT_NAMED.finditer(clause.text[group.start : group.end] + own):
+            start, end = clause.start + group.start, clause.start + group.start + found.end()
             yield StatedValue(axis + VARIANT, frozenset({_variant(found)}), start, end)
 
 
 def _axis(marker: str, own: str, about_genes: bool) -> str:
     """The marker, or the change of its gene where that is what was looked for."""
-    if marker == "MDM2 amplification":
-        return "MDM2"
-    if marker.startswith("HPV "):
-        return "HPV"
-    if marker == "CD117" and _MUTATION.search(own):
-        return "KIT mutation"
-    if marker == "MLH1" and re.match(r"\s*promoter|\s*(?:hyper)?methyl", own, re.IGNORECASE):
-        return "MLH1 promoter methylation"
     if marker in REARRANGED and (_GENE_TEST.search(own) or (about_genes and "intact" in own)):
         return REARRANGED[marker]
-    return marker
+    axes = (axis for name, words, axis in _OWN_AXES if marker == name and words.search(own))
+    return "HPV" if marker.startswith("HPV ") else next(axes, marker)
 
 
 def _variant(found: re.Match[str]) -> str:

@@ -134,8 +134,13 @@ def result_of(marker: str, phrases: MarkerPhrases) -> _Reading:
 
 
 def _as_advice(marker: str, phrases: MarkerPhrases) -> _Reading | None:
-    """No result: the test is to be done."""
-    return _Reading(None) if _ADVICE.search(phrases.near(marker)) else None
+    """No result: the test is to be done; HER2 2+ is one, and in situ hybridisation the test."""
+    near = phrases.near(marker)
+    found = _ADVICE.search(near)
+    if found is None:
+        return None
+    scored = _SCORED.match(near[: found.start()])
+    return _Reading(_read(scored.group(), marker) if scored else None)
 
 
 def _by_sign(_: str, phrases: MarkerPhrases) -> _Reading | None:

@@ -56,5 +56,5 @@ def test_what_holds_no_scores_is_refused(tmp_path: Path, content: str, told: str
         read_scored(file)
     with pytest.raises(InputError, match="does not exist"):
         read_scored(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match="holds no scores; give a folder of `histoeval score`"):
         read_scored(tmp_path)

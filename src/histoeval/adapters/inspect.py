@@ -20,8 +20,9 @@ from typing import Any
 from histoeval.adapters import imported
 from histoeval.adapters.answers import best_answers, explanation
 from histoeval.adapters.runs import error_kinds
-from histoeval.errors import InputError, Problem
+from histoeval.errors import Problem
 from histoeval.io.finished_run import finished_run
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.results import ResultFolder, ResultRow
 from histoeval.io.run_texts import beside
 from histoeval.io.store import read_json
@@ -91,7 +92,7 @@ def write_logs(
     """
     run = finished_run(Path(folder))
     if run.kind not in ("score", "judge"):
-        raise InputError(f"{folder} is of `{run.kind}`; what can be a log: score, judge")
+        raise wrong_folder(run.place, f"is of `{run.kind}`", "a folder of `score` or `judge`")
     summary = read_json(run.place / "summary.json", run.place)
     when = datetime.fromtimestamp((run.place / "summary.json").stat().st_mtime, UTC).isoformat()
     samples: dict[str, dict[str, Any]] = {}

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from histoeval.errors import InputError
 from histoeval.io.finished_run import FinishedRun, finished_run
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.results import ResultFolder
 from histoeval.io.run_texts import beside
 from histoeval.io.store import read_json
@@ -51,7 +51,9 @@ def read_run(folder: str | Path, *, rows: bool = True, texts: bool = False) -> T
     """
     run = finished_run(Path(folder))
     if run.kind not in ("score", "judge", "trust"):
-        raise InputError(f"{folder} is of `{run.kind}`; what can be logged: score, judge, trust")
+        raise wrong_folder(
+            run.place, f"is of `{run.kind}`", "a folder of `score`, `judge` or `trust`"
+        )
     summary = read_json(run.place / "summary.json", run.place)
     found = _verdicts(run, texts) if run.kind == "trust" else _scores(run, texts)
     return TrackedRun(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from histoeval.callers import front_door
 from histoeval.challenge.policy import POLICY, ChallengePolicy, read_challenge_policy
 from histoeval.errors import InputError, OutputError, did_you_mean
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.submissions import SubmissionProblem, Truth, read_truth
 from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_whole, writing_to
@@ -172,7 +173,7 @@ def open_challenge(
     """
     home = Path(folder)
     if not (home / POLICY).is_file():
-        raise InputError(f"{home} has no {POLICY}: `histoeval challenge init {home}` writes one")
+        raise wrong_folder(home, f"has no {POLICY}: `histoeval challenge init {home}` writes one")
     policy = read_challenge_policy(home / POLICY)
     policy = policy.model_copy(update={"loose_ids": policy.loose_ids or loose_ids})
     there = _truth_file(home) if truth is None else _truth_in(Path(truth))

@@ -15,8 +15,9 @@ from typing import NamedTuple
 from histoeval.challenge.folder import Challenge
 from histoeval.challenge.teams import Team
 from histoeval.errors import HistoEvalError
+from histoeval.io.folder_kinds import SCORES
 from histoeval.io.pairs import source_of_records
-from histoeval.io.results import SCORES, ResultFolder, ResultRow
+from histoeval.io.results import ResultFolder, ResultRow
 from histoeval.io.store import read_json
 from histoeval.io.tables.columns import Columns
 from histoeval.metric import Metric

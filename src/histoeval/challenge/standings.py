@@ -13,6 +13,7 @@ from histoeval.agreement.systems import Duel
 from histoeval.challenge.checking import FileFault
 from histoeval.challenge.policy import ChallengePolicy
 from histoeval.errors import InputError
+from histoeval.io.folder_kinds import RANKING, wrong_folder
 from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
 
@@ -162,7 +163,9 @@ def _metric_cells(team: TeamStanding) -> dict[str, float | None]:
 
 def read_ranking(folder: Path) -> ChallengeRanking:
     """The ranking that a folder holds."""
-    file = folder / "ranking.json" if folder.is_dir() else folder
+    file = folder / RANKING if folder.is_dir() else folder
+    if not file.is_file():
+        raise wrong_folder(folder, f"has no {RANKING}: `histoeval challenge rank` writes one")
     try:
         return ChallengeRanking.model_validate(json.loads(file.read_text("utf-8")))
     except OSError as error:

@@ -15,7 +15,7 @@ from histoeval.cli.options.judge import JudgeOptions
 from histoeval.cli.options.models import MetricModels
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import check_there
-from histoeval.io.folder_kinds import folder_kind
+from histoeval.io.folder_kinds import SCORES_FILES
 from histoeval.io.pairs import Columns, chosen_pair, open_source
 from histoeval.io.tables.cell_checks import text_of
 from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
@@ -155,7 +155,7 @@ def _explained(
     """A pair of files, or of the folder of a run."""
     if not paths:
         raise SettingError(f"nothing to explain: {TWO_WAYS}")
-    if len(paths) == 1 and folder_kind(paths[0]) is not None:
+    if len(paths) == 1 and (paths[0].is_dir() or paths[0].name in SCORES_FILES):
         return explain_stored(paths[0], pair_id, system, metric, models)
     source = open_source(paths, columns, encoding)
     for note in source.notes:

@@ -24,6 +24,7 @@ from histoeval.experiments.measures import (
     open_metrics,
 )
 from histoeval.experiments.rows import PerturbedRow, PerturbedSet, read_perturbed
+from histoeval.io.folder_kinds import folder_kind, wrong_folder
 from histoeval.io.store import RowStore
 from histoeval.nli.load import open_entailer
 from histoeval.pathgls.stability.distance import open_distance
@@ -207,8 +208,11 @@ def _scored(row: PerturbedRow, found: dict[str, Found]) -> ScoredReports:
 def read_scored(folder: Path) -> list[ScoredReports]:
     """The rows that `experiment sensitivity` has written into a folder."""
     path = folder / SCORES if folder.is_dir() else folder
-    if not path.is_file():
-        raise InputError(f"{path} is not there; `experiment sensitivity` writes it")
+    kind = folder_kind(folder) if folder.is_dir() else None
+    if not path.is_file() or (kind is not None and kind.name != "experiment"):
+        raise wrong_folder(
+            folder, f"has no {SCORES}: `histoeval experiment sensitivity` writes one"
+        )
     rows = list(RowStore(path, ScoredReports.model_validate_json))
     if not rows:
         raise InputError(f"{path} has no rows")

@@ -12,6 +12,7 @@ from histoeval.io.annotation.archives import Document, documents, endings
 from histoeval.io.annotation.names import RefusedPassage, Vocabulary
 from histoeval.io.annotation.passage import AnnotatedPassage
 from histoeval.io.files import check_there
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.source import SeenNames
 from histoeval.io.tables.encoding import survey
 from histoeval.io.tables.formats import Record, RecordTable
@@ -95,9 +96,11 @@ def guess_format(path: Path) -> Format:
         return _guess_json(path)
     within = endings(path) if path.is_dir() or name.endswith(".zip") else {path.suffix.lower()}
     found = [kind for ending, kind in _BY_ENDING.items() if ending in within]
-    if len(found) != 1:
-        what = f"may be {' or '.join(found)}" if found else "is in no format that is known"
-        raise InputError(f"{path} {what}: say which, of {', '.join(FORMATS)}")
+    which = f"say which, of {', '.join(FORMATS)}"
+    if not found:
+        raise wrong_folder(path, f"is in no format that is known: {which}")
+    if len(found) > 1:
+        raise InputError(f"{path} may be {' or '.join(found)}: {which}")
     return found[0]
 
 

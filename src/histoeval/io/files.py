@@ -11,6 +11,7 @@ from histoeval.errors import InputError, did_you_mean
 from histoeval.io.documents.fhir import is_fhir, open_fhir
 from histoeval.io.documents.hl7 import open_hl7
 from histoeval.io.documents.texts import table_of_document
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.delimited import open_delimited
 from histoeval.io.tables.encoding import Survey, open_bytes, survey
@@ -129,7 +130,7 @@ def demand_table(path: Path) -> str:
     check_there(path)
     kind = format_of(path, ONE_TABLE)
     if kind in ("text", "folder"):
-        raise InputError(f"{path} is not a table. What can be read: {ONE_TABLE}")
+        raise wrong_folder(path, f"is not a table. What can be read: {ONE_TABLE}")
     return kind
 
 

@@ -95,7 +95,7 @@ FOLDER_KINDS = (
         "study",
         ("STUDY.yaml",),
         "a study by experts",
-        "`histoeval study status {}/STUDY.yaml` shows it",
+        "`histoeval serve --study {}/STUDY.yaml` opens it",
     ),
     FolderKind(
         "alignment",

@@ -20,6 +20,7 @@ from histoeval.io.files import (
     open_table,
     opened,
 )
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.reports import TextSource, exports_in
 from histoeval.io.source import Cells, RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
@@ -161,8 +162,8 @@ def open_source(
     if len(given) == 1 and kinds[0] in TABLES:
         return _one_table(given[0], columns, encoding, joining)
     if len(given) < 2:
-        named = " and ".join(path.name or str(path) for path in given) or "nothing"
-        raise InputError(f"{named} cannot be read alone. What can be read: {ACCEPTED}")
+        what = f"cannot be read alone. What can be read: {ACCEPTED}"
+        raise wrong_folder(given[0], what) if given else InputError(f"nothing {what}")
     name = ", ".join(path.resolve().name for path in given)
     kind = kinds[0] if len(set(kinds)) == 1 else "files"
     if not _is_parallel(given, set(kinds), truth, joining):

@@ -13,12 +13,11 @@ from pydantic import Field
 from histoeval.callers import argument
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.io.files import check_there
+from histoeval.io.folder_kinds import SCORES, folder_kind, wrong_folder
 from histoeval.io.row_files import row_form, stored_as
 from histoeval.io.store import RowStore, read_json, read_lines
 from histoeval.metric import Evidence, FrozenDict, Numbers, Score
 from histoeval.report import Noun, Report
-
-SCORES = "scores.jsonl"
 
 Key = tuple[str, str]
 """The id of a pair and the system that wrote its candidate."""
@@ -138,7 +137,9 @@ def scores_file(path: Path) -> Path:
 def read_rows(path: Path) -> Iterator[ResultRow]:
     """The rows of a file of results, or of the folder that holds it."""
     check_there(path)
-    file = scores_file(path)
+    file, kind = scores_file(path), folder_kind(path)
+    if not file.exists() or (kind is not None and kind.name not in ("score", "judge")):
+        raise wrong_folder(path, "holds no scores", "a folder of `histoeval score` or `judge`")
     check_there(file)
     found = False
     for row in _rows(file):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from histoeval.errors import InputError
+from histoeval.io.folder_kinds import wrong_folder
 
 Place = tuple[str, ...]
 """The keys that lead to a value; items of a list by their numbers."""
@@ -35,6 +36,8 @@ def read_yaml(path: Path, what: str = "") -> YamlFile:
     name = f"{what} {path}".strip()
     try:
         text = path.read_text("utf-8-sig")
+    except IsADirectoryError as error:
+        raise wrong_folder(path, "cannot be read: it is a folder") from error
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

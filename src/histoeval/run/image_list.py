@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem, SettingError, did_you_mean
 from histoeval.io.files import ENDINGS, demand_rows, open_table
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.images import check_image
 from histoeval.io.source import RowNaming, TableSource, problems_in
 from histoeval.io.tables.cell_checks import name_of, text_of
@@ -136,7 +137,7 @@ def _of_folder(folder: Path) -> Cases:
 
     found = list(find_slides(folder))
     if not found:
-        raise InputError(f"{folder} holds no images or slides")
+        raise wrong_folder(folder, "holds no images or slides")
     return _of_files(folder.resolve().name, folder, found)
 
 

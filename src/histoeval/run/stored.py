@@ -14,7 +14,7 @@ from histoeval.agreement.systems import Contest
 from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, InputError, SettingError, did_you_mean
 from histoeval.io.finished_run import finished_run
-from histoeval.io.folder_kinds import wrong_folder
+from histoeval.io.folder_kinds import folder_kind, wrong_folder
 from histoeval.io.pairs import PairRow, chosen_pair
 from histoeval.io.results import MetricResult, ResultRow, read_rows
 from histoeval.io.run_texts import KEEP, beside, has_texts
@@ -132,10 +132,10 @@ def explain_stored(
     Where the metric can be loaded as it was, the pair is scored again to say what each part and
     each error costs; otherwise the score is shown as it stands in the run.
     """
-    found = finished_run(run)
-    if found.kind not in ("score", "judge"):
-        raise wrong_folder(run, "", "a folder of `histoeval score` or `histoeval judge`")
-    folder = found.place
+    kind = folder_kind(run)
+    if kind is None or kind.name not in ("score", "judge"):
+        raise wrong_folder(run, "is no run", "a folder of `histoeval score` or `judge`")
+    folder = finished_run(run).place
     summary = read_json(folder / "summary.json", folder)
     if not has_texts(folder):
         raise _no_texts(folder, summary, pair_id, system)

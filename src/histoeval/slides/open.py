@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from histoeval.errors import InputError
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.images import check_image, is_file, is_folder
 from histoeval.slides import resolution
 from histoeval.slides.file_type import checked_type, file_type, named_type
@@ -128,7 +129,7 @@ def _open_folder(path: Path) -> Slide:
     others = sum(1 for each in inside if named_type(each) is not None)
     if others:
         raise InputError(f"{path} is a folder of {others} images or slides; name one of them")
-    raise InputError(f"{path} is a folder without a slide in it")
+    raise wrong_folder(path, "is a folder without a slide in it")
 
 
 def _open_file(path: Path) -> Slide:

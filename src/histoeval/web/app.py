@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from histoeval.errors import InputError, MissingDependency
+from histoeval.io.folder_kinds import folder_kind, wrong_folder
 from histoeval.web import compare, leaderboard, reasons, runs, score, trust
 from histoeval.web.jobs import Jobs
 from histoeval.web.kept import Kept
@@ -47,6 +48,8 @@ def create_app(
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
     shelf, kept, jobs, scorer = Shelf(folder), Kept(), Jobs(), Scorer()
+    if folder_kind(folder) is not None and not shelf.runs():
+        raise wrong_folder(folder, "holds no runs", "the folder that holds your runs")
     slides = _slides(shelf)
     places: list[BaseRoute] = [
         *runs.routes(shelf, kept),

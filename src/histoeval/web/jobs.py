@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from filelock import FileLock, Timeout
 
 from histoeval.errors import InputError
-from histoeval.io.results import SCORES
+from histoeval.io.folder_kinds import SCORES
 from histoeval.io.row_files import row_lines, stored_as
 from histoeval.io.store import read_json
 from histoeval.io.writing import write_json

@@ -11,6 +11,7 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import print_tables
 from histoeval.errors import SettingError
 from histoeval.io.files import check_there
+from histoeval.io.folder_kinds import folder_kind
 from histoeval.run.history.about import details_of
 from histoeval.run.history.diff import diff_runs
 from histoeval.run.history.retention import old_runs, remove_run
@@ -44,7 +45,9 @@ def list_runs(
     elif found:
         print_tables([runs_table(found)])
     else:
-        typer.echo(f"There are no runs in {folder}.")
+        kind = folder_kind(folder)
+        is_else = "" if kind is None else f" {kind.told(folder)}."
+        typer.echo(f"There are no runs in {folder}.{is_else}")
 
 
 @runs_app.command()

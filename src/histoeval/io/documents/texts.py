@@ -14,6 +14,7 @@ from pathlib import Path
 from histoeval.errors import InputError
 from histoeval.io.documents.pdf import demand_pypdf, pdf_file_text
 from histoeval.io.documents.word import word_text
+from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.tables.columns import Layout
 from histoeval.io.tables.encoding import BAD_BYTES, Survey, joined, open_bytes, scan_file, survey
 from histoeval.io.tables.formats import Record, RecordTable
@@ -163,8 +164,8 @@ def _files(folder: Path) -> dict[str, Path]:
             )
         files[stem] = path
     if not files:
-        raise InputError(
-            f"{folder} holds no reports: no file in it ends in .txt, .md, .docx or .pdf"
+        raise wrong_folder(
+            folder, "holds no reports: no file in it ends in .txt, .md, .docx or .pdf"
         )
     _demand_readers(files.values())
     return files

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from histoeval.callers import argument
 from histoeval.errors import InputError
+from histoeval.io.folder_kinds import wrong_folder
 
 CHUNK = 2**20
 
@@ -207,6 +208,8 @@ def open_bytes(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, Buf
                 yield raw, raw
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path} is not a whole gzip file: {error}") from error
+    except IsADirectoryError as error:
+        raise wrong_folder(path, "cannot be read: it is a folder") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 

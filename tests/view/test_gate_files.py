@@ -15,6 +15,7 @@ from histoeval.run.compare.changes import NewError, WorseCase
 from histoeval.run.compare.compare import Comparison
 from histoeval.run.compare.gate import Gate
 from histoeval.view.gate_files import gate_junit, gate_markdown
+from histoeval.view.html.comparison import comparison_page
 from tests.run.compare.test_gate import RIGHT, scored
 from tests.support.score_runs import HOSTILE
 
@@ -75,6 +76,16 @@ def test_markdown_cannot_be_steered_by_texts(found: Comparison) -> None:
     assert rows, "a cell may not end before its text does"
 
 
+def test_the_page_begins_with_the_outcome_and_the_errors_that_are_new(
+    found: Comparison, tmp_path: Path
+) -> None:
+    found.write(tmp_path / "out")
+    page = comparison_page(tmp_path / "out")
+    assert '<p class="gate route reject" role="status">✕ Gate failed: 1 of 1' in page
+    assert '<span class="route reject">✕ failed</span>' in page
+    assert '<span class="severity critical">critical</span> wrong laterality' in page
+
+
 def test_a_gate_that_fails_has_an_exit_code_of_its_own(runs: tuple[Path, Path]) -> None:
     old, new = runs
     assert run("--baseline", old, new).exit_code == 0
@@ -99,7 +110,7 @@ def test_markdown_to_the_terminal_is_all_that_is_printed_there(
     assert "Written" not in result.stdout
     assert ET.parse(tmp_path / "gate.xml").getroot().tag == "testsuites"
     page = histoeval.write_report(tmp_path / "out").read_text("utf-8")
-    assert "Cases that got worse by marking" in page
+    assert "<h2>Cases that got worse</h2>\n<p>By marking" in page
 
 
 def test_files_are_refused_before_the_work_and_never_replace_scores(

@@ -47,7 +47,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
 
     def listed(request: Request) -> Response:
         shown = [_entry(run, kept) for run in shelf.runs()]
-        return page(request, "serve/runs.html", title="Runs", runs=shown)
+        return page(request, "serve/runs.html", title="Runs", runs=shown, scored=SCORED)
 
     def opened(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], *PAGES)

@@ -151,6 +151,8 @@ def _progress_routes(shelf: Shelf, jobs: Jobs) -> list[BaseRoute]:
 
     def watch(request: Request) -> Response:
         run = found(request)
+        if jobs.progress(run.place).state == "finished":
+            return RedirectResponse(f"/runs/{run.id}/", 303)
         return page(
             request,
             "serve/progress.html",
@@ -160,7 +162,11 @@ def _progress_routes(shelf: Shelf, jobs: Jobs) -> list[BaseRoute]:
         )
 
     def state(request: Request) -> Response:
-        return part(request, "serve/progress_state.html", **shown(found(request)))
+        run = found(request)
+        answer = part(request, "serve/progress_state.html", **shown(run))
+        if jobs.progress(run.place).state == "finished":
+            answer.headers["HX-Redirect"] = f"/runs/{run.id}/"
+        return answer
 
     def cancel(request: Request) -> Response:
         run = found(request)

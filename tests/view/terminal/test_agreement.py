@@ -30,7 +30,7 @@ def shown(table: ResultTable) -> str:
 def test_all_tables_have_a_row_for_each_metric_and_fit_80_columns() -> None:
     found = tables()
     assert [*found] == [
-        *("metric", "first less second", "pair", "measure", "rater", "raters", "organ")
+        *("metric", "first minus second", "pair", "measure", "rater", "raters", "organ")
     ]
     assert {str(row[0]) for row in found["metric"].rows} == {"good", "bad", "errors", "partial"}
     for table in found.values():

@@ -14,6 +14,7 @@ from histoeval.view.terminal.judge import (
     steadiness_tables,
     usage_table,
     verdict_table,
+    without_difference,
 )
 
 ALPHA = {"value": 0.81, "low": 0.7, "high": 0.9, "reason": None}
@@ -37,8 +38,22 @@ def test_criteria_are_shown_with_their_spread_and_other_metrics_are_not() -> Non
         }
     }
     text = shown(criteria_table(summary, "judge_rubric4"))
-    assert text.split()[-4:] == ["clarity", "2.50", "0.25", "ours"]
+    assert text.split()[-3:] == ["2.50", "(spread", "0.25)"]
     assert "9.9" not in text
+
+
+def test_criteria_are_rows_and_systems_are_columns_and_sameness_is_told() -> None:
+    def metric(**means: float) -> dict[str, Any]:
+        parts = {name: {"parts": {"clarity": mean}} for name, mean in means.items()}
+        return {"metrics": {"judge_rubric4": {"systems": parts}}}
+
+    table = shown(criteria_table(metric(good=4.0, bad=3.5), "judge_rubric4"))
+    assert table.split()[-3:] == ["clarity", "4.00", "3.50"]
+    assert "criterion  good   bad" in table
+    assert without_difference(metric(good=4.0, bad=3.5), "judge_rubric4") == ""
+    assert without_difference(metric(good=4.0), "judge_rubric4") == ""
+    told = without_difference(metric(good=4.0, bad=4.0), "judge_rubric4")
+    assert "`histoeval judge check`" in told
 
 
 def test_agreement_is_shown_with_its_interval_or_why_there_is_none() -> None:
@@ -112,5 +127,5 @@ def test_long_names_of_judges_fit_a_terminal_of_80_columns() -> None:
         f"judge_rubric4@{model}": {"systems": {"ours": {"parts": parts}}} for model in models
     }
     text = shown(criteria_table({"metrics": metrics}, "judge_rubric4"), 80)
-    assert text.count("critical_finding_concordance  3.50    0.25  ") == 3
+    assert text.count("3.50 (spread 0.25)") == 3
     assert len(text.splitlines()) < 8

@@ -46,6 +46,7 @@ from histoeval.view.terminal.judge import (
     estimate_table,
     steadiness_tables,
     usage_table,
+    without_difference,
 )
 from histoeval.view.terminal.scores import problem_table, score_table
 
@@ -187,6 +188,8 @@ def _print_summary(summary: dict[str, Any], folder: ResultFolder | None) -> None
             *steadiness_tables(about),
         ]
     )
+    if warning := without_difference(summary, f"judge_{about['prompt']['name']}"):
+        typer.echo(warning)
     if contradictory := about["pairs_with_contradictory_scores"]:
         typer.echo(f"pairs with scores that contradict each other: {contradictory:,}")
     print_tables([usage_table(summary["usage"]), problem_table(summary)])

@@ -104,6 +104,8 @@ def about_run(run: StoredRun) -> str:
     try:
         if run.kind == "agree":
             return _agreed(json.loads((run.place / "agreement.json").read_text("utf-8")))
+        if run.kind == "compare":
+            return _compared(json.loads((run.place / "comparison.json").read_text("utf-8")))
         summary = json.loads((run.folder / "summary.json").read_text("utf-8"))
         if run.kind in SCORED:
             return _scored(summary)
@@ -118,6 +120,13 @@ def about_run(run: StoredRun) -> str:
 def _agreed(result: dict[str, Any]) -> str:
     metrics = result["metrics"]
     return f"{result['rows']:,} pairs scored by experts, {len(metrics)} metrics against them"
+
+
+def _compared(result: dict[str, Any]) -> str:
+    means = [f"{each['system']} {each['mean']['value']:.3f}" for each in result["systems"]]
+    gate = result.get("gate")
+    outcome = "" if not gate else f"; gate {'passed' if gate['passed'] else 'failed'}"
+    return f"{result['metric']}: {', '.join(means[:3])}{outcome}"
 
 
 def _scored(summary: dict[str, Any]) -> str:

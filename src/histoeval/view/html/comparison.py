@@ -12,13 +12,14 @@ from histoeval.view.findings import Findings, findings_in
 from histoeval.view.html.page import Website, render
 from histoeval.view.html.scores.pair import shown_errors
 from histoeval.view.terminal.comparison import comparison_tables, remarks
-from histoeval.view.terminal.gate import gate_tables
+from histoeval.view.terminal.gate import WORST, changes_table, verdict
 
 
 def comparison_page(folder: Path, site: Website | None = None) -> str:
     """The page of a finished comparison, from the file in its folder."""
     found = read_comparison(folder)
-    gate = [] if found.gate is None else [*gate_tables(found.gate)]
+    gate = found.gate
+    changes = [] if gate is None else [changes_table(gate)]
     names = [each.system for each in found.contest.systems]
     return render(
         "comparison.html",
@@ -27,12 +28,15 @@ def comparison_page(folder: Path, site: Website | None = None) -> str:
         title=f"Systems compared: {', '.join(names)}",
         metric=found.metric,
         signature=found.signature,
+        gate=gate,
+        verdict="" if gate is None else verdict(gate),
+        worst=WORST,
         tables=[
-            *map(html_table, [*gate, *comparison_tables(found.metric, found.contest, ())]),
+            *map(html_table, [*changes, *comparison_tables(found.metric, found.contest, ())]),
         ],
         apart=[apart_content(pair) for pair in found.apart],
         notes=[
-            *dict.fromkeys([*found.notes, *(found.gate.notes if found.gate else ())]),
+            *dict.fromkeys([*found.notes, *(gate.notes if gate else ())]),
             *remarks(found.contest),
         ],
     )

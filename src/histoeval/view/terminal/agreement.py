@@ -171,7 +171,7 @@ def _rivals(ranking: Ranking) -> ResultTable:
         f"Metric against metric by {ranking.coefficient.value.title()}; p corrected by Holm",
         ranking.rivals,
         {
-            "first less second": lambda each: f"{each.one} - {each.other}",
+            "first minus second": lambda each: f"{each.one} - {each.other}",
             "difference": lambda each: interval(each.difference),
             "by group": lambda each: p_text(each.perm_cases.holm),
             "PERM-BOTH": lambda each: p_text(each.perm_both.holm),

@@ -23,7 +23,7 @@ def ranking_table(found: ChallengeRanking, most: int | None = None) -> ResultTab
     """Every team with its place, score and metrics."""
     return ResultTable.of(
         f"Ranking of {len(found.teams):,} teams on {found.cases:,} cases ({found.policy.combine}); "
-        "teams of one tier do not differ significantly from its first",
+        "teams that share a tier do not differ significantly from the best of them",
         found.teams[:most],
         {
             "team": lambda team: team.team,

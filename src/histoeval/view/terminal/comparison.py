@@ -16,8 +16,8 @@ def comparison_tables(
 ) -> Iterator[ResultTable]:
     """The ranking, every two systems, and the pairs on which they differ most."""
     yield ResultTable(
-        f"Mean {metric} on {contest.pairs:,} pairs of {contest.cases:,} cases; systems of one "
-        "rank do not differ significantly from its first",
+        f"Mean {metric} on {contest.pairs:,} pairs of {contest.cases:,} cases; systems that share "
+        "a rank do not differ significantly from the best of them",
         ["system", "rank", "mean"],
         [[each.system, str(each.rank), interval(each.mean)] for each in contest.systems],
     )
@@ -25,7 +25,7 @@ def comparison_tables(
         "System against system",
         contest.duels,
         {
-            "first less second": lambda duel: f"{duel.one} - {duel.other}",
+            "first minus second": lambda duel: f"{duel.one} - {duel.other}",
             "difference": lambda duel: interval(duel.difference),
             "p": lambda duel: p_text(duel.p),
             "Holm": lambda duel: p_text(duel.holm),

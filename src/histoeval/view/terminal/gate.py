@@ -32,7 +32,7 @@ def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
             {
                 "fail if": lambda each: each.condition,
                 "system": lambda each: each.system,
-                "": lambda each: "FAILED" if each.failed else "ok",
+                "outcome": lambda each: "FAILED" if each.failed else "ok",
                 "found": lambda each: each.found,
             },
         )
@@ -49,7 +49,7 @@ def changes_table(gate: Gate) -> ResultTable:
         return f"{change.metric}, {change.system}" if several else change.metric
 
     return ResultTable.of(
-        f"New less baseline ({gate.baseline})",
+        f"New minus baseline ({gate.baseline})",
         gate.changes,
         {
             "metric": name,

@@ -60,27 +60,44 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
 
 
 def criteria_table(summary: Mapping[str, Any], prefix: str) -> FittedTable:
-    """The mean of each criterion and its spread over answers, for each judge and system."""
+    """Criteria by systems: the mean of each, and its spread over answers, for each judge."""
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for name, metric in summary["metrics"].items():
+        if not name.startswith(prefix):
+            continue
+        judge = "all" if name == prefix else _clipped(name.removeprefix(f"{prefix}@"))
+        for system, totals in metric["systems"].items():
+            parts = totals["parts"]
+            for part in parts:
+                if part != SPREAD and not part.endswith(f"_{SPREAD}"):
+                    mean = _with_spread(parts[part], parts.get(f"{part}_{SPREAD}"))
+                    cells.setdefault((part, judge), {})[system] = mean
+    systems = list(dict.fromkeys(system for row in cells.values() for system in row))
+    several = len({judge for _, judge in cells}) > 1  # one judge needs no name
     rows = [
-        [
-            part,
-            number(parts[part], 2),
-            _spread(parts.get(f"{part}_{SPREAD}")),
-            _clipped(name.removeprefix(f"{prefix}@") if name != prefix else "all"),
-            system,
-        ]
-        for name, metric in summary["metrics"].items()
-        if name.startswith(prefix)
-        for system, totals in metric["systems"].items()
-        for parts in [totals["parts"]]
-        for part in parts
-        if part != SPREAD and not part.endswith(f"_{SPREAD}")
+        [part, *([judge] if several else []), *(row.get(each, "") for each in systems)]
+        for (part, judge), row in cells.items()
     ]
-    columns = ["criterion", "mean", "spread", "judge", "system"]
-    if len({row[3] for row in rows}) < 2:  # one judge, who needs no name
-        columns.remove("judge")
-        rows = [[*row[:3], row[4]] for row in rows]
-    return _table(f"Mean of each criterion of {prefix}", columns, rows)
+    names = ["criterion", *(["judge"] if several else []), *(each or "mean" for each in systems)]
+    return _table(f"Mean of each criterion of {prefix}", names, rows)
+
+
+def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
+    """A warning where a judge gives every system the same on every criterion."""
+    judged = [
+        each["systems"] for name, each in summary["metrics"].items() if name.startswith(prefix)
+    ]
+    told_apart = [
+        systems
+        for systems in judged
+        if len(systems) < 2 or len({str(each["parts"]) for each in systems.values()}) > 1
+    ]
+    if told_apart or not judged:
+        return ""
+    return (
+        "All systems have the same means on every criterion: this judge may not tell good reports "
+        "from bad ones. `histoeval judge check` tries that."
+    )
 
 
 def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[FittedTable]:
@@ -191,8 +208,8 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Tex
     return terminal_table(ResultTable(f"\n{title}", columns, rows))
 
 
-def _spread(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+def _with_spread(mean: float, spread: float | None) -> str:
+    return number(mean, 2) if spread is None else f"{number(mean, 2)} (spread {spread:.2f})"
 
 
 def _interval(alpha: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 from histoeval.concordance.evidence import Severity
 from histoeval.io.files import check_there
 from histoeval.io.results import Key, ScoredMetric, scores_file
+from histoeval.statistics.correlation import MIN_PAIRS
 from histoeval.statistics.resampling import Estimate
 from histoeval.web.pages import number_in, page
 from histoeval.web.study.export import (
@@ -54,13 +55,14 @@ def routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRou
         return page(
             request,
             "study_coordinator.html",
-            title=study.file.name,
+            title=f"Study: {study.file.name} ({study.file.pairs.name})",
             scripts=("study_live.js",),
             styles=("study.css",),
             found=found,
             line=_line(found.growth),
             plot=PLOT,
             shown=_shown,
+            needed=MIN_PAIRS,
             spelt=spelt,
             study=study,
             tables=list(TABLES),
@@ -138,9 +140,9 @@ def _values(metrics: Mapping[str, ScoredMetric], key: Key) -> dict[str, float]:
 
 
 def _shown(found: Estimate) -> str:
-    """A figure with its interval, or why there is none."""
+    """A figure with its interval; nothing where there is none yet."""
     if found.value is None:
-        return f"not known: {found.reason}"
+        return ""
     if found.low is None or found.high is None:
         return f"{found.value:.2f}"
     return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"

@@ -70,6 +70,8 @@ class StudyFigures(Noun):
     """Everything that is known of a study at one time; `agreement` is None before two raters."""
 
     progress: tuple[RaterProgress, ...]
+    complete: int = 0
+    """Pairs that every rater has scored."""
     agreement: Raters | None = None
     criteria: tuple[CriterionAgreement, ...] = ()
     growth: tuple[GrowthStep, ...] = ()
@@ -88,6 +90,7 @@ def figures(
     drawn = resample(panel.groups, RESAMPLES, study.file.seed)
     return StudyFigures(
         progress=progress(study, ratings),
+        complete=int((~np.isnan(panel.ratings)).all(axis=1).sum()),
         agreement=rater_agreement(panel, drawn) if several else None,
         criteria=_criteria(panel, study, ratings, drawn) if several else (),
         growth=_growth(panel, study, ratings) if several else (),

@@ -31,7 +31,12 @@ from histoeval.view.html.scores.overview import (
 )
 from histoeval.view.html.scores.pair import pair_html
 from histoeval.view.terminal.comparison import comparison_tables
-from histoeval.view.terminal.judge import criteria_table, steadiness_tables, usage_table
+from histoeval.view.terminal.judge import (
+    criteria_table,
+    steadiness_tables,
+    usage_table,
+    without_difference,
+)
 
 SCRIPTS = ("vendor/tabulator.min.js", "marks.js", "pairs.js")
 STYLES = ("vendor/tabulator.min.css", "scores.css")
@@ -95,6 +100,7 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         draws=DRAWS,
         comparison=_comparison(columns, summary),
         judging=_judging(folder, summary),
+        judging_warning=_undecided(summary),
         organs=sorted(name for name in columns.organs if name),
         has_texts=has_texts(folder),
         shown=packs.shown,
@@ -114,6 +120,11 @@ def _kinds(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
         for kind, count in totals.get("report_errors", {}).get("by_kind", {}).items():
             counts[kind] = counts.get(kind, 0) + count
     return sorted(counts, key=lambda kind: (-counts[kind], kind))
+
+
+def _undecided(summary: Mapping[str, Any]) -> str:
+    about = summary.get("judge")
+    return "" if about is None else without_difference(summary, f"judge_{about['prompt']['name']}")
 
 
 def _judging(folder: Path, summary: Mapping[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ from statistics import fmean, pstdev
 from typing import Any
 
 import histoeval
+from histoeval.llm.replies import Unreadable, strip_reasoning
 from histoeval.runtime.threads import cores
 
 Completion = str | Sequence[dict[str, str]]
@@ -31,22 +32,51 @@ class ReportReward:
         workers: processes that share a batch; they stay until the training ends.
         unscored: what a report gets that has no score, such as an empty one. Scores are never made
             up, so this is for whoever trains to decide; None leaves it out of the group.
+        longest: how many times as many words as its reference a report may have. A longer one gets
+            less in proportion: saying the same twenty times is no better report. None sets no
+            limit.
+
+    What a completion thinks (`<think>…</think>`) is not scored.
     """
 
     def __init__(
-        self, metric: str = "concordance", workers: int | None = None, unscored: float | None = 0.0
+        self,
+        metric: str = "concordance",
+        workers: int | None = None,
+        unscored: float | None = 0.0,
+        longest: float | None = 2.0,
     ) -> None:
         self.__name__ = metric  # what trainers log it as
         self.metric: Any = histoeval.load(metric, workers=workers or cores())
         self.unscored = unscored
+        self.longest = longest
 
     def __call__(
         self, completions: Sequence[Completion], reference: Sequence[str], **_: Any
     ) -> list[float | None]:
         """A number for each completion."""
-        texts = [each if isinstance(each, str) else each[-1]["content"] for each in completions]
+        texts = [
+            report_of(each if isinstance(each, str) else each[-1]["content"])
+            for each in completions
+        ]
         rewards = self.metric.rewards(texts, list(reference))
-        return [self.unscored if reward is None else reward for reward in rewards]
+        return [
+            self.unscored if reward is None else reward * self._share(text, truth)
+            for text, truth, reward in zip(texts, reference, rewards, strict=True)
+        ]
+
+    def _share(self, report: str, reference: str) -> float:
+        """What is left of the reward of a report of this length."""
+        most = self.longest * len(reference.split()) if self.longest else math.inf
+        return min(1.0, most / max(1, len(report.split())))
+
+
+def report_of(completion: str) -> str:
+    """A completion without what was thought before it; empty where the thinking does not end."""
+    try:
+        return strip_reasoning(completion)
+    except Unreadable:
+        return ""
 
 
 SITES = ["Left breast", "Right breast", "Sigmoid colon", "Stomach, antrum", "Right lung"]

@@ -49,3 +49,42 @@ def test_each_part_has_its_own_errors() -> None:
     parts = parts_of("pT2, HER2 0, margins clear.", "pT3, HER2 3+, margins involved.")
     listed = {name for name, part in parts.items() if part.mistakes}
     assert {"stage", "markers", "findings"} <= listed
+
+
+@pytest.mark.parametrize(
+    ("stated", "open_", "wrong"),
+    [
+        ("Carcinoma, grade 2.", "Carcinoma, grade 2 or 3.", "Carcinoma, grade 3."),
+        ("Carcinoma, grade 2.", "Carcinoma, grade 2-3.", "Carcinoma, grade 3."),
+        ("HER2 negative.", "HER2 negative or positive.", "HER2 positive."),
+        ("ER positive.", "ER either positive or negative.", "ER negative."),
+        (
+            "Poorly differentiated carcinoma.",
+            "Well or poorly differentiated carcinoma.",
+            "Well differentiated carcinoma.",
+        ),
+        ("Carcinoma, pT2.", "Carcinoma, pT2 or pT3.", "Carcinoma, pT3."),
+        ("HER2 negative.", "HER2 negative. HER2 positive.", "HER2 positive."),
+        ("Carcinoma, grade 2.", "Carcinoma, grade 1, grade 2, grade 3.", "Carcinoma, grade 3."),
+    ],
+)
+def test_a_value_that_is_left_open_or_taken_back_is_no_match(
+    stated: str, open_: str, wrong: str
+) -> None:
+    (hedged,), (plain, *_) = mistakes_of(stated, open_), mistakes_of(stated, wrong)
+    assert Severity.MINOR < hedged.severity < plain.severity
+    assert hedged.kind == plain.kind
+
+
+@pytest.mark.parametrize(
+    "both",
+    [
+        "Carcinoma, grade 2 or 3.",
+        "HER2 negative or positive.",
+        "Prostate, Gleason score 7 (3 + 4).",
+        "ER negative, PR negative or weakly positive.",
+        "No low- or high-grade dysplasia.",
+    ],
+)
+def test_two_reports_that_leave_the_same_open_agree(both: str) -> None:
+    assert mistakes_of(both, both) == []

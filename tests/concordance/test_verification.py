@@ -82,9 +82,10 @@ def test_it_is_listed_with_a_mark_of_its_own(reader: BuiltinReader) -> None:
 
 
 def test_what_the_other_report_contradicts_is_a_contradiction(reader: BuiltinReader) -> None:
+    candidate = REWORDED.replace("outer covering", "serosal surface")
     script = ScriptedEntailer({"puckered": NO, "Dimpling": NO})
-    found = verified(reader, script, REFERENCE, REWORDED)
-    assert found.value < verified(reader, ScriptedEntailer({}, OPEN), REFERENCE, REWORDED).value
+    found = verified(reader, script, REFERENCE, candidate)
+    assert found.value < verified(reader, ScriptedEntailer({}, OPEN), REFERENCE, candidate).value
     assert found.parts["consistent"] == pytest.approx(0.03)
 
 
@@ -195,3 +196,56 @@ def test_a_leading_diagnosis_that_is_entailed_counts_as_made(reader: BuiltinRead
     found = verified(reader, ScriptedEntailer({}), reference, candidate)
     assert found.parts["diagnosis"] == pytest.approx(1.0)
     assert doubted.parts["diagnosis"] < 1.0
+
+
+class PairedEntailer(ScriptedEntailer):
+    """Contradicts wherever a premise holds one word and the hypothesis the other, or reversed."""
+
+    def __init__(self, *opposites: tuple[str, str]) -> None:
+        super().__init__({}, OPEN)
+        self.opposites = opposites
+
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
+        """One answer for each pair."""
+        self.judged.extend(pairs)
+        return [
+            NO if any(self._opposed(pair, *both) for both in self.opposites) else OPEN
+            for pair in pairs
+        ]
+
+    @staticmethod
+    def _opposed(pair: NliPair, one: str, other: str) -> bool:
+        return (one in pair.premise and other in pair.hypothesis) or (
+            other in pair.premise and one in pair.hypothesis
+        )
+
+
+def contradictions(score: Score) -> list[tuple[str, str]]:
+    return [
+        (each["reference"]["text"], each["candidate"]["text"])
+        for each in errors(score)
+        if each["kind"] == "contradiction"
+    ]
+
+
+def test_a_contradiction_names_the_statement_that_it_contradicts(reader: BuiltinReader) -> None:
+    reference = "Skin: Psoriasis. The biopsy was oriented. The rete ridges are long and even."
+    candidate = "Skin: Psoriasis. The biopsy was not inked. The rete ridges are short and uneven."
+    entailer = PairedEntailer(("long and even", "short and uneven"))
+    ((one, other),) = contradictions(verified(reader, entailer, reference, candidate))
+    assert one.strip(".") in "The rete ridges are long and even"
+    assert other.strip(".") in "The rete ridges are short and uneven"
+
+
+def test_statements_about_different_things_are_no_contradiction(reader: BuiltinReader) -> None:
+    reference = "Skin: Psoriasis. The transformation zone was sampled."
+    candidate = "Skin: Psoriasis. A satisfactory specimen of cervix."
+    entailer = PairedEntailer(("transformation", "cervix"))
+    assert contradictions(verified(reader, entailer, reference, candidate)) == []
+
+
+def test_a_statement_is_contradicted_once(reader: BuiltinReader) -> None:
+    reference = "Skin: Psoriasis. The rete ridges are long and even."
+    candidate = "Skin: Psoriasis. The rete ridges are short. The rete ridges look uneven."
+    entailer = PairedEntailer(("long and even", "short"), ("long and even", "uneven"))
+    assert len(contradictions(verified(reader, entailer, reference, candidate))) == 1

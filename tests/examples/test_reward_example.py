@@ -23,6 +23,18 @@ def test_it_prefers_the_right_report_and_takes_what_trainers_hand_over() -> None
     reward.metric.close()
 
 
+def test_neither_thoughts_nor_repetition_earn_anything() -> None:
+    reward = runpy.run_path(str(FILE))["ReportReward"]("rouge_l", workers=1)
+    truth = "Colon: adenocarcinoma, grade 2."
+    thought = f"<think>Is it {truth}?</think>Skin: naevus."
+    completions = ["Skin: naevus.", thought, f"<think>{truth}", " ".join([truth] * 20)]
+    plain, after, endless, repeated = reward(completions, reference=[truth] * 4)
+    assert plain == after
+    assert endless == 0.0
+    assert repeated < 0.2
+    reward.metric.close()
+
+
 def test_its_loop_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     options = "--metric rouge_l --workers 1 --steps 2 --prompts 4 --group 3".split()
     monkeypatch.setattr(sys, "argv", [str(FILE), *options])

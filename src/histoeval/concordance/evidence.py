@@ -170,6 +170,7 @@ def listed(parts: Iterable[ComparedPart]) -> tuple[list[EntityMatch], list[Liste
 
     An omission or an invention of what another error is about belongs to that error. One of what
     is matched all the same, because the match says only a part of it, takes the place of the match.
+    One in a sentence that the other report contradicts as a whole belongs to that contradiction.
     """
     every = list(parts)
     matches = {_key(match): match for part in every for match in part.matched}
@@ -183,9 +184,15 @@ def listed(parts: Iterable[ComparedPart]) -> tuple[list[EntityMatch], list[Liste
     named = {_key(each): _fact(each) for each in sorted(whole, key=lambda e: len(e.message))}
     facts = [named[_key(mistake)] for mistake in whole]  # by the longest name of each place
     owners = _owners(facts)
+    opposites = [
+        (error, fact)
+        for error, fact in zip(whole, facts, strict=True)
+        if error.kind == ErrorKind.CONTRADICTION and error.part == "consistent"
+    ]
     groups: dict[_Key, list[int]] = {}
     for place, fact in enumerate(facts):
-        groups.setdefault(owners.get(fact, fact), []).append(place)
+        sentences = (other for error, other in opposites if _is_within(whole[place], error))
+        groups.setdefault(next(sentences, owners.get(fact, fact)), []).append(place)
     errors = [
         ListedError(_worst([whole[i] for i in group]), tuple(mistakes[i] for i in group))
         for group in groups.values()
@@ -222,6 +229,20 @@ def _owners(keys: Iterable[_Key]) -> dict[_Key, _Key]:
             found.setdefault((topic, here, None), key)
             found.setdefault((topic, None, there), key)
     return found
+
+
+def _is_within(error: ReportError, sentences: ReportError) -> bool:
+    """Whether an omission or an invention stands in one of two sentences that are opposites."""
+    if None not in (error.reference, error.candidate):
+        return False
+    entity, sentence = (
+        (error.reference, sentences.reference)
+        if error.reference
+        else (error.candidate, sentences.candidate)
+    )
+    return bool(
+        entity and sentence and sentence.start <= entity.start and entity.end <= sentence.end
+    )
 
 
 def _with_match(error: ReportError, match: EntityMatch | None) -> ReportError:

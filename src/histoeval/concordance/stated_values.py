@@ -25,7 +25,7 @@ from histoeval.terms.values.marker_statements.decisive import covered_markers, m
 from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.nodes import node_conflicts, read_nodes
 from histoeval.terms.values.schemes import read_schemes, scheme_severity
-from histoeval.terms.values.stated import StatedValue, conflicts
+from histoeval.terms.values.stated import StatedValue, conflicts, with_alternatives
 from histoeval.terms.values.stated_stages import read_stages, stage_severity
 from histoeval.terms.values.tumour_grades import CNS, NUCLEAR, TUMOUR
 
@@ -96,7 +96,7 @@ def _in_scope(text: str, kind: str) -> tuple[StatedValue, ...]:
         "margins": read_margins,
         "measurements": read_amounts,
     }[kind]
-    found = read(text[:_MOST_CHARS])
+    found = with_alternatives(text[:_MOST_CHARS], read)
     return tuple(value for value in found if not _scope(text).is_gap(value.start))
 
 

@@ -16,7 +16,6 @@ from histoeval.concordance.evidence import (
 from histoeval.concordance.statements import ReportStatement, statements_of
 from histoeval.facts.facts import Facts
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
-from histoeval.reader.sentences import TextSpan
 from histoeval.report import Entity
 
 Parts = Mapping[str, ComparedPart]
@@ -70,10 +69,10 @@ class VerifiedStatement:
 
     statement: ReportStatement
     nearest: ReportStatement | None
-    """The statement of the other report that is nearest to it."""
+    """The statement of the other report that is nearest to it, or contradicts it."""
     answer: Entailment
     opposed: float = 0.0
-    """How surely it and one of those statements contradict each other: the less sure way round."""
+    """How surely it and that statement contradict each other: the less sure way round."""
 
     @property
     def is_contradicted(self) -> bool:
@@ -222,15 +221,24 @@ class PairQuestions:
         if len(left) <= _FEW * len(both):
             yield from (pair for each in left for pair in each.rest)
 
+    def opposite(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:
+        """What it has to answer to tell which statement it is that contradicts another."""
+        for question in (*self.reference, *self.candidate):
+            if _answer(question, answers).contradiction >= CONTRADICTED:
+                for other in question.premise:
+                    yield from _both_ways(question.statement, other)
+
     def answered(self, answers: Mapping[NliPair, Entailment]) -> Verification:
         """The statements with the answers to what was asked."""
-        both = self.reference, self.candidate
-        known = [{q.statement.span: _answer(q, answers) for q in side} for side in both]
         reference, candidate = (
-            tuple(_verified(q, own[q.statement.span], other) for q in side)
-            for side, own, other in zip(both, known, known[::-1], strict=True)
+            tuple(_verified(question, answers) for question in side)
+            for side in (self.reference, self.candidate)
         )
         return Verification(reference, candidate, self.whole)
+
+
+def _both_ways(one: ReportStatement, other: ReportStatement) -> tuple[NliPair, NliPair]:
+    return NliPair(other.asked, one.asked), NliPair(one.asked, other.asked)
 
 
 def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> Entailment:
@@ -242,23 +250,32 @@ def _answer(asked: StatementQuestion, answers: Mapping[NliPair, Entailment]) -> 
 
 
 def _verified(
-    asked: StatementQuestion, answer: Entailment, other: Mapping[TextSpan, Entailment]
+    question: StatementQuestion, answers: Mapping[NliPair, Entailment]
 ) -> VerifiedStatement:
-    """A statement beside the one of the other report that is nearest, or says the opposite."""
-    nearest = asked.premise[0] if asked.premise else None
-    against = max(asked.premise, key=lambda each: other[each.span].contradiction, default=None)
-    if against is None:
-        return VerifiedStatement(asked.statement, nearest, answer)
-    opposed = min(answer.contradiction, other[against.span].contradiction)
-    beside = against if opposed >= CONTRADICTED else nearest
-    return VerifiedStatement(asked.statement, beside, answer, opposed)
+    """A statement beside the one of the other report that contradicts it, or is nearest to it."""
+    answer = _answer(question, answers)
+    nearest = question.premise[0] if question.premise else None
+    opposed = 0.0
+    for other in question.premise:
+        both = [answers.get(pair, OPEN) for pair in _both_ways(question.statement, other)]
+        against = min(answer.contradiction, *(each.contradiction for each in both))
+        if against > opposed:
+            opposed = against
+            nearest = other if against >= CONTRADICTED else nearest
+    return VerifiedStatement(question.statement, nearest, answer, opposed)
 
 
 def answers_to(nli: Entailer, asked: Iterable[PairQuestions | None]) -> dict[NliPair, Entailment]:
     """What an NLI model answers about many pairs of reports, all of them asked together."""
     every = [each for each in asked if each is not None]
     answers: dict[NliPair, Entailment] = {}
-    for ask in (PairQuestions.first, PairQuestions.reverse, PairQuestions.second):
+    rounds = (
+        PairQuestions.first,
+        PairQuestions.reverse,
+        PairQuestions.second,
+        PairQuestions.opposite,
+    )
+    for ask in rounds:
         pairs = list(dict.fromkeys(pair for each in every for pair in ask(each, answers)))
         answers |= zip(pairs, nli.judge(pairs), strict=True)
     return answers

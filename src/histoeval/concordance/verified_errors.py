@@ -8,6 +8,8 @@ invention of its own.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from histoeval.concordance.evidence import (
     ComparedPart,
@@ -27,7 +29,12 @@ from histoeval.concordance.verification import (
     share_of,
 )
 from histoeval.facts.facts import Facts
-from histoeval.terms.plain import words_of
+from histoeval.report import Entity
+from histoeval.terms.catalogue import Behaviour
+from histoeval.terms.findings import find_findings
+from histoeval.terms.naming import main_concept
+from histoeval.terms.plain import plain, words_of
+from histoeval.terms.values.markers import find_markers
 
 _UNSAID = 0.1
 """The probability of entailment below which the other report does not say a statement."""
@@ -66,6 +73,9 @@ _PLAIN_VALUE = re.compile(
     re.IGNORECASE,
 )
 """What leaves a rule nothing to misread, whatever a model says."""
+
+_SHORT = 4
+"""Letters of a word that does not tell what a text is about: up to so many."""
 
 _ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 _Sides = tuple[Facts, Facts]
@@ -148,16 +158,19 @@ def _is_rephrased(one: ReportStatement, other: ReportStatement) -> bool:
     return len(shared) <= _REPHRASED * len(all_) and len(all_ - shared) > _ONE_EXCHANGED
 
 
-def verified_parts(found: Verification, parts: Parts, entailed: Excused) -> dict[str, ComparedPart]:
+def verified_parts(
+    found: Verification, parts: Parts, entailed: Excused, reports: _Sides
+) -> dict[str, ComparedPart]:
     """The parts of a comparison, and those that the statements make."""
-    parts = {name: _sharpened(part, found) for name, part in parts.items()}
+    opposites = _opposites(found)
+    parts = {name: _sharpened(part, opposites, reports) for name, part in parts.items()}
     errors = [error for part in parts.values() for error in part.mistakes]
     kept, supported = (
         share_of(side) if found.brief else None for side in (found.reference, found.candidate)
     )
     worst = max((error.severity for error in errors), default=None)
     matched = tuple(_matches(found, entailed))
-    mistakes = (*_contradictions(found, errors), *_unsaid(found, errors))
+    mistakes = (*_contradictions(opposites, errors), *_unsaid(found, errors))
     return {
         **{name: _raised(part, found, worst) for name, part in parts.items()},
         "kept": ComparedPart(kept, matched),
@@ -193,39 +206,121 @@ def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:
             break
 
 
-def _sharpened(part: ComparedPart, found: Verification) -> ComparedPart:
-    """A part in which what the other report contradicts is no omission, but a contradiction."""
-    return replace(part, mistakes=tuple(_as_contradiction(each, found) for each in part.mistakes))
+class _Opposites(NamedTuple):
+    """Two statements, one of each report, that contradict each other."""
+
+    reference: ReportStatement
+    candidate: ReportStatement
+    severity: Severity
+
+    @property
+    def speak_of_same(self) -> bool:
+        """Whether they have a topic in common, or a diagnosis stands against none at all."""
+        said = self.reference.asked, self.candidate.asked
+        if _topics(said[0]) & _topics(said[1]):
+            return True
+        behaviours = [concept.behaviour for concept in map(main_concept, said) if concept]
+        return len(behaviours) == len(said) and Behaviour.NORMAL in behaviours
+
+    def holds(self, error: ReportError) -> bool:
+        """Whether what an error is about stands in the statement of its report."""
+        return all(
+            entity is None or statement.holds(entity)
+            for statement, entity in (
+                (self.reference, error.reference),
+                (self.candidate, error.candidate),
+            )
+        )
 
 
-def _as_contradiction(error: ReportError, found: Verification) -> ReportError:
+def _opposites(found: Verification) -> list[_Opposites]:
+    """The statements about the same thing that contradict each other, each once, surest first."""
+    pairs = [
+        (each.opposed, _Opposites(each.statement, each.nearest, each.severity))
+        for each in found.reference
+        if each.is_contradicted and each.nearest
+    ] + [
+        (each.opposed, _Opposites(each.nearest, each.statement, each.severity))
+        for each in found.candidate
+        if each.is_contradicted and each.nearest
+    ]
+    pairs = [each for each in pairs if each[1].speak_of_same]
+    opposites: list[_Opposites] = []
+    for _, pair in sorted(pairs, key=lambda each: (-each[0], -each[1].severity)):
+        taken = [span for each in opposites for span in (each.reference, each.candidate)]
+        if pair.reference not in taken and pair.candidate not in taken:
+            opposites.append(pair)
+    return opposites
+
+
+def _sharpened(
+    part: ComparedPart, opposites: Sequence[_Opposites], reports: _Sides
+) -> ComparedPart:
+    """A part in which what the other report says the opposite of is no omission."""
+    mistakes = tuple(_as_contradiction(error, opposites, reports) for error in part.mistakes)
+    return replace(part, mistakes=mistakes)
+
+
+def _as_contradiction(
+    error: ReportError, opposites: Sequence[_Opposites], reports: _Sides
+) -> ReportError:
+    """An omission or invention as the contradiction that it is, if both reports speak of it."""
     if error.kind not in _ONE_SIDED or None not in (error.reference, error.candidate):
         return error
-    for each in found.reference if error.reference else found.candidate:
-        entity = error.reference or error.candidate
-        if each.statement.holds(entity) and each.is_contradicted and each.nearest:
-            other = each.nearest.entity
-            return replace(
-                error,
-                kind=ErrorKind.CONTRADICTION,
-                severity=max(error.severity, each.severity),
-                reference=error.reference or other,
-                candidate=error.candidate or other,
-            )
-    return error
+    pair = next((pair for pair in opposites if pair.holds(error)), None)
+    entity = error.reference or error.candidate
+    if pair is None or entity is None:
+        return error
+    statement, report = (
+        (pair.candidate, reports[1]) if error.reference else (pair.reference, reports[0])
+    )
+    others = (other for other in report.report.entities if statement.holds(other))
+    counterpart = next((other for other in others if _is_about_same(entity, other)), None)
+    if counterpart is None:
+        return error
+    return replace(
+        error,
+        kind=ErrorKind.CONTRADICTION,
+        severity=max(error.severity, pair.severity),
+        reference=error.reference or counterpart,
+        candidate=error.candidate or counterpart,
+    )
 
 
-def _contradictions(found: Verification, errors: Sequence[ReportError]) -> Iterator[ReportError]:
-    """Statements that the other report contradicts, where no error says so yet."""
-    for side, those in enumerate((found.reference, found.candidate)):
-        for each in those:
-            if not each.is_contradicted or each.nearest is None:
-                continue
-            if any(each.statement.holds((e.reference, e.candidate)[side]) for e in errors):
-                continue
-            pair = (each.statement.entity, each.nearest.entity)
-            kind = ErrorKind.CONTRADICTION
-            yield ReportError(kind, "consistent", each.severity, *(pair[::-1] if side else pair))
+def _is_about_same(one: Entity, other: Entity) -> bool:
+    """Whether two entities name the same diagnosis, finding, marker or thing, and differ."""
+    same = plain(one.text) == plain(other.text) and one.assertion == other.assertion
+    return not same and bool(_subjects(one.text) & _subjects(other.text))
+
+
+@lru_cache(maxsize=1 << 12)
+def _subjects(phrase: str) -> frozenset[str]:
+    """What a phrase is about: what the catalogues know of it, or its words but for values."""
+    concept = main_concept(phrase)
+    known = {concept.id} if concept else {finding.id for finding in find_findings(phrase)}
+    return frozenset({*known, *find_markers(phrase)}) or _words_of_weight(phrase)
+
+
+@lru_cache(maxsize=1 << 12)
+def _topics(statement: str) -> frozenset[str]:
+    """What a statement speaks of: findings, markers, and all words but for values."""
+    findings = {finding.id for finding in find_findings(statement)}
+    return frozenset({*findings, *find_markers(statement)}) | _words_of_weight(statement)
+
+
+def _words_of_weight(text: str) -> frozenset[str]:
+    words = {word.plain for word in words_of(text)}
+    return frozenset(w for w in words if len(w) > _SHORT and not _PLAIN_VALUE.search(w))
+
+
+def _contradictions(
+    opposites: Sequence[_Opposites], errors: Sequence[ReportError]
+) -> Iterator[ReportError]:
+    """Statements that contradict each other, where no error between two entities says so."""
+    for pair in opposites:
+        if not any(error.reference and error.candidate and pair.holds(error) for error in errors):
+            both = pair.reference.entity, pair.candidate.entity
+            yield ReportError(ErrorKind.CONTRADICTION, "consistent", pair.severity, *both)
 
 
 def _unsaid(found: Verification, errors: Sequence[ReportError]) -> Iterator[ReportError]:

@@ -156,7 +156,7 @@ class Concordance(EnglishMetric):
         parts = dict(compare_reports(*both, self._phrases.likeness, every))
         if compared.verification is not None:
             found = compared.verification.without(excused)
-            parts = verified_parts(found, parts, compared.entailed)
+            parts = verified_parts(found, parts, compared.entailed, both)
         return replace(
             compared, parts={name: without_errors(part, every) for name, part in parts.items()}
         )

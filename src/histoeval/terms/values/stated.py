@@ -2,12 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MINOR, MODERATE, MAJOR, CRITICAL = 1, 2, 3, 4
 """How severe it is to state one value for another: from trivial to what could harm a patient."""
 
 _BREAK = re.compile(r"[;\n|]|\.(?=\s|$)")
+_OR = r"\s?(?:,\s?)?(?:(?:\band/or|\bor|\bversus|\bvs\.?)\s|/(?=[a-z]))\s?"
+_EITHER = re.compile(
+    rf"(?P<one>[\w+-]++){_OR}(?P<other>[\w+-]++)|(?P<low>\d)\s?(?:-|to)\s?(?P<high>\d)",
+    re.IGNORECASE,
+)
+_OR_AFTER = re.compile(rf"{_OR}[\w+-]++", re.IGNORECASE)
+_OR_BEFORE = re.compile(rf"[\w+-]++{_OR}$", re.IGNORECASE)
+_OR_REACH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,30 @@ class StatedValue:
     total: float | None = None
     """Of how many, for a count of some."""
 
+    def of(self, text: str) -> str:
+        """The words that state it."""
+        return text[self.start : self.end]
+
+
+Read = Callable[[str], Iterable[StatedValue]]
+
+
+def with_alternatives(text: str, read: Read) -> Iterator[StatedValue]:
+    """The values of a text, and those that it leaves open beside them: grade 2 or 3."""
+    for value in read(text):
+        yield value
+        before = _OR_BEFORE.search(text, max(0, value.start - _OR_REACH), value.start)
+        after = _OR_AFTER.match(text, value.end)
+        start = before.start() if before else value.start
+        end = after.end() if after else value.end
+        words = text[start:end]
+        for either in _EITHER.finditer(words):
+            for one in filter(None, either.groups()):
+                phrase = words[: either.start()] + one + words[either.end() :]
+                for other in read(phrase):
+                    if other.axis == value.axis and other.options != value.options:
+                        yield replace(other, start=start, end=end)
+
 
 Severity = Callable[[StatedValue, StatedValue], int]
 """How severe it is to state the second value for the first; 0 where they agree."""
@@ -37,17 +69,20 @@ def conflicts(
 ) -> Iterator[tuple[StatedValue, StatedValue, int]]:
     """Values that only one text states, each with the nearest of its axis in the other.
 
-    A text that leaves a value out, or adds one, is in no conflict by that alone.
+    A text that leaves a value out is in no conflict by that alone. One that states another beside
+    the only value of the first takes back what it says, which is a step less severe.
     """
     for axis in dict.fromkeys(one.axis for one in ones):
         here = [one for one in ones if one.axis == axis]
         there = [other for other in others if other.axis == axis]
         left = _unmatched(here, there, severity)
         right = _unmatched(there, here, lambda other, one: severity(one, other))
-        if right and not left and _is_open(here, there):
+        takes_back = bool(right) and not left and len({one.options for one in here}) == 1
+        if takes_back:
             left = here[:1]
+        less = takes_back and any(other.options == here[0].options for other in there)
         near = sorted(
-            (severity(one, other), i, j)
+            (max(MINOR, severity(one, other) - less), i, j)
             for i, one in enumerate(left)
             for j, other in enumerate(right)
         )
@@ -57,12 +92,6 @@ def conflicts(
                 done[0].add(i)
                 done[1].add(j)
                 yield left[i], right[j], value
-
-
-def _is_open(here: Sequence[StatedValue], there: Sequence[StatedValue]) -> bool:
-    """Whether the only value of one text agrees with none of the others by more than a part."""
-    options = {one.options for one in here}
-    return len(options) == 1 and not any(other.options in options for other in there)
 
 
 def _unmatched(

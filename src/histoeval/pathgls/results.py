@@ -132,6 +132,11 @@ class Contradiction(Noun):
     """`nli`, or the rule that found it, such as `rule:side`."""
     why: str = ""
 
+    @property
+    def is_likely(self) -> bool:
+        """Whether it is more likely than not."""
+        return self.probability > 0.5
+
 
 class Logic(Noun):
     """Equation (2): 1 minus the mean of the K highest contradiction probabilities."""
@@ -142,7 +147,7 @@ class Logic(Noun):
     top: Annotated[int, Field(ge=0)]
     """K: how many pairs were averaged."""
     contradictions: tuple[Contradiction, ...] = ()
-    """Those of the K that are more likely than not, the worst first."""
+    """Those of the K that may well be some (a probability above 0.3), the worst first."""
     notes: tuple[str, ...] = ()
     signature: str
 

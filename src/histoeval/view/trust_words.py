@@ -14,7 +14,7 @@ from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.grounding.score import UNKNOWN_CLAIMS, UNKNOWN_IMAGE
 from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, Policy
 from histoeval.pathgls.policy.routing import Reason
-from histoeval.pathgls.results import Grounding, Stability
+from histoeval.pathgls.results import Grounding, Logic, Stability
 from histoeval.resources import load_toml
 from histoeval.run.trust.reasons import reasons_of
 from histoeval.run.trust.rows import MissingReason, TrustRow
@@ -129,7 +129,8 @@ def found_words(row: TrustRow, dimension: str) -> str:
     elif dimension == "grounding":
         kind = Grounding.model_validate(found).verdict or "not_known"
     elif dimension == "logic":
-        kind = "found" if found["contradictions"] else "clear"
+        likely = [each.is_likely for each in Logic.model_validate(found).contradictions]
+        kind = "found" if any(likely) else "doubtful" if likely else "clear"
     else:
         farthest = max(shift.distance for shift in Stability.model_validate(found).shifts)
         kind = "changed" if farthest > CHANGED else "partly" if farthest > PARTLY else "same"

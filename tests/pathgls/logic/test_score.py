@@ -97,9 +97,10 @@ def test_a_contradiction_by_rule_counts_as_certain_and_is_shown_with_both_places
     assert found.value == 0.0
     (worst,) = found.contradictions
     assert worst.source == "rule:presence"
-    assert {worst.first.text, worst.second.text} == {
-        "Lymphovascular invasion",
-    }
+    assert (worst.first.text, worst.second.text) == (
+        "Lymphovascular invasion is not identified.",
+        "Lymphovascular invasion is present.",
+    )
     assert worst.first.start < worst.second.start
 
 
@@ -244,3 +245,23 @@ def test_a_megabyte_is_bounded_in_pairs_and_in_time_and_says_so() -> None:
     assert isinstance(found, Logic)
     assert found.notes
     assert len(model.judged) <= 2 * MAX_PAIRS
+
+
+def test_a_place_of_a_contradiction_says_what_is_stated_there() -> None:
+    """A name alone, as in "Margins" and "Closest margin", does not say what cannot be true."""
+    text = "Skin: melanoma. Margins are free. The closest margin is involved, as is the fat."
+    (found,) = logic(text).contradictions
+    assert (found.first.text, found.second.text) == (
+        "Margins are free.",
+        "The closest margin is involved",
+    )
+    for span in (found.first, found.second):
+        assert text[span.start : span.end] == span.text
+
+
+@pytest.mark.parametrize("probability", [0.4, 0.5, 0.6, 0.9])
+def test_a_low_value_is_never_without_the_pair_that_lowered_it(probability: float) -> None:
+    text = "Liver, biopsy: no fibrosis. Cirrhosis is present."
+    found = logic(text, FixedEntailer(0.0, fibrosis=probability, cirrhosis=probability))
+    assert bool(found.contradictions) == (found.value < 0.7)
+    assert all(each.is_likely == (each.probability > 0.5) for each in found.contradictions)

@@ -32,8 +32,10 @@ _PRIORS = f"{_AMONG_BESIDE:g},{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPP
 _SLACK = 1e-9
 """Three tenths of ten are three, whatever the last digit of a float is."""
 _LIKELY = 0.5
-"""Contradictions that are more likely than not are shown."""
-
+"""From here on two sentences as they stand count like a rule."""
+_SHOWN = 0.3
+"""Contradictions of this probability are shown: one of them alone takes logic below 0.7, so a low
+value is never without the pair that lowered it."""
 
 _RULES_ALONE = "by rules alone: no two statements can be compared"
 _NO_STATEMENT = Problem("too_few_statements", "needs a statement on a specimen, found none")
@@ -114,7 +116,9 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
         value=min(1.0, max(0.0, equation_2([each.probability for each in judged], k))),
         pairs=len(ruled) + len(left),
         top=k,
-        contradictions=tuple(each for each in worst if each.probability > _LIKELY),
+        contradictions=tuple(
+            _with_clauses(each, passages) for each in worst if each.probability > _SHOWN
+        ),
         notes=tuple(_notes(passages, len(pairs))),
         signature=signature_of(entailer, top),
     )
@@ -135,6 +139,16 @@ def _by_rules_alone(entailer: Entailer, top: Top) -> Logic:
 
 def _by_nli(first: ReportSpan, second: ReportSpan, probability: float) -> Contradiction:
     return Contradiction(first=first, second=second, probability=probability, source="nli")
+
+
+def _with_clauses(found: Contradiction, passages: Passages) -> Contradiction:
+    """The same with both clauses: a name alone does not say what is stated of it."""
+
+    def clause(span: ReportSpan) -> ReportSpan:
+        passage = passages.at(span.start)
+        return span if passage is None else passage.clause_span(span)
+
+    return found.model_copy(update={"first": clause(found.first), "second": clause(found.second)})
 
 
 def _rank(found: Contradiction) -> tuple[float, int, int]:

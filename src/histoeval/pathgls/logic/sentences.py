@@ -83,6 +83,16 @@ class ReportSentence:
         after = _CLAUSE.split(self.text[end - self.start :])[0]
         return before + self.text[start - self.start : end - self.start] + after
 
+    def clause_span(self, span: ReportSpan) -> ReportSpan:
+        """The place of the clause that a place stands in; the place itself if it goes further."""
+        if span.end > self.end:
+            return span
+        clause = self.clause(span.start, span.end)
+        before = _CLAUSE.split(self.text[: span.start - self.start])[-1]
+        start = span.start - len(before) + len(clause) - len(clause.lstrip())
+        text = clause.strip()
+        return ReportSpan(text=text, start=start, end=start + len(text))
+
     def at(self, start: int, end: int) -> ReportMention[str]:
         """What stands at a place of the sentence."""
         text = self.text[start:end]

@@ -137,7 +137,7 @@ def _certain_contradiction(report: RoutedReport, policy: Policy) -> Reason | Non
 
 
 def _quoted(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(text.split()).rstrip(".")
     return f"“{line if len(line) <= MAX_QUOTED else line[: MAX_QUOTED - 1] + '…'}”"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
-from histoeval.pathgls.results import Grounding, GroundingVerdict
+from histoeval.pathgls.results import Grounding, GroundingVerdict, Logic
 from histoeval.run.trust.rows import TrustRow
 from histoeval.table import ResultTable, html_table, number
 from histoeval.view.highlight import HighlightSpan, html
@@ -188,7 +188,7 @@ def findings_of(evidence: Mapping[str, Any]) -> list[TextFinding]:
     """The findings of grounding and logic, in the order of the text."""
     found = [
         *_claims(grounding_of(evidence)),
-        *_contradictions(evidence.get("logic") or {}),
+        *_contradictions(evidence.get("logic")),
     ]
     return sorted(found, key=lambda finding: (finding.start, finding.end))
 
@@ -220,13 +220,13 @@ def _beside(seen: ClaimEvidence) -> Iterator[str]:
         yield f"of other organs and diseases the image fits best: {seen.decoy}"
 
 
-def _contradictions(logic: Mapping[str, Any]) -> Iterator[TextFinding]:
-    for found in logic.get("contradictions", ()):
-        first, second = found["first"], found["second"]
-        why = f": {found['why']}" if found["why"] else ""
-        for one, other in ((first, second), (second, first)):
-            line = f"contradicts “{' '.join(other['text'].split())}”{why}"
-            yield TextFinding(one["start"], one["end"], "contradicted", line)
+def _contradictions(logic: Mapping[str, Any] | None) -> Iterator[TextFinding]:
+    for found in () if logic is None else Logic.model_validate(logic).contradictions:
+        verb = "contradicts" if found.is_likely else "may contradict"
+        why = f": {found.why}" if found.why else ""
+        for one, other in ((found.first, found.second), (found.second, found.first)):
+            line = f"{verb} “{' '.join(other.text.split())}”{why}"
+            yield TextFinding(one.start, one.end, "contradicted", line)
 
 
 def technical_tables(rows: Iterable[TrustRow]) -> Iterator[ResultTable]:

@@ -38,7 +38,7 @@ VERBS: dict[str, tuple[str, set[str]]] = {
     "challenge team": ("challenge check task F", READ),
     "report": ("report F", REPORTED),
     "compare": ("compare F F", SCORED),
-    "runs show": ("runs show F", {*REPORTED, "generate"}),
+    "runs show": ("runs show F", {*REPORTED, "generate", "ranking"}),
     "log": ("log F --to inspect", {*SCORED, "trust"}),
     "experiment": ("experiment hierarchy F --output out", {"experiment", "trust"}),
     "corpus": ("corpus stats F", {"corpus"}),

@@ -118,7 +118,10 @@ FOLDER_KINDS = (
 )
 """In the order in which they are looked for: the first that a folder has counts."""
 
-RUN_KINDS = ("judge", "score", "trust", "generate", "agree", "compare", "experiment")
+RUN_KINDS = (
+    *("judge", "score", "trust", "generate", "agree", "compare", "experiment"),
+    "ranking",
+)
 """The folders that are runs: what `runs list` and `serve` show."""
 
 

@@ -10,11 +10,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from histoeval.challenge.standings import read_ranking
 from histoeval.io.finished_run import finished_run
 from histoeval.io.results import read_summary
 from histoeval.run.history.about import SCORED, about_run
 from histoeval.run.history.shelf import UPLOAD, StoredRun
 from histoeval.view.exports import export
+from histoeval.view.html.challenge import index_page, page_names, team_page
 from histoeval.view.html.page import Website
 from histoeval.view.run_report import FORMATS, PAGES, run_page
 from histoeval.view.terminal.runs import time_text
@@ -37,7 +39,11 @@ TYPES = {
     "json": "application/json",
 }
 
-DRAWN = {"agree"}
+RANKED = "ranking"
+
+INLINE = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+
+DRAWN = {"agree", RANKED}
 """Whose pages have figures with styles inside them."""
 
 
@@ -50,7 +56,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         return page(request, "serve/runs.html", title="Runs", runs=shown, scored=SCORED)
 
     def opened(request: Request) -> Response:
-        run = shelf.run(request.path_params["run"], *PAGES)
+        run = shelf.run(request.path_params["run"], *PAGES, RANKED)
         site = site_of(request, links=tuple(_links(run, kept)))
         text = pages.soon((run.stamp, site), lambda: _made(run, site), PATIENCE_S)
         if text is None:
@@ -58,7 +64,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         return html_answer(text, headers=HEADERS | _policy(run))
 
     def ready(request: Request) -> Response:
-        run = shelf.run(request.path_params["run"], *PAGES)
+        run = shelf.run(request.path_params["run"], *PAGES, RANKED)
         site = site_of(request, links=tuple(_links(run, kept)))
         text = pages.soon((run.stamp, site), lambda: _made(run, site), 0)
         return Response(status_code=204, headers={} if text is None else {"HX-Refresh": "true"})
@@ -69,6 +75,14 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         if (file := there.get(request.path_params["name"])) is None:
             raise HTTPException(404, "There is no such picture.")
         return FileResponse(file)
+
+    def team(request: Request) -> Response:
+        ranking = read_ranking(shelf.run(request.path_params["run"], RANKED).place)
+        files = {file: name for name, file in page_names(ranking).items()}
+        if (name := files.get(request.path_params["file"])) is None:
+            raise HTTPException(404, "There is no such team.")
+        text = team_page(ranking, ranking[name], site_of(request))
+        return html_answer(text, headers=HEADERS | {"Content-Security-Policy": INLINE})
 
     def taken(request: Request) -> Response:
         run, to = shelf.run(request.path_params["run"], *PAGES), request.path_params["format"]
@@ -85,6 +99,8 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
     return [
         Route("/", listed),
         Route("/runs/{run}/", opened),
+        Route("/runs/{run}/index.html", opened),
+        Route("/runs/{run}/teams/{file}", team),
         Route("/runs/{run}/ready", ready),
         Route("/runs/{run}/evidence/{name}", picture),
         Route("/runs/{run}/as/{format}", taken),
@@ -92,6 +108,9 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
 
 
 def _made(run: StoredRun, site: Website) -> str:
+    if run.kind == RANKED:
+        ranking = read_ranking(run.place)
+        return index_page(ranking, page_names(ranking), site)
     return run_page(finished_run(run.place), site)
 
 
@@ -103,8 +122,7 @@ def _awaited(request: Request, run: StoredRun) -> Response:
 
 def _policy(run: StoredRun) -> dict[str, str]:
     """Figures carry their styles with them."""
-    inline = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
-    return {"Content-Security-Policy": inline} if run.kind in DRAWN else {}
+    return {"Content-Security-Policy": INLINE} if run.kind in DRAWN else {}
 
 
 def _links(run: StoredRun, kept: Kept) -> Iterator[tuple[str, str]]:
@@ -115,6 +133,8 @@ def _links(run: StoredRun, kept: Kept) -> Iterator[tuple[str, str]]:
         yield f"/runs/{run.id}/reasons", "The judge's reasons"
     if run.kind == "trust":
         yield f"/review?run={run.id}", "Review its reports"
+    if run.kind == RANKED:
+        return
     names = {"html": "Page as a file", "xlsx": "Excel", "md": "Markdown"}
     yield from ((f"/runs/{run.id}/as/{to}", names.get(to, to.upper())) for to in FORMATS)
 
@@ -137,5 +157,5 @@ def _entry(run: StoredRun, kept: Kept) -> dict[str, Any]:
 def _address(run: StoredRun) -> str:
     """Where a run is looked at; nothing where it cannot be."""
     if run.finished:
-        return f"/runs/{run.id}/" if run.kind in PAGES else ""
+        return f"/runs/{run.id}/" if run.kind in (*PAGES, RANKED) else ""
     return f"/runs/{run.id}/progress" if (run.folder / UPLOAD).is_file() else ""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from histoeval.io.folder_kinds import AGREEMENT, COMPARISON, RANKING
 from histoeval.io.row_files import row_lines, stored_as
 from histoeval.run.history.commands import read_commands
 from histoeval.run.history.shelf import StoredRun
@@ -17,7 +18,7 @@ ROWS = {"score": "scores.jsonl", "judge": "scores.jsonl", "trust": "trust.jsonl"
 }
 """The file of rows in the folder of each verb."""
 
-RESULTS = {"agree": "agreement.json", "compare": "comparison.json"}
+RESULTS = {"agree": AGREEMENT, "compare": COMPARISON, "ranking": RANKING}
 """The only file of verbs that have no rows."""
 
 
@@ -79,7 +80,7 @@ def details_of(run: StoredRun) -> RunDetails:
 
 def _rows(run: StoredRun, summary: dict[str, Any]) -> int | None:
     """How many rows there are; of a run that has not ended, so far."""
-    counted = summary.get("rows", summary.get("pairs"))
+    counted = summary.get("rows", summary.get("pairs", summary.get("cases")))
     if isinstance(counted, int):
         return counted
     if run.kind not in ROWS or run.finished:
@@ -102,10 +103,8 @@ def _json(file: Path) -> dict[str, Any]:
 def about_run(run: StoredRun) -> str:
     """What a run is of, in a few words; nothing where its summary does not say."""
     try:
-        if run.kind == "agree":
-            return _agreed(json.loads((run.place / "agreement.json").read_text("utf-8")))
-        if run.kind == "compare":
-            return _compared(json.loads((run.place / "comparison.json").read_text("utf-8")))
+        if (tell := _TOLD.get(run.kind)) is not None:
+            return tell(json.loads((run.place / RESULTS[run.kind]).read_text("utf-8")))
         summary = json.loads((run.folder / "summary.json").read_text("utf-8"))
         if run.kind in SCORED:
             return _scored(summary)
@@ -127,6 +126,14 @@ def _compared(result: dict[str, Any]) -> str:
     gate = result.get("gate")
     outcome = "" if not gate else f"; gate {'passed' if gate['passed'] else 'failed'}"
     return f"{result['metric']}: {', '.join(means[:3])}{outcome}"
+
+
+def _ranked(result: dict[str, Any]) -> str:
+    teams = [f"{each['place']:g}. {each['team']}" for each in result["teams"][:3]]
+    return f"{len(result['teams']):,} teams on {result['cases']:,} cases: {', '.join(teams)}"
+
+
+_TOLD = {"agree": _agreed, "compare": _compared, "ranking": _ranked}
 
 
 def _scored(summary: dict[str, Any]) -> str:

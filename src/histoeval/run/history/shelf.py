@@ -34,7 +34,7 @@ META = tuple(f"{ending}.meta.json" for ending in (".jsonl", ".jsonl.gz", ".parqu
 ROW_FILES = (*SCORES_FILES, TRUST, REPORTS)
 """Rows that have a folder of their own, and are not those of `extract`."""
 
-WHOLE = (*RUN_KINDS, "ranking", SCORE_CACHE.name)
+WHOLE = (*RUN_KINDS, SCORE_CACHE.name)
 """The folders that are one thing, with everything that lies in them."""
 
 SUMMED_UP = {"judge", "score", "trust", "generate"}

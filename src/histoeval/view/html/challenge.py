@@ -13,7 +13,7 @@ from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import html_table, markdown, markdown_text
 from histoeval.version import __version__
-from histoeval.view.html.page import render
+from histoeval.view.html.page import Website, render
 from histoeval.view.terminal.challenge import (
     duel_table,
     place_range,
@@ -67,11 +67,14 @@ def ranking_markdown(found: ChallengeRanking) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def index_page(found: ChallengeRanking, files: Mapping[str, str]) -> str:
+def index_page(
+    found: ChallengeRanking, files: Mapping[str, str], site: Website | None = None
+) -> str:
     """All teams on one page."""
     scale = _Scale([team.score for team in found.teams])
     return render(
         "challenge/index.html",
+        site=site,
         styles=("challenge.css",),
         title=f"Ranking: {found.policy.name}",
         ranking=found,
@@ -90,12 +93,13 @@ def index_page(found: ChallengeRanking, files: Mapping[str, str]) -> str:
     )
 
 
-def team_page(found: ChallengeRanking, team: TeamStanding) -> str:
+def team_page(found: ChallengeRanking, team: TeamStanding, site: Website | None = None) -> str:
     """One team: its metrics, places, subgroups, rivals, lowest cases and the faults of its file."""
     scale = _Scale([each.score for each in team.subgroups.values()])
     others = [each.team for each in found.teams if each is not team]
     return render(
         "challenge/team.html",
+        site=site,
         styles=("challenge.css",),
         title=f"{team.team}: place {team.place:g} of {len(found.teams)}",
         ranking=found,

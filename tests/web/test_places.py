@@ -15,6 +15,7 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from starlette.testclient import TestClient
 
+from histoeval.api import score
 from histoeval.web import runs
 from histoeval.web.app import create_app
 from histoeval.web.shelf import Shelf
@@ -103,6 +104,21 @@ def test_systems_are_compared_by_wins_ties_and_losses(
     assert 'aria-label="8 won, 0 tied, 0 lost"' in text
     assert "Where they differ most" in text
     assert f"/runs/{ids['first']}/#pair-" in text
+
+
+def test_runs_that_cannot_be_compared_are_not_offered_and_too_few_are_told(tmp_path: Path) -> None:
+    for name, id_ in (("one", "a"), ("two", "a"), ("apart", "b")):
+        pair = {"id": id_, "reference": "Colon: adenoma.", "candidate": f"Colon: adenoma, {name}."}
+        score([pair], metrics="bleu", output=tmp_path / name)
+    client = enter(TestClient(create_app(tmp_path, token=TOKEN), base_url=HOME))
+    ids = {run.name: run.id for run in Shelf(tmp_path).runs()}
+    text = client.get("/compare").text
+    assert all(f'value="{ids[name]}"' in text for name in ("one", "two"))
+    assert f'value="{ids["apart"]}"' not in text
+    assert "shares no pairs with another run: apart." in text
+    assert "Tick a run of two systems" in client.get("/compare?metric=bleu").text
+    alone = client.get(f"/compare?run={ids['one']}&metric=bleu").text
+    assert "one has one system: tick another run beside it." in alone
 
 
 def test_a_metric_that_is_not_there_is_named(client: TestClient, ids: dict[str, str]) -> None:

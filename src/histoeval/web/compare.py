@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -38,11 +39,16 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         chosen = [shelf.run(id_, *SCORED) for id_ in request.query_params.getlist("run")]
         if len(chosen) > MOST_RUNS:
             raise HTTPException(400, f"Choose {MOST_RUNS} runs at most.")
-        runs, problems = kept.readable(shelf)
+        every, problems = kept.readable(shelf)
+        runs = _comparable(every, kept)
         metrics = shared_metrics([run for run in chosen if run in runs] or runs[:1], kept)
         metric = request.query_params.get("metric") or _usual(metrics)
         context: dict[str, Any] = {"comparison": None, "problem": ""}
-        if chosen:
+        if "metric" in request.query_params and not chosen:
+            context["problem"] = "Tick a run of two systems or more, or two runs."
+        elif len(chosen) == 1 and chosen[0] in every and len(_systems(chosen[0], kept)) < 2:
+            context["problem"] = f"{chosen[0].name} has one system: tick another run beside it."
+        elif chosen:
             try:
                 found = _compared(chosen, metric, kept)
                 context["comparison"] = _shown(found, _addresses(chosen, kept))
@@ -53,6 +59,7 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             "serve/compare.html",
             title="Compare systems",
             runs=runs,
+            alone=[run.name for run in every if run not in runs],
             problems=problems,
             chosen=[run.id for run in chosen],
             metrics=metrics,
@@ -61,6 +68,24 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         )
 
     return [Route("/compare", shown)]
+
+
+def _comparable(every: Sequence[StoredRun], kept: Kept) -> list[StoredRun]:
+    """The runs of two systems, or with pairs and a metric in common with another run."""
+    own = {
+        run: {(name, id_) for name, each in kept.scores(run).items() for id_, _ in each.values}
+        for run in every
+    }
+    count = Counter(pair for pairs in own.values() for pair in pairs)
+    return [
+        run
+        for run in every
+        if len(_systems(run, kept)) > 1 or any(count[pair] > 1 for pair in own[run])
+    ]
+
+
+def _systems(run: StoredRun, kept: Kept) -> set[str]:
+    return {system for each in kept.scores(run).values() for _, system in each.values}
 
 
 def shared_metrics(runs: Sequence[StoredRun], kept: Kept) -> list[str]:

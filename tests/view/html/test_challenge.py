@@ -9,7 +9,8 @@ import pytest
 
 from histoeval.challenge import rank_teams
 from histoeval.challenge.standings import ChallengeRanking
-from histoeval.view.html.challenge import page_names, write_views
+from histoeval.statistics.resampling import Estimate
+from histoeval.view.html.challenge import _Scale, page_names, write_views
 from tests.support.challenges import TRUTH, a_challenge, changed, team
 
 
@@ -47,6 +48,25 @@ def test_pages_have_tables_but_no_report_and_no_address(
     short = (tmp_path / "teams" / "short.html").read_text("utf-8")
     assert "case-8.tiff" in short
     assert "missing_report" in short
+
+
+def test_subgroups_are_rows_and_small_ones_are_folded_away(
+    ranking: ChallengeRanking, tmp_path: Path
+) -> None:
+    names = list(ranking.subgroups)
+    found = ranking.model_copy(update={"subgroups": dict.fromkeys(names, 4) | {names[0]: 5}})
+    write_views(found, tmp_path)
+    index = (tmp_path / "index.html").read_text("utf-8")
+    before, folded = index[index.index("<h2>Subgroups") :].split("<details>")
+    rows = r'<tr><th scope="row">([^<]+)</th>'
+    assert re.findall(rows, before) == names[:1]
+    assert re.findall(rows, folded.partition("</details>")[0]) == names[1:]
+
+
+def test_an_axis_has_ticks_around_all_that_is_drawn() -> None:
+    scale = _Scale([Estimate(value=0.41, low=0.32, high=0.5)])
+    assert [name for _, name in scale.ticks] == ["0.3", "0.35", "0.4", "0.45", "0.5"]
+    assert scale.bar(Estimate(value=0.4, low=0.3, high=0.5)) == {"from_": 1, "at": 50, "to": 99}
 
 
 def test_every_table_has_a_name_and_can_be_scrolled_by_keyboard(

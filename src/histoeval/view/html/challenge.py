@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import ceil
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from histoeval.statistics.resampling import Estimate
 from histoeval.table import html_table, markdown, markdown_text
 from histoeval.version import __version__
 from histoeval.view.html.page import Website, render
+from histoeval.view.html.scores.columns import decimals
 from histoeval.view.terminal.challenge import (
     duel_table,
     place_range,
@@ -24,6 +25,15 @@ from histoeval.view.terminal.challenge import (
 )
 
 TEAMS = "teams"
+
+STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Between two ticks of an axis."""
+
+NEARLY = 1e-9
+"""A bound that lies on a tick needs no other one."""
+
+FEW_CASES = 5
+"""A subgroup of fewer is folded away: its scores are mostly chance."""
 
 LEVELS = 5
 """Shades of the picture of places."""
@@ -79,6 +89,7 @@ def index_page(
         title=f"Ranking: {found.policy.name}",
         ranking=found,
         address={team: f"{TEAMS}/{file}" for team, file in files.items()},
+        axis=scale,
         lines=[
             {
                 "team": team,
@@ -88,6 +99,8 @@ def index_page(
             }
             for team in found.teams
         ],
+        few=FEW_CASES,
+        digits=_digits(found),
         unranked=html_table(unranked_table(found)) if found.unranked else "",
         stability=html_table(stability_table(found)._replace(title="")),
     )
@@ -106,21 +119,31 @@ def team_page(found: ChallengeRanking, team: TeamStanding, site: Website | None 
         team=team,
         places=place_range(team),
         shares=_shares(team.place_shares),
+        axis=scale,
         subgroups=[
             {"name": name, "standing": each, "bar": scale.bar(each.score)}
             for name, each in team.subgroups.items()
         ],
+        few=FEW_CASES,
+        digits=_digits(found),
         duels=html_table(duel_table(team.team, others, found.duels)) if others else "",
     )
 
 
 class _Scale:
-    """Where values and intervals lie on a line of 100 units."""
+    """Where values and intervals lie on a line of 100 units, from one tick to another."""
 
     def __init__(self, shown: Sequence[Estimate]) -> None:
         ends = [end for each in shown for end in (each.low, each.value, each.high)]
         known = [end for end in ends if end is not None]
-        self._low, self._high = min(known, default=0.0), max(known, default=1.0)
+        low, high = min(known, default=0.0), max(known, default=1.0)
+        step = next((each for each in STEPS if high - low <= 5 * each), STEPS[-1])
+        first, last = floor(low / step + NEARLY), ceil(high / step - NEARLY)
+        self._low, self._high = first * step, max(last, first + 1) * step
+        self.ticks = [
+            (self._at(number * step), f"{number * step:g}")
+            for number in range(first, max(last, first + 1) + 1)
+        ]
 
     def bar(self, each: Estimate) -> dict[str, Any] | None:
         if each.value is None or each.low is None or each.high is None:
@@ -129,6 +152,11 @@ class _Scale:
 
     def _at(self, value: float) -> float:
         return round(1 + 98 * (value - self._low) / ((self._high - self._low) or 1.0), 2)
+
+
+def _digits(found: ChallengeRanking) -> dict[str, int]:
+    """Decimals of each metric."""
+    return {name: decimals(max(used.worst, used.best)) for name, used in found.metrics.items()}
 
 
 def _shades(shares: Sequence[float]) -> list[dict[str, Any]]:

@@ -119,6 +119,14 @@ def test_primary_and_metastatic_are_told_apart() -> None:
     assert ErrorKind.CONTRADICTION in kinds_of(primary, spread)
 
 
+def test_a_metastasis_of_something_else_is_invented_and_contradicts_nothing() -> None:
+    reference = "Liver: {diagnosis:primary biliary cholangitis}."
+    candidate = f"{reference} {{diagnosis:Metastatic adenocarcinoma}}."
+    kinds = kinds_of(reference, candidate)
+    assert ErrorKind.INVENTION in kinds
+    assert ErrorKind.CONTRADICTION not in kinds
+
+
 def test_nothing_found_agrees_with_nothing_found_and_not_with_a_cancer() -> None:
     nothing = "Breast: no evidence of malignancy."
     assert value_of("diagnosis", nothing, "Breast: unremarkable.") == 1.0

@@ -95,3 +95,10 @@ def test_what_supports_a_diagnosis_that_both_make_is_a_small_omission(
     both = "Thyroid: {diagnosis:papillary thyroid carcinoma}."
     (missed,) = mistakes_of(f"{both} {{finding:{finding}}} present.", both)
     assert missed.severity == severity
+
+
+def test_what_is_only_akin_is_not_reversed() -> None:
+    present = "HSIL with {finding:crypt involvement}."
+    denied = "HSIL. No {finding:-invasive disease}."
+    assert ErrorKind.CONTRADICTION not in kinds_of(present, denied)
+    assert ErrorKind.CONTRADICTION not in kinds_of(denied, present)

@@ -133,11 +133,14 @@ def _nearest(
 
 
 def _may_contradict(one: FindingFact, other: FindingFact) -> bool:
-    """Whether one may deny what the other affirms: of what matters less, only in words they share.
+    """Whether one may deny what the other affirms: the same thing, and not one that is like it.
 
     Rimmed vacuoles and perifascicular atrophy are both changes of muscle, and no contradiction.
     """
-    if importance(one) > _SUPPORTING or one.id in BARE:
+    if one.id == other.id and (importance(one) > _SUPPORTING or one.id in BARE) and one.id:
+        return True
+    kin = one.id and other.id and (is_kind_of(one.id, other.id) or is_kind_of(other.id, one.id))
+    if kin and not {one.id, other.id} & BARE and importance(one) > _SUPPORTING:
         return True
     return bool(_words(one) & _words(other))
 

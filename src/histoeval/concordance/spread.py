@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from histoeval.concordance.diagnosis_errors import MATCHED
 from histoeval.concordance.evidence import ComparedPart, ErrorKind, Excused, ReportError, Severity
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
@@ -32,9 +33,10 @@ def compare_spread(
     if not any(d.spread for d in (*reference.leading, *candidate.leading)):
         return ComparedPart(None)
     pairs = [
-        (ref, cand)
+        (ref, cand, value)
         for ref in reference.leading
-        if (cand := best_of(ref, candidate.leading, near)[1]) is not None
+        for value, cand in [best_of(ref, candidate.leading, near)]
+        if cand is not None
     ]
     if not pairs:
         return ComparedPart(0.0)
@@ -48,18 +50,24 @@ def compare_spread(
 
 
 def _unlike(
-    pairs: Sequence[tuple[Diagnosis, Diagnosis]], reference: Facts, candidate: Facts
+    pairs: Sequence[tuple[Diagnosis, Diagnosis, float]], reference: Facts, candidate: Facts
 ) -> Iterator[ReportError]:
     """Diagnoses of which only one report says that they have spread.
 
-    It is grave where the other calls them primary; else it may only have left it unsaid.
+    It is grave where the other calls them primary; else it may only have left it unsaid. Where the
+    two are different diseases, one report has a metastasis that the other has not.
     """
-    for ref, cand in pairs:
+    for ref, cand, value in pairs:
         if (ref.spread is None) == (cand.spread is None):
             continue
         silent, text = (cand, candidate.stated.text) if ref.spread else (ref, reference.stated.text)
         severity = Severity.MAJOR if says_primary(silent.entity, text) else Severity.MODERATE
-        yield ReportError(ErrorKind.CONTRADICTION, "spread", severity, ref.entity, cand.entity)
+        if value >= MATCHED:
+            yield ReportError(ErrorKind.CONTRADICTION, "spread", severity, ref.entity, cand.entity)
+        else:
+            kind = ErrorKind.OMISSION if ref.spread else ErrorKind.INVENTION
+            entity = (ref if ref.spread else cand).entity
+            yield ReportError.one_sided(kind, "spread", severity, entity)
 
 
 def _other_primary(reference: Facts, candidate: Facts) -> ReportError | None:

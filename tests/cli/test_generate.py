@@ -84,6 +84,11 @@ def test_every_image_of_a_folder_gets_a_report(
     result = run(server, pictures, tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert "2 of 2 reports written" in result.output
+    out = tmp_path / "out"
+    assert (
+        f"Next: histoeval trust --reports {out}/reports.csv --images {pictures} "
+        f"--output {out}-trust" in result.output
+    )
     rows = rows_of(tmp_path / "out")
     assert [(row["id"], row["image"], row["report"]) for row in rows] == [
         ("benign", "benign.png", BENIGN),

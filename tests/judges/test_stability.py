@@ -74,4 +74,16 @@ def test_single_answers_leave_nothing_to_compare_but_contradictions() -> None:
     found = AnswerStability(EXPERT, ["m"])
     found.add("1", {"reasoning": "x"})
     found.add("2", {"reasoning": "x", "inconsistent": ["a does not go with b"]})
-    assert found.summary() == {"pairs_with_contradictory_scores": 1}
+    assert found.summary() == {"pairs_with_contradictory_scores": 1, "all_pairs_alike": False}
+
+
+@pytest.mark.parametrize(
+    ("scores", "alike"), [([4.0] * 5, True), ([4.0] * 4, False), ([4.0] * 9 + [3.0], False)]
+)
+def test_it_is_told_when_many_pairs_all_have_the_same_scores(
+    scores: list[float], alike: bool
+) -> None:
+    found = AnswerStability(EXPERT, ["m"])
+    for number, score in enumerate(scores):
+        found.add(str(number), {"reasoning": ""}, {"score": score})
+    assert found.summary()["all_pairs_alike"] is alike

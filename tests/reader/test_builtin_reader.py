@@ -356,3 +356,26 @@ def test_it_reads_in_a_fresh_process_without_torch_and_without_a_network(tmp_pat
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split() == ["diagnosis", "marker", "procedure", "result", "site", "True"]
     assert ran.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        ("Invasive lobular carcinoma, ER 90 %, PR 80 %, HER2 negative, 14 mm.", {"14 mm"}),
+        ("Ki-67 20%, 14 mm. p16 positive, 3 cm. S100 positive 2 cm", {"14 mm", "3 cm", "2 cm"}),
+        ("Melanoma; Melan-A positive; 3 x 2.5 cm", {"3 x 2.5 cm"}),
+    ],
+)
+def test_a_length_is_no_result_of_a_marker(
+    reader: BuiltinReader, text: str, lengths: set[str]
+) -> None:
+    (report,) = reader.read([text])
+    found = {entity.text: entity.type for entity in report.entities}
+    assert {found[each] for each in lengths} == {EntityType.MEASUREMENT}
+    of_markers = {
+        report.entities[each.tail].text
+        for each in report.relations
+        if report.entities[each.head].type is EntityType.MARKER
+    }
+    assert of_markers
+    assert not of_markers & lengths

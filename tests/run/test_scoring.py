@@ -201,17 +201,17 @@ def test_flat_records_have_a_column_for_every_metric_and_part() -> None:
         "bleu",
         "bertscore",
         "rouge_l",
-        "errors",
+        "problems",
     ]
     assert first["bleu"] == pytest.approx(BLEU["breast-1"])
     assert (first["bleu.brevity_penalty"], first["bertscore"]) == (1.0, None)
-    assert first["errors"].startswith("metric_unavailable: bertscore ")
+    assert first["problems"].startswith("metric_unavailable: bertscore ")
     assert (broken["id"], broken["bleu"], broken["rouge_l.recall"]) == ("broken", None, None)
-    assert broken["errors"].startswith("empty_text: candidate is empty")
+    assert broken["problems"].startswith("empty_text: candidate is empty")
 
 
 def test_a_row_without_errors_says_nothing() -> None:
-    assert [record["errors"] for record in histoeval.score(RECORDS).to_dicts()] == [None] * 3
+    assert [record["problems"] for record in histoeval.score(RECORDS).to_dicts()] == [None] * 3
 
 
 def test_results_as_a_polars_frame() -> None:

@@ -12,6 +12,7 @@ from histoeval.statistics.correlation import (
     classical_p,
     correlate,
     correlate_within,
+    scores_of,
     weighted,
 )
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples, resample
@@ -160,3 +161,21 @@ def test_groups_in_which_nothing_varies_have_a_reason() -> None:
     draws = resample("aabb", 20)
     found = correlate_within(Coefficient.KENDALL, [1, 1, 2, 2], [1, 2, 3, 4], "aabb", draws)
     assert found == Estimate(reason="in no group do both scores vary")
+
+
+@pytest.mark.parametrize("size", [1.0, 100.0])
+def test_ranks_do_not_see_the_noise_of_float32(size: float) -> None:
+    """Two machines that compute the same scores rank them alike, and ties stay ties."""
+    source = np.random.default_rng(5)
+    expert = source.integers(0, 5, 200).astype(float)
+    exact = size * np.round(source.uniform(0, 1, 200), 1)
+    noisy = exact + size * source.normal(scale=1e-8, size=200)
+    for coefficient in Coefficient:
+        here, there = (correlate(coefficient, each, expert, alone(200)) for each in (exact, noisy))
+        assert there.value == pytest.approx(here.value, abs=1e-7)
+        assert there.high == pytest.approx(here.high, abs=1e-7)
+
+
+def test_scores_that_differ_by_more_than_noise_are_left_as_they_are() -> None:
+    scores = np.array([0.3, 0.1, 0.1 + 1e-6, 0.0, -0.2])
+    assert scores_of(scores)[0] is scores

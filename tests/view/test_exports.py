@@ -33,7 +33,7 @@ def test_csv_has_a_row_for_each_pair(run: Path, tmp_path: Path) -> None:
     assert (first["id"], first["system"], first["organ"]) == ("breast-1", "a", "breast")
     assert (first["critical"], first["kinds"]) == ("1", "wrong_laterality, wrong_grade")
     assert float(first["marking"]) == 0.5
-    assert "empty_text" in next(each for each in found if each["id"] == "blank")["errors"]
+    assert "empty_text" in next(each for each in found if each["id"] == "blank")["problems"]
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@"])
@@ -103,7 +103,7 @@ def test_extracted_reports_have_a_page_and_a_row_for_each_entity(tmp_path: Path)
     assert '<sup class="denied" data-mark=' in page
     found = records(write_report(file, to="csv"))
     assert {"adenoma", "carcinoma"} <= {each["text"] for each in found}
-    assert found[-1]["errors"]
+    assert found[-1]["problems"]
 
 
 def test_experiments_have_one_page_of_all_their_tables(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from histoeval.statistics.correlation import (
     classical_p,
     correlate,
     correlate_within,
+    scores_of,
 )
 from histoeval.statistics.pairwise import Accuracy, pairwise_accuracy, pairwise_accuracy_within
 from histoeval.statistics.regression import Range, regress
@@ -94,7 +95,7 @@ def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -
     """The agreement of one metric, on the rows that it has scored."""
     column = panel.metrics[name]
     rows = scored(column)
-    metric, expert = column.rising[rows], panel.expert[rows]
+    metric, expert = scores_of(column.rising[rows], panel.expert[rows])
     drawn = resamples.of(rows)
     line = regress(metric, expert, expert_range, _oriented_range(column))
     found = {which.value: _correlation(which, metric, expert, drawn) for which in Coefficient}
@@ -135,8 +136,8 @@ def most_apart(name: str, panel: Panel, most: int = MOST_APART) -> tuple[Disagre
 
     column = panel.metrics[name]
     rows = np.flatnonzero(scored(column))
-    expert = panel.expert[rows]
-    gaps = (rankdata(column.rising[rows]) - rankdata(expert)) / max(1, len(rows))
+    metric, expert = scores_of(column.rising[rows], panel.expert[rows])
+    gaps = (rankdata(metric) - rankdata(expert)) / max(1, len(rows))
     order = np.argsort(-np.abs(gaps), kind="stable")[:most]
     return tuple(
         Disagreement(

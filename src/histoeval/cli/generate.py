@@ -10,7 +10,13 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.columns import EncodingOption
 from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.models import DeviceOption
-from histoeval.cli.options.output import OverwriteOption, exit_with, print_errors, resumable
+from histoeval.cli.options.output import (
+    OverwriteOption,
+    exit_with,
+    print_errors,
+    resumable,
+    say_next,
+)
 from histoeval.cli.options.vlm import (
     INPUT,
     VLM,
@@ -151,5 +157,9 @@ def generate(
     )
     print_errors(summary)
     typer.echo(f"Written: {output / 'reports.jsonl'}, {output / 'reports.csv'}")
+    if rows > failed and len(levels) == 1:
+        folder = images or (source if source.is_dir() else source.parent)
+        table, trust = output / "reports.csv", output.with_name(f"{output.name}-trust")
+        say_next("Next", "trust", "--reports", table, "--images", folder, "--output", trust)
     if failed:
         exit_with(rows - failed, failed)

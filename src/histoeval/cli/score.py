@@ -1,7 +1,6 @@
 """`histoeval score`: score candidates against references."""
 
 import gc
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from histoeval.cli.options.output import (
     exit_with,
     print_tables,
     resumable,
+    say_next,
 )
 from histoeval.io.pairs import open_source
 from histoeval.io.results import result_folder
@@ -108,5 +108,5 @@ def score(
     typer.echo(f"{summary['rows']:,} pairs, {summary['scores']:,} scores, {found.seconds:.1f} s")
     if output is not None and folder is not None:
         typer.echo(f"Written: {folder.stored}, {folder.summary}")
-        typer.echo(f"To look at it: {shlex.join(['histoeval', 'report', str(output)])}")
+        say_next("To look at it", "report", output)
     exit_with(summary["scores"], summary["rows_with_errors"])

@@ -17,6 +17,9 @@ from histoeval.judges.prompt import Prompt
 MAX_PAIRS = 5_000
 RESAMPLES = 500
 
+MANY_ALIKE = 5
+"""From so many pairs on it is told that all have the same scores; fewer may deserve them."""
+
 Answers = Sequence[Mapping[str, Any]]
 Rater = Callable[[Mapping[str, Any]], str | None]
 """Which column of a table an answer belongs to, if any."""
@@ -36,10 +39,16 @@ class AnswerStability:
         self._sample: list[_Sampled] = []
         self._chance = random.Random(0)
         self.scored = self.inconsistent = 0
+        self._first: Mapping[str, float] | None = None
+        self._all_alike = True
 
-    def add(self, case: str, evidence: Mapping[str, Any]) -> None:
-        """Add a scored pair of a case by the evidence of its score."""
+    def add(
+        self, case: str, evidence: Mapping[str, Any], parts: Mapping[str, float] | None = None
+    ) -> None:
+        """Add a scored pair of a case: the evidence of its score, and its criteria."""
         self.scored += 1
+        self._first = parts if self.scored == 1 else self._first
+        self._all_alike &= parts is not None and parts == self._first
         self.inconsistent += "inconsistent" in evidence
         if "answers" not in evidence:
             return
@@ -51,7 +60,10 @@ class AnswerStability:
 
     def summary(self) -> dict[str, Any]:
         """All statistics, by judge and criterion."""
-        found: dict[str, Any] = {"pairs_with_contradictory_scores": self.inconsistent}
+        found: dict[str, Any] = {
+            "pairs_with_contradictory_scores": self.inconsistent,
+            "all_pairs_alike": self._all_alike and self.scored >= MANY_ALIKE,
+        }
         if not self._sample:
             return found
         repeats = {judge: self._agreement(_repeats_of(judge)) for judge in self._judges}

@@ -37,9 +37,10 @@ from histoeval.reader.tagset import (
     tags_of,
 )
 from histoeval.reader.windows import Window, windows, within
-from histoeval.report import Assertion, Entity, Relation, Report
+from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.threads import cores
+from histoeval.terms.values.measurements import is_length
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 """Halves of a character that JSON can smuggle in; a tokenizer cannot take them."""
@@ -227,6 +228,8 @@ class WindowedReader:
             owned = view.window.own_start <= start < view.window.own_end
             if not owned or start < after or end <= start:
                 continue
+            if kind is EntityType.RESULT and is_length(text[start:end]):
+                kind = EntityType.MEASUREMENT  # of a tumour: no stain is so many mm
             sure = np.prod(view.tags[range(first, last + 1), path[first : last + 1]])
             entity = Entity(
                 text=text[start:end],

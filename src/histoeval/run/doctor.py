@@ -46,7 +46,7 @@ EXTRAS = {
 }
 """What each extra of this package is for; without a name, the package itself."""
 
-_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
+_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
 
 
 class Item(NamedTuple):

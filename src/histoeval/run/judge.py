@@ -132,7 +132,8 @@ class JudgeJob(ScoreJob):
     def _add(self, row: ResultRow) -> None:
         super()._add(row)
         if self.metric.name in row.scores:
-            self.stability.add(row.id, row.scores[self.metric.name].evidence)
+            found = row.scores[self.metric.name]
+            self.stability.add(row.id, found.evidence, found.parts)
 
     def summary(self) -> dict[str, Any]:
         """The summary of `score`, and under `judge` how stable the answers are."""

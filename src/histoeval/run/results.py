@@ -178,7 +178,7 @@ class Scores(Results[ResultRow]):
         ]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records: id, system, a column per metric and per part of it, errors."""
+        """Flat records: id, system, a column per metric and per part of it, problems."""
         names = list(self.summary["metrics"])
         parts = [
             f"{name}.{part}"
@@ -186,7 +186,7 @@ class Scores(Results[ResultRow]):
             for totals in self.summary["metrics"][name]["systems"].values()
             for part in totals["parts"]
         ]
-        empty: dict[str, Any] = dict.fromkeys(["id", "system", *names, *parts, "errors"])
+        empty: dict[str, Any] = dict.fromkeys(["id", "system", *names, *parts, "problems"])
         return (empty | _scores(row) for row in self)
 
     def __repr__(self) -> str:
@@ -214,11 +214,11 @@ class Readings(Results[ReadRow]):
         return [row.report for row in self]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Records of id, text, entities and relations, as in the file, and errors."""
-        empty = {"id": None, "text": None, "entities": None, "relations": None, "errors": None}
+        """Records of id, text, entities and relations, as in the file, and problems."""
+        empty = {"id": None, "text": None, "entities": None, "relations": None, "problems": None}
         for row in self:
             report = {} if row.report is None else row.report.model_dump(mode="json")
-            yield empty | {"id": row.id, **report, "errors": _errors(row.errors)}
+            yield empty | {"id": row.id, **report, "problems": _problems(row.errors)}
 
     def __repr__(self) -> str:
         entities = sum(self.summary["entities"].values())
@@ -230,12 +230,12 @@ class Verdicts(Results[TrustRow]):
     """The trust in each report and the verdict on it, or what is missing and why."""
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records: id, the three dimensions, trust, route, errors; evidence is in the rows."""
+        """Flat records: id, the three dimensions, trust, route, problems; evidence is in the rows."""
         for row in self:
             values = {
                 name: getattr(row, name) for name in (*DIMENSIONS, "trust", "cancer_check", "route")
             }
-            yield {"id": row.id, **values, "errors": _errors(row.errors)}
+            yield {"id": row.id, **values, "problems": _problems(row.errors)}
 
     def __repr__(self) -> str:
         routes = ", ".join(f"{count} {route}" for route, count in self.summary["routes"].items())
@@ -250,13 +250,13 @@ class _Coded(Protocol):
     def message(self) -> str: ...
 
 
-def _errors(errors: Sequence[_Coded]) -> str | None:
-    """All errors of a row in one cell."""
+def _problems(errors: Sequence[_Coded]) -> str | None:
+    """Why a row lacks values, in one cell: its errors, and not those of its report."""
     return "; ".join(f"{error.code}: {error.message}" for error in errors) or None
 
 
 def _scores(row: ResultRow) -> dict[str, Any]:
-    flat: dict[str, Any] = {"id": row.id, "system": row.system, "errors": _errors(row.errors)}
+    flat: dict[str, Any] = {"id": row.id, "system": row.system, "problems": _problems(row.errors)}
     for name, result in row.scores.items():
         flat[name] = result.value
         flat |= {f"{name}.{part}": number for part, number in result.parts.items()}

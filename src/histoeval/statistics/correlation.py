@@ -30,6 +30,9 @@ MIN_PAIRS = 4
 NO_SPREAD = 1e-12
 """Relative differences below this are rounding errors."""
 
+SINGLE = float(np.finfo(np.float32).eps)
+"""Models compute in float32: scores nearer than this, relative to the largest, are ties."""
+
 
 class Coefficient(StrEnum):
     """Which correlation."""
@@ -103,13 +106,23 @@ def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) 
 
 
 def scores_of(*scores: ArrayLike) -> tuple[Numbers, ...]:
-    """Columns of scores, which must be of one length and finite."""
+    """Columns of scores, which must be of one length and finite; what nearly ties is made to."""
     columns = tuple(np.asarray(column, dtype=np.float64) for column in scores)
     if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
         raise SettingError("scores must be columns of one length")
     if not all(np.isfinite(column).all() for column in columns):
         raise SettingError("scores must be finite numbers: drop the rows that have none")
-    return columns
+    return tuple(map(_with_ties, columns))
+
+
+def _with_ties(scores: Numbers) -> Numbers:
+    """The same scores; of those that differ by the noise of float32 only, each as the lowest."""
+    levels = np.unique(scores)
+    new = np.diff(levels, prepend=-np.inf) > SINGLE * np.abs(scores).max(initial=0)
+    if new.all():
+        return scores
+    lowest = levels[new][np.cumsum(new) - 1]
+    return np.asarray(lowest[np.searchsorted(levels, scores)])
 
 
 def undefined_reason(metric: Numbers, expert: Numbers) -> str | None:

@@ -136,11 +136,11 @@ def _entities(rows: Iterable[ReadRow]) -> Iterator[Record]:
     """A record for each entity, and one for each report without any."""
     empty = dict.fromkeys(("text", "type", "assertion", "start", "end", "score"))
     for row in rows:
-        errors = "; ".join(error.message for error in row.errors) or None
+        problems = "; ".join(error.message for error in row.errors) or None
         for entity in row.report.entities if row.report else ():
-            yield {"id": row.id, **entity.model_dump(mode="json"), "errors": None}
+            yield {"id": row.id, **entity.model_dump(mode="json"), "problems": None}
         if row.report is None or not row.report.entities:
-            yield {"id": row.id, **empty, "errors": errors}
+            yield {"id": row.id, **empty, "problems": problems}
 
 
 def _experiments(folder: Path) -> RunTables:

@@ -29,6 +29,7 @@ from histoeval.cli.options.output import (
     exit_with,
     print_tables,
     resumable,
+    say_next,
 )
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder, result_folder
@@ -196,3 +197,4 @@ def _print_summary(summary: dict[str, Any], folder: ResultFolder | None) -> None
     if folder is not None:
         names = (folder.stored.name, "summary.json", "missing.jsonl", "usage.json")
         typer.echo(f"Written: {', '.join(str(folder.home / name) for name in names)}")
+        say_next("To look at it", "report", folder.home)

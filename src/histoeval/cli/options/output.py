@@ -1,6 +1,7 @@
 """What a verb writes and prints: files that are whole or absent, tables, errors, exit codes."""
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +94,11 @@ def resumable(output: Path | str | None, what: str = "finished rows are") -> Ite
         )
         typer.echo(f"stopped; {kept}", err=True)
         raise typer.Exit(130) from None
+
+
+def say_next(why: str, *words: object) -> None:
+    """Print the command that comes next, as it can be copied."""
+    typer.echo(f"{why}: {shlex.join(['histoeval', *map(str, words)])}")
 
 
 def exit_with(done: int, failed: int) -> NoReturn:

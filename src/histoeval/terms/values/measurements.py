@@ -275,6 +275,13 @@ def read_measurement(phrase: str) -> Measurement | None:
 
 
 @lru_cache(maxsize=1 << 12)
+def is_length(phrase: str) -> bool:
+    """Whether a phrase is nothing but a length, such as 14 mm or 3 x 2 cm."""
+    found = _SIZES.fullmatch(_tidied(phrase))
+    return found is not None and _UNITS[found["unit"]][0] == "length"
+
+
+@lru_cache(maxsize=1 << 12)
 def read_percent(phrase: str) -> tuple[float, float] | None:
     """The lowest and the highest per cent that a phrase leaves open."""
     found = _read_percent(_tidied(phrase))

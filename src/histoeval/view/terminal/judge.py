@@ -83,7 +83,7 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> FittedTable:
 
 
 def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
-    """A warning where a judge gives every system the same on every criterion."""
+    """A warning where all pairs, or all systems, have the same on every criterion."""
     judged = [
         each["systems"] for name, each in summary["metrics"].items() if name.startswith(prefix)
     ]
@@ -92,11 +92,15 @@ def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
         for systems in judged
         if len(systems) < 2 or len({str(each["parts"]) for each in systems.values()}) > 1
     ]
-    if told_apart or not judged:
+    if summary.get("judge", {}).get("all_pairs_alike"):
+        alike = "All pairs have the same scores"
+    elif told_apart or not judged:
         return ""
+    else:
+        alike = "All systems have the same means"
     return (
-        "All systems have the same means on every criterion: this judge may not tell good reports "
-        "from bad ones. `histoeval judge check` tries that."
+        f"{alike} on every criterion: this judge may not tell good reports from bad ones. "
+        "`histoeval judge check` tries that."
     )
 
 

@@ -32,7 +32,7 @@ def runs_table(found: Sequence[RunDetails]) -> ResultTable:
             "verb": lambda each: each.run.kind + ("" if each.run.finished else ", unfinished"),
             "input": lambda each: each.input,
             "rows": lambda each: _count(each.rows),
-            "errors": lambda each: _count(each.errors),
+            "problems": lambda each: _count(each.errors),
             "means": _means,
             "version": lambda each: each.version,
         },

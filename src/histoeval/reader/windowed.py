@@ -228,14 +228,14 @@ class WindowedReader:
             owned = view.window.own_start <= start < view.window.own_end
             if not owned or start < after or end <= start:
                 continue
-            if kind is EntityType.RESULT and is_length(text[start:end]):
-                kind = EntityType.MEASUREMENT  # of a tumour: no stain is so many mm
+            # The size of a tumour: no marker results in so many mm.
+            is_size = kind is EntityType.RESULT and is_length(text[start:end])
             sure = np.prod(view.tags[range(first, last + 1), path[first : last + 1]])
             entity = Entity(
                 text=text[start:end],
                 start=start,
                 end=end,
-                type=kind,
+                type=EntityType.MEASUREMENT if is_size else kind,
                 score=self.manifest.entity_curve(float(sure)),
             )
             found.append(entity.model_copy(update={"assertion": _assertion(view, entity)}))

@@ -230,7 +230,7 @@ class Verdicts(Results[TrustRow]):
     """The trust in each report and the verdict on it, or what is missing and why."""
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records: id, the three dimensions, trust, route, problems; rows have the evidence."""
+        """Flat records: id, the three dimensions, trust, route, problems; evidence is in rows."""
         for row in self:
             values = {
                 name: getattr(row, name) for name in (*DIMENSIONS, "trust", "cancer_check", "route")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from histoeval.metrics.base import (
     MetricBase,
     PairMetric,
     as_metric,
+    explain_pair,
     length_problem,
 )
 from histoeval.metrics.registry import create
@@ -155,3 +157,20 @@ def test_a_report_that_is_too_long_is_a_problem_of_its_row() -> None:
     assert (answer.code, answer.metric) == ("too_long", "concordance")
     assert "the candidate has 200,001 characters" in answer.message
     assert length_problem(reference="x" * MAX_CHARS) is None
+
+
+@pytest.mark.parametrize(
+    ("candidate", "why"),
+    [
+        ("x" * (MAX_CHARS + 1), "has 200,001 characters"),
+        ("Côlon, biopsie : adénocarcinome moyennement différencié, sans embole.", "French"),
+    ],
+)
+def test_what_is_not_scored_is_not_explained_either(candidate: str, why: str) -> None:
+    metric = histoeval.load("concordance")
+    pair = Pair(id="1", reference="Colon: adenoma.", candidate=candidate)
+    (answer,) = metric.score([pair])
+    assert isinstance(answer, Problem)
+    assert why in answer.message
+    with pytest.raises(HistoEvalError, match=re.escape(answer.message[:60])):
+        explain_pair(metric, pair)

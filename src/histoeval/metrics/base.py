@@ -392,12 +392,13 @@ class EnglishMetric(ModelMetric, ABC):
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """One answer per pair."""
         self._demand_available()
-        found = [self._unreadable(pair) for pair in pairs]
+        found = [self.unreadable(pair) for pair in pairs]
         readable = [pair for pair, no in zip(pairs, found, strict=True) if no is None]
         scores = iter(self.score_ready(readable) if readable else ())
         return [next(scores) if no is None else no for no in found]
 
-    def _unreadable(self, pair: Pair) -> Problem | None:
+    def unreadable(self, pair: Pair) -> Problem | None:
+        """Why a pair is not read: its length or its language; None where it is."""
         texts = {"reference": pair.reference, "candidate": pair.candidate}
         no = length_problem(**texts) or english_problem(self.language, **texts)
         return None if no is None else replace(no, metric=self.name)

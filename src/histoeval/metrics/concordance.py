@@ -124,6 +124,8 @@ class Concordance(EnglishMetric):
         An error is left out by comparing again with its entities counted as if they agreed.
         """
         self._demand_available()
+        if unreadable := self.unreadable(pair):
+            return unreadable
         (compared,) = self.compare([pair])
         score = self._answer(pair, compared)
         if isinstance(score, Problem):

@@ -185,7 +185,9 @@ def stated_amounts(reference: Facts, candidate: Facts) -> StatedValues:
         (each.start, each.end) for every in _both(reference, candidate, "nodes") for each in every
     ]
     found = [
-        each for each in amount_conflicts(ref, cand) if not any(_overlap(s, each[0]) for s in nodes)
+        each
+        for each in amount_conflicts(ref, cand)
+        if each[0].axis != "share" or not any(_overlap(span, each[0]) for span in nodes)
     ]
     kind = ErrorKind.MEASUREMENT_MISMATCH, "measurements", EntityType.MEASUREMENT
     return _stated(reference, candidate, (ref, cand), found, kind)

@@ -40,12 +40,20 @@ _SHARE = re.compile(
     rf"(?P<total>\d{{1,3}})(?![\w/]|\.\d|{_GAP}(?:mm|cm|%|\+))",
     re.IGNORECASE,
 )
-_RATE = re.compile(
-    rf"(?P<n>{_NUMBER}){_GAP}(?:(?:mitos[ei]s|mitotic figures|eosinophils|IELs?|cells){_GAP})?"
-    rf"(?:/|per){_GAP}(?:(?P<of>\d+){_GAP})?"
-    r"(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square mm)",
+_HALF = re.compile(
+    r"\b(?:(?P<less>less)|more|greater) than (?:one |a )?half\b"
+    r"|\b(?:(?P<inner>inner)|outer) half\b",
     re.IGNORECASE,
 )
+_RATE = re.compile(
+    rf"(?P<n>{_NUMBER}){_GAP}(?:(?:mitos[ei]s|mitotic figures|eosinophils|IELs?|cells"
+    rf"|mut(?:ation)?s?){_GAP})?"
+    rf"(?:/|per){_GAP}(?:(?P<of>\d+){_GAP})?"
+    r"(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square mm|Mb|megabase)",
+    re.IGNORECASE,
+)
+_FIELDS_OF_MM2 = 5
+"""High-power fields of a square millimetre."""
 _BELOW = 0.999
 """What is less than 1 % ends below it."""
 _WORDS = re.compile(r"[,;()]")
@@ -104,6 +112,7 @@ def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
         ("length", _LENGTH),
         ("percent", _PERCENT),
         ("share", _SHARE),
+        ("share", _HALF),
     ):
         for found in pattern.finditer(clause):
             if any(start < found.end() and found.start() < end for start, end in taken):
@@ -138,17 +147,12 @@ def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float
         else:
             yield low, _float(found["high"]) if found["high"] else low, None
     elif kind == "rate":
-        per = (
-            float(found["of"] or 1)
-            if not found["unit"].lower().startswith("mm")
-            else 2 * float(found["of"] or 1)
-        )
-        value = round(
-            _float(found["n"])
-            * (10 / per if found["of"] or found["unit"].lower().startswith("mm") else 1),
-            3,
-        )
+        is_area, of = "mm" in found["unit"].lower(), float(found["of"] or 1)
+        per = (_FIELDS_OF_MM2 * of) if is_area else of
+        value = round(_float(found["n"]) * (10 / per if found["of"] or is_area else 1), 3)
         yield value, value, None
+    elif found.re is _HALF:
+        yield (0.0, 50 * _BELOW, None) if found["less"] or found["inner"] else (50.0, 100.0, None)
     else:
         total = _count(found["total"])
         part = total if found["part"].lower() == "all" else _count(found["part"])
@@ -195,26 +199,23 @@ def amount_conflicts(
 
 
 def _same(one: StatedValue, other: StatedValue) -> bool:
-    """Whether two amounts are the same but for rounding."""
+    """Whether two amounts are the same but for rounding, which crosses no sharp limit."""
     if one.total is not None and other.total is not None and one.low == other.low == 0:
         return True
     if one.low <= other.high and other.low <= one.high:
         return True
     near, far = sorted((abs(one.low), abs(other.low)))
-    return far - near <= 0.05 * far
+    amount = _amount(one)
+    is_rounded = far - near <= 0.05 * far
+    return is_rounded and not (amount.least <= 1 and any(_crossed(amount, near, far)))
 
 
 def amount_severity(one: StatedValue, other: StatedValue) -> int:
     """How severe it is to state one amount for another of the same thing."""
-    (name,) = one.options
-    amount = _amounts()[f"{one.axis} {name}"]
+    amount = _amount(one)
     low, high = sorted((one.low, other.low))
     factor = high / low if low > 0 else (99.0 if high > 0 else 1.0)
-    crossed = [
-        severity
-        for limit, severity in amount.limits
-        if (low <= limit < high if amount.upto else low < limit <= high)
-    ]
+    crossed = list(_crossed(amount, low, high))
     found = [MINOR]
     if crossed and factor >= amount.least:
         found.append(min(CRITICAL, max(crossed) + (len(crossed) >= amount.apart)))
@@ -225,6 +226,18 @@ def amount_severity(one: StatedValue, other: StatedValue) -> int:
     ]
     found += [severity for least, severity in amount.points if high - low >= least]
     return max(found)
+
+
+def _amount(value: StatedValue) -> _Amount:
+    (name,) = value.options
+    return _amounts()[f"{value.axis} {name}"]
+
+
+def _crossed(amount: _Amount, low: float, high: float) -> Iterator[int]:
+    """How severe it is to cross each of the limits between two amounts."""
+    for limit, severity in amount.limits:
+        if low <= limit < high if amount.upto else low < limit <= high:
+            yield severity
 
 
 def _least_gap(one: StatedValue) -> float:

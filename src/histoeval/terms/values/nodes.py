@@ -23,8 +23,8 @@ _OF = re.compile(
     rf"|\bof (?:the )?(?P<total4>{_N}) +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?,? (?P<part4>{_N}|none)\b"
     rf"(?! ?(?:mm|cm))"
     rf"|\b(?P<total3>{_N})\b +{_BETWEEN}{_NOUN}[^.;]{{0,40}}?\b(?:of which|of them|including"
-    rf"|with|,)\s*(?P<part3>{_N})\b +(?:\w+ )?(?:positive|involved|contain\w*|show\w*|with|metasta"
-    rf"\w*)",
+    rf"|with|,)\s*(?P<part3>{_N})\b +(?:\w+ ){{0,3}}?(?:positive|involved|contain\w*|show\w*"
+    rf"|with|metasta\w*)",
     re.IGNORECASE,
 )
 _COUNT = re.compile(rf"\b(?P<n>{_N})\b +{_BETWEEN}{_NOUN}", re.IGNORECASE)

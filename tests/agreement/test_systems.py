@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from histoeval.agreement.systems import contest, random_sides, randomisation_p
+from histoeval.agreement.systems import contest, randomisation_p
 from histoeval.errors import InputError, SettingError
-from histoeval.statistics.resampling import resample
 
 SOURCE = np.random.default_rng(5)
 CASES = [row // 2 for row in range(60)]
@@ -53,8 +52,7 @@ def test_randomisation_nears_the_share_of_all_swaps() -> None:
     sums = np.array([0.3, 0.3, 0.2, 0.5, -0.2, 0.1, 0.35])
     every = [abs(np.dot(signs, sums)) for signs in product((1, -1), repeat=7)]
     exact = np.mean([total >= sums.sum() - 1e-12 for total in every])
-    drawn = resample(case, 1)
-    found = randomisation_p(apart, drawn, random_sides(len(drawn.times), 20_000, 0))
+    (found,) = randomisation_p(apart[:, None], np.array(case), 20_000, 0)
     assert found == pytest.approx(exact, abs=0.01)
 
 
@@ -64,8 +62,7 @@ def test_whole_cases_are_swapped_so_that_false_findings_stay_rare() -> None:
         source = np.random.default_rng(seed)
         cases = np.repeat(np.arange(20), 4)
         apart = source.normal(size=20)[cases] + 0.3 * source.normal(size=80)
-        drawn = resample(cases.tolist(), 1)
-        wrong += randomisation_p(apart, drawn, random_sides(len(drawn.times), 99, seed)) <= 0.05
+        wrong += randomisation_p(apart[:, None], cases, 99, seed)[0] <= 0.05
     assert wrong / 300 <= 0.08
 
 

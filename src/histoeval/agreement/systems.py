@@ -4,31 +4,29 @@ Systems are compared on the pairs that all of them have. Reports on one case sta
 resamples and permutations.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import FiniteFloat
 
 from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
-from histoeval.statistics.correlation import mean_of
 from histoeval.statistics.resampling import (
     PERMUTATIONS,
     RESAMPLES,
+    VALUES_KEPT,
     Estimate,
     Numbers,
-    Resamples,
+    Positions,
     by_case,
-    estimate,
-    in_blocks,
-    resample,
+    mean_estimates,
 )
 from histoeval.statistics.significance import LEVEL, holm, significance_clusters
 
-Sides = NDArray[np.int8]
-"""Cases x permutations: 0 where two systems are swapped, 1 where they are not."""
+_CASES = 64
+"""Cases whose swaps are drawn together; a multiple of 4, which the same seed draws alike."""
 
 _ROUNDING = 1e-12
 
@@ -71,7 +69,7 @@ class Contest(Noun):
 
 def contest(
     scores: Mapping[str, ArrayLike],
-    cases: Sequence[Hashable],
+    cases: Sequence[str] | Sequence[int],
     *,
     tie: float = 0.0,
     resamples: int = RESAMPLES,
@@ -80,17 +78,26 @@ def contest(
 ) -> Contest:
     """Compare systems, whose scores are columns of the same pairs; higher is better.
 
-    Scores that differ by no more than `tie` count as ties.
+    Scores that differ by no more than `tie` count as ties. The order of pairs changes no number.
     """
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in scores.items()}
     _check(columns, cases)
-    drawn = resample(cases, resamples, seed)
-    sides = random_sides(len(drawn.times), permutations, seed)
-    means = {name: estimate(mean_of(column, drawn), drawn) for name, column in columns.items()}
+    _, case = np.unique(np.asarray(cases), return_inverse=True)
+    pairs = list(combinations(columns, 2))
+    apart = np.stack([columns[one] - columns[other] for one, other in pairs], axis=1)
+    found = mean_estimates(
+        np.column_stack([*columns.values(), apart]),
+        case,
+        [None] * len(columns) + [0.0] * len(pairs),
+        resamples,
+        seed,
+    )
+    means = dict(zip(columns, found, strict=False))
+    swapped = randomisation_p(apart, case, permutations, seed)
     duels = _corrected(
         [
-            _duel((one, columns[one]), (other, columns[other]), drawn, tie, sides)
-            for one, other in combinations(columns, 2)
+            _duel(names, apart[:, place], found[len(columns) + place], tie, swapped[place])
+            for place, names in enumerate(pairs)
         ]
     )
     known = {frozenset({duel.one, duel.other}): duel.holm for duel in duels}
@@ -98,7 +105,7 @@ def contest(
     ranks = significance_clusters(values, known, LEVEL)
     return Contest(
         pairs=len(cases),
-        cases=len(drawn.times),
+        cases=int(case.max()) + 1,
         systems=tuple(
             SystemScore(system=name, mean=means[name], rank=place) for name, place in ranks.items()
         ),
@@ -106,7 +113,7 @@ def contest(
     )
 
 
-def _check(columns: Mapping[str, Numbers], cases: Sequence[Hashable]) -> None:
+def _check(columns: Mapping[str, Numbers], cases: Sequence[str] | Sequence[int]) -> None:
     if len(columns) < 2:
         raise SettingError("a comparison needs at least two systems")
     if not len(cases):
@@ -117,22 +124,15 @@ def _check(columns: Mapping[str, Numbers], cases: Sequence[Hashable]) -> None:
 
 
 def _duel(
-    one: tuple[str, Numbers],
-    other: tuple[str, Numbers],
-    drawn: Resamples,
-    tie: float,
-    sides: Sides,
+    names: tuple[str, str], apart: Numbers, difference: Estimate, tie: float, p: float
 ) -> Duel:
-    apart = one[1] - other[1]
     same = bool(np.abs(apart).max() <= _ROUNDING)
     spread = float(apart.std(ddof=1)) if len(apart) > 1 else 0.0
     return Duel(
-        one=one[0],
-        other=other[0],
-        difference=Estimate(value=0.0, low=0.0, high=0.0, p=1.0)
-        if same
-        else estimate(mean_of(apart, drawn), drawn, null=0.0),
-        p=randomisation_p(apart, drawn, sides),
+        one=names[0],
+        other=names[1],
+        difference=Estimate(value=0.0, low=0.0, high=0.0, p=1.0) if same else difference,
+        p=p,
         effect=float(apart.mean()) / spread if spread > _ROUNDING else (0.0 if same else None),
         wins=int((apart > tie + _ROUNDING).sum()),
         ties=int((np.abs(apart) <= tie + _ROUNDING).sum()),
@@ -140,22 +140,28 @@ def _duel(
     )
 
 
-def random_sides(cases: int, permutations: int, seed: int) -> Sides:
-    """Which of two systems is which on every case, in every permutation."""
-    if permutations < 1:
-        raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
-    return np.random.default_rng(seed).integers(0, 2, (cases, permutations), dtype=np.int8)
-
-
-def randomisation_p(apart: Numbers, drawn: Resamples, sides: Sides) -> float:
-    """How often a difference is as large when the systems are swapped on random cases.
+def randomisation_p(apart: Numbers, case: Positions, permutations: int, seed: int) -> list[float]:
+    """How often each difference (a column) is as large when systems are swapped on random cases.
 
     The data count as one of the permutations, so p is never 0.
     """
-    sums = by_case(apart[:, None], drawn.case, len(drawn.times))[:, 0]
-    totals = in_blocks(lambda flips: sums @ (2 * flips - 1), sides, len(sums))
-    least = abs(float(sums.sum())) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
-    return (1 + int((np.abs(totals) >= least).sum())) / (1 + len(totals))
+    if permutations < 1:
+        raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
+    if apart.shape[1] > (most := max(1, VALUES_KEPT // permutations)):
+        return [
+            *randomisation_p(apart[:, :most], case, permutations, seed),
+            *randomisation_p(apart[:, most:], case, permutations, seed),
+        ]
+    sums = by_case(apart, case, int(case.max()) + 1)
+    source = np.random.default_rng(seed)
+    totals = np.zeros((apart.shape[1], permutations))
+    for first in range(0, len(sums), _CASES):
+        some = sums[first : first + _CASES]
+        sides = source.integers(0, 2, (len(some), permutations), dtype=np.int8)
+        totals += some.T @ (2.0 * sides - 1.0)
+    least = np.abs(sums.sum(axis=0)) - _ROUNDING * np.maximum(1.0, np.abs(sums).sum(axis=0))
+    reached = (np.abs(totals) >= least[:, None]).sum(axis=1)
+    return [(1 + int(count)) / (1 + permutations) for count in reached]
 
 
 def _corrected(duels: Sequence[Duel]) -> list[Duel]:

@@ -67,8 +67,9 @@ def resampled_means(values: Numbers, drawn: Resamples) -> Numbers:
 
 def estimates(observed: Numbers, resampled: Numbers, drawn: Resamples) -> list[Estimate]:
     """A value with its interval for each of a row of means."""
+    cases = len(np.unique(drawn.case))
     return [
-        estimated(float(value), resampled[:, place], drawn) for place, value in enumerate(observed)
+        estimated(float(value), resampled[:, place], cases) for place, value in enumerate(observed)
     ]
 
 

@@ -7,7 +7,7 @@ statistic here is a function of such counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +40,9 @@ _BLOCK = 80_000
 
 _DRAW_BLOCK = 1_000_000
 """Draws made together. Another number would mean other draws for the same seed."""
+
+VALUES_KEPT = 10_000_000
+"""Values of columns in all resamples that are kept at a time: 80 MB."""
 
 _STRIP = 96
 """Rows of a matrix that are multiplied together."""
@@ -84,15 +87,53 @@ def resample(cases: Sequence[Hashable], resamples: int = RESAMPLES, seed: int = 
 
 def _draws(cases: int, resamples: int, seed: int) -> NDArray[np.uint16]:
     """How often each case is drawn in each resample."""
-    source = np.random.default_rng(seed)
     times = np.empty((cases, resamples), dtype=np.uint16)
+    for first, counts in _drawn_in_blocks(cases, resamples, seed):
+        times[:, first : first + counts.shape[1]] = counts
+    return times
+
+
+def _drawn_in_blocks(
+    cases: int, resamples: int, seed: int
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """The same, some resamples at a time (cases x some), each with the number of its first."""
+    source = np.random.default_rng(seed)
     step = max(1, _DRAW_BLOCK // max(1, cases))
     for first in range(0, resamples, step):
         some = min(step, resamples - first)
         drawn = source.integers(0, cases, (some, cases)) + cases * np.arange(some)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=some * cases).reshape(some, cases)
-        times[:, first : first + some] = counts.T
-    return times
+        yield first, counts.T
+
+
+def mean_estimates(
+    columns: Numbers,
+    case: Positions,
+    nulls: Sequence[float | None],
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[Estimate]:
+    """The mean of each column, as `estimate` has it, without keeping the draws.
+
+    Ten thousand resamples of a million rows would not fit into memory.
+    """
+    if columns.shape[1] > (most := max(1, VALUES_KEPT // resamples)):
+        return [
+            *mean_estimates(columns[:, :most], case, nulls[:most], resamples, seed),
+            *mean_estimates(columns[:, most:], case, nulls[most:], resamples, seed),
+        ]
+    cases = len(np.unique(case))
+    sums = by_case(np.column_stack([np.ones(len(case)), columns]), case, cases)
+    means = np.empty((columns.shape[1], resamples))
+    if cases >= MIN_CASES:
+        for first, counts in _drawn_in_blocks(cases, resamples, seed):
+            rows, *totals = (counts.T.astype(np.float64) @ sums).T
+            means[:, first : first + len(rows)] = totals / rows
+    whole = columns.mean(axis=0)
+    return [
+        estimated(float(value), found, cases, null)
+        for value, found, null in zip(whole, means, nulls, strict=True)
+    ]
 
 
 def estimate(statistic: Statistic, resamples: Resamples, null: float | None = None) -> Estimate:
@@ -100,16 +141,13 @@ def estimate(statistic: Statistic, resamples: Resamples, null: float | None = No
     value = float(statistic(np.ones((len(resamples.times), 1)))[0])
     enough = len(resamples.times) >= MIN_CASES and not np.isnan(value)
     values = resampled(statistic, resamples) if enough else np.empty(0)
-    return estimated(value, values, resamples, null)
+    return estimated(value, values, len(np.unique(resamples.case)), null)
 
 
-def estimated(
-    value: float, values: Numbers, resamples: Resamples, null: float | None = None
-) -> Estimate:
-    """The same from the value on the data and those in every resample."""
+def estimated(value: float, values: Numbers, cases: int, null: float | None = None) -> Estimate:
+    """The same from the value on the data, those in every resample, and the number of cases."""
     if np.isnan(value):
         return Estimate(reason="it is not defined for these scores")
-    cases = len(np.unique(resamples.case))
     if cases < MIN_CASES:
         return Estimate(value=value, reason=_too_few(cases))
     known = values[~np.isnan(values)]

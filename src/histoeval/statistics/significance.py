@@ -155,7 +155,8 @@ def bootstrap_difference(
         return known[key]
 
     observed, *drawn = values(x) - values(y)
-    return estimated(float(observed), np.array(drawn), resamples, null=0.0)
+    cases = len(np.unique(resamples.case))
+    return estimated(float(observed), np.array(drawn), cases, null=0.0)
 
 
 def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from histoeval.agreement.systems import Contest, contest
-from histoeval.statistics.correlation import mean_of
-from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
+from histoeval.statistics.resampling import Estimate, Numbers, Positions, mean_estimates
 from histoeval.view.html.scores.columns import PREFERRED, SEVERITIES, ScoredPairs
-
-DRAWS = 2_000
-"""Resamples for intervals and permutations for tests; `histoeval compare` makes more."""
 
 MAX_COMPARED = 12
 """Systems that are compared with each other on the page, the first ones."""
@@ -119,41 +114,49 @@ def best_first(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
 
 def overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[MetricOverview]:
     """Means with intervals and distributions, of every metric and system."""
-    drawn = {
-        system: (rows := columns.of_system(system), _resamples(len(rows)))
-        for system in best_first(columns, summary)
-        if system
-    }
+    systems = [name for name in best_first(columns, summary) if name]
+    ids = np.asarray(columns.ids)
+    rows = {name: (own := columns.of_system(name))[ids[own].argsort()] for name in systems}
+    values = {name: columns.column(name) for name in summary["metrics"]}
+    means = _means(values, rows, ids)
     found = []
     for name, about in summary["metrics"].items():
-        values = columns.column(name)
-        low, high = _bounds(about["range"], values)
-        systems = [
-            _system_mean(system, values[rows], resamples, (low, high))
-            for system, (rows, resamples) in drawn.items()
+        low, high = _bounds(about["range"], values[name])
+        each = [
+            _system_mean(system, values[name][rows[system]], means[name, system], (low, high))
+            for system in systems
         ]
-        found.append(MetricOverview(name, low, high, about["higher_is_better"], systems))
+        found.append(MetricOverview(name, low, high, about["higher_is_better"], each))
     return found
 
 
-@lru_cache(maxsize=1)
-def _resamples(pairs: int) -> Resamples:
-    """The draws of a system; another one with as many pairs has the same."""
-    return resample(range(pairs), DRAWS)
+def _means(
+    values: Mapping[str, Numbers], rows: Mapping[str, Positions], ids: np.ndarray[Any, Any]
+) -> dict[tuple[str, str], Estimate]:
+    """The mean of every metric and system; those of as many pairs share their draws."""
+    alike: dict[bytes, list[tuple[tuple[str, str], Positions, Numbers]]] = {}
+    for metric, column in values.items():
+        for system, own in rows.items():
+            known = own[~np.isnan(column[own])]
+            _, case = np.unique(ids[known], return_inverse=True)
+            alike.setdefault(case.tobytes(), []).append(((metric, system), case, column[known]))
+    found: dict[tuple[str, str], Estimate] = {}
+    for group in alike.values():
+        keys = [key for key, _, _ in group]
+        case, table = group[0][1], np.stack([known for _, _, known in group], axis=1)
+        nothing = [None] * len(keys)
+        means = mean_estimates(table, case, nothing) if len(case) else [Estimate()] * len(keys)
+        found |= zip(keys, means, strict=True)
+    return found
 
 
 def _system_mean(
-    system: str, values: Numbers, resamples: Resamples, bounds: tuple[float, float]
+    system: str, values: Numbers, mean: Estimate, bounds: tuple[float, float]
 ) -> SystemMean:
     """The mean of the values that are there, and how they are spread."""
-    there = ~np.isnan(values)
-    known = values[there]
+    known = values[~np.isnan(values)]
     bins, _ = np.histogram(known, BINS, bounds)
-    if not len(known):
-        return SystemMean(system, Estimate(), 0, len(values), bins.tolist(), ())
-    kept = resamples.of(there)
-    quartiles = np.quantile(known, (0.25, 0.5, 0.75)).tolist()
-    mean = estimate(mean_of(known, kept), kept)
+    quartiles = np.quantile(known, (0.25, 0.5, 0.75)).tolist() if len(known) else ()
     return SystemMean(system, mean, len(known), len(values), bins.tolist(), quartiles)
 
 
@@ -189,4 +192,4 @@ def compared(columns: ScoredPairs, summary: Mapping[str, Any]) -> tuple[str, Con
     if not shared:
         return None
     table = {system: np.array([each[name] for name in shared]) for system, each in scores.items()}
-    return metric, contest(table, shared, resamples=DRAWS, permutations=DRAWS)
+    return metric, contest(table, shared)

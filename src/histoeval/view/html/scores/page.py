@@ -11,6 +11,7 @@ from pydantic_core import from_json
 from histoeval.io.results import scores_file
 from histoeval.io.run_texts import beside, has_texts, read_finished_lines
 from histoeval.io.store import read_json
+from histoeval.statistics.resampling import RESAMPLES
 from histoeval.table import html_table
 from histoeval.view.html.packs import PACKED, Packs, embedded_json
 from histoeval.view.html.page import Website, render
@@ -23,7 +24,6 @@ from histoeval.view.html.scores.columns import (
 )
 from histoeval.view.html.scores.overview import (
     BINS,
-    DRAWS,
     compared,
     headlines,
     main_metric,
@@ -97,7 +97,7 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         critical={each.system: each for each in found},
         decimals=decimals,
         bins=BINS,
-        draws=DRAWS,
+        draws=RESAMPLES,
         comparison=_comparison(columns, summary),
         judging=_judging(folder, summary),
         judging_warning=_undecided(summary),

@@ -85,13 +85,11 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> FittedTable:
 def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
     """A warning where all pairs, or all systems, have the same on every criterion."""
     judged = [
-        each["systems"] for name, each in summary["metrics"].items() if name.startswith(prefix)
+        [str(totals["parts"]) for totals in each["systems"].values() if totals["parts"]]
+        for name, each in summary["metrics"].items()
+        if name.startswith(prefix)
     ]
-    told_apart = [
-        systems
-        for systems in judged
-        if len(systems) < 2 or len({str(each["parts"]) for each in systems.values()}) > 1
-    ]
+    told_apart = [parts for parts in judged if len(parts) < 2 or len(set(parts)) > 1]
     if summary.get("judge", {}).get("all_pairs_alike"):
         alike = "All pairs have the same scores"
     elif told_apart or not judged:

@@ -192,7 +192,7 @@ def test_the_summary_is_as_documented(summary: dict[str, Any], place: Path) -> N
         "format": "jsonl",
         "encoding": "utf-8",
         "sha256": hashlib.sha256(content).hexdigest(),
-        "notes": ["columns taken: 'id' as id, 'reference' as reference, 'candidate' as candidate"],
+        "notes": ["columns used: 'id' as id, 'reference' as reference, 'candidate' as candidate"],
     }
     assert summary["versions"]["sacrebleu"] == version("sacrebleu")
     assert {code: error["count"] for code, error in summary["errors"].items()} == {

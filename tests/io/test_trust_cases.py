@@ -97,5 +97,5 @@ def test_what_is_no_table_is_refused(tmp_path: Path, name: str) -> None:
 def test_the_columns_that_were_guessed_are_said(tmp_path: Path) -> None:
     file = tmp_path / "reports.csv"
     file.write_text("case,reference,model A\nc1,Colon: adenoma.,Colon: polyp.\n", "utf-8")
-    assert open_cases(file).notes == ("columns taken: 'case' as id, 'reference' as report",)
+    assert open_cases(file).notes == ("columns used: 'case' as id, 'reference' as report",)
     assert open_cases(file, text="model A", id_="case").notes == ()

@@ -129,7 +129,7 @@ def test_an_image_that_says_something_else_is_named() -> None:
             "grounding",
             "grounding_unknown",
             UNKNOWN_CLAIMS,
-            "the image check has not learned what the report names",
+            "the image model was not trained on what the report mentions",
         ),
         ("logic", "a_code_of_later", "ValueError", "a check failed"),
         (None, "not_utf8", "column report", "the report itself cannot be read"),

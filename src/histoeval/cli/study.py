@@ -135,7 +135,7 @@ def _gap_table(rows: tuple[RaterGap, ...]) -> ResultTable:
         {
             "pair": lambda each: each.key[0],
             "system": lambda each: each.key[1],
-            "apart by": lambda each: f"{each.gap:g}",
+            "difference": lambda each: f"{each.gap:g}",
             "scores": lambda each: ", ".join(f"{k} {v:g}" for k, v in each.scores.items()),
         },
     )

@@ -180,7 +180,7 @@ def test_what_was_guessed_is_said_and_what_was_named_is_not() -> None:
     layout = guess_of(texts(case=["a", "b"]))
     (note,) = notes_on(layout, Columns(), keyed=False)
     taken = "'case' as id, 'reference' as reference, 'candidate' as candidate"
-    assert note == f"columns taken: {taken}"
+    assert note == f"columns used: {taken}"
     named = Columns(reference="reference", candidates=("candidate",))
     (note,) = notes_on(Layout(reference="reference", candidates=("candidate",)), named, keyed=False)
     assert note == "no column of ids: rows are numbered from 0; name one: id='NAME'"

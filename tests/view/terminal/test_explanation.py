@@ -225,7 +225,7 @@ def test_no_line_is_wider_than_the_page(width: int) -> None:
 def test_errors_come_worst_first_with_severity_kind_words_and_places() -> None:
     shuffled = {**EVIDENCE, "errors": EVIDENCE["errors"][::-1]}
     seen = shown(score_of(shuffled))
-    listed = flat(seen[seen.index("Errors, the worst first") : seen.index("Matches (")])
+    listed = flat(seen[seen.index("Errors, most severe first") : seen.index("Matches (")])
     expected = [
         "1 !!!! critical wrong laterality 'Left breast' for 'Right breast' "
         "reference 0:12, candidate 0:11",

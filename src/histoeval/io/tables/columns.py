@@ -112,7 +112,7 @@ def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
 def taken_note(guessed: Mapping[str, Sequence[str]]) -> list[str]:
     """Which columns were guessed, by what they are taken for; nothing where none was."""
     taken = [f"{', '.join(map(repr, names))} as {role}" for role, names in guessed.items() if names]
-    return [shown(f"columns taken: {', '.join(taken)}")] if taken else []
+    return [shown(f"columns used: {', '.join(taken)}")] if taken else []
 
 
 def text_layout_of(

@@ -197,7 +197,7 @@ class BuiltinEncoder:
         return [
             None
             if scope.known
-            else f"names nothing that the model has learned; nearest to it is {scope.nearest}"
+            else f"is not among the phrases that the model was trained on; closest: {scope.nearest}"
             for scope in self.phrase_scope(phrases)
         ]
 

@@ -163,7 +163,7 @@ def _specimen_table(found: Findings) -> Table:
 
 def _error_table(errors: Sequence[ShownError], value: float) -> Table:
     table = _table("", "severity", "kind", "what and where")
-    table.title = Text("Errors, the worst first", "bold")
+    table.title = Text("Errors, most severe first", "bold")
     for number, error in enumerate(errors, start=1):
         kind = one_line(error.kind.replace("_", " "))
         table.add_row(

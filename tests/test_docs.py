@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -142,3 +143,34 @@ def test_paths_exist(page: Path) -> None:
         roots = [] if f"{first}/" in ignored else roots
         if roots and "VERB" not in path and "MODEL" not in path:
             assert any(any(root.glob(path.rstrip("/"))) for root in roots), f"{path} is not there"
+
+
+@every_page
+def test_no_cell_of_a_table_has_a_blank_where_a_commit_or_a_name_belongs(page: Path) -> None:
+    """Two back-ticks with nothing between them, and no commit in a column of commits."""
+    for line in FENCE.sub("", page.read_text(encoding="utf-8")).splitlines():
+        if line.startswith("|"):
+            assert not re.search(r"(?<!`)``(?!`)|` +`(?= *\|)", line), line
+    for table in re.split(r"\n\s*\n", page.read_text(encoding="utf-8")):
+        head, *rows = [line for line in table.splitlines() if line.startswith("|")] or [""]
+        names = [cell.strip() for cell in head.strip("|").split("|")]
+        if "commit" in names:
+            place = names.index("commit")
+            for row in rows[1:]:
+                cells = re.sub(r"`[^`]*`", lambda code: code[0].replace("|", "/"), row)
+                assert cells.strip("|").split("|")[place].strip(" `"), row
+
+
+@every_page
+def test_extras_that_can_be_installed_are_declared(page: Path) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = re.findall(r"(?:histoeval|[\"'`]\.)\[([a-z,-]+)\]", page.read_text(encoding="utf-8"))
+    for extras in named:
+        assert set(extras.split(",")) <= declared["optional-dependencies"].keys(), extras
+
+
+def test_the_extras_that_make_installs_are_those_that_readers_are_told() -> None:
+    made = set(re.findall(r"EXTRA = (dev\S*)", (ROOT / "Makefile").read_text("utf-8")))
+    for page in ("README.md", "CONTRIBUTING.md"):
+        told = re.findall(r"\.\[(dev[a-z,-]*)\]", (ROOT / page).read_text("utf-8"))
+        assert set(told) == made, page

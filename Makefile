@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL: # one environment
 
-.PHONY: demo test test-all release lint bench mutants docs docs-serve clean
+.PHONY: demo test test-all release lint bench mutants golden golden-write docs docs-serve clean
 
 demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
@@ -42,6 +42,12 @@ bench: $(VENV)/dev-all.done ## measure speed, memory and start-up; prints the ta
 
 mutants: $(VENV)/dev.done ## change central clinical rules one by one; each must fail a test (a minute)
 	$(BIN)/python -m benchmarks mutants
+
+golden: $(VENV)/dev.done ## has anything moved that readers, scores, trust or commands say? (four minutes)
+	$(BIN)/python -m tests.golden
+
+golden-write: $(VENV)/dev.done ## what they say now is right: written anew, for `git diff --stat` and the next `golden`
+	$(BIN)/python -m tests.golden write
 
 docs: $(VENV)/dev.done ## the site, into site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

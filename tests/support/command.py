@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -72,3 +74,22 @@ def polite(outcome: Outcome) -> Outcome:
         assert "unexpected error" not in text, text
         assert not set(text) & {"\x1b", "\r"}, text
     return outcome
+
+
+def run_in(folder: Path, *arguments: str) -> Outcome:
+    """Run it in this process and a folder, in a window of 100 columns."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.chdir(folder)
+        for name in LOUD:
+            patch.delenv(name, raising=False)
+        patch.setenv("COLUMNS", "100")
+        patch.setattr(sys, "argv", ["histoeval", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    assert isinstance(stopped.value.code, int)
+    return polite(Outcome(stopped.value.code, out.getvalue(), err.getvalue()))

@@ -11,13 +11,16 @@ import pytest
 pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from benchmarks.rating_study import started, write_study
-from histoeval import write_report
+from histoeval import compare, write_report
 from histoeval.challenge import rank_teams
 from histoeval.view.html.challenge import write_views
+from histoeval.view.html.experiments import experiment_page
+from histoeval.view.run_report import write_run_report
 from histoeval.web.shelf import Shelf
 from tests.support.challenges import TRUTH, a_challenge, changed, team
 from tests.support.score_runs import make_score_run
-from tests.support.served_runs import write_runs, write_studies
+from tests.support.served_runs import BAD, GOOD, scored, write_runs, write_studies, write_trust
+from tests.view.html.test_experiments import row as edited
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -32,12 +35,21 @@ WIDER = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
   }).map((each) => each.outerHTML.slice(0, 80))"""
 
 
+UNMARKED = """() => [...document.querySelectorAll("body *")].filter((each) => {
+  const style = getComputedStyle(each);
+  return ["auto", "scroll"].includes(style.overflowX) && each.scrollWidth > each.clientWidth + 1
+    && !style.backgroundImage.includes("gradient");
+}).map((each) => each.outerHTML.slice(0, 80))"""
+"""What scrolls sideways without a shadow at its edge."""
+
+
 def fits(page: Page, address: str) -> None:
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     answer = page.goto(address)
     assert answer is None or answer.ok, address
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     assert page.evaluate(WIDER) == [], address
+    assert page.evaluate(UNMARKED) == [], address
 
 
 def test_pages_of_the_server_fit(page: Page, serving: Callable[..., str], tmp_path: Path) -> None:
@@ -62,12 +74,54 @@ def test_a_pair_and_a_ranking_fit(page: Page, tmp_path: Path) -> None:
     run = write_report(make_score_run(tmp_path / "run"))
     fits(page, f"{run.as_uri()}#pair-1")
     page.wait_for_selector("#pair .text mark")
-    assert page.evaluate(WIDER) == []
+    assert page.evaluate(WIDER) == page.evaluate(UNMARKED) == []
+    page.evaluate("location.hash = '#pair-2'")
+    page.wait_for_selector("#pair[data-shown='1']")
     files = [team(tmp_path, "a_team_of_a_long_name", TRUTH), team(tmp_path, "bad", changed(4))]
     write_views(rank_teams(a_challenge(tmp_path), files, engine="inline").ranking, tmp_path)
     fits(page, (tmp_path / "index.html").as_uri())
     for file in (tmp_path / "teams").glob("*.html"):
         fits(page, file.as_uri())
+
+
+def test_pages_from_disk_fit(page: Page, tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        scored(tmp_path / name, [GOOD] * 8, [BAD if name == "new" else GOOD] * 8)
+    gate = compare(
+        tmp_path / "new", baseline=tmp_path / "old", metric="bleu", fail_if="bleu drop > 1"
+    )
+    gate.write(tmp_path / "gate")
+    write_trust(tmp_path / "trust")
+    for run in ("gate", "trust"):
+        fits(page, write_run_report(tmp_path / run).as_uri())
+    examples = tmp_path / "examples.html"
+    examples.write_text(experiment_page([edited(case=str(n)) for n in range(2)], []), "utf-8")
+    fits(page, examples.as_uri())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("worst", [0, 1000])
+def test_the_outcome_of_a_gate_can_be_read(
+    page: Page, tmp_path: Path, axe: Callable[[Page], list[str]], scheme: str, worst: int
+) -> None:
+    for name in ("old", "new"):
+        scored(tmp_path / name, [GOOD] * 4, [BAD if name == "new" else GOOD] * 4)
+    fail_if = f"bleu drop > {worst}"
+    found = compare(tmp_path / "new", baseline=tmp_path / "old", metric="bleu", fail_if=fail_if)
+    found.write(tmp_path / "gate")
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(write_run_report(tmp_path / "gate").as_uri())
+    outcome = "the condition is not met" if worst else "1 of 1 conditions met"
+    assert outcome in page.get_by_role("status").first.inner_text()
+    assert axe(page) == []
+
+
+def test_a_table_of_pairs_shows_whole_names(page: Page, tmp_path: Path) -> None:
+    page.goto(write_report(make_score_run(tmp_path / "run")).as_uri())
+    page.wait_for_selector("#table .tabulator-row")
+    cut = """() => [...document.querySelectorAll("[tabulator-field=system], .tabulator-col-title")]
+      .filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent)"""
+    assert page.evaluate(cut) == []
 
 
 def test_pages_of_a_study_fit(page: Page, tmp_path: Path) -> None:

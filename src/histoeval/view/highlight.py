@@ -97,8 +97,8 @@ def in_brackets(text: str, spans: Iterable[HighlightSpan]) -> Text:
 def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
     """As HTML: each piece with the kinds of all spans over it, and labels behind their spans.
 
-    A label links to a list that has this anchor. The label of a span with a `mark` is no link: it
-    lights up with its span, and stands behind the whole mark.
+    A label links to a list that has this anchor. The labels of a span with a `mark` are no links:
+    each lights up with what has its key, and stands behind the whole mark.
     """
     from markupsafe import Markup, escape
 
@@ -143,7 +143,14 @@ def _label(span: HighlightSpan, anchor: str) -> str:
     if not span.mark:
         address = escape(f"#{anchor}-{span.label}")
         return f'<sup><a href="{address}">{escape(span.label)}</a></sup>'
-    return f'<sup class="{escape(span.kind)}"{_marked((span,))}>{escape(span.label)}</sup>'
+    labels, keys = span.label.split(), span.mark.split()
+    if len(labels) != len(keys):
+        labels, keys = [span.label], [span.mark]
+    return "".join(
+        f'<sup class="{"matched" if label.startswith("=") else escape(span.kind)}"'
+        f"{_attribute((key,))}>{escape(label)}</sup>"
+        for label, key in zip(labels, keys, strict=True)
+    )
 
 
 @lru_cache(maxsize=1 << 12)

@@ -16,6 +16,8 @@ from histoeval.io.results import ScoredMetric
 from histoeval.run.compare.signatures import without_versions
 from histoeval.run.compare.trial import USUAL_METRIC
 from histoeval.run.history.shelf import StoredRun
+from histoeval.statistics.resampling import Estimate
+from histoeval.view.html.challenge import Scale
 from histoeval.view.terminal.agreement import p_text
 from histoeval.view.terminal.runs import time_text
 from histoeval.web.kept import Kept
@@ -179,25 +181,20 @@ def _when(contender: Contender) -> float:
 
 def _shown(board: Board) -> dict[str, Any]:
     """What the template shows of a board."""
-    ends = [value for each in board.standings for value in (each.low, each.mean, each.high)]
-    known = [value for value in ends if value is not None]
-    low, high = min(known, default=0.0), max(known, default=1.0)
-
-    def place(value: float | None) -> float | None:
-        return None if value is None else 100 * (value - low) / ((high - low) or 1.0)
-
+    means = [Estimate(value=each.mean, low=each.low, high=each.high) for each in board.standings]
+    scale = Scale(means)
     return {
         "pairs": board.pairs,
         "left_out": board.left_out,
+        "axis": scale,
         "standings": [
             {
                 **each._asdict(),
                 "changed": time_text(each.contender.run.changed),
-                "at": place(each.mean),
-                "from_": place(each.low),
-                "to": place(each.high),
+                "estimate": mean,
+                "bar": scale.bar(mean),
             }
-            for each in board.standings
+            for each, mean in zip(board.standings, means, strict=True)
         ],
         "history": {
             system: [

@@ -10,7 +10,7 @@ import pytest
 from histoeval.challenge import rank_teams
 from histoeval.challenge.standings import ChallengeRanking
 from histoeval.statistics.resampling import Estimate
-from histoeval.view.html.challenge import _Scale, page_names, write_views
+from histoeval.view.html.challenge import Scale, page_names, write_views
 from tests.support.challenges import TRUTH, a_challenge, changed, team
 
 
@@ -64,7 +64,7 @@ def test_subgroups_are_rows_and_small_ones_are_folded_away(
 
 
 def test_an_axis_has_ticks_around_all_that_is_drawn() -> None:
-    scale = _Scale([Estimate(value=0.41, low=0.32, high=0.5)])
+    scale = Scale([Estimate(value=0.41, low=0.32, high=0.5)])
     assert [name for _, name in scale.ticks] == ["0.3", "0.35", "0.4", "0.45", "0.5"]
     assert scale.bar(Estimate(value=0.4, low=0.3, high=0.5)) == {"from_": 1, "at": 50, "to": 99}
 

@@ -58,6 +58,9 @@ def test_criteria_are_rows_and_systems_are_columns_and_sameness_is_told() -> Non
     assert "All pairs have the same scores" in without_difference(alike, "judge_rubric4")
     told = without_difference(metric(good=4.0, bad=4.0), "judge_rubric4")
     assert "`histoeval judge check`" in told
+    nothing_read: dict[str, Any] = {"good": {"parts": {}}, "bad": {"parts": {}}}
+    unread = {"metrics": {"judge_rubric4": {"systems": nothing_read}}}
+    assert without_difference(unread, "judge_rubric4") == ""
 
 
 def test_agreement_is_shown_with_its_interval_or_why_there_is_none() -> None:

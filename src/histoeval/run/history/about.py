@@ -105,6 +105,10 @@ def about_run(run: StoredRun) -> str:
     try:
         if (tell := _TOLD.get(run.kind)) is not None:
             return tell(json.loads((run.place / RESULTS[run.kind]).read_text("utf-8")))
+        if run.kind == "extract":
+            about = json.loads(Path(f"{run.place}.meta.json").read_text("utf-8"))
+            found = sum(about["summary"]["entities"].values())
+            return f"{about['summary']['rows']:,} reports, {found:,} entities"
         summary = json.loads((run.folder / "summary.json").read_text("utf-8"))
         if run.kind in SCORED:
             return _scored(summary)

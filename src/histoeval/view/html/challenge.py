@@ -26,7 +26,7 @@ from histoeval.view.terminal.challenge import (
 
 TEAMS = "teams"
 
-STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 """Between two ticks of an axis."""
 
 NEARLY = 1e-9
@@ -81,7 +81,7 @@ def index_page(
     found: ChallengeRanking, files: Mapping[str, str], site: Website | None = None
 ) -> str:
     """All teams on one page."""
-    scale = _Scale([team.score for team in found.teams])
+    scale = Scale([team.score for team in found.teams])
     return render(
         "challenge/index.html",
         site=site,
@@ -108,7 +108,7 @@ def index_page(
 
 def team_page(found: ChallengeRanking, team: TeamStanding, site: Website | None = None) -> str:
     """One team: its metrics, places, subgroups, rivals, lowest cases and the faults of its file."""
-    scale = _Scale([each.score for each in team.subgroups.values()])
+    scale = Scale([each.score for each in team.subgroups.values()])
     others = [each.team for each in found.teams if each is not team]
     return render(
         "challenge/team.html",
@@ -130,7 +130,7 @@ def team_page(found: ChallengeRanking, team: TeamStanding, site: Website | None 
     )
 
 
-class _Scale:
+class Scale:
     """Where values and intervals lie on a line of 100 units, from one tick to another."""
 
     def __init__(self, shown: Sequence[Estimate]) -> None:
@@ -146,6 +146,7 @@ class _Scale:
         ]
 
     def bar(self, each: Estimate) -> dict[str, Any] | None:
+        """Where the interval begins and ends, and the value between; None where there is none."""
         if each.value is None or each.low is None or each.high is None:
             return None
         return {"from_": self._at(each.low), "at": self._at(each.value), "to": self._at(each.high)}

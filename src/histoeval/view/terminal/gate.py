@@ -18,6 +18,8 @@ def verdict(gate: Gate) -> str:
     """The outcome in one line."""
     if not gate.conditions:
         return f"{len(gate.worse):,} cases got worse; no condition was given"
+    if gate.passed and len(gate.conditions) == 1:
+        return "Gate passed: the condition is not met"
     if gate.passed:
         return f"Gate passed: none of {len(gate.conditions)} conditions is met"
     return f"Gate failed: {len(gate.failed)} of {len(gate.conditions)} conditions met"

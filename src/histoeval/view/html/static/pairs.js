@@ -90,23 +90,31 @@
     return shown;
   }
 
-  const textColumn = (title, field, more) => ({ title, field, formatter: (cell) => text(cell.getValue()), ...more });
-  const fitting = (names) => Math.min(170, names.reduce((most, name) => Math.max(most, 24 + 7 * name.length), 80));
+  const textColumn = (title, field, more) => ({ title, minWidth: fitting(data[`${field}s`] || [], title), field, formatter: (cell) => text(cell.getValue()), ...more });
+  const ruler = document.createElement("canvas").getContext("2d");
+  function fitting(names, title) {
+    const width = (words, weight, more) => {
+      ruler.font = `${weight} 14.4px ${getComputedStyle(document.body).fontFamily}`;
+      return more + ruler.measureText(words).width;
+    };
+    const widest = names.reduce((wide, name) => Math.max(wide, Math.min(170, width(name, 400, 24))), 76);
+    return Math.ceil(Math.max(widest, width(title, 700, 46)));
+  }
   const columns = [
-    textColumn("id", "id", { minWidth: fitting(data.ids), widthGrow: 1 }),
-    ...(data.systems.length > 1 ? [textColumn("system", "system", { minWidth: fitting(data.systems) })] : []),
-    ...(data.organs.some(Boolean) ? [textColumn("organ", "organ", { minWidth: fitting(data.organs) })] : []),
+    textColumn("id", "id", { widthGrow: 1 }),
+    ...(data.systems.length > 1 ? [textColumn("system", "system")] : []),
+    ...(data.organs.some(Boolean) ? [textColumn("organ", "organ")] : []),
     ...(data.kinds.length ? [
-      { title: "worst error", field: "rank", formatter: severity, sorter: "number", width: 124 },
-      { title: "errors", field: "errors", hozAlign: "right", headerHozAlign: "right", sorter: "number", width: 84 },
-      textColumn("kinds of errors", "kinds", { minWidth: 150, widthGrow: 2 }),
+      { title: "worst error", field: "rank", formatter: severity, sorter: "number", width: 128 },
+      { title: "errors", field: "errors", hozAlign: "right", headerHozAlign: "right", sorter: "number", width: 88 },
+      textColumn("kinds of errors", "kinds", { widthGrow: 2 }),
     ] : []),
     ...data.metrics.map((name, m) => ({
       title: name, field: `v${m}`, formatter: value, hozAlign: "right", headerHozAlign: "right", sorter: "number",
       sorterParams: { alignEmptyValues: "bottom" }, formatterParams: { digits: data.digits[m] },
-      width: Math.max(76, 48 + 8 * name.length),
+      width: fitting([], name),
     })),
-    ...(data.missing.some(Boolean) ? [textColumn("missing", "missing", { minWidth: 104, formatter: (cell) => text(plain(cell.getValue())) })] : []),
+    ...(data.missing.some(Boolean) ? [textColumn("missing", "missing", { formatter: (cell) => text(plain(cell.getValue())) })] : []),
   ];
 
   // The worst pairs come first; sorting them here and not there makes every filter faster.
@@ -227,6 +235,11 @@
     if (jump) article.scrollIntoView();
   }
 
+  function follow() {
+    const asked = /^#pair-(\d+)$/.exec(location.hash);
+    if (asked && Number(asked[1]) <= rows.length) show(Number(asked[1]) - 1);
+  }
+
   function step(by, jump = true) {
     const order = table.getRows("active").map((row) => row.getIndex());
     if (!order.length) return;
@@ -258,7 +271,7 @@
     form.hidden = false;
     describe();
     filter();
-    const asked = /^#pair-(\d+)$/.exec(location.hash);
-    if (asked && Number(asked[1]) <= rows.length) show(Number(asked[1]) - 1);
+    follow();
+    addEventListener("hashchange", follow);
   });
 })();

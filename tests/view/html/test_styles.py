@@ -13,11 +13,9 @@ from histoeval.view.html.page import STATIC
 SHARED = resource_text("view/html/templates/style.css")
 SHEETS = {path.name: path.read_text("utf-8") for path in resource_path(STATIC).glob("*.css")}
 
-BLOCKS = (
-    "axis card columns figures hint interval message panel route row severity text why wide".split()
-)
+BLOCKS = "axis card columns figures hint interval message panel route row severity text".split()
 STATES = "contradicted deploy dim first invented lit matched minor n omitted problem refuted reject"
-REFINED = {*BLOCKS, *STATES.split(), "supported", "unknown"}
+REFINED = {*BLOCKS, *STATES.split(), "supported", "unknown", "why", "wide"}
 """Classes of `style.css` that the sheet of a page changes for itself: the same thing, there."""
 
 

@@ -102,3 +102,21 @@ def test_what_is_only_akin_is_not_reversed() -> None:
     denied = "HSIL. No {finding:-invasive disease}."
     assert ErrorKind.CONTRADICTION not in kinds_of(present, denied)
     assert ErrorKind.CONTRADICTION not in kinds_of(denied, present)
+
+
+@pytest.mark.parametrize(
+    ("present", "denied"),
+    [
+        (
+            "Eye: {finding:optic nerve} invaded.",
+            "Eye: no retinoblastoma, {finding:-sclera} not invaded.",
+        ),
+        ("Placenta: {finding:villitis}.", "Placenta: no {finding:-chorioamnionitis}."),
+        ("Placenta: chronic {finding:intervillositis}.", "Placenta: no {finding:-villitis}."),
+    ],
+)
+def test_what_is_somewhere_else_or_another_inflammation_is_not_reversed(
+    present: str, denied: str
+) -> None:
+    assert ErrorKind.CONTRADICTION not in kinds_of(present, denied)
+    assert ErrorKind.CONTRADICTION not in kinds_of(denied, present)

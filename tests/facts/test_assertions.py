@@ -35,6 +35,35 @@ def test_what_is_not_quite_diagnostic_is_a_doubt() -> None:
     assert found.hedged
 
 
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "Breast: {diagnosis:invasive ductal or lobular carcinoma}.",
+        "Breast: {diagnosis:invasive ductal carcinoma} or fibroadenoma.",
+        "Breast: fibroadenoma, versus {diagnosis:invasive ductal carcinoma}.",
+        "Breast: invasive ductal or {diagnosis:lobular carcinoma}.",
+        "Breast: {diagnosis:invasive carcinoma} or benign.",
+        "Breast: consistent with {diagnosis:carcinoma} or a lymphoma.",
+    ],
+)
+def test_one_of_two_diagnoses_is_left_open(marked: str) -> None:
+    assert all(found.hedged for found in facts(marked).made)
+    assert facts(marked).made
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "Breast: {diagnosis:mucinous or colloid carcinoma}.",
+        "Breast: {diagnosis:invasive ductal carcinoma} or ductal carcinoma of no special type.",
+        "Breast: {diagnosis:invasive ductal carcinoma}, with or without necrosis.",
+        "Breast: {diagnosis:invasive ductal carcinoma}. Excision or mastectomy is advised.",
+    ],
+)
+def test_two_names_of_one_disease_leave_nothing_open(marked: str) -> None:
+    assert not any(found.hedged for found in facts(marked).made)
+
+
 def test_the_usual_way_to_put_a_diagnosis_is_no_doubt() -> None:
     (found,) = facts("Duodenum: in keeping with {diagnosis:?coeliac disease}.").made
     assert not found.hedged

@@ -24,6 +24,14 @@ DIAGNOSIS: Clear cell carcinoma.
 COMMENT: We recommend further evaluation to rule out lymphoma."""
 
 
+def test_what_the_clinician_asked_is_stated_by_nobody_if_a_diagnosis_follows() -> None:
+    asked = "Clinical details: Diarrhoea. ?Coeliac disease\n"
+    text = asked + "DIAGNOSIS: Normal duodenum."
+    assert scope_of(text).is_gap(text.index("Coeliac"))
+    assert not scope_of(text).is_gap(text.index("Normal"))
+    assert not scope_of(asked).is_gap(asked.index("Coeliac"))
+
+
 def test_what_stands_under_the_heading_of_the_diagnosis_concludes() -> None:
     scope = scope_of(REPORT)
     assert scope.concludes(REPORT.index("Clear cell"))

@@ -139,6 +139,23 @@ def test_what_is_not_there_is_absent(reader: BuiltinReader) -> None:
     assert kinds(report)["excision"] is EntityType.PROCEDURE
 
 
+@pytest.mark.parametrize(
+    ("form", "there", "denied"),
+    [
+        ("Pattern: Trabecular\nVascular invasion: Absent", "Trabecular", "Vascular invasion"),
+        ("Matrix: Chondromyxoid, fibrillary\nAtypia: None\nNecrosis: None", "fibrillary", "Atypia"),
+        ("Chorionic vessels: Thrombus\nInfarction: None", "Thrombus", "Infarction"),
+    ],
+)
+def test_a_line_of_a_form_ends_what_is_named_in_it(
+    reader: BuiltinReader, form: str, there: str, denied: str
+) -> None:
+    (report,) = reader.read([form])
+    said = assertions(report)
+    assert said[there] is Assertion.PRESENT
+    assert said[denied] is Assertion.ABSENT
+
+
 def test_what_is_hedged_is_uncertain(reader: BuiltinReader) -> None:
     (report,) = reader.read([HEDGED])
     said = assertions(report)

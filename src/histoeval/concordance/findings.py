@@ -137,7 +137,8 @@ def _may_contradict(one: FindingFact, other: FindingFact) -> bool:
 
     Rimmed vacuoles and perifascicular atrophy are both changes of muscle, and no contradiction.
     """
-    if one.id == other.id and (importance(one) > _SUPPORTING or one.id in BARE) and one.id:
+    placed = one.id in BARE and one.place is not None
+    if one.id == other.id and one.id and (importance(one) > _SUPPORTING or placed):
         return True
     kin = one.id and other.id and (is_kind_of(one.id, other.id) or is_kind_of(other.id, one.id))
     if kin and not {one.id, other.id} & BARE and importance(one) > _SUPPORTING:

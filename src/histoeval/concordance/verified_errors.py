@@ -6,7 +6,7 @@ invention of its own.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from histoeval.concordance.evidence import (
     ReportError,
     Severity,
 )
+from histoeval.concordance.specimens.statements import little_words
 from histoeval.concordance.statements import ReportStatement
 from histoeval.concordance.verification import (
     ENTAILED,
@@ -29,11 +30,12 @@ from histoeval.concordance.verification import (
     share_of,
 )
 from histoeval.facts.facts import Facts
-from histoeval.report import Entity
-from histoeval.terms.catalogue import Behaviour
+from histoeval.report import Assertion, Entity
+from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import plain, words_of
+from histoeval.terms.sites import find_operated, find_sites
 from histoeval.terms.values.markers import find_markers
 
 _UNSAID = 0.1
@@ -74,7 +76,7 @@ _PLAIN_VALUE = re.compile(
 )
 """What leaves a rule nothing to misread, whatever a model says."""
 
-_SHORT = 4
+_SHORT = 3
 """Letters of a word that does not tell what a text is about: up to so many."""
 
 _ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
@@ -85,23 +87,24 @@ def entailed_errors(errors: Iterable[ReportError], found: Verification, reports:
     """The errors that are none, since the other report says the same in other words.
 
     Not one between two sites, or two diagnoses that the catalogue knows, unless one says less than
-    the other: that they differ is a fact. A value is one only where the wording is another one.
+    the other: that they differ is a fact; nor where only one report is sure of its diagnosis. A
+    value is one only where the wording is another one.
     """
     known = tuple(map(_known, reports))
     return Excused(frozenset(each for each in errors if _entailed(each, found, known)))
 
 
-def _known(report: Facts) -> frozenset[int]:
-    """Where the diagnoses stand that the catalogue knows."""
+def _known(report: Facts) -> dict[int, bool]:
+    """Where the diagnoses stand that the catalogue knows, and which of them are in doubt."""
     named = (*report.diagnoses, *report.others, *report.made, *report.denied)
-    return frozenset(each.entity.start for each in named if each.known)
+    return {each.entity.start: each.hedged for each in named if each.known}
 
 
-def _entailed(error: ReportError, found: Verification, known: Sequence[frozenset[int]]) -> bool:
+def _entailed(error: ReportError, found: Verification, known: Sequence[Mapping[int, bool]]) -> bool:
     if error.kind in _READ_BY_RULE:
         return _is_misread(error, found)
     sides = [
-        (entity, those, entity.start in there)
+        (entity, those, there.get(entity.start))
         for entity, those, there in zip(
             (error.reference, error.candidate),
             (found.reference, found.candidate),
@@ -111,18 +114,21 @@ def _entailed(error: ReportError, found: Verification, known: Sequence[frozenset
         if entity is not None
     ]
     grave = error.severity >= Severity.MAJOR
-    both_known = all(is_known for *_, is_known in sides) and len(sides) == 2
+    doubts = [doubt for *_, doubt in sides if doubt is not None]
+    both_known = len(doubts) == 2
+    if both_known and doubts[0] != doubts[1]:
+        return False
     if error.kind not in _ONE_SIDED and (both_known or (grave and error.part == "site")):
         return False
     reversal = error.kind == ErrorKind.CONTRADICTION and error.part == "findings"
     least = FIRM if grave else _REVERSED if reversal else ENTAILED
     return (error.kind in _DOUBTFUL or reversal) and all(
         any(
-            v.answer.entailment >= (FIRM if is_known else least)
+            v.answer.entailment >= (least if doubt is None else FIRM)
             for v in those
             if v.statement.holds(entity)
         )
-        for entity, those, is_known in sides
+        for entity, those, doubt in sides
     )
 
 
@@ -188,9 +194,17 @@ def _raised(part: ComparedPart, found: Verification, worst: Severity | None) -> 
     least = found.mutual if part.mistakes or worst == Severity.CRITICAL else found.agreement
     if least < _MUTUAL or part.value is None or part.value >= least:
         return part
-    if any(error.severity >= Severity.MAJOR for error in part.mistakes):
+    if any(
+        error.severity >= Severity.MAJOR or error.kind in _READ_BY_RULE or _one_doubts(error)
+        for error in part.mistakes
+    ):
         return part
     return replace(part, value=least)
+
+
+def _one_doubts(error: ReportError) -> bool:
+    sides = [each for each in (error.reference, error.candidate) if each]
+    return len({each.assertion == Assertion.UNCERTAIN for each in sides}) == 2
 
 
 def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:
@@ -215,12 +229,15 @@ class _Opposites(NamedTuple):
 
     @property
     def speak_of_same(self) -> bool:
-        """Whether they have a topic in common, or a diagnosis stands against none at all."""
+        """Whether they name one thing, or a diagnosis stands against none at all."""
         said = self.reference.asked, self.candidate.asked
-        if _topics(said[0]) & _topics(said[1]):
+        if _things(said[0]) & _things(said[1]) or len(_topics(said[0]) & _topics(said[1])) > 1:
             return True
-        behaviours = [concept.behaviour for concept in map(main_concept, said) if concept]
-        return len(behaviours) == len(said) and Behaviour.NORMAL in behaviours
+        one, other = map(main_concept, said)
+        if one is None or other is None:
+            return False
+        none = Behaviour.NORMAL in (one.behaviour, other.behaviour)
+        return none or diagnosis_tree().are_kin(one.id, other.id)
 
     def holds(self, error: ReportError) -> bool:
         """Whether what an error is about stands in the statement of its report."""
@@ -302,14 +319,22 @@ def _subjects(phrase: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1 << 12)
-def _topics(statement: str) -> frozenset[str]:
-    """What a statement speaks of: findings, markers, and all words but for values."""
+def _things(statement: str) -> frozenset[str]:
+    """The findings and markers that a statement names."""
     findings = {finding.id for finding in find_findings(statement)}
-    return frozenset({*findings, *find_markers(statement)}) | _words_of_weight(statement)
+    return frozenset({*findings, *find_markers(statement)})
+
+
+@lru_cache(maxsize=1 << 12)
+def _topics(statement: str) -> frozenset[str]:
+    """All words of a statement but for values and for what was taken, and where."""
+    taken = (*find_operated(statement), *find_sites(statement))
+    places = {word.plain for it in taken for word in words_of(statement[it.start : it.end])}
+    return _words_of_weight(statement) - places
 
 
 def _words_of_weight(text: str) -> frozenset[str]:
-    words = {word.plain for word in words_of(text)}
+    words = {word.plain for word in words_of(text)} - little_words()
     return frozenset(w for w in words if len(w) > _SHORT and not _PLAIN_VALUE.search(w))
 
 

@@ -10,7 +10,7 @@ from histoeval.terms.assertion import (
     is_denied,
     is_of_test,
 )
-from histoeval.terms.doubt import falls_short
+from histoeval.terms.doubt import falls_short, is_one_of_two
 
 _FIELD_BEGINS = re.compile(r"(?:\A|\n)[ \t]*(?:[-*\u2022][ \t]*)?[\w ,/-]{0,30}\Z")
 _FIELD = re.compile(r"[\w ,/-]{0,30}(?:\([^()\n]{1,40}\))?[ \t]*:[ \t]+(?P<value>[^\n]*\S)")
@@ -53,7 +53,9 @@ def _as_field(entity: Entity, text: str) -> Assertion | None:
 
 def _reconsidered(entity: Entity, text: str) -> Assertion | None:
     if entity.assertion == Assertion.PRESENT:
-        return Assertion.ABSENT if is_denied(text, entity.start, entity.end) else None
+        if is_denied(text, entity.start, entity.end):
+            return Assertion.ABSENT
+        return Assertion.UNCERTAIN if is_one_of_two(text, entity.start, entity.end) else None
     if entity.assertion != Assertion.ABSENT:
         return None
     if is_of_test(text, entity.start):

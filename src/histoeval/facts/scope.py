@@ -1,4 +1,4 @@
-"""Where a report states its diagnosis, and where a template leaves a gap to fill in.
+"""Where a report states its diagnosis, and where it states nothing: gaps to fill in, requests.
 
 What is denied, doubted, past or only advised is told by `histoeval.terms.assertion`.
 """
@@ -41,27 +41,27 @@ class TextScope:
 
     diagnosis: tuple[Stretch, ...]
     gaps: tuple[Stretch, ...]
+    """Of a template; and what the clinician asked, where a diagnosis follows."""
 
     def concludes(self, place: int) -> bool:
         """Whether this stands where the report says its diagnosis."""
         return _inside(place, self.diagnosis)
 
     def is_gap(self, place: int) -> bool:
-        """Whether this stands in a gap of a template."""
+        """Whether this stands where the report states nothing of its own."""
         return _inside(place, self.gaps)
 
 
 @lru_cache(maxsize=1 << 8)
 def scope_of(text: str) -> TextScope:
     """Read the layout of a text."""
-    return TextScope(
-        tuple(
-            (section.body_start, section.end)
-            for section in sections(text)
-            if "diagnosis" in (section.kind, section.within)
-        ),
-        tuple(gap.span() for gap in _GAP.finditer(text)),
+    found = sections(text)
+    diagnosis, request = (
+        [(s.body_start, s.end) for s in found if kind in (s.kind, s.within)]
+        for kind in ("diagnosis", "clinical")
     )
+    gaps = [gap.span() for gap in _GAP.finditer(text)]
+    return TextScope(tuple(diagnosis), tuple(sorted(gaps + (request if diagnosis else []))))
 
 
 def concluding_text(text: str, scope: TextScope) -> str:

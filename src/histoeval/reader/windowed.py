@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,16 @@ from histoeval.reader.windows import Window, windows, within
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.threads import cores
+from histoeval.terms.assertion import is_denied
 from histoeval.terms.values.measurements import is_length
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 """Halves of a character that JSON can smuggle in; a tokenizer cannot take them."""
 
 _LEAST = np.float32(1e-9)
+
+_FIELD = re.compile(r"[ \t]*\n\s*[^\n:]{1,60}:")
+"""Before the next line of a form: its heading, and a colon."""
 
 _SIDE_BY_SIDE = 1024
 """Texts whose windows a GPU is given together."""
@@ -223,7 +228,10 @@ class WindowedReader:
         """The entities that the tags say."""
         path = yield Decode(np.log(view.tags + _LEAST))
         found: list[Entity] = []
-        for first, last, kind in spans_of(path):
+        spans = [_within_fields(text, view, span) for span in spans_of(path)]
+        for (first, last, kind), goes_on in [
+            (piece, piece != pieces[-1]) for pieces in spans for piece in pieces
+        ]:
             start, end = int(view.starts[first]), int(view.ends[last])
             owned = view.window.own_start <= start < view.window.own_end
             if not owned or start < after or end <= start:
@@ -238,7 +246,8 @@ class WindowedReader:
                 type=EntityType.MEASUREMENT if is_size else kind,
                 score=self.manifest.entity_curve(float(sure)),
             )
-            found.append(entity.model_copy(update={"assertion": _assertion(view, entity)}))
+            assertion = _stated(text, entity) if goes_on else _assertion(view, entity)
+            found.append(entity.model_copy(update={"assertion": assertion}))
             after = end
         return found
 
@@ -277,6 +286,24 @@ class WindowedReader:
         logits = yield Relate(view.encoded, tags, places, found.pairs, found.kinds, found.codes)
         shares = 1 / (1 + np.exp(-logits.clip(-30, 30)))
         return found.pairs, shares.astype(logits.dtype, copy=False)
+
+
+def _within_fields(text: str, view: _View, span: TokenSpan) -> list[TokenSpan]:
+    """A span of tokens, cut where the next line of a form begins: no name goes on there."""
+    first, last, kind = span
+    begins = [
+        token
+        for token in range(first + 1, last + 1)
+        if _FIELD.match(text, int(view.ends[token - 1]))
+    ]
+    ends = pairwise([first, *begins, last + 1])
+    return [TokenSpan(start, end - 1, kind) for start, end in ends]
+
+
+def _stated(text: str, entity: Entity) -> Assertion:
+    """The assertion of what the model took for the beginning of the next line."""
+    denied = entity.type in ASSERTED and is_denied(text, entity.start, entity.end)
+    return Assertion.ABSENT if denied else Assertion.PRESENT
 
 
 def _assertion(view: _View, entity: Entity) -> Assertion:

@@ -2,7 +2,10 @@
 
 import re
 
-from histoeval.terms.assertion import before
+from histoeval.terms.assertion import before, denies
+from histoeval.terms.catalogue import diagnosis_tree
+from histoeval.terms.naming import main_concept
+from histoeval.terms.spelling import respelt
 
 _LIKELY = re.compile(
     r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
@@ -35,12 +38,19 @@ _NOT_EXCLUDED = re.compile(
 )
 """After a diagnosis that is not excluded."""
 
+_OR = r"[ ]?,?[ ](?:or|versus|vs\.?)[ ](?:an?[ ])?"
+_OR_AFTER = re.compile(rf"{_OR}(?P<name>[^\s.;:,()][^.;:,()\n]{{0,80}})", re.IGNORECASE)
+_OR_BEFORE = re.compile(rf"(?P<name>[^\s.;:,()][^.;:,()\n]{{0,80}}?){_OR}\Z", re.IGNORECASE)
+_OR_WITHIN = re.compile(rf"(?P<one>[\w-]+){_OR}(?P<other>[\w-]+)", re.IGNORECASE)
+_BEHAVIOUR = re.compile(r"benign|malignant|normal|reactive", re.IGNORECASE)
+_REACH = 100
+
 
 def is_committed(text: str, start: int, end: int) -> bool:
     """Whether a doubt about what stands at a place is only the usual way to put a diagnosis."""
     words = before(text, start)
     said = _LIKELY.search(words) or _FAVOURED.match(text, end)
-    return said is not None and not _OPEN.search(words)
+    return said is not None and not (_OPEN.search(words) or is_one_of_two(text, start, end))
 
 
 def is_left_open(text: str, end: int) -> bool:
@@ -51,3 +61,28 @@ def is_left_open(text: str, end: int) -> bool:
 def falls_short(text: str, start: int) -> bool:
     """Whether the words before a place make of a denial a doubt."""
     return bool(_SHORT_OF.search(before(text, start)))
+
+
+def is_one_of_two(text: str, start: int, end: int) -> bool:
+    """Whether a text leaves open if it is this diagnosis or another: carcinoma or adenoma."""
+    diagnosis = text[start:end]
+    if denies(diagnosis):
+        return False
+    names = [diagnosis]
+    if within := _OR_WITHIN.search(diagnosis):
+        first, last = diagnosis[: within.start()], diagnosis[within.end() :]
+        names = [f"{first}{either}{last}" for either in within.groups()]
+    beside = [
+        found["name"]
+        for found in (
+            _OR_AFTER.match(text, end),
+            _OR_BEFORE.search(text, max(0, start - _REACH), start),
+        )
+        if found
+    ]
+    if any(_BEHAVIOUR.fullmatch(name.split()[0]) for name in beside):
+        return True
+    names += [name for each in beside for name in (each, f"{each} {diagnosis.split()[-1]}")]
+    ids = [concept.id for name in names if (concept := main_concept(respelt(name)))]
+    tree = diagnosis_tree()
+    return any(not tree.is_a(a, b) and not tree.is_a(b, a) for a in ids for b in ids)

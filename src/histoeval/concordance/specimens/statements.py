@@ -103,12 +103,13 @@ def _words(text: str) -> frozenset[str]:
         frozenset(
             word.plain for word in words_of(text) if len(word.plain) > 1 or word.plain.isdigit()
         )
-        - _little()
+        - little_words()
     )
 
 
 @cache
-def _little() -> frozenset[str]:
+def little_words() -> frozenset[str]:
+    """Words that do not tell what is said."""
     return frozenset(load_toml("facts/data/specimens.toml")["statements"]["little"])
 
 

@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL: # one environment
 
-.PHONY: demo test test-all release lint bench mutants golden golden-write docs docs-serve clean
+.PHONY: demo test test-all release lint bench mutants mutation golden golden-write docs docs-serve clean
 
 demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 	$(BIN)/histoeval extract src/histoeval/examples/pairs.csv --text reference --show 2
@@ -48,6 +48,9 @@ golden: $(VENV)/dev.done ## has anything moved that readers, scores, trust or co
 
 golden-write: $(VENV)/dev.done ## what they say now is right: written anew, for `git diff --stat` and the next `golden`
 	$(BIN)/python -m tests.golden write
+
+mutation: $(VENV)/dev.done ## change values and comparers by rule, hundreds of times; OPTIONS='--sample 200 --seed 1'
+	$(BIN)/python -m benchmarks mutation $(OPTIONS)
 
 docs: $(VENV)/dev.done ## the site, into site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -13,6 +13,7 @@ slide, viewer, grounding, reader-memory, and beside these, which are measured wi
 - gpu: CUDA (`gpu --device cpu --layers 2 --hidden 64 --pairs 8` tries it without);
 - ray: the extra ray;
 - mutants: changes to central clinical rules that a test must notice (`make mutants`);
+- mutation: changes made up by rule (`make mutation`; `mutation --sample 200 --seed 1`);
 - dist: the files of a release (`make dist`), and first-minute: a wheel, installed and tried out.
 
 Options belong to those from slide on.
@@ -235,6 +236,17 @@ def mutants(_: Options) -> None:
         raise SystemExit(f"{survived} of {len(rows)} changes were noticed by no test")
 
 
+def mutation(options: Options) -> None:
+    from benchmarks import mutation
+
+    rows, survived, tried = mutation.generated(options)
+    table("Changes that no test noticed", mutation.SURVIVORS, rows)
+    score = 1 - survived / tried
+    print(f"\n{tried - survived} of {tried} changes were noticed: {score:.1%}", flush=True)
+    if score < mutation.LEAST_SCORE:
+        raise SystemExit(1)
+
+
 USUAL: dict[str, Callable[[Options], None]] = {
     "startup": startup,
     "api": api,
@@ -268,6 +280,7 @@ SPECIAL: dict[str, Callable[[Options], None]] = {
     "dist": dist,
     "first-minute": first_minute,
     "mutants": mutants,
+    "mutation": mutation,
 }
 KNOWN = USUAL | SPECIAL
 

@@ -98,7 +98,7 @@ def test_a_table_is_uploaded_and_watched_until_it_is_scored(
     page.reload()
     assert axe(page) == []
     page.wait_for_url(re.compile(r"/runs/[^/]+/$"))
-    assert page.get_by_role("heading", level=1, name="Scores").is_visible()
+    page.get_by_role("heading", level=1, name="Scores").wait_for()
     assert (tmp_path / "my-first-run" / "summary.json").is_file()
 
 
@@ -122,3 +122,17 @@ def test_a_report_is_reviewed_by_keyboard(page: Page, serving: Serving, tmp_path
     found = read_reviews(tmp_path / "trust")
     assert {row: each[-1].decision for row, each in found.items()} == {3: "send_back", 2: "accept"}
     assert found[3][0].comment.startswith("Another organ")
+
+
+def test_the_decision_stays_in_sight_while_a_long_report_is_read(
+    page: Page, serving: Serving, tmp_path: Path
+) -> None:
+    write_runs(tmp_path)
+    page.goto(serving(tmp_path))
+    page.get_by_role("link", name="Review", exact=True).click()
+    page.get_by_role("link", name="report 3").click()
+    page.evaluate("document.querySelector('.decide > .card').style.height = '3000px'")
+    page.evaluate("scrollTo(0, 1500)")
+    box = page.get_by_role("button", name="Accept").bounding_box()
+    assert box is not None
+    assert 0 < box["y"] < 900

@@ -61,6 +61,7 @@ def test_pairs_are_scored_by_keyboard_and_survive_a_kill(
     page.wait_for_url("**/pairs/2")
     assert page.get_by_role("radio", name="1", exact=True).first.is_checked()
     assert "Contradiction, critical" in page.locator("#errors").inner_text()
+    assert page.locator("#errors .severity.critical").is_visible()
     for key in (".", "3", "2", "3", "4", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url("**/pairs/3")

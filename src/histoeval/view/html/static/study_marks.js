@@ -252,13 +252,16 @@
     line(error, kind, at) {
       const item = document.createElement("li");
       const severity = this.window.querySelector(`[name=severity][value="${error.severity}"]`);
-      const name = `${kind.textContent.split(":")[0]}, ${severity.dataset.name}`;
+      const [what, how] = [kind.textContent.split(":")[0], severity.dataset.name];
+      const chip = document.createElement("span");
+      chip.className = `severity ${how}`;
+      chip.textContent = how;
       const words = document.createElement("span");
-      words.textContent = `${name}; ${this.quoted(error)} `;
+      words.append(`${what}, `, chip, `; ${this.quoted(error)} `);
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = "Remove";
-      button.setAttribute("aria-label", `Remove error ${at + 1}: ${name}`);
+      button.setAttribute("aria-label", `Remove error ${at + 1}: ${what}, ${how}`);
       button.addEventListener("click", () => this.remove(at));
       item.append(words, button);
       return item;

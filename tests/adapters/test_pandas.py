@@ -19,7 +19,7 @@ def test_scores_are_joined_to_the_frame_also_where_a_row_is_broken() -> None:
     joined = frame.join(scores)
     assert joined.loc["first", "rouge_l"] == 1
     assert pandas.isna(joined.loc["second", "rouge_l"])
-    assert "empty" in joined.loc["second", "errors"]
+    assert "empty" in joined.loc["second", "problems"]
     assert "system" not in scores
 
 

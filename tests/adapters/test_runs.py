@@ -67,6 +67,6 @@ def test_columns_are_of_one_length_whatever_rows_have(run: Path) -> None:
 def test_another_kind_of_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "comparison.json").write_text("{}", "utf-8")
     with pytest.raises(
-        InputError, match="is of `compare`; what can be logged: score, judge, trust"
+        InputError, match=r"a comparison by `histoeval compare`.*`score`, `judge` or `trust`"
     ):
         read_run(tmp_path)

@@ -62,6 +62,7 @@ def test_no_workers_are_refused() -> None:
         histoeval.load("bleu", workers=0)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hare", "concordance"])
 def test_workers_ask_this_process_for_what_a_device_computes(name: str) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
 from typer.testing import CliRunner, Result
 
 import histoeval
 from histoeval.cli.main import app
 from histoeval.errors import OutputError
+from histoeval.io.run_texts import TRUST_NAMES
+from histoeval.pathgls.results import Grounding
+from histoeval.run.trust.rows import TrustRow
 from tests.support.trust_runs import (
     TORN,
     TRUE,
@@ -146,3 +151,22 @@ def test_verdicts_have_no_word_of_a_report(folder: Path) -> None:
     assert leaks(folder / "out", words) == {}
     assert not (folder / "out" / "evidence").exists()
     assert not (folder / "out" / "report.html").exists()
+
+
+def test_what_a_row_of_trust_can_only_be_one_of_is_kept() -> None:
+    """A value out of a fixed list is no word of a report, and the row cannot be read without it."""
+
+    models: list[type[BaseModel]] = [TrustRow, Grounding]
+    named = set()
+    for model in models:
+        for name, field in model.model_fields.items():
+            within = [field.annotation, *get_args(field.annotation)]
+            if any(get_origin(each) is Literal for each in within):
+                named.add(name)
+            models += [
+                each
+                for each in within
+                if isinstance(each, type) and issubclass(each, BaseModel) and each not in models
+            ]
+    assert {"route", "cancer_check", "verdict", "stated"} <= named
+    assert named <= TRUST_NAMES

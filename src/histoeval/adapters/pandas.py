@@ -30,7 +30,7 @@ class HistoEvalAccessor:
             **settings: of `histoeval.score`: `reference`, `candidate`, `id`, `system`, `models` …
 
         Returns:
-            A frame with a column for each metric and part, and `errors`. A frame with several
+            A frame with a column for each metric and part, and `problems`. A frame with several
             candidates has a row for each, and the column `system`.
         """
         results = api.score(self._frame, metrics=metrics, **settings)

@@ -101,7 +101,7 @@ NAMES = frozenset(
 """Keys whose values are names that we or the input gave, and no words of a report."""
 
 TRUST_NAMES = NAMES | frozenset(
-    "shows file image image_hash signature source attack policy".split()
+    "shows file image image_hash signature source attack policy cancer_check stated".split()
 )
 """The same in rows of trust, whose evidence is all ours."""
 

@@ -52,7 +52,7 @@ def test_criteria_are_rows_and_systems_are_columns_and_sameness_is_told() -> Non
     assert "criterion  good   bad" in table
     assert without_difference(metric(good=4.0, bad=3.5), "judge_rubric4") == ""
     assert without_difference(metric(good=4.0), "judge_rubric4") == ""
-    unanswered = {"systems": {"good": {"parts": {}}, "bad": {"parts": {}}}}
+    unanswered: dict[str, Any] = {"systems": {"good": {"parts": {}}, "bad": {"parts": {}}}}
     assert without_difference({"metrics": {"judge_rubric4": unanswered}}, "judge_rubric4") == ""
     alike = metric(only=4.0) | {"judge": {"all_pairs_alike": True}}
     assert "All pairs have the same scores" in without_difference(alike, "judge_rubric4")

@@ -47,6 +47,7 @@ def take_pictures(folder: Path) -> list[Path]:
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         tab = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
+        tab.set_default_timeout(120_000)
         page = histoeval.write_report(run).as_uri()
         tab.goto(page)
         tab.wait_for_selector("#table .tabulator-row")

@@ -106,6 +106,17 @@ def test_systems_are_compared_by_wins_ties_and_losses(
     assert f"/runs/{ids['first']}/#pair-" in text
 
 
+def test_where_systems_differ_errors_have_their_severity(tmp_path: Path) -> None:
+    reference = "Left breast: invasive ductal carcinoma, grade 2. ER positive."
+    pair = {"id": "one", "reference": reference, "good": reference, "bad": "Right breast: benign."}
+    score([pair], metrics="concordance", candidate=["good", "bad"], output=tmp_path / "run")
+    client = enter(TestClient(create_app(tmp_path, token=TOKEN), base_url=HOME))
+    (run,) = Shelf(tmp_path).runs()
+    text = client.get(f"/compare?run={run.id}").text
+    assert '<span class="severity critical">critical</span> ' in text
+    assert "<td>no errors</td>" in text
+
+
 def test_runs_that_cannot_be_compared_are_not_offered_and_too_few_are_told(tmp_path: Path) -> None:
     for name, id_ in (("one", "a"), ("two", "a"), ("apart", "b")):
         pair = {"id": id_, "reference": "Colon: adenoma.", "candidate": f"Colon: adenoma, {name}."}

@@ -21,8 +21,10 @@ from histoeval.run.compare.trial import USUAL_METRIC
 from histoeval.run.history.about import SCORED
 from histoeval.run.history.shelf import StoredRun
 from histoeval.table import html_table, number
+from histoeval.view.findings import Findings, findings_in
+from histoeval.view.html.scores.pair import shown_errors
 from histoeval.view.terminal.agreement import interval, p_text
-from histoeval.view.terminal.comparison import comparison_tables, evidence_text, remarks
+from histoeval.view.terminal.comparison import MAX_ERRORS, comparison_tables, evidence_text, remarks
 from histoeval.web.kept import Kept
 from histoeval.web.pages import page, without_paths
 from histoeval.web.shelf import Shelf
@@ -133,6 +135,7 @@ def _shown(found: Comparison, addresses: Mapping[tuple[str, str], str]) -> dict[
         "duels": [_duel(duel) for duel in found.contest.duels],
         "remarks": remarks(found.contest),
         "signature": found.signature,
+        "most": MAX_ERRORS,
         "has_findings": any(
             score["evidence"] for pair in found.apart for score in pair["systems"].values()
         ),
@@ -144,6 +147,7 @@ def _shown(found: Comparison, addresses: Mapping[tuple[str, str], str]) -> dict[
                     (
                         name,
                         score["value"],
+                        shown_errors(findings_in(score["evidence"]) or Findings()),
                         evidence_text(score["evidence"]),
                         addresses.get((name, pair["id"])),
                     )

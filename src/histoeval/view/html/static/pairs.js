@@ -98,7 +98,7 @@
       return more + ruler.measureText(words).width;
     };
     const widest = names.reduce((wide, name) => Math.max(wide, Math.min(170, width(name, 400, 24))), 76);
-    return Math.ceil(Math.max(widest, width(title, 700, 46)));
+    return Math.ceil(Math.max(widest, width(title, 700, 38)));
   }
   const columns = [
     textColumn("id", "id", { widthGrow: 1 }),

@@ -44,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LISTED = ROOT / "tests" / "data" / "mutants.toml"
 COLUMNS = ["rule that is broken", "what it would mean", "result"]
 _SECONDS = 120
-_PASSED, _FAILED = 0, 1
+_PASSED, _FAILED, _ERROR = 0, 1, 3
 
 
 @dataclass(frozen=True)
@@ -475,13 +475,17 @@ class _Session:
             if isinstance(each, functools._lru_cache_wrapper) and each.__module__ in names
         ]
         del objects
-        for cache in self._caches:
-            cache.cache_clear()
+        self._forget(lambda cache: cache.cache_parameters()["maxsize"] is not None)
         gc.freeze()
         self._items = session.items
         self._tests = self._all_reached()
         self._try_all()
         return True
+
+    def _forget(self, which: Callable[[Any], bool]) -> None:
+        """Empties caches of the changed files: what was read of a text, or a table."""
+        for cache in filter(which, self._caches):
+            cache.cache_clear()
 
     def _all_reached(self) -> list[_Test]:
         """What every test reaches, by as many processes as there are workers, or as it is kept."""
@@ -523,11 +527,9 @@ class _Session:
         def call(frame: FrameType, _event: str, _: object) -> Any:
             return line if frame.f_code.co_filename in files else None
 
-        for at, following in zip(share, [*share[1:], None], strict=True):
+        for at, following in zip(share, [*share[1:], None], strict=False):
             lines.clear()
-            for cache in self._caches:
-                if cache.cache_info().currsize > 1:
-                    cache.cache_clear()
+            self._forget(lambda cache: cache.cache_info().currsize > 1)
             began = time.perf_counter()
             sys.settrace(call)
             passed = self._passes(at, following)
@@ -564,40 +566,53 @@ class _Session:
         return reach[:_MOST]
 
     def _try_all(self) -> None:
+        """Every change, by as many processes as there are workers; Ctrl-C ends it early."""
         left = list(reversed(self._mutants))
         running: dict[int, tuple[Mutant, int, float]] = {}
-        outcomes: dict[Mutant, Outcome] = {}
-        while left or running:
-            while left and len(running) < self._workers:
-                mutant = left.pop()
-                tests = self._of(mutant)
-                if not tests:
-                    outcomes[mutant] = Outcome(mutant, caught=False, tests=0)
-                    continue
-                if not (pid := os.fork()):
-                    _in_child(partial(self._try, mutant, tests))
-                running[pid] = mutant, len(tests), time.monotonic() + 4 * _SECONDS
-            for pid, (mutant, count, until) in list(running.items()):
-                ended, status = os.waitpid(pid, os.WNOHANG)
-                if not ended and time.monotonic() < until:
-                    continue
-                if not ended:
-                    os.killpg(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
-                survived = bool(ended) and os.waitstatus_to_exitcode(status) == _PASSED
-                outcomes[mutant] = Outcome(mutant, not survived, count)
-                del running[pid]
-                lost = sum(not each.caught for each in outcomes.values())
-                sys.stderr.write(f"\r{len(outcomes)} of {len(self._mutants)}, {lost} survived ")
-                sys.stderr.flush()
-            time.sleep(0.02)
-        sys.stderr.write("\n")
-        self.outcomes = [outcomes[mutant] for mutant in self._mutants]
+        try:
+            while left or running:
+                while left and len(running) < self._workers:
+                    mutant = left.pop()
+                    tests = self._of(mutant)
+                    if not (pid := os.fork()):
+                        _in_child(partial(self._try, mutant, tests))
+                    running[pid] = mutant, len(tests), time.monotonic() + 4 * _SECONDS
+                for pid, (mutant, count, until) in list(running.items()):
+                    ended, status = os.waitpid(pid, os.WNOHANG)
+                    if not ended and time.monotonic() < until:
+                        continue
+                    if not ended:
+                        os.killpg(pid, signal.SIGKILL)
+                        os.waitpid(pid, 0)
+                    del running[pid]
+                    # A change that could not be made was not noticed by a test.
+                    survived = bool(ended) and os.waitstatus_to_exitcode(status) in (
+                        _PASSED,
+                        _ERROR,
+                    )
+                    self._note(Outcome(mutant, not survived, count))
+                time.sleep(0.02)
+        except KeyboardInterrupt:
+            for pid in running:
+                os.killpg(pid, signal.SIGKILL)
+
+    def _note(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+        lost = sum(not each.caught for each in self.outcomes)
+        if not outcome.caught:
+            mutant = outcome.mutant
+            change = " -> ".join(_shown(mutant))
+            sys.stderr.write(f"\r{mutant.file}:{mutant.lines[0]}: {change}\n")
+        sys.stderr.write(f"\r{len(self.outcomes)} of {len(self._mutants)}, {lost} survived ")
+        sys.stderr.flush()
 
     def _try(self, mutant: Mutant, tests: Sequence[_Test]) -> int:
         """In a fork: whether all tests pass with the change."""
+        if not tests:
+            return _PASSED
         if not (self._changed_function if mutant.function else _changed_values)(mutant):
             return self._try_anew(mutant, tests)
+        self._forget(lambda cache: cache.__module__ == _module(mutant.path))
         items = [test.item for test in tests]
         for at, following in zip(items, [*items[1:], items[-1]], strict=True):
             if not self._passes(at, following):
@@ -628,7 +643,10 @@ def _changed_values(mutant: Mutant) -> bool:
     name = _module(mutant.path)
     old = vars(sys.modules[name])
     new = {"__name__": name, "__file__": str(mutant.path)}
-    exec(compile(mutant.tree(), str(mutant.path), "exec"), new)
+    try:
+        exec(compile(mutant.tree(), str(mutant.path), "exec"), new)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return False
     changed = {key for key, value in new.items() if _is_plain(value) and old.get(key) != value}
     places = [old, *(vars(each) for each in list(sys.modules.values()) if each)]
     before = {key: old[key] for key in changed}
@@ -666,7 +684,7 @@ def _is_plain(value: object) -> bool:
 
 def _in_child(task: Callable[[], int]) -> None:
     """Ends this process, which is a fork, with the exit code of a task."""
-    status = 3
+    status = _ERROR
     try:
         os.setsid()
         quiet = os.open(os.devnull, os.O_WRONLY)
@@ -694,7 +712,7 @@ def generated(options: Sequence[str]) -> tuple[list[list[str]], int, int]:
         "make mutation",
         description="Changes to the clinical values and the comparers of concordance, made up by "
         "rule: how many does a test notice? A sample of 200 takes ten minutes on two cores, all of "
-        f"them some hours. The exit code is 1 below {LEAST_SCORE:.0%}.",
+        f"them some hours; Ctrl-C ends it early. The exit code is 1 below {LEAST_SCORE:.0%}.",
     )
     parser.add_argument("--sample", type=int, metavar="N", help="so many, drawn at random")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample")
@@ -711,17 +729,18 @@ def generated(options: Sequence[str]) -> tuple[list[list[str]], int, int]:
     if chosen.sample is not None and chosen.sample < len(every):
         drawn = random.Random(chosen.seed).sample(every, chosen.sample)
     sys.stderr.write(f"{len(drawn)} of {len(every)} changes, seed {chosen.seed}\n")
-    session = _Session(sorted(drawn, key=lambda each: (each.file, each.place)), chosen.workers)
+    session = _Session(drawn, chosen.workers)
     quiet = ["-s", "-q", "-p", "no:cacheprovider", "-m", "not heavy and not alone and not release"]
     pytest.main([*quiet, *TESTS], plugins=[session])
     if not session.outcomes:
         raise SettingError("no change was tried: do the tests pass?")
     lost = [each for each in session.outcomes if not each.caught]
+    lost.sort(key=lambda each: (each.mutant.file, each.mutant.place))
     rows = [
         [f"{each.mutant.file}:{each.mutant.lines[0]}", *_shown(each.mutant), str(each.tests)]
         for each in lost
     ]
-    return rows, len(lost), len(drawn)
+    return rows, len(lost), len(session.outcomes)
 
 
 def _shown(mutant: Mutant) -> Iterable[str]:

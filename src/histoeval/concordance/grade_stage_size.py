@@ -210,17 +210,6 @@ def _dropped(
             yield place
 
 
-def _settled(
-    mentions: Sequence[ValueMention[Value]], stated: StatedValues, *, of_reference: bool
-) -> set[int]:
-    """Places of values whose words were compared already."""
-    return {
-        place
-        for place, each in enumerate(mentions)
-        if stated.settles(each.entity, of_reference=of_reference)
-    }
-
-
 def _cost(sort: _Sort, value: float) -> float:
     """The cost of a value that agrees this far; of a plainly different one, some at least."""
     return max(_WRONG_AT_LEAST if value < _RIGHT else 0.0, sort.share * (1 - value))

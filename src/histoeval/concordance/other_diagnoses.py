@@ -253,10 +253,6 @@ def _same(one: Diagnosis, other: Diagnosis) -> bool:
     return _name(one) == _name(other) or plain(one.entity.text) == plain(other.entity.text)
 
 
-def _any_same(one: Diagnosis, others: Sequence[Diagnosis]) -> bool:
-    return any(_same(one, other) for other in others)
-
-
 def _any_alike(one: Diagnosis, others: Sequence[Diagnosis]) -> bool:
     """Whether one of the others is the same, a kind of it, or another word for any malignancy."""
     return any(_same(one, other) or _akin(one, other) for other in others)

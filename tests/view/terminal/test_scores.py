@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
+from histoeval.view.terminal.runs import runs_table
 from histoeval.view.terminal.scores import (
     error_tables,
     problem_table,
@@ -137,3 +138,10 @@ def test_problems_are_counted_with_an_example() -> None:
 
 def test_a_range_may_have_no_upper_bound() -> None:
     assert [range_text(0, 100), range_text(0, float("inf"))] == ["0 to 100", "0 and up"]
+
+
+def test_rows_without_values_are_no_errors_of_reports() -> None:
+    """`runs list` had 0 errors for a run whose reports had 37 critical ones."""
+    columns = runs_table([]).columns
+    assert "problems" in columns
+    assert "errors" not in columns

@@ -239,3 +239,26 @@ def test_a_single_gleason_grade_is_a_pattern_and_pancreatic_neoplasia_has_ranks(
     assert (pattern.part, pattern.level) == ("pattern", 4)
     assert early is not None
     assert early.tier == "high"
+
+
+@pytest.mark.parametrize(("phrase", "level"), [("Gleason grade 5", 5), ("Gleason pattern 3", 3)])
+def test_a_pattern_is_no_sum(phrase: str, level: int) -> None:
+    grade = read_grade(phrase)
+    assert grade is not None
+    assert (grade.part, grade.level) == ("pattern", level)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("grade 2", "moderately differentiated", 1.0),
+        ("grade 2", "low grade", 0.5),
+        ("grade 2", "nuclear grade 2", 0.8),
+        ("Gleason 5", "Gleason 6", 1.0),
+    ],
+)
+def test_how_alike_grades_of_two_kinds_are(one: str, other: str, alike: float) -> None:
+    here, there = read_grade(one), read_grade(other)
+    assert here is not None
+    assert there is not None
+    assert agreement(here, there) == pytest.approx(alike)

@@ -236,3 +236,12 @@ def test_a_noun_for_the_result_is_one_unless_it_is_denied(phrase: str, polarity:
     found = read_result(phrase)
     assert found is not None
     assert found.polarity == polarity
+
+
+@pytest.mark.parametrize(
+    ("phrase", "strength"), [("4+", 3), ("++++", 3), ("3+", 3), ("1+", 1), ("0", 0)]
+)
+def test_nothing_is_stronger_than_strong(phrase: str, strength: int) -> None:
+    result = read_result(phrase)
+    assert result is not None
+    assert result.strength == strength

@@ -154,3 +154,40 @@ def test_no_wording_matches_a_text_that_lacks_what_it_is_searched_for() -> None:
                 found.add(at)
                 assert any(each in (text if cased else small) for each in any_of), pattern.pattern
     assert len(found) == len(_WORDINGS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "severity"),
+    [
+        ("PD-L1 TPS 1-49 %", "PD-L1 TPS 49-60 %", 0),
+        ("PD-L1 TPS 1-48 %", "PD-L1 TPS 50-60 %", 4),
+        ("PD-L1 TPS 50-60 %", "PD-L1 TPS 1-48 %", 4),
+        ("Ki-67 10-20 %", "Ki-67 20-25 %", 0),
+        ("PR 20-30 %", "PR 10-20 %", 0),
+        ("KRAS G12C mutation", "KRAS exon 2 mutation", 0),
+        ("KRAS G12C mutation", "KRAS G12D mutation", 3),
+        ("EGFR exon 19 deletion", "EGFR exon 20 insertion", 4),
+    ],
+)
+def test_ranges_that_touch_and_an_exon_of_a_variant_agree(
+    one: str, other: str, severity: int
+) -> None:
+    assert worst(one, other) == severity
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "lost"),
+    [
+        ("MLH1 retained, MSH6 retained", "proficient", None),
+        ("MSH6 lost", "deficient", {"MSH2", "MSH6"}),
+        ("MLH1 lost, MSH2 retained", "deficient", {"MLH1", "PMS2"}),
+        ("MSI-high", "deficient", None),
+        ("microsatellite stable", "proficient", None),
+    ],
+)
+def test_one_protein_lost_is_deficient_and_names_its_pair(
+    text: str, status: str, lost: set[str] | None
+) -> None:
+    read = results(text)
+    assert read[MISMATCH] == {status}
+    assert read.get("lost mismatch repair proteins") == lost

@@ -168,6 +168,10 @@ def test_per_cent_are_read_as_what_they_leave_open() -> None:
     assert read_percent("400%") == (100, 100)
     assert read_percent("some") is None
     assert percent_agreement((10, 20), (15, 15)) == 0.95
+    assert percent_agreement((1, 10), (10, 20)) == 0.95
+    assert percent_agreement((0, 0), (5, 5)) == pytest.approx(0.95 / 2)
+    assert percent_agreement((10, 10), (20, 20)) == pytest.approx(0.95 / 2)
+    assert percent_agreement((0, 0), (90, 90)) == 0
 
 
 pieces = st.lists(

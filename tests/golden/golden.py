@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,20 +99,25 @@ def are_same(old: Any, new: Any) -> bool:
 
 def work(section: str, part: int) -> list[Entry]:
     """One part of a section, in a process of its own."""
-    asked = SECTIONS[section]
-    cases = asked.cases()[part :: asked.parts]
-    answers = zip(cases, asked.ask(cases), strict=True)
+    cases = _cases(section)[part :: SECTIONS[section].parts]
+    answers = zip(cases, SECTIONS[section].ask(cases), strict=True)
     return [Entry(section, case, values) for case, values in answers]
+
+
+@cache
+def _cases(section: str) -> list[Case]:
+    return SECTIONS[section].cases()
 
 
 def entries(sections: Sequence[str]) -> Iterator[Entry]:
     """Everything of today, by two processes; what takes long comes first."""
-    os.environ.update(SETTINGS, HISTOEVAL_CACHE=tempfile.mkdtemp(prefix="histoeval-golden-"))
     jobs = [(name, part) for name in sections for part in range(SECTIONS[name].parts)]
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(2, mp_context=spawn) as pool:
-        for found in pool.map(work, *zip(*jobs, strict=True)):
-            yield from found
+    with tempfile.TemporaryDirectory(prefix="histoeval-golden-") as kept:
+        os.environ.update(SETTINGS, HISTOEVAL_CACHE=kept)
+        with ProcessPoolExecutor(2, mp_context=spawn) as pool:
+            for found in pool.map(work, *zip(*jobs, strict=True)):
+                yield from found
 
 
 def write(found: Iterable[Entry], folder: Path) -> None:

@@ -28,6 +28,7 @@ NORMAL = (
     (re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?![\d.])"), "VERSION"),
     (re.compile(r"(?<![\w.])(?=[a-f]*\d)[0-9a-f]{7,64}\b"), "HASH"),
     (re.compile(r"(\d\.\d{4})\d+"), r"\1"),
+    (re.compile(r"[─━]{2,}"), "─"),
 )
 """What differs from machine to machine and from day to day, and what stands for it."""
 

@@ -39,7 +39,7 @@ ONE_OF = {
 """Of files whose texts are many or much alike, one text of so many is read."""
 SCORED_ONE_OF = {
     "pairs.csv": 1,
-    "probes.jsonl.gz": 1,
+    "probes.jsonl.gz": 2,
     "probes_blind.jsonl": 1,
     "grades.tsv": 6,
     "margins.tsv": 6,
@@ -47,7 +47,7 @@ SCORED_ONE_OF = {
     "nodes.tsv": 6,
     "stages.tsv": 6,
     "adversarial_dev.jsonl": 12,
-    "judged_dev.jsonl": 5,
+    "judged_dev.jsonl": 7,
     "judged_reg_systems_dev.jsonl": 2,
 }
 """Whose references and candidates are scored, one row of so many."""

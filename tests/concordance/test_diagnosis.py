@@ -146,3 +146,23 @@ def test_behaviours_agree_the_same_way_round_and_fully_only_with_themselves(
 ) -> None:
     assert 0 <= behaviour_agreement(one, other) == behaviour_agreement(other, one) <= 1
     assert (behaviour_agreement(one, other) == 1) == (one == other)
+
+
+def test_a_metastasis_is_looked_for_behind_a_diagnosis_that_both_have() -> None:
+    reference = "{diagnosis:Fibroadenoma}. {diagnosis:Metastatic carcinoma} of the {site:liver}."
+    candidate = "{diagnosis:Fibroadenoma}. {diagnosis:Carcinoma} of the {site:liver}."
+    spread = [each for each in mistakes_of(reference, candidate) if each.part == "spread"]
+    assert [(each.kind, each.severity) for each in spread] == [
+        (ErrorKind.CONTRADICTION, Severity.MODERATE)
+    ]
+
+
+@pytest.mark.parametrize("milder", ["tubular adenoma", "adenoma with high grade dysplasia"])
+def test_what_precedes_a_carcinoma_is_one_critical_error_for_it(milder: str) -> None:
+    reference = "{site:Colon}: {diagnosis:adenocarcinoma}."
+    of_diagnosis = [
+        (each.kind, each.severity)
+        for each in mistakes_of(reference, f"{{site:Colon}}: {{diagnosis:{milder}}}.")
+        if each.part == "diagnosis"
+    ]
+    assert of_diagnosis == [(ErrorKind.UNDERCALL, Severity.CRITICAL)]

@@ -135,3 +135,10 @@ def test_the_same_specimen_under_another_name_is_no_wrong_site(
     reference: str, candidate: str
 ) -> None:
     assert ErrorKind.WRONG_SITE not in kinds_of(reference, candidate)
+
+
+def test_only_a_site_that_the_reference_has_can_be_left_out() -> None:
+    with_site, without = "{site:Colon}: {diagnosis:adenocarcinoma}.", "{diagnosis:Adenocarcinoma}."
+    (missing,) = mistakes_of(with_site, without)
+    assert (missing.kind, missing.part) == (ErrorKind.OMISSION, "site")
+    assert not mistakes_of(without, with_site)

@@ -191,3 +191,14 @@ def test_one_protein_lost_is_deficient_and_names_its_pair(
     read = results(text)
     assert read[MISMATCH] == {status}
     assert read.get("lost mismatch repair proteins") == lost
+
+
+@pytest.mark.parametrize(
+    ("text", "her2"),
+    [
+        ("HER2 2+. In situ hybridisation: not amplified.", {"equivocal", "negative"}),
+        ("ER positive. HER2 ISH performed; amplified.", {"positive"}),
+    ],
+)
+def test_hybridisation_in_a_sentence_of_its_own_is_of_her2(text: str, her2: set[str]) -> None:
+    assert results(text)["HER2"] == her2

@@ -166,3 +166,24 @@ def test_what_precedes_a_carcinoma_is_one_critical_error_for_it(milder: str) -> 
         if each.part == "diagnosis"
     ]
     assert of_diagnosis == [(ErrorKind.UNDERCALL, Severity.CRITICAL)]
+
+
+PRIMARY = "{site:Liver}: primary {diagnosis:adenocarcinoma}."
+METASTASIS = "{site:Liver}: {diagnosis:metastatic adenocarcinoma}"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_metastasis_of_what_is_called_primary_is_major_both_ways(turned: bool) -> None:
+    pair = (PRIMARY, f"{METASTASIS}.")[:: -1 if turned else 1]
+    (spread,) = [each for each in mistakes_of(*pair) if each.part == "spread"]
+    assert (spread.kind, spread.severity) == (ErrorKind.CONTRADICTION, Severity.MAJOR)
+    assert value_of("spread", *pair) == 0
+
+
+@pytest.mark.parametrize(("origin", "value"), [("colon", 1), ("rectal", 1), ("lung", 0)])
+def test_the_primary_of_a_metastasis_is_that_of_the_reference(origin: str, value: float) -> None:
+    colon = METASTASIS + " of {site:colon} origin."
+    other = METASTASIS + f" of {{site:{origin}}} origin."
+    assert value_of("spread", colon, other) == value
+    wrong = [each.severity for each in mistakes_of(colon, other) if each.part == "spread"]
+    assert wrong == ([] if value else [Severity.CRITICAL])

@@ -187,3 +187,21 @@ def test_the_primary_of_a_metastasis_is_that_of_the_reference(origin: str, value
     assert value_of("spread", colon, other) == value
     wrong = [each.severity for each in mistakes_of(colon, other) if each.part == "spread"]
     assert wrong == ([] if value else [Severity.CRITICAL])
+
+
+@pytest.mark.parametrize(
+    ("milder", "worse", "severity"),
+    [
+        ("Atypical ductal hyperplasia", "Invasive ductal carcinoma", Severity.CRITICAL),
+        ("Atypical cells", "Carcinoma", Severity.MAJOR),
+        ("Fibroadenoma", "Atypical cells", Severity.MAJOR),
+        ("Inflammation", "Atypia", Severity.MAJOR),
+    ],
+)
+def test_atypia_is_more_than_nothing_and_less_than_a_carcinoma(
+    milder: str, worse: str, severity: Severity
+) -> None:
+    both = [f"{{diagnosis:{each}}}." for each in (milder, worse)]
+    (over,), (under,) = mistakes_of(*both), mistakes_of(*reversed(both))
+    assert (over.kind, over.severity) == (ErrorKind.OVERCALL, severity)
+    assert (under.kind, under.severity) == (ErrorKind.UNDERCALL, severity)

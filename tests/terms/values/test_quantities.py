@@ -104,3 +104,8 @@ def test_units_and_subjects_are_told() -> None:
 )
 def test_numbers_in_words_become_figures(words: str, figures: str) -> None:
     assert in_digits(words) == figures
+
+
+def test_a_length_of_a_length_is_a_share() -> None:
+    (share,) = [each for each in quantities("Tumour 4 mm of a 16 mm core.") if each.kind == "share"]
+    assert (share.low, share.high) == (25, 25)

@@ -192,6 +192,7 @@ def shown(entry: Entry, name: str, old: Any) -> str:
 
 def _items(value: Any) -> list[str]:
     parts = list(value.items()) if isinstance(value, dict) else value
+    parts = parts.splitlines() if isinstance(parts, str) else parts
     listed = parts if isinstance(parts, list) else [parts]
     return [json.dumps(each, ensure_ascii=False) for each in listed]
 

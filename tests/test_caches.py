@@ -6,6 +6,8 @@ import inspect
 import pkgutil
 from importlib import import_module
 
+import pytest
+
 ROOMS = ("terms", "facts", "concordance", "reader", "align", "nli", "metrics")
 BY_NAME = """
 align.opposites.vector._direction judges.listing.load_list_prompt nli.features.parse._words
@@ -37,5 +39,6 @@ def unbounded() -> set[str]:
     return found
 
 
+@pytest.mark.heavy
 def test_only_what_is_cached_by_names_of_lists_has_no_bound() -> None:
     assert unbounded() <= set(BY_NAME)

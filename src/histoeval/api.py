@@ -149,7 +149,7 @@ def explain(
         if found.note:
             warnings.warn(found.note, stacklevel=2)
         return found.score.model_copy(update={"pair": found.pair})
-    if reference is None or candidate is None:
+    if reference is None and candidate is None:
         raise SettingError("two texts are compared: give reference and candidate, or run and id")
     (made,) = load_metrics(["concordance" if metric is None else metric], models)
     return explain_pair(made, pair_of(reference, candidate))

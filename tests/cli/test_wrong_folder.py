@@ -75,7 +75,9 @@ def test_a_folder_is_known_by_its_files(kind: str, desk: Path) -> None:
     assert folder_kind(made(desk / "it", kind)) == KINDS[kind]
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    "verb", [pytest.param(v, marks=pytest.mark.heavy) if v == "log" else v for v in VERBS]
+)
 def test_a_folder_of_another_kind_is_named_with_the_verb_that_reads_it(
     verb: str, desk: Path
 ) -> None:

@@ -233,7 +233,7 @@ def test_judges_run_inside_score_from_python(loopback: Loopback, tmp_path: Path)
     rows = results.to_dicts()
     assert rows[5]["judge_rubric4.factual_accuracy"] == deserved(5)[1]
     assert results.summary["metrics"]["judge_rubric4"]["systems"]["candidate"]["coverage"] == 1
-    assert "judge_unreadable" in rows[5]["errors"], "the server knows no scale from 0 to 5"
+    assert "judge_unreadable" in rows[5]["problems"], "the server knows no scale from 0 to 5"
 
 
 def test_an_endpoint_is_judge_enough_for_metrics(loopback: Loopback) -> None:

@@ -114,7 +114,9 @@ def values(metric: Metric) -> list[float]:
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(p, marks=pytest.mark.heavy) if p == "ratescore" else p for p in PEERS]
+)
 def test_candidates_and_references_reach_the_package_in_their_places(name: str) -> None:
     metric = create(name)
     assert metric.unavailable_reason() is None
@@ -178,6 +180,7 @@ def test_the_real_packages_take_what_the_fakes_take() -> None:
         assert parameters <= set(inspect.signature(made).parameters)
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("installed")
 def test_what_is_no_number_is_a_problem_and_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RaTEScore, "compute_score", lambda *_: [float("nan"), 0.5])

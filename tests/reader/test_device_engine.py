@@ -14,6 +14,8 @@ from histoeval.nli.entailer import NliPair
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import Report
 
+pytestmark = pytest.mark.heavy
+
 TORCH = "cpu:0"
 """The CPU by a name that asks for torch, so that what a GPU runs is tested without one."""
 

@@ -41,7 +41,7 @@ _NOT_EXCLUDED = re.compile(
 _OR = r"[ ]?,?[ ](?:or|versus|vs\.?)[ ](?:an?[ ])?"
 _OR_AFTER = re.compile(rf"{_OR}(?P<name>[^\s.;:,()][^.;:,()\n]{{0,80}})", re.IGNORECASE)
 _OR_BEFORE = re.compile(rf"(?P<name>[^\s.;:,()][^.;:,()\n]{{0,80}}?){_OR}\Z", re.IGNORECASE)
-_OR_WITHIN = re.compile(rf"(?P<one>[\w-]+){_OR}(?P<other>[\w-]+)", re.IGNORECASE)
+_OR_WITHIN = re.compile(rf"(?<![\w-])(?P<one>[\w-]++){_OR}(?P<other>[\w-]+)", re.IGNORECASE)
 _BEHAVIOUR = re.compile(r"benign|malignant|normal|reactive", re.IGNORECASE)
 _REACH = 100
 

@@ -16,7 +16,7 @@ import histoeval.run.trust.case
 from histoeval.errors import InputError, SettingError
 from histoeval.pathgls.grounding.score import ground
 from histoeval.pathgls.policy.shipped import POLICIES
-from histoeval.pathgls.results import Grounding
+from histoeval.pathgls.results import CancerCheck, Grounding
 from tests.support.trust_runs import (
     ROWS,
     TORN,
@@ -49,7 +49,9 @@ def decided_grounding(monkeypatch: pytest.MonkeyPatch) -> None:
         words = " ".join(claim.phrase for claim in claims).lower()
         said = {"colon": "supported", "liver": "contradicted"}
         verdict = next((told for organ, told in said.items() if organ in words), "not_known")
-        return found.model_copy(update={"value": 0.9, "verdict": verdict})
+        agrees = "agrees" if verdict == "supported" else "not_checked"
+        cancer = CancerCheck(stated="malignant", verdict=agrees, why="as it was decided")
+        return found.model_copy(update={"value": 0.9, "verdict": verdict, "cancer": cancer})
 
     monkeypatch.setattr(histoeval.run.trust.case, "ground", decide)
 
@@ -79,14 +81,14 @@ def test_without_an_endpoint_all_three_verdicts_occur_with_reasons(folder: Path)
     assert found["right"]["trust"] == pytest.approx(0.57 * 0.9 + 0.43 * found["right"]["logic"])
     assert "contradicts itself" in found["torn"]["evidence"]["trust"]["reason"]
     assert "the image contradicts" in found["foreign"]["evidence"]["trust"]["reason"]
-    assert "is not known" in found["unsure"]["evidence"]["trust"]["reason"]
+    assert "cancer was not checked" in found["unsure"]["evidence"]["trust"]["reason"]
     assert found["foreign"]["evidence"]["grounding"]["verdict"] == "contradicted"
     assert policy_of(folder) == "without_endpoint"
     page = (folder / "out" / "report.html").read_text("utf-8")
     assert "cannot both be true" in page
     assert "Validated: " in page
     for text in (done.output, page):
-        assert "The image supports the report, and" in re.sub(r"\s+", " ", text)
+        assert "The image supports the report and agrees" in re.sub(r"\s+", " ", text)
         assert "policy without_endpoint@" in text
 
 
@@ -124,7 +126,9 @@ def test_a_policy_is_named_or_is_a_file(folder: Path) -> None:
     )
     write(folder / "reports.csv", [{"id": "a", "report": TRUE}])
     assert judged(folder, "--policy", own, "--overwrite").exit_code == 0
-    assert rows_of(folder)[0]["route"] == "deploy"
+    (row,) = rows_of(folder)
+    assert row["route"] == "review"
+    assert "cancer was not checked" in row["evidence"]["trust"]["reason"]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ MINOR, MODERATE, MAJOR, CRITICAL = 1, 2, 3, 4
 _BREAK = re.compile(r"[;\n|]|\.(?=\s|$)")
 _OR = r"\s?(?:,\s?)?(?:(?:\band/or|\bor|\bversus|\bvs\.?)\s|/(?=[a-z]))\s?"
 _EITHER = re.compile(
-    rf"(?P<one>[\w+-]++){_OR}(?P<other>[\w+-]++)|(?P<low>\d)\s?(?:-|to)\s?(?P<high>\d)",
+    rf"(?<![\w+-])(?P<one>[\w+-]++){_OR}(?P<other>[\w+-]++)|(?P<low>\d)\s?(?:-|to)\s?(?P<high>\d)",
     re.IGNORECASE,
 )
 _OR_AFTER = re.compile(rf"{_OR}[\w+-]++", re.IGNORECASE)
-_OR_BEFORE = re.compile(rf"[\w+-]++{_OR}$", re.IGNORECASE)
+_OR_BEFORE = re.compile(rf"(?<![\w+-])[\w+-]++{_OR}$", re.IGNORECASE)
 _OR_REACH = 40
 
 

@@ -7,6 +7,7 @@ made in a copy of `src`, never in the working tree.
 `make mutation` makes up changes itself, in the clinical values and the comparers: a limit, a
 condition, a number, a severity. Tests are collected and the catalogues loaded once; each change is
 made in a fork of that process, which runs the tests that reach the changed line until one fails.
+How many digits `round` leaves is no rule, and is not changed.
 """
 
 from __future__ import annotations
@@ -170,8 +171,10 @@ LEAST_SCORE = 0.85
 _REACHED = ROOT / ".pytest_cache" / "mutation.pickle"
 """What tests reach, for the next run on the same source."""
 _PART = 50
+_BROAD = 30
 _MOST = 200
-"""Tests of one change: one that needs more to be noticed has survived."""
+"""Tests of one change, those first that reach most of its file, the others of the quickest files:
+one that needs more to be noticed has survived."""
 
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
@@ -311,6 +314,11 @@ def _is_unread(owner: ast.AST, node: ast.AST) -> bool:
         or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
         or (isinstance(node, ast.keyword) and node.arg in _HARMLESS)
         or (isinstance(node, ast.Call) and ast.unparse(node.func) in ("re.compile", "TypeVar"))
+        or (
+            isinstance(owner, ast.Call)
+            and ast.unparse(owner.func) == "round"
+            and node in owner.args[1:]
+        )
     ):
         return True
     # Types that are given names: `Places = dict[Value, deque[int]]`, `str | None`.
@@ -459,7 +467,7 @@ class _Session:
         """Instead of pytest's own loop, after tests are collected."""
         for path in sorted(self._files):
             importlib.import_module(_module(Path(path)))
-        _load_catalogues()
+        _load_catalogues(self._workers)
         gc.unfreeze()
         gc.collect()
         objects = gc.get_objects()
@@ -551,8 +559,11 @@ class _Session:
     def _of(self, mutant: Mutant) -> list[_Test]:
         """Tests that reach a change, the files first that take less time, and not too many."""
         path = str(mutant.path)
+        lines = [mutant.lines, mutant.statement] if mutant.function else []
+        if not mutant.function or self._is_of_tables(path, *mutant.function):
+            lines.append((0, 1 << 20))
         reach: list[_Test] = []
-        for first, last in (mutant.lines, mutant.statement) if mutant.function else [(0, 1 << 20)]:
+        for first, last in lines:
             reach = reach or [
                 test
                 for test in self._tests
@@ -562,8 +573,15 @@ class _Session:
         for test in reach:
             of_file[self._items[test.item].path] += test.seconds
         random.Random(0).shuffle(reach)
-        reach.sort(key=lambda test: of_file[self._items[test.item].path])
-        return reach[:_MOST]
+        reach.sort(key=lambda test: -sum(file == path for file, _ in test.lines))
+        broad, rest = reach[:_BROAD], reach[_BROAD:]
+        rest.sort(key=lambda test: of_file[self._items[test.item].path])
+        return [*broad, *rest[:_MOST]]
+
+    def _is_of_tables(self, path: str, name: str, line: int) -> bool:
+        """Whether a function makes a table once, before there are tests."""
+        function = self._functions.get((path, name, line))
+        return any(each.__wrapped__ is function for each in self._caches)
 
     def _try_all(self) -> None:
         """Every change, by as many processes as there are workers; Ctrl-C ends it early."""
@@ -696,10 +714,11 @@ def _in_child(task: Callable[[], int]) -> None:
         os._exit(status)
 
 
-def _load_catalogues() -> None:
-    """What every comparison needs, by a text that no test has."""
-    from tests.support.boundaries import Row, answer_now
+def _load_catalogues(workers: int) -> None:
+    """What every comparison needs, by a text that no test has, and what the model reads."""
+    from tests.support.boundaries import Row, answer_now, read_ahead
 
+    read_ahead(workers)
     text = "Zzyx, biopsy: {} adenocarcinoma, 7.3 mm."
     answer_now(Row("", text.format("left"), text.format("right"), "", "", "", ""))
 

@@ -11,38 +11,25 @@ import csv
 import gzip
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from histoeval.align.lexical import LexicalAligner
-from histoeval.concordance.compare import OF_FACTS
+from histoeval.concordance.compare import OF_FACTS, PARTS
 from histoeval.concordance.evidence import Severity
 from histoeval.errors import Problem
-from histoeval.metric import Score
+from histoeval.evaluate.probes import shipped
+from histoeval.facts.normalise import normalised
 from histoeval.metrics.concordance import Concordance
 from histoeval.nli.features.extract import extract_features
 from histoeval.pathgls.logic.score import logic_of
-from histoeval.report import Pair
-from histoeval.terms.values import implied_grades
-from histoeval.terms.values.amounts import read_amounts
-from histoeval.terms.values.counts import counts
-from histoeval.terms.values.grade_phrases import find_grades
-from histoeval.terms.values.grades import read_grade
-from histoeval.terms.values.laterality import named_sides
-from histoeval.terms.values.margins import read_margins
-from histoeval.terms.values.marker_results import read_result
-from histoeval.terms.values.marker_statements.read import read_marker_statements
-from histoeval.terms.values.markers import named_markers
-from histoeval.terms.values.measurements import read_measurement
-from histoeval.terms.values.nodes import read_nodes
-from histoeval.terms.values.quantities import quantities
-from histoeval.terms.values.schemes import read_schemes
-from histoeval.terms.values.stages import read_stage
-from histoeval.terms.values.stated_stages import read_stages
-from tests.support.logic_reports import FixedEntailer, read
+from histoeval.report import Pair, Report
+from tests.golden import readers, sources
+from tests.golden.golden import is_empty
+from tests.support.logic_reports import FixedEntailer, cases, read
 from tests.support.paths import DATA
 from tests.support.shipped_models import shipped_reader
 
@@ -51,6 +38,9 @@ KEPT = FOLDER / "answers.jsonl.gz"
 NO_ERROR = "none"
 CONTRADICTION, CONSISTENT, MISSED = "contradiction", "consistent", "missed"
 _XFAIL = "xfail: "
+PROBES_ONE_OF = 12
+_SLOW = {"facts", "findings, decisive", "logic"}
+"""Readers that are asked by comparing."""
 
 
 @dataclass(frozen=True)
@@ -100,49 +90,89 @@ def _metric() -> Concordance:
     )
 
 
+def read_ahead(threads: int) -> None:
+    """Has the model read all rows, which it remembers."""
+    rows = [row for table in tables() for row in rows_of(table)]
+    texts = [text for row in rows for text in (row.a, row.b, f"{row.a} {row.b}")]
+    reader = shipped_reader()
+    reader.threads, before = threads, reader.threads
+    reader.read(sorted({normalised(text).text for text in texts} | {*texts}))
+    reader.threads = before
+
+
+class _ByNames:
+    """A reader without a model: what catalogues name, and a few patterns."""
+
+    identity = "by names"
+    reads_relations = True
+
+    def read(self, texts: Sequence[str]) -> list[Report]:
+        """Each text by names and patterns."""
+        return [readers.cheap(text) for text in texts]
+
+
 @cache
-def _score(row: Row) -> Score:
-    (score,) = _metric().score([Pair(id=row.id, reference=row.a, candidate=row.b)])
-    if isinstance(score, Problem):
-        raise AssertionError(f"{row.id}: {score.message}")
-    return score
+def _by_names() -> Concordance:
+    return replace(_metric(), reader=_ByNames())
 
 
-READERS: Mapping[str, Callable[[str], Any]] = {
-    "amounts": read_amounts,
-    "counts": counts,
-    "grade": read_grade,
-    "grades": find_grades,
-    "grades implied": lambda text: implied_grades.graded(text.lower()),
-    "margins": read_margins,
-    "marker result": read_result,
-    "marker statements": read_marker_statements,
-    "markers": named_markers,
-    "measurement": read_measurement,
-    "nodes": read_nodes,
-    "quantities": quantities,
-    "schemes": read_schemes,
-    "sides": named_sides,
-    "stage": read_stage,
-    "stages": read_stages,
-}
+def edited_reports() -> list[Row]:
+    """Whole reports and the same with an edit, of which nobody has said how far apart they are."""
+    probes = [
+        Row(f"probe {edit['kind']}", row["reference"], edit["text"], "", "", "", "")
+        for _, row in sources.rows_of(shipped())
+        for edit in row["edits"]
+    ]
+    errors = [
+        Row(f"report {case.kind}", case.true, text, "", "", "", "")
+        for case in cases()
+        for text in (case.wrong, case.reworded)
+    ]
+    return [*probes[::PROBES_ONE_OF], *errors]
 
 
 def all_of(row: Row) -> dict[str, Any]:
-    """All that is said of a row: its errors and matches, and what each reader finds in b."""
-    score = _score(row)
-    read = {name: _plain(reader(row.b)) for name, reader in READERS.items()}
-    features = extract_features(row.a, row.b) or {}
+    """All that is said of a row both ways, what each error costs, and what is read in each text."""
+    is_edit = not row.severity
+    metric = _by_names() if is_edit else _metric()
+    ways = {"b for a": (row.a, row.b), "a for b": (row.b, row.a)}
+    said: dict[str, Any] = {way: _explained(metric, *texts) for way, texts in ways.items()}
+    if is_edit:
+        return _filled(said)
+    said["logic"] = {"contradictions": _contradictions(row)}
+    for way, texts in ways.items():
+        features = extract_features(*texts) or {}
+        said[f"{way}, relations"] = {name: value for name, value in features.items() if value}
+        said[f"read in {way[0]}"] = {
+            name: reader(texts[1]) for name, reader in readers.READERS.items() if name not in _SLOW
+        }
+    return _filled(said)
+
+
+def _filled(said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """As JSON, without what is empty."""
+    found = {
+        topic: {name: readers.as_json(value) for name, value in values.items()}
+        for topic, values in said.items()
+    }
     return {
-        "parts": {part: round(score.parts[part], 2) for part in OF_FACTS if part in score.parts},
+        topic: {name: value for name, value in values.items() if not is_empty(value)}
+        for topic, values in found.items()
+    }
+
+
+@cache
+def _explained(metric: Concordance, reference: str, candidate: str) -> dict[str, Any]:
+    told = metric.explain(Pair(id="", reference=reference, candidate=candidate))
+    if isinstance(told, Problem):
+        return {"problem": told.code}
+    return {
+        "parts": {part: told.parts[part] for part in PARTS if part in told.parts},
         "errors": [
-            [each["kind"], each["severity"], *_places(each)] for each in score.evidence["errors"]
+            [each["kind"], each["severity"], *_places(each), each["without"]]
+            for each in told.evidence["errors"]
         ],
-        "matches": [_places(each) for each in score.evidence["matches"]],
-        "values": {
-            name: value for name, value in read.items() if value not in ("()", "None", "[]")
-        },
-        "features": {name: round(value, 3) for name, value in features.items() if value},
+        "matches": [[*_places(each), each["similarity"]] for each in told.evidence["matches"]],
     }
 
 
@@ -154,17 +184,12 @@ def _places(told: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _plain(value: Any) -> str:
-    """A value in words that are the same in every process: sets have no order."""
-    if isinstance(value, frozenset | set):
-        return str(sorted(map(str, value)))
-    if isinstance(value, tuple | list | Iterator) and not hasattr(value, "_fields"):
-        return "\n".join(map(_plain, value)) or "()"
-    if hasattr(value, "_fields"):
-        return " ".join(map(_plain, value))
-    if hasattr(value, "__dataclass_fields__"):
-        return " ".join(_plain(getattr(value, name)) for name in value.__dataclass_fields__)
-    return str(value)
+@cache
+def _contradictions(row: Row) -> list[list[str]]:
+    found = logic_of(read(f"{row.a} {row.b}"), FixedEntailer(0.0))
+    if isinstance(found, Problem):
+        return []
+    return [[each.source, each.first.text, each.second.text] for each in found.contradictions]
 
 
 @cache
@@ -176,10 +201,10 @@ def kept_answers() -> dict[str, dict[str, Any]]:
 
 def answer_now(row: Row) -> tuple[str, float, str]:
     """What the product says of the two values, by its rules and without an NLI model."""
-    score = _score(row)
-    worst = max((error["severity"] for error in score.evidence["errors"]), default=0)
+    told = _explained(_metric(), row.a, row.b)
+    worst = max((severity for _, severity, *_ in told["errors"]), default=0)
     severity = Severity(worst).name.lower() if worst else NO_ERROR
-    closeness = min(value for part, value in score.parts.items() if part in OF_FACTS)
+    closeness = min(value for part, value in told["parts"].items() if part in OF_FACTS)
     return severity, round(closeness, 2), _logic(row)
 
 
@@ -188,8 +213,7 @@ def _logic(row: Row) -> str:
 
     A contradiction that they do not find is `missed`: whether it is one only the table can say.
     """
-    found = logic_of(read(f"{row.a} {row.b}"), FixedEntailer(0.0))
-    if not isinstance(found, Problem) and found.contradictions:
+    if _contradictions(row):
         return CONTRADICTION
     return CONSISTENT if row.logic == CONSISTENT else MISSED
 
@@ -222,7 +246,8 @@ def main() -> None:
         if "--write" in sys.argv[1:]:
             _written(table, now)
     if "--write" in sys.argv[1:]:
-        said = ({"id": row.id, **all_of(row)} for table in tables() for row in rows_of(table))
+        rows = [row for table in tables() for row in rows_of(table)]
+        said = ({"id": row.id, **all_of(row)} for row in (*rows, *edited_reports()))
         lines = "".join(json.dumps(each, sort_keys=True) + "\n" for each in said)
         KEPT.write_bytes(gzip.compress(lines.encode(), mtime=0))
 

@@ -557,13 +557,13 @@ class _Session:
         return not any(report.failed for report in reports)
 
     def _of(self, mutant: Mutant) -> list[_Test]:
-        """Tests that reach a change, the files first that take less time, and not too many."""
+        """Tests that reach a change, or its file if none does, and not too many."""
         path = str(mutant.path)
-        lines = [mutant.lines, mutant.statement] if mutant.function else []
-        if not mutant.function or self._is_of_tables(path, *mutant.function):
-            lines.append((0, 1 << 20))
+        of_tables = 0, 1 << 20  # which are made once, before there are tests
         reach: list[_Test] = []
-        for first, last in lines:
+        for first, last in (
+            [mutant.lines, mutant.statement, of_tables] if mutant.function else [of_tables]
+        ):
             reach = reach or [
                 test
                 for test in self._tests
@@ -577,11 +577,6 @@ class _Session:
         broad, rest = reach[:_BROAD], reach[_BROAD:]
         rest.sort(key=lambda test: of_file[self._items[test.item].path])
         return [*broad, *rest[:_MOST]]
-
-    def _is_of_tables(self, path: str, name: str, line: int) -> bool:
-        """Whether a function makes a table once, before there are tests."""
-        function = self._functions.get((path, name, line))
-        return any(each.__wrapped__ is function for each in self._caches)
 
     def _try_all(self) -> None:
         """Every change, by as many processes as there are workers; Ctrl-C ends it early."""

@@ -38,7 +38,7 @@ KEPT = FOLDER / "answers.jsonl.gz"
 NO_ERROR = "none"
 CONTRADICTION, CONSISTENT, MISSED = "contradiction", "consistent", "missed"
 _XFAIL = "xfail: "
-PROBES_ONE_OF = 12
+PROBES_ONE_OF = 48
 _SLOW = {"facts", "findings, decisive", "logic"}
 """Readers that are asked by comparing."""
 
@@ -116,19 +116,28 @@ def _by_names() -> Concordance:
     return replace(_metric(), reader=_ByNames())
 
 
-def edited_reports() -> list[Row]:
-    """Whole reports and the same with an edit, of which nobody has said how far apart they are."""
+def others() -> list[Row]:
+    """Other pairs, of which nobody has said how far apart they are."""
     probes = [
-        Row(f"probe {edit['kind']}", row["reference"], edit["text"], "", "", "", "")
+        (f"probe {edit['kind']}", row["reference"], edit["text"])
         for _, row in sources.rows_of(shipped())
         for edit in row["edits"]
     ]
-    errors = [
-        Row(f"report {case.kind}", case.true, text, "", "", "", "")
-        for case in cases()
-        for text in (case.wrong, case.reworded)
+    errors = [(f"report {case.kind}", case.true, case.wrong) for case in cases()]
+    opposites = [
+        (f"opposite {row['axis']}", row["phrase"], row["opposite"])
+        for at, row in sources.rows_of(DATA / "opposites.jsonl")
+        if at % 2
     ]
-    return [*probes[::PROBES_ONE_OF], *errors]
+    stated = [row for _, row in sources.rows_of(DATA / "each_against_each.tsv")]
+    diagnoses = [
+        (f"{one['group']} {at}", one["statement"], other["statement"])
+        for at, one in enumerate(stated)
+        for other in stated[at : at + 7]
+        if one["group"] == other["group"]
+    ]
+    pairs = [*probes[::PROBES_ONE_OF], *errors, *opposites, *diagnoses]
+    return [Row(axis, a, b, "", "", "", "") for axis, a, b in pairs]
 
 
 def all_of(row: Row) -> dict[str, Any]:
@@ -137,14 +146,15 @@ def all_of(row: Row) -> dict[str, Any]:
     metric = _by_names() if is_edit else _metric()
     ways = {"b for a": (row.a, row.b), "a for b": (row.b, row.a)}
     said: dict[str, Any] = {way: _explained(metric, *texts) for way, texts in ways.items()}
-    if is_edit:
-        return _filled(said)
-    said["logic"] = {"contradictions": _contradictions(row)}
     for way, texts in ways.items():
         features = extract_features(*texts) or {}
         said[f"{way}, relations"] = {name: value for name, value in features.items() if value}
+    if is_edit and row.a != row.b:
+        return _filled(said)
+    said["logic"] = {} if is_edit else {"contradictions": _contradictions(row)}
+    for way, (_, text) in ways.items():
         said[f"read in {way[0]}"] = {
-            name: reader(texts[1]) for name, reader in readers.READERS.items() if name not in _SLOW
+            name: reader(text) for name, reader in readers.READERS.items() if name not in _SLOW
         }
     return _filled(said)
 
@@ -247,7 +257,7 @@ def main() -> None:
             _written(table, now)
     if "--write" in sys.argv[1:]:
         rows = [row for table in tables() for row in rows_of(table)]
-        said = ({"id": row.id, **all_of(row)} for row in (*rows, *edited_reports()))
+        said = ({"id": row.id, **all_of(row)} for row in (*rows, *others()))
         lines = "".join(json.dumps(each, sort_keys=True) + "\n" for each in said)
         KEPT.write_bytes(gzip.compress(lines.encode(), mtime=0))
 

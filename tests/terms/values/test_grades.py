@@ -262,3 +262,55 @@ def test_how_alike_grades_of_two_kinds_are(one: str, other: str, alike: float) -
     assert here is not None
     assert there is not None
     assert agreement(here, there) == pytest.approx(alike)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "level", "of", "tier", "part"),
+    [
+        ("mild nuclear pleomorphism", 1, 3, "low", "nuclear"),
+        ("moderate tubule formation", 2, 3, "intermediate", "tubules"),
+        ("marked nuclear pleomorphism", 3, 3, "high", "nuclear"),
+        ("nuclear grade 4", 4, 4, "high", "nuclear"),
+        ("nuclei 3", 3, 3, "high", "nuclear"),
+        ("Gleason 2+3=5", 1, 5, "low", None),
+        ("Gleason 4+3", 3, 5, "intermediate", None),
+        ("Gleason 5", 1, 5, "low", None),
+        ("Gleason pattern 5", 5, 5, None, "pattern"),
+        ("grade group 5", 5, 5, "high", None),
+        ("Nottingham 7/9", 2, 3, "intermediate", None),
+        ("grade 2/2", 2, 2, "high", None),
+        ("grade 3 of 4", 3, 4, "high", None),
+        ("grade 5/5", 5, 5, None, None),
+        ("grade 1-2", 1.5, None, None, None),
+        ("grade 2, stage 3", 2, None, None, None),
+    ],
+)
+def test_a_rank_stands_among_those_of_its_scheme(
+    phrase: str, level: float, of: int | None, tier: str | None, part: str | None
+) -> None:
+    grade = read(phrase)
+    assert (grade.level, grade.of, grade.tier, grade.part) == (level, of, tier, part)
+
+
+@pytest.mark.parametrize("phrase", ["nuclear grade 5", "grade group 6", "stage 2", "Allred 7/8"])
+def test_ranks_that_no_scheme_has_are_no_grade(phrase: str) -> None:
+    assert read_grade(phrase) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("low grade", "Gleason 3+3", 1.0),
+        ("low grade", "grade 2 of 4", 0.9),
+        ("high grade", "CIN 2", 0.9),
+        ("high grade", "grade 1", 0.0),
+        ("nuclear grade 3", "grade 3", 0.8),
+        ("nuclear grade 1", "grade 3", 0.0),
+        ("tubules 3", "grade 3", 0.0),
+        ("Gleason 3+4", "Gleason 4+3", 0.75),
+    ],
+)
+def test_low_and_high_take_in_what_other_schemes_count_as_such(
+    one: str, other: str, alike: float
+) -> None:
+    assert close(one, other) == close(other, one) == pytest.approx(alike)

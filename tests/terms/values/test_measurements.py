@@ -198,3 +198,35 @@ def test_agreement_is_symmetric_and_within_bounds(pair: tuple[str, str]) -> None
     forth = agreement(a, b)
     assert forth == agreement(b, a)
     assert forth is None or 0 <= forth <= 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("10 mm", "11 mm", 1.0),
+        ("10 mm", "12 mm", 8 / 9),
+        ("10 mm", "13 mm", 7 / 9),
+        ("10 mm", "20 mm", 0.0),
+        ("0 mm", "0 mm", 1.0),
+        ("0 mm", "5 mm", 0.0),
+        ("1,250 g", "1250 g", 1.0),
+        ("at most 10 mm", "10 mm", 1.0),
+        ("at most 10 mm", "12 mm", 8 / 9),
+        ("at least 10 mm", "at most 12 mm", 8 / 9),
+        ("at least 10 mm", "at least 12 mm", 8 / 9),
+    ],
+)
+def test_a_tenth_more_is_the_same_and_double_is_another(one: str, other: str, alike: float) -> None:
+    here, there = read_measurement(one), read_measurement(other)
+    assert here is not None
+    assert there is not None
+    assert agreement(here, there) == pytest.approx(alike)
+
+
+@pytest.mark.parametrize(
+    ("text", "step"), [("12.5 mm", 0.1), ("0.25 mm", 0.01), ("5 mm", 1), ("1.2 cm", 1)]
+)
+def test_a_size_is_as_exact_as_it_is_written(text: str, step: float) -> None:
+    measured = read_measurement(text)
+    assert measured is not None
+    assert measured.step == pytest.approx(step)

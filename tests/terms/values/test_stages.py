@@ -172,3 +172,27 @@ def test_words_and_abbreviations_that_look_like_a_misread_stage_are_none(phrase:
 def test_a_word_or_a_full_stop_after_a_stage_is_no_part_of_it() -> None:
     assert read_stage("pT1 at least") == Stage(t="1", prefix="p")
     assert read_stage("FIGO stage II.") == Stage(group="II")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("pT1", "pT2", 0.6),
+        ("pT1a", "pT1b", 0.9),
+        ("pT1mi", "pT1", 0.95),
+        ("pTis", "pT1", 0.8),
+        ("pTa", "pT1", 0.8),
+        ("pT4a", "pT1", 0.0),
+        ("pT2", "pT2 pN0", 1.0),
+        ("pT2 pN0", "pT2 pN1", 0.5),
+        ("pT2N0M0", "pT2N0M1", 2 / 3),
+        ("pN1mi", "pN1", 0.95),
+        ("stage IIB", "stage IIIA", 0.6),
+        ("stage II", "stage IIB", 0.95),
+    ],
+)
+def test_a_letter_is_less_apart_than_a_number(one: str, other: str, alike: float) -> None:
+    here, there = read_stage(one), read_stage(other)
+    assert here is not None
+    assert there is not None
+    assert agreement(here, there) == agreement(there, here) == pytest.approx(alike)

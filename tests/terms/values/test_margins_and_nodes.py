@@ -127,3 +127,71 @@ def test_a_count_ends_with_its_word_and_none_of_the_nodes_is_no_count_of_what_fo
     assert text[found.start : found.end] == "None of eight"
     (free,) = read_nodes("Of 22 nodes none has metastasis (mucin in two).")
     assert free.options == {"free"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "severity"),
+    [
+        ("Anterior margin is involved.", "Posterior margin is involved.", 3),
+        ("Superior margin is involved.", "Inferior margin is involved.", 3),
+        ("Anterior margin is involved.", "Medial margin is involved.", 0),
+        ("Lateral margin is involved.", "Anterior margin is involved.", 0),
+        ("Margins not assessed.", "Margins involved.", 3),
+        ("Margins close.", "Margins clear.", 2),
+    ],
+)
+def test_an_involved_margin_is_worst_for_a_clear_one(
+    reference: str, candidate: str, severity: int
+) -> None:
+    assert margin_severity(reference, candidate) == severity
+    assert margin_severity(candidate, reference) == severity
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Skin, the rest clear. Margins involved.", ["Margins involved"]),
+        ("Deep margin involved, others clear.", ["Deep margin involved", "others clear"]),
+        ("Margins were sent. The rest is negative.", []),
+    ],
+)
+def test_the_rest_is_of_margins_only_behind_a_margin(text: str, said: list[str]) -> None:
+    assert [text[each.start : each.end] for each in read_margins(text)] == said
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("Neither of 2 sentinel nodes is involved.", [(0, 2)]),
+        ("None of 12 lymph nodes is involved.", [(0, 12)]),
+        ("No of 3 nodes.", [(0, 3)]),
+        ("A single of 4 nodes is involved.", [(1, 4)]),
+        ("Lymph nodes: right; 2/7, left; 0/5", [(2, 7), (0, 5)]),
+        ("Lymph nodes: right;2/7", [(2, 7)]),
+        ("No tumour in 2 nodes; 3/9.", [(0, 2), (3, 9)]),
+        ("Lymph nodes sampled. 2/7", []),
+        ("Lymph nodes are free. Score 3/9.", [(0, None)]),
+    ],
+)
+def test_so_many_nodes_of_all_are_involved(
+    text: str, counted: list[tuple[float, float | None]]
+) -> None:
+    assert [(each.low, each.total) for each in read_nodes(text)] == counted
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "severity"),
+    [
+        ("1 of 12 lymph nodes involved.", "4 of 12 lymph nodes involved.", 3),
+        ("1 of 12 lymph nodes involved.", "3 of 12 lymph nodes involved.", 2),
+        ("3 of 12 lymph nodes involved.", "4 of 12 lymph nodes involved.", 3),
+        ("4 of 12 lymph nodes involved.", "10 of 12 lymph nodes involved.", 3),
+        ("4 of 12 lymph nodes involved.", "9 of 12 lymph nodes involved.", 2),
+        ("1 of 12 nodes involved.", "1 of 14 nodes involved.", 1),
+    ],
+)
+def test_another_number_of_nodes_matters_where_the_stage_changes(
+    reference: str, candidate: str, severity: int
+) -> None:
+    assert node_severity(reference, candidate) == severity
+    assert node_severity(candidate, reference) == severity

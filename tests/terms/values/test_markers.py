@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.terms.values.markers import find_markers, known_markers, marker_of
+from histoeval.terms.values.markers import (
+    find_markers,
+    known_markers,
+    marker_of,
+    named_markers,
+)
 
 ONE = {
     "ER": "estrogen receptor",
@@ -149,3 +154,39 @@ def test_any_text_can_be_read(text: str) -> None:
 @given(st.sampled_from(sorted(ONE.keys() - {"er"})), st.sampled_from(["", " ", ":", " stain", "."]))
 def test_what_stands_around_a_name_does_not_matter(name: str, after: str) -> None:
     assert marker_of(f"  {name}{after}") == ONE[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("\ufb01brous tissue, CK7 positive", ["CK7"]),
+        ("\u03b2-catenin and CD20 positive", ["CD20"]),
+        ("CK7 and CD20 positive", ["CK7", "CD20"]),
+        ("CK7/20 positive", ["CK7", "20"]),
+        ("CK7, 20%", ["CK7"]),
+        ("block 3CD20", []),
+        ("block 5S100", []),
+    ],
+)
+def test_markers_stand_where_they_are_named(text: str, names: list[str]) -> None:
+    assert [text[each.start : each.end] for each in named_markers(text)] == names
+
+
+@pytest.mark.parametrize(
+    ("phrase", "markers"),
+    [
+        ("pr/er", ("progesterone receptor", "estrogen receptor")),
+        ("pr and er", ("progesterone receptor", "estrogen receptor")),
+        ("er, gastric", ()),
+        ("CDl17", ("CD117",)),
+        ("CDl38", ("CD138",)),
+        ("cdl17", ()),
+        ("SlO0", ("S100",)),
+        ("SOX1O", ("SOX10",)),
+        ("Mlbl", ("Ki-67",)),
+        ("chromogranln", ("chromogranin A",)),
+        ("synaptophysine", ("synaptophysin",)),
+    ],
+)
+def test_markers_in_small_letters_or_misread(phrase: str, markers: tuple[str, ...]) -> None:
+    assert find_markers(phrase) == markers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from histoeval.terms.number_words import in_digits
@@ -63,6 +65,11 @@ CASES = [
     ("The mean length is 4 mm.", "The longest is 9 mm.", Fits.OPEN),
     ("The largest of the stones is 8 mm.", "In total the stones measure 20 mm.", Fits.OPEN),
     ("Parts of 12 g, 5 g and 3 g.", "Together they weigh 30 g.", Fits.OTHER),
+    ("The closest margin, lateral, is 4 mm.", "The deep margin is 4 mm.", Fits.OPEN),
+    ("The largest right nodule is 9 mm.", "A left nodule is 9 mm.", Fits.OPEN),
+    ("The largest right nodule is 9 mm.", "A left nodule is 12 mm.", Fits.OTHER),
+    ("The smallest right nodule is 9 mm.", "A left nodule is 9 mm.", Fits.OPEN),
+    ("The smallest right nodule is 9 mm.", "A left nodule is 6 mm.", Fits.OTHER),
     ("The left kidney weighs 120 g.", "The right kidney weighs 180 g.", Fits.OPEN),
 ]
 
@@ -109,3 +116,24 @@ def test_numbers_in_words_become_figures(words: str, figures: str) -> None:
 def test_a_length_of_a_length_is_a_share() -> None:
     (share,) = [each for each in quantities("Tumour 4 mm of a 16 mm core.") if each.kind == "share"]
     assert (share.low, share.high) == (25, 25)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Whole tumour including in situ 30 mm.", [(30, 30, "")]),
+        ("The in situ component is 12 mm.", [(12, 12, "insitu")]),
+        ("Tumour of 3 to 5 mm.", [(3, 5, "")]),
+        ("Between 3 and 5 mm.", [(3, 5, None)]),
+        ("Masses of 3 and 5 mm.", [(3, 3, ""), (5, 5, "")]),
+        ("The mass is not more than 5 mm.", [(-inf, 5, "")]),
+        ("The mass is not larger than 5 mm.", [(-inf, 5, "")]),
+        ("The mass does not exceed 4 cm.", [(-inf, 40, "")]),
+        ("The mass is 4 cm, 3 mitoses per 10 HPF.", [(40, 40, ""), (3, 3, None)]),
+        ("3 mitoses/10 HPF 4 mm", [(3, 3, None), (4, 4, None)]),
+    ],
+)
+def test_the_range_of_an_amount_and_what_it_is_of(
+    text: str, read: list[tuple[float, float, str | None]]
+) -> None:
+    assert [(each.low, each.high, each.subject) for each in quantities(text)] == read

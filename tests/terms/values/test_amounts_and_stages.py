@@ -100,3 +100,21 @@ def test_numbers_in_words_become_figures_in_their_places() -> None:
     text = "Twenty-one nodes and one core"
     assert in_figures(text) == "21         nodes and 1   core"
     assert len(in_figures(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "severities"),
+    [
+        ("0 of 12 cores", "0 of 10 cores", []),
+        ("1 of 12 cores", "1 of 10 cores", [1]),
+        ("1% blasts", "4% blasts", [1]),
+        ("1% blasts", "5% blasts", [3]),
+        ("1% steatosis", "4.5% steatosis", [1]),
+        ("ER 1%", "ER 4%", [1]),
+        ("Ki-67 5-10%", "Ki-67 10-15%", []),
+        ("Ki-67 5-10%", "Ki-67 10.4%", [1]),
+    ],
+)
+def test_shares_a_little_apart(one: str, other: str, severities: list[int]) -> None:
+    found = amount_conflicts(read_amounts(one), read_amounts(other))
+    assert [severity for _, _, severity in found] == severities

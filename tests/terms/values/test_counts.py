@@ -64,3 +64,20 @@ def test_codes_that_say_none_are_told_from_those_that_say_some(
     phrase: str, none: int, some: int
 ) -> None:
     assert (denying_codes(phrase), affirming_codes(phrase)) == (none, some)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Left: 4 of 6 cores. Right: 1 of 6 cores.", [(4, 6, "left"), (1, 6, "right")]),
+        ("Left apex 2 of 6 cores, right base 1 of 6 cores.", [(2, 6, "left"), (1, 6, "right")]),
+        ("2 of 6 right cores hold tumour, 1 of 6 left cores.", [(2, 6, "right"), (1, 6, "left")]),
+    ],
+)
+def test_each_count_is_of_the_side_next_to_it(text: str, read: list[object]) -> None:
+    found = [
+        (each.part[0], each.total[0], *(place.removeprefix("side:") for place in each.where))
+        for each in counts(text)
+        if each.part and each.total
+    ]
+    assert found == read

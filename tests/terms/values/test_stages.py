@@ -196,3 +196,25 @@ def test_a_letter_is_less_apart_than_a_number(one: str, other: str, alike: float
     assert here is not None
     assert there is not None
     assert agreement(here, there) == agreement(there, here) == pytest.approx(alike)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("pTis", "pTa", 0.9),
+        ("pN0", "pN0(i+)", 1.0),
+        ("pN0", "pN1a", 0.0),
+        ("pN1a", "pN1b", 0.9),
+        ("pN1", "pN1a", 0.95),
+        ("pTX", "pT1", 0.5),
+        ("pT1", "pT2", 0.6),
+        ("pT1", "pT4", 0.0),
+        ("stage IIA", "stage IIB", 0.9),
+    ],
+)
+def test_how_far_apart_two_written_stages_are(one: str, other: str, alike: float) -> None:
+    here, there = read_stage(one), read_stage(other)
+    assert here is not None
+    assert there is not None
+    assert agreement(here, there) == pytest.approx(alike)
+    assert agreement(there, here) == pytest.approx(alike)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from tests.support.report_builder import parts_of
+from histoeval.concordance.laterality import compare_sides
+from histoeval.facts.facts import Facts, facts_of
+from histoeval.report import EntityType, Relation
+from tests.support.report_builder import parts_of, report
+
+_LINKED = (EntityType.DIAGNOSIS, EntityType.SITE)
 
 PAIRS: dict[str, tuple[str, str, dict[str, float], list[str]]] = {
     "one breast of two": (
@@ -438,3 +445,35 @@ def test_an_error_lowers_these_parts_this_far(
 @pytest.mark.parametrize("part", ["markers", "grade", "stage", "measurements", "laterality"])
 def test_what_neither_report_speaks_of_is_not_compared(part: str) -> None:
     assert parts_of("{diagnosis:Gastritis}.", "{diagnosis:Gastritis}.")[part].value is None
+
+
+def _sited(marked: str) -> Facts:
+    """What a marked text says, with every diagnosis at all of its sites."""
+    read = report(marked)
+    places = {kind: [i for i, e in enumerate(read.entities) if e.type == kind] for kind in _LINKED}
+    links = tuple(Relation(head=head, tail=tail) for head, tail in product(*places.values()))
+    return facts_of(read.model_copy(update={"relations": links}))
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "value"),
+    [
+        (
+            "{diagnosis:Carcinoma} of the {site:left breast} and the {site:right breast}.",
+            "{diagnosis:Carcinoma} of the {site:left breast}.",
+            1.0,
+        ),
+        (
+            "{site:Left breast} and {site:right breast}: {diagnosis:carcinoma}.",
+            "{site:Right breast} and {site:left breast}: {diagnosis:carcinoma}.",
+            1.0,
+        ),
+        (
+            "{diagnosis:Zygomorphous growth} of the {site:left breast} and {site:right breast}.",
+            "{diagnosis:Zygomorphous growth} of the {site:left breast}.",
+            0.5,
+        ),
+    ],
+)
+def test_sides_of_the_leading_diagnosis(reference: str, candidate: str, value: float) -> None:
+    assert compare_sides(_sited(reference), _sited(candidate)).value == value

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from tests.support.memory import LIMIT, MemoryWatch
+from tests.support.memory import LIMIT, MemoryWatch, Resident
 from tests.support.shipped_models import (
     shipped_aligner,
     shipped_encoder,
@@ -84,6 +84,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         watch.stop()
         if watch.largest > LIMIT and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+RESIDENT = Resident()
+
+
+def pytest_runtest_logfinish() -> None:
+    RESIDENT.give_back()
 
 
 def pytest_terminal_summary(

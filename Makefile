@@ -4,6 +4,11 @@ VENV     := .venv
 BIN      := $(VENV)/bin
 PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 files     = $(shell grep --recursive --files-with-matches --include='test_*.py' $(1) tests)
+EVERY_DAY := "not heavy and not alone and not release"
+PAGES    := $(wildcard tests/test_*.py)
+MEANING  := tests/concordance/ tests/facts/ tests/terms/ tests/reader/
+COMMANDS := tests/cli/ tests/e2e/ tests/browser/ tests/web/
+OTHERS   := $(filter-out $(MEANING) $(COMMANDS),$(wildcard tests/*/))
 PIP      := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 # Where this is set, every process of the tests would compile every module again.
@@ -20,8 +25,11 @@ demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 		|| test $$? -eq 1  # two reports have no stability, so the exit code is 1
 	@echo "The pictures are synthetic, not tissue (examples/trust)."
 
-test: lint ## style, types, and every test that needs no torch, ray or transformers
-	$(BIN)/pytest $(PARALLEL) -m "not heavy and not alone and not release"
+test: lint ## style, types, and every test that needs no torch, ray or transformers; four runs, for memory
+	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(PAGES)
+	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(MEANING)
+	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(COMMANDS)
+	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(OTHERS)
 	$(BIN)/pytest -m "alone and not heavy and not release" $(call files,mark.alone)
 
 test-all: test $(VENV)/dev-all.done ## these too: what `test` left out

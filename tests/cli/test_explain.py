@@ -225,7 +225,7 @@ def test_python_explains_a_pair_of_a_run(pairs: Path) -> None:
     with pytest.raises(SettingError, match="not both"):
         histoeval.explain("a", "b", run=folder, id="case-1")
     with pytest.raises(SettingError, match="give reference and candidate, or run and id"):
-        histoeval.explain("a")
+        histoeval.explain()
     with pytest.raises(SettingError, match=r"Give id='ID'\. Its ids"):
         histoeval.explain(run=folder)
 

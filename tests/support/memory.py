@@ -1,4 +1,4 @@
-"""Memory of all processes of a test run; one that grows too much fails the run."""
+"""Memory of all processes of a test run: told in its summary, and given back between tests."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ def test_a_megabyte_is_bounded_in_pairs_and_in_time_and_says_so() -> None:
     model = FixedEntailer(0.1)
     began = time.process_time()
     found = logic_of(Report(text=text, entities=tuple(entities)), model)
-    assert time.process_time() - began < 15
+    assert time.process_time() - began < 40
     assert isinstance(found, Logic)
     assert found.notes
     assert len(model.judged) <= 2 * MAX_PAIRS

@@ -43,6 +43,7 @@ def test_what_is_not_quite_diagnostic_is_a_doubt() -> None:
         "Breast: fibroadenoma, versus {diagnosis:invasive ductal carcinoma}.",
         "Breast: invasive ductal or {diagnosis:lobular carcinoma}.",
         "Breast: {diagnosis:invasive carcinoma} or benign.",
+        "Breast: the lesion is benign or {diagnosis:carcinoma}.",
         "Breast: consistent with {diagnosis:carcinoma} or a lymphoma.",
     ],
 )
@@ -55,6 +56,7 @@ def test_one_of_two_diagnoses_is_left_open(marked: str) -> None:
     "marked",
     [
         "Breast: {diagnosis:mucinous or colloid carcinoma}.",
+        "Skin: {diagnosis:melanoma} or malignant melanoma.",
         "Breast: {diagnosis:invasive ductal carcinoma} or ductal carcinoma of no special type.",
         "Breast: {diagnosis:invasive ductal carcinoma}, with or without necrosis.",
         "Breast: {diagnosis:invasive ductal carcinoma}. Excision or mastectomy is advised.",

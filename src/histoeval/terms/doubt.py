@@ -72,15 +72,12 @@ def is_one_of_two(text: str, start: int, end: int) -> bool:
     if within := _OR_WITHIN.search(diagnosis):
         first, last = diagnosis[: within.start()], diagnosis[within.end() :]
         names = [f"{first}{either}{last}" for either in within.groups()]
-    beside = [
-        found["name"]
-        for found in (
-            _OR_AFTER.match(text, end),
-            _OR_BEFORE.search(text, max(0, start - _REACH), start),
-        )
-        if found
-    ]
-    if any(_BEHAVIOUR.fullmatch(name.split()[0]) for name in beside):
+    following = _OR_AFTER.match(text, end)
+    preceding = _OR_BEFORE.search(text, max(0, start - _REACH), start)
+    beside = [match["name"] for match in (following, preceding) if match]
+    nearest = following["name"].split()[:1] if following else []
+    nearest += preceding["name"].split()[-1:] if preceding else []
+    if any(map(_BEHAVIOUR.fullmatch, nearest)) and not any(map(main_concept, beside)):
         return True
     names += [name for each in beside for name in (each, f"{each} {diagnosis.split()[-1]}")]
     ids = [concept.id for name in names if (concept := main_concept(respelt(name)))]

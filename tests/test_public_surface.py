@@ -103,9 +103,10 @@ def test_importing_takes_less_than_150_ms() -> None:
 
 
 @pytest.mark.alone
-def test_a_short_pair_takes_a_loaded_concordance_less_than_120_ms() -> None:
+def test_a_short_pair_takes_a_loaded_concordance_less_than_300_ms() -> None:
+    """Less than 120 on an idle machine of two cores (`make bench`); others are slower."""
     times = pair_times()
-    assert times[len(times) // 2] < 120
+    assert times[len(times) // 2] < 300
 
 
 @pytest.mark.alone

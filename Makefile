@@ -3,12 +3,12 @@ PYTHON   ?= python3
 VENV     := .venv
 BIN      := $(VENV)/bin
 PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
-files     = $(shell grep --recursive --files-with-matches --include='test_*.py' $(1) tests)
+files     = $(shell grep --recursive --files-with-matches --include='test_*.py' $(1) tests research/tests)
 EVERY_DAY := "not heavy and not alone and not release"
 PAGES    := $(wildcard tests/test_*.py)
 MEANING  := tests/concordance/ tests/facts/ tests/terms/ tests/reader/
 COMMANDS := tests/cli/ tests/e2e/ tests/browser/ tests/web/
-OTHERS   := $(filter-out $(MEANING) $(COMMANDS),$(wildcard tests/*/))
+OTHERS   := $(filter-out $(MEANING) $(COMMANDS),$(wildcard tests/*/)) research/tests/
 PIP      := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 # Where this is set, every process of the tests would compile every module again.
@@ -78,9 +78,10 @@ first-minute: $(VENV)/demo.done ## a wheel, installed into an empty environment 
 $(VENV)/demo.done: EXTRA = slide
 $(VENV)/dev.done: EXTRA = dev
 $(VENV)/dev-all.done: EXTRA = dev-all
-$(VENV)/%.done: pyproject.toml constraints.txt
+$(VENV)/dev.done $(VENV)/dev-all.done: RESEARCH = --editable ./research
+$(VENV)/%.done: pyproject.toml constraints.txt research/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --constraint constraints.txt --editable ".[$(EXTRA)]"
+	$(PIP) install --constraint constraints.txt --editable ".[$(EXTRA)]" $(RESEARCH)
 	touch $@
 
 clean:

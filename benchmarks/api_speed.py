@@ -26,7 +26,7 @@ print((time.perf_counter() - began) * 1000)
 def pair_times(pairs: int = PAIRS, words: int = WORDS) -> list[float]:
     """Milliseconds of single pairs that a loaded concordance has not seen, sorted."""
     import histoeval
-    from tests.conftest import make_report
+    from tests.support.report_words import make_report
 
     source = random.Random(3)
     concordance = histoeval.load("concordance")

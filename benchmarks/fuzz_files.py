@@ -303,7 +303,7 @@ def cases(folder: Path) -> object:
 
 def corpus(name: str, kind: Any = None) -> Callable[[Path], object]:
     def read(folder: Path) -> object:
-        from histoeval.io.corpus import read_corpus
+        from histoeval_research.corpus import read_corpus
 
         problems: list[Problem] = []
         path = folder / name if name else folder
@@ -314,7 +314,7 @@ def corpus(name: str, kind: Any = None) -> Callable[[Path], object]:
 
 def ontology(name: str, kind: Any) -> Callable[[Path], object]:
     def read(folder: Path) -> object:
-        from histoeval.io.ontology.obo import read_ontology
+        from histoeval_research.ontology.obo import read_ontology
 
         return sum(1 for _ in read_ontology(folder / name, kind))
 
@@ -349,8 +349,8 @@ def prompt(folder: Path) -> object:
 
 
 def settings(folder: Path) -> object:
-    from histoeval.train.concordance.train import ConcordanceSettings
-    from histoeval.train.core.settings import read_settings
+    from histoeval.io.settings_files import read_settings
+    from histoeval_research.train.concordance.train import ConcordanceSettings
 
     return read_settings(folder / "concordance.yaml", ConcordanceSettings)
 
@@ -362,13 +362,14 @@ def prices(folder: Path) -> object:
 
 
 def labels(folder: Path) -> object:
-    from histoeval.io.annotation.names import Vocabulary, read_labels
+    from histoeval.labels import read_labels
+    from histoeval_research.annotation.names import Vocabulary
 
     return Vocabulary(read_labels(folder / "labels.json"))
 
 
 def perturbed(folder: Path) -> object:
-    from histoeval.experiments.rows import read_perturbed
+    from histoeval_research.experiments.rows import read_perturbed
 
     return read_perturbed(folder / "perturbed.jsonl")
 

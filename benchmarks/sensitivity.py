@@ -21,16 +21,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.experiments.hierarchy import ablation, hierarchy, read_graded, with_trust
-from histoeval.experiments.pathgls.tile_cases import template_report
-from histoeval.experiments.perturb import Settings, perturb_file
-from histoeval.experiments.rows import PerturbedRow
-from histoeval.experiments.sensitivity import measure_file, open_bench, sensitivity
 from histoeval.io.reports import open_reports
 from histoeval.reader.reader import Reader
 from histoeval.run.models import Models, load_reader
 from histoeval.table import ResultTable, markdown
-from histoeval.view.terminal.experiments import (
+from histoeval_research.experiments.hierarchy import ablation, hierarchy, read_graded, with_trust
+from histoeval_research.experiments.pathgls.tile_cases import template_report
+from histoeval_research.experiments.perturb import Settings, perturb_file
+from histoeval_research.experiments.rows import PerturbedRow
+from histoeval_research.experiments.sensitivity import measure_file, open_bench, sensitivity
+from histoeval_research.view.terminal.experiments import (
     ablation_table,
     hierarchy_tables,
     sensitivity_notes,

@@ -77,7 +77,7 @@ def defined_in(module: Path) -> set[str]:
 
 
 def exists(dotted: list[str]) -> bool:
-    """Whether a name such as histoeval.terms or histoeval.io.corpus.read_corpus is there."""
+    """Whether a name such as histoeval.terms or histoeval.io.pairs.read_pairs is there."""
     if len(dotted) == 1 and dotted[0] in {*histoeval.__all__, *DEPRECATED}:
         return True
     folder = SOURCE

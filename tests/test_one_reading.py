@@ -33,7 +33,6 @@ ALLOWED = {
     "facts/spread.py": "metastases by any word for them, with denial from terms.assertion",
     "pathgls/logic/places.py": "where a place stands in a sentence",
     "pathgls/logic/specimen.py": "a degree right before the name of a disease",
-    "train/nli/llm_edits.py": "checks edits that a language model wrote",
 }
 """Modules that name such words without reading a value, and what they do instead."""
 

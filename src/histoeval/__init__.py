@@ -64,7 +64,10 @@ _HOMES = {
 _HOME = {name: f"histoeval.{home}" for home, names in _HOMES.items() for name in names.split()}
 
 _RENAMED = {
-    "ablate": ("histoeval.experiments.ablate", "histoeval.experiments.ablate.ablate"),
+    "ablate": (
+        "histoeval_research.experiments.ablate",
+        "histoeval_research.experiments.ablate.ablate",
+    ),
     "create": ("histoeval.api", "histoeval.load"),
     "read_reports": ("histoeval.api", "histoeval.extract"),
     "trust_reports": ("histoeval.api", "histoeval.trust"),

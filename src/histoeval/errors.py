@@ -53,7 +53,8 @@ class OutputError(HistoEvalError):
 
 def pip_install(extra: str) -> str:
     """The command that installs an extra, for an installed package and for a clone."""
-    return f"pip install 'histoeval[{extra}]' (in a clone: pip install '.[{extra}]')"
+    clone = "./research" if extra == "research" else f"'.[{extra}]'"
+    return f"pip install 'histoeval[{extra}]' (in a clone: pip install {clone})"
 
 
 def reason_of(error: BaseException) -> str:

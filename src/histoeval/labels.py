@@ -1,9 +1,12 @@
 """Names of entity types, as people and models write them, in our types."""
 
+import json
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
+from histoeval.errors import InputError
 from histoeval.resources import load_toml
 
 OUTSIDE = ("o", "outside", "none", "")
@@ -25,3 +28,14 @@ def known_names() -> dict[str, str]:
     """The types that names stand for, by plain name."""
     table = load_toml("labels.toml")
     return {name: meaning for meaning, names in table.items() for name in names}
+
+
+def read_labels(path: Path) -> dict[str, str | None]:
+    """What labels mean, from a JSON file that somebody wrote."""
+    try:
+        names = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"cannot read the labels in {path}: {error}") from error
+    if not isinstance(names, dict) or not all(isinstance(v, str | None) for v in names.values()):
+        raise InputError(f'{path} must hold an object such as {{"Tumour": "diagnosis"}}')
+    return names

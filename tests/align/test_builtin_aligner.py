@@ -17,7 +17,7 @@ transformers = pytest.importorskip("transformers")
 from histoeval.align.aligner import Aligner
 from histoeval.align.builtin import BuiltinAligner, shortened
 from histoeval.errors import ModelError
-from tests.conftest import WORDS
+from tests.support.report_words import WORDS
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -41,8 +41,8 @@ def write(tiny_models: ModelFolders, home: Path, channel: float) -> Path:
     """An aligner that has learned nothing."""
     from tokenizers import Tokenizer
 
-    from histoeval.train.aligner.embedder import Embedder
-    from histoeval.train.aligner.export import write_aligner
+    from histoeval_research.train.aligner.embedder import Embedder
+    from histoeval_research.train.aligner.export import write_aligner
 
     encoder = transformers.AutoModel.from_pretrained(tiny_models.aligner)
     encoder.pooler = None

@@ -10,17 +10,18 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
+from research.tests.view.test_experiments import row as edited
+
 from benchmarks.rating_study import started, write_study
 from histoeval import compare, write_report
 from histoeval.challenge import rank_teams
 from histoeval.view.html.challenge import write_views
-from histoeval.view.html.experiments import experiment_page
 from histoeval.view.run_report import write_run_report
 from histoeval.web.shelf import Shelf
+from histoeval_research.view.html.experiments import experiment_page
 from tests.support.challenges import TRUTH, a_challenge, changed, team
 from tests.support.score_runs import make_score_run
 from tests.support.served_runs import BAD, GOOD, scored, write_runs, write_studies, write_trust
-from tests.view.html.test_experiments import row as edited
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

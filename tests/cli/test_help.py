@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from histoeval.cli.main import PANELS, VERBS, app, load_verb
+from tests.support.command import histoeval_here
 
 README = Path(__file__).parents[2] / "README.md"
 HEAVY = ("torch", "onnxruntime", "polars", "scipy", "matplotlib", "transformers")
@@ -80,6 +81,17 @@ def test_the_readme_lists_all_verbs_in_the_same_groups(panel: str) -> None:
 @pytest.mark.parametrize(("given", "near"), [("scroe", "'score'"), ("evalute", "'evaluate'")])
 def test_an_unknown_verb_suggests_the_nearest_one(given: str, near: str) -> None:
     assert f"No such command '{given}'. Did you mean {near}" in shown(given)
+
+
+def test_a_verb_of_the_research_package_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("histoeval.cli.main.entry_points", lambda **_: ())
+    outcome = histoeval_here(
+        "train", "reader", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys
+    )
+    assert outcome.code == 2
+    assert "comes with the research package: pip install 'histoeval[research]'" in outcome.err
 
 
 def test_an_unknown_option_suggests_the_nearest_one() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import histoeval
-from histoeval.experiments import benchmark, hierarchy, sensitivity
-from histoeval.experiments.ablate import ablate
+from histoeval_research.experiments import benchmark, hierarchy, sensitivity
+from histoeval_research.experiments.ablate import ablate
 from tests.cli.test_help import COMMANDS
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import make_report
 from tests.support.command import PROGRAM, Outcome, environment, histoeval, polite
+from tests.support.report_words import make_report
 
 FILES = ("run.json", "scores.jsonl", "summary.json", "texts.jsonl")
 ROWS = 300

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import make_report
 from tests.support.command import Outcome, histoeval, histoeval_here
+from tests.support.report_words import make_report
 
 ACCENTS = "Sjögren, café-au-lait, naïve"
 Breaker = Callable[[int], bytes]

@@ -10,12 +10,12 @@ import pytest
 
 from benchmarks.fuzz_files import READERS, Worker, fuzz, outcome_of, write_damaged
 from histoeval.errors import HistoEvalError, InputError
-from histoeval.io.annotation.names import RefusedPassage, Vocabulary
-from histoeval.io.annotation.webanno import read_document
-from histoeval.io.ontology.obo import read_ontology
 from histoeval.io.pairs import open_source
 from histoeval.io.sheet_cells import rating_of
 from histoeval.judges.prompt import Criterion
+from histoeval_research.annotation.names import RefusedPassage, Vocabulary
+from histoeval_research.annotation.webanno import read_document
+from histoeval_research.ontology.obo import read_ontology
 
 NEED_EXTRAS = {"XMI", "XMI zip"}
 

@@ -12,7 +12,7 @@ import pytest
 
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import Report
-from tests.conftest import make_report
+from tests.support.report_words import make_report
 
 
 def texts() -> list[str]:

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import histoeval
-from tests.conftest import make_report
+from tests.support.report_words import make_report
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

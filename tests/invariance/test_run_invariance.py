@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import histoeval
-from tests.conftest import make_report
+from tests.support.report_words import make_report
 
 METRICS = [
     *("bleu", "bleu_1", "bleu_2", "bleu_3", "rouge_1", "rouge_2", "rouge_l", "rouge_l:stem=true"),

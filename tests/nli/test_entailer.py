@@ -16,7 +16,7 @@ transformers = pytest.importorskip("transformers")
 from histoeval.errors import ModelError
 from histoeval.nli.builtin import BuiltinEntailer, pair_tokens
 from histoeval.nli.entailer import Entailment, NliPair, probabilities
-from tests.conftest import WORDS
+from tests.support.report_words import WORDS
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -28,7 +28,7 @@ ODD = ["", " ", "\n\t", "[SEP] [PAD]", "half \ud800 letter", "a" * 5000, "\0", "
 
 @pytest.fixture(scope="module")
 def model(tiny_models: ModelFolders) -> object:
-    from histoeval.train.nli.model import CrossEncoder
+    from histoeval_research.train.nli.model import CrossEncoder
 
     torch.manual_seed(0)
     encoder = transformers.AutoModel.from_pretrained(tiny_models.aligner)
@@ -42,7 +42,7 @@ def folder(
 ) -> Path:
     from tokenizers import Tokenizer
 
-    from histoeval.train.nli.export import write_entailer
+    from histoeval_research.train.nli.export import write_entailer
 
     home = tmp_path_factory.mktemp("nli") / "model"
     tokenizer = Tokenizer.from_file(str(tiny_models.aligner / "tokenizer.json"))

@@ -16,7 +16,7 @@ from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.metrics.registry import create
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.runtime.transformer import Runtime
-from tests.conftest import make_report
+from tests.support.report_words import make_report
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

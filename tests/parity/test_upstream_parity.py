@@ -23,7 +23,7 @@ from histoeval.metrics.registry import create
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.reader.upstream import UpstreamReader
 from histoeval.runtime.transformer import Runtime
-from tests.conftest import WORDS, make_report
+from tests.support.report_words import WORDS, make_report
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

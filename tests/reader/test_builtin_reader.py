@@ -15,7 +15,7 @@ import pytest
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.reader.reader import Completer, Reader
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Relation, Report
-from tests.conftest import make_report
+from tests.support.report_words import make_report
 
 BREAST = """\
 Right breast, core biopsy: Invasive ductal carcinoma, Nottingham grade 2.

@@ -17,7 +17,7 @@ from histoeval.errors import ModelError, SettingError
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.report import HARE_RELATION_TYPES, Report
 from histoeval.runtime.transformer import Runtime, Transformer
-from tests.conftest import make_report
+from tests.support.report_words import make_report
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.evaluate.reader import ALL, ReaderMeasure, evaluate_reader
-from histoeval.io.corpus import read_corpus
 from histoeval.reader.builtin import BuiltinReader
+from histoeval_research.corpus import read_corpus
+from histoeval_research.evaluate.reader import ALL, ReaderMeasure, evaluate_reader
 from tests.support.paths import DATA, SHARED
 
 BLIND = DATA / "reader_blind.jsonl"

@@ -84,6 +84,12 @@ def test_a_wheel_with_something_wrong_is_refused(
     assert fault in list(wheel_faults(bad))
 
 
+def test_research_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "research" / "pyproject.toml").read_text("utf-8"))
+    assert project["tool"]["hatch"]["version"]["path"] == "../src/histoeval/version.py"
+    assert project["project"]["dependencies"] == [f"histoeval=={__version__}"]
+
+
 def test_there_is_one_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert "version" not in project["project"]

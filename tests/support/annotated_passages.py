@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Relation, Report
+from histoeval_research.corpus import AnnotatedPassage
 
 TEXT = "Left breast 😀: invasive carcinoma, grade 2.\nER is 90% positive; no necrosis."
 

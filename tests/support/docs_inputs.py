@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.painted_slide import paint, write_slide
 from histoeval import score
-from histoeval.io.corpus import write_corpus
+from histoeval_research.corpus import write_corpus
 from tests.support import rating_sheets
 from tests.support.paths import ROOT
 from tests.support.tiny_corpus import PASSAGES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from histoeval.io.corpus import AnnotatedPassage
 from histoeval.report import Report
+from histoeval_research.corpus import AnnotatedPassage
 
 
 class ListedReader:

@@ -18,7 +18,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -51,7 +50,7 @@ REPORTS = (
 )
 """Reading these makes most of what is made on first use."""
 
-MATCHED_ONCE = frozenset({"histoeval.io.annotation.brat", "histoeval.terms.assertion"})
+MATCHED_ONCE = frozenset({"histoeval_research.annotation.brat", "histoeval.terms.assertion"})
 """Modules whose patterns without a visible method are used by `match` and `fullmatch` alone."""
 
 
@@ -122,13 +121,10 @@ def _imported(name: str) -> ModuleType | None:
 def _build(modules: list[ModuleType]) -> None:
     """Make what is made on first use: cached tables, word lists, what reading a report needs."""
     import histoeval as h
-    from histoeval.experiments.edits.paraphrase import presence
-    from histoeval.experiments.edits.source_report import Original
-    from histoeval.report import Report
     from histoeval.terms.lexicon import Lexicon
 
     for module in modules:
-        if module.__name__.split(".")[1] in ("train", "evaluate", "view"):
+        if module.__name__.split(".")[1] in ("evaluate", "view"):
             continue
         for made in list(vars(module).values()):
             if isinstance(made, Lexicon):
@@ -138,7 +134,6 @@ def _build(modules: list[ModuleType]) -> None:
     h.score(references=REPORTS, candidates=REPORTS[::-1], metrics=["concordance"])
     for report in REPORTS:
         h.contradictions(report)
-        presence(Original(Report(text=report)), Random(0))
     with TemporaryDirectory() as folder:
         broken = Path(folder, "pairs.csv")
         broken.write_text('reference,candidate\n"a" c,b\na,b\n')

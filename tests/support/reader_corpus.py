@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histoeval.io.corpus import AnnotatedPassage, write_corpus
 from histoeval.report import Assertion, Report
-from tests.conftest import make_report
+from histoeval_research.corpus import AnnotatedPassage, write_corpus
+from tests.support.report_words import make_report
 from tests.support.tiny_corpus import PASSAGES, passage
 
 CALM = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histoeval.io.corpus import AnnotatedPassage, write_corpus
 from histoeval.report import Entity, EntityType, Relation, Report
+from histoeval_research.corpus import AnnotatedPassage, write_corpus
 
 LETTERS = {
     "D": EntityType.DIAGNOSIS,

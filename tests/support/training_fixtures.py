@@ -37,8 +37,8 @@ def tagger(
     plain_encoder: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Learned:
     """An entity model that has learned the passages by heart."""
-    from histoeval.train.hare_bench.config import NerSettings
-    from histoeval.train.hare_bench.ner import train_ner
+    from histoeval_research.train.hare_bench.config import NerSettings
+    from histoeval_research.train.hare_bench.ner import train_ner
 
     output = tmp_path_factory.mktemp("learned") / "ner"
     data = {"encoder": str(plain_encoder), "train": tiny_corpus, "dev": tiny_corpus}
@@ -51,7 +51,7 @@ def tagger(
 @pytest.fixture(scope="session")
 def tiny_aligner(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Learned:
     """An aligner that was trained on a few names, from its settings to its folder."""
-    from histoeval.train.aligner.train import AlignerSettings, train_aligner
+    from histoeval_research.train.aligner.train import AlignerSettings, train_aligner
     from tests.support.tiny_names import settings_of, write_names, write_opposites
 
     folder = tmp_path_factory.mktemp("aligner")

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.metadata import entry_points
 from traceback import format_exc
 from typing import Any
 
@@ -13,8 +14,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from histoeval.console import guarded, visible
-from histoeval.errors import TRACEBACK, HistoEvalError
+from histoeval.errors import TRACEBACK, HistoEvalError, MissingDependency, pip_install
 from histoeval.version import __version__
+
+PLUG_IN = ""
+"""In the place of a module: the verb comes with another distribution."""
 
 PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
@@ -38,7 +42,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "explain": ("explain:explain", "Show why one pair has its score."),
         "judge": ("judge.run:judge_app", "Let language models score reports by a rubric."),
         "agree": ("agree:agree", "Measure how well metrics agree with experts."),
-        "ablate": ("ablate:ablate", "Measure what the parts of a metric contribute."),
+        "ablate": (PLUG_IN, "Measure what the parts of a metric contribute."),
     },
     "Without a reference": {
         "trust": (
@@ -83,16 +87,16 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Research": {
         "evaluate": (
-            "evaluate.models:evaluate_app",
+            "evaluate.run:evaluate_app",
             "Evaluate models on annotated data, and metrics on probes.",
         ),
         "experiment": (
-            "experiment.run:experiment_app",
+            PLUG_IN,
             "Repeat the PathGLS experiments on your data.",
         ),
-        "train": ("train:train_app", "Train models from annotated reports (extra train)."),
+        "train": (PLUG_IN, "Train models from annotated reports (extra train)."),
         "corpus": (
-            "corpus:corpus_app",
+            PLUG_IN,
             "Inspect, compare, split and convert annotated corpora.",
         ),
         "slide": ("slide:slide_app", "Inspect slides and images, and cut tiles."),
@@ -100,8 +104,12 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
 }
 """Each verb with its place in `histoeval.cli`, and one sentence of help, by the panel of `--help`.
 
-A verb is imported when it is used, so that `--help` stays fast.
+A verb is imported when it is used, so that `--help` stays fast. Entry points of the group
+`histoeval.verbs` add verbs, and take the place of those of the same name.
 """
+
+EXTENDED = ("evaluate",)
+"""Verbs that the research package has more of."""
 
 VERBS = {name: verb for verbs in PANELS.values() for name, verb in verbs.items()}
 
@@ -117,8 +125,8 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the verb that is run; a name that is unknown suggests the nearest one."""
-        if args[0] in VERBS:
-            self.commands[args[0]] = load_verb(args[0])
+        if (verb := load_verb(args[0])) is not None:
+            self.commands[args[0]] = verb
         return super().resolve_command(ctx, args)
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
@@ -145,9 +153,23 @@ def _visible_complaints() -> Iterator[None]:
 
 
 def load_verb(name: str) -> Any:
-    """The verb of this name, as a command or group of Typer."""
-    module, attribute = VERBS[name][0].split(":")
-    found = getattr(import_module(f"histoeval.cli.{module}"), attribute)
+    """The verb of this name, as a command or group of Typer; None where there is none."""
+    home = VERBS[name][0] if name in VERBS else PLUG_IN
+    if home == PLUG_IN or name in EXTENDED:
+        plug_ins = entry_points(group="histoeval.verbs", name=name)
+        if plug_ins:
+            return _as_command(name, next(iter(plug_ins)).load())
+    if home == PLUG_IN:
+        if name in VERBS:
+            raise MissingDependency(
+                f"`histoeval {name}` comes with the research package: {pip_install('research')}"
+            )
+        return None
+    module, attribute = home.split(":")
+    return _as_command(name, getattr(import_module(f"histoeval.cli.{module}"), attribute))
+
+
+def _as_command(name: str, found: Any) -> Any:
     if isinstance(found, typer.Typer):
         return typer.main.get_group(found)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

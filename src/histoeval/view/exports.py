@@ -10,13 +10,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.io.finished_run import FinishedRun, experiments_in
 from histoeval.io.results import ReadRow, ResultFolder
 from histoeval.io.row_files import row_lines
 from histoeval.io.store import RowStore, read_json
 from histoeval.io.tables.delimited import csv_text
+from histoeval.io.writing import make_folder, write_text, write_whole, writing_to
 from histoeval.run.results import Scores, Verdicts
 from histoeval.run.stored import read_agreement, read_comparison
 from histoeval.run.trust.rows import TrustFolder
@@ -26,8 +27,10 @@ from histoeval.view.html.scores.page import read_columns
 from histoeval.view.html.scores.tables import summary_tables
 from histoeval.view.terminal.agreement import agreement_tables
 from histoeval.view.terminal.comparison import comparison_tables
-from histoeval.view.terminal.experiments import flat
 from histoeval.view.terminal.trust import trust_tables
+
+if TYPE_CHECKING:
+    from histoeval.view.figures.canvas import Canvas
 
 MAX_CELL = 32_767
 """Characters that a cell of Excel can hold."""
@@ -153,6 +156,29 @@ def _experiments(folder: Path) -> RunTables:
         {name: [flat(each) for each in content["found"]] for name, content in contents.items()},
         contents,
     )
+
+
+def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """A record without nested values: each is a column of its own."""
+    found: dict[str, Any] = {}
+    for name, value in content.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{before}{name}_")
+        elif isinstance(value, list):
+            found[f"{before}{name}"] = json.dumps(value, ensure_ascii=False)
+        else:
+            found[f"{before}{name}"] = value
+    return found
+
+
+def write_picture(folder: Path, name: str, picture: Canvas) -> list[Path]:
+    """Write a figure as SVG and as PNG."""
+    with writing_to(folder):
+        make_folder(folder)
+        paths = [folder / f"{name}.svg", folder / f"{name}.png"]
+        write_text(paths[0], picture.svg())
+        write_whole(paths[1], picture.png())
+    return paths
 
 
 _READ: Mapping[str, Callable[[Path], RunTables]] = {

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from histoeval.cli.options.bundle import option
-from histoeval.io.annotation.names import read_labels
+from histoeval.labels import read_labels
 from histoeval.run.models import Models
 
 MODELS = "Models (builtin when omitted; others need the extra hf)"

@@ -11,9 +11,9 @@ from histoeval.io.writing import write_text, writing_to
 from histoeval.run.stored import read_agreement
 from histoeval.table import ResultTable, html_table, markdown, markdown_text
 from histoeval.version import __version__
+from histoeval.view.exports import write_picture
 from histoeval.view.html.page import Website, render
 from histoeval.view.terminal.agreement import agreement_tables, remarks
-from histoeval.view.terminal.experiments import write_picture
 
 if TYPE_CHECKING:
     from histoeval.agreement.panel import Panel

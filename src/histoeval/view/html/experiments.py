@@ -1,52 +1,13 @@
-"""Pages of the experiments: all tables of a folder, and table 4 of PathGLS with its examples."""
-
-from __future__ import annotations
+"""The page of a folder of experiments: every table, with its notes and figures."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from histoeval.errors import InputError
-from histoeval.experiments.edits.registry import CONTROL, levels
-from histoeval.experiments.rows import PerturbedRow
-from histoeval.experiments.sensitivity import ScoredReports
 from histoeval.io.finished_run import experiments_in
 from histoeval.table import html_table, tables_in_markdown
-from histoeval.view.highlight import HighlightSpan, html
-from histoeval.view.html.page import Website, data_uri, jpeg, render
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-PIXELS = 480
-"""The longer side of a picture on the page."""
-
-HARMLESS = 1
-"""Up to this level an edit is not an error."""
-
-
-def experiment_page(
-    rows: Sequence[PerturbedRow],
-    scored: Sequence[ScoredReports],
-    *,
-    images: Path | None = None,
-    most: int = 12,
-) -> str:
-    """One page with at most this many cases, in the order of the rows."""
-    numbers = {row.id: row for row in scored}
-    by_case: dict[str, list[PerturbedRow]] = {}
-    for row in rows:
-        by_case.setdefault(row.case, []).append(row)
-    shown = list(by_case.items())[:most]
-    steps = "; ".join(f"{level}: {name}" for level, name in levels().items())
-    return render(
-        "experiment.html",
-        title="What each measure sees",
-        facts=f"{len(shown):,} of {len(by_case):,} reports. Orange: what makes a report wrong. "
-        f"Green: only other words. Levels: {steps}.",
-        cases=[_case(name, some, numbers, images) for name, some in shown],
-    )
+from histoeval.view.html.page import Website, render
 
 
 def experiment_tables_page(folder: Path, site: Website | None = None) -> str:
@@ -74,69 +35,3 @@ def _block(file: Path) -> dict[str, Any]:
 def _svg_uri(file: Path) -> tuple[str, str]:
     content = b64encode(file.read_bytes()).decode("ascii")
     return file.stem, f"data:image/svg+xml;base64,{content}"
-
-
-def _case(
-    name: str,
-    rows: Sequence[PerturbedRow],
-    numbers: Mapping[str, ScoredReports],
-    images: Path | None,
-) -> dict[str, Any]:
-    measures = list(
-        dict.fromkeys(m for row in rows if row.id in numbers for m in numbers[row.id].scores)
-    )
-    picture, reason = _picture(rows[0].image, images)
-    return {
-        "name": name,
-        "image": rows[0].image,
-        "picture": picture,
-        "reason": reason,
-        "measures": measures,
-        "rows": [_row(row, numbers.get(row.id), measures) for row in rows],
-    }
-
-
-def _row(
-    row: PerturbedRow, scored: ScoredReports | None, measures: Sequence[str]
-) -> dict[str, Any]:
-    scores = {} if scored is None else scored.scores
-    reasons = {} if scored is None else scored.errors
-    return {
-        "edit": row.edit if row.edit == CONTROL else f"{row.edit} ({row.level})",
-        "text": edited_text(row),
-        "cells": [
-            ("none" if (value := scores.get(m)) is None else f"{value:.2f}", reasons.get(m, ""))
-            for m in measures
-        ],
-    }
-
-
-def edited_text(row: PerturbedRow) -> Markup:
-    """The true report with deletions and insertions; the edited one if they are not known."""
-    text, shown, at = row.reference or "", "", 0
-    spans: list[HighlightSpan] = []
-    inserted = "ins same" if row.level <= HARMLESS else "ins"
-    for change in sorted(row.changes, key=lambda c: c.start):
-        if change.start < at or not text.startswith(change.before, change.start):
-            return html(row.report or "", ())
-        shown += text[at : change.start]
-        for added, kind in ((change.before, "del"), (change.after, inserted)):
-            spans.append(HighlightSpan(len(shown), len(shown) + len(added), kind=kind))
-            shown += added
-        at = change.start + len(change.before)
-    return html(shown + text[at:], spans)
-
-
-def _picture(image: str | None, folder: Path | None) -> tuple[str | None, str]:
-    """A small picture as a data URI, or why there is none."""
-    from histoeval.slides.open import open_slide
-    from histoeval.slides.overview import make_thumbnail
-
-    if image is None or folder is None:
-        return None, "no image"
-    path = folder / image
-    try:
-        with open_slide(path) as slide:
-            return data_uri(jpeg(make_thumbnail(slide, PIXELS))), ""
-    except InputError as error:
-        return None, str(error).replace(str(path), image)

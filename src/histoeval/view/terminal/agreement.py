@@ -276,6 +276,16 @@ def interval(found: Estimate | Accuracy) -> str:
     return f"{found.value:.3f} ({found.low:.2f}…{found.high:.2f})"
 
 
+def estimate_text(found: Estimate, digits: int) -> str:
+    """An estimate with its interval for a cell."""
+    if found.value is None:
+        return NONE
+    text = number(found.value, digits)
+    if found.low is None or found.high is None:
+        return text
+    return f"{text} ({number(found.low, digits)} to {number(found.high, digits)})"
+
+
 def p_text(p: float | None) -> str:
     """A probability, never as 0."""
     if p is None:

@@ -123,7 +123,7 @@ def _style(entity: Entity) -> Style:
 @cache
 def _type_style(kind: EntityType) -> Style:
     """The colour that the type has in Label Studio too, under legible letters."""
-    ground = Color.parse(load_toml("io/annotation/label_studio.toml")[kind])
+    ground = Color.parse(load_toml("view/entity_colours.toml")[kind])
     red, green, blue = ground.get_truecolor()
     light = 0.299 * red + 0.587 * green + 0.114 * blue
     return Style(bgcolor=ground.name, color="black" if light > 128 else "white")

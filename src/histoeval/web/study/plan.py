@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.pairs import PairSource, open_source
 from histoeval.io.results import Key, ScoredMetric, read_scored
+from histoeval.io.settings_files import FilePath, read_settings
 from histoeval.io.sheet_raters import RATER, guess_raters
 from histoeval.io.sheets import GROUP_NAMES, SET_NAMES
 from histoeval.io.tables.cell_checks import name_of
@@ -21,7 +22,6 @@ from histoeval.io.tables.columns import Columns, columns_by_name, demand_columns
 from histoeval.io.tables.row_faults import Fault
 from histoeval.judges.prompt import Criterion, load_prompt
 from histoeval.report import Noun
-from histoeval.train.core.settings import FilePath, read_settings
 
 COORDINATOR = "coordinator"
 """Who sees everything; no rater can be called so."""

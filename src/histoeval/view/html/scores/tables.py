@@ -8,8 +8,8 @@ from typing import Any
 from histoeval.table import ResultTable
 from histoeval.view.html.scores.columns import SEVERITIES, ScoredPairs
 from histoeval.view.html.scores.overview import compared, headlines, overviews
+from histoeval.view.terminal.agreement import estimate_text
 from histoeval.view.terminal.comparison import comparison_tables
-from histoeval.view.terminal.experiments import estimate_text
 
 
 def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator[ResultTable]:

@@ -1,0 +1,1 @@
+"""How the models of HistoEval were trained and measured."""

@@ -1,0 +1,222 @@
+"""Label Studio: its JSON and JSON-MIN exports in; tasks with pre-annotations out.
+
+Regions are labelled with types, an assertion is a choice per region, relations are arrows. JSON-MIN
+has no arrows. A task without an annotation is read by its pre-annotation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from pydantic import BaseModel, Field, ValidationError
+
+from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType
+from histoeval.resources import load_toml
+from histoeval_research.annotation.draft import (
+    DraftSpan,
+    Link,
+    PassageDraft,
+    RefusedPassage,
+    complaint,
+)
+from histoeval_research.annotation.names import ASSERTION, Vocabulary, assertion_named, assertion_of
+from histoeval_research.annotation.offsets import place_of
+from histoeval_research.annotation.passage import AnnotatedPassage
+
+LABELS, TEXT = "label", "text"
+"""What the two parts of the labelling view are called that pre-annotations speak of."""
+
+ASSERTED = (EntityType.DIAGNOSIS, EntityType.FINDING)
+
+
+class _Value(BaseModel):
+    start: int | None = None
+    end: int | None = None
+    text: str | None = None
+    labels: list[str] = Field(default=[], alias="labels")
+    hypertextlabels: list[str] = []
+    choices: list[str] = []
+
+
+class _Item(BaseModel):
+    id: str = ""
+    type: str = "labels"
+    from_name: str = ""
+    value: _Value = _Value()
+    score: float | None = None
+    from_id: str = ""
+    to_id: str = ""
+    direction: Literal["right", "left", "bi"] | None = "right"
+
+
+def read_task(
+    task: Mapping[str, Any],
+    name: str,
+    source: str,
+    vocabulary: Vocabulary,
+) -> AnnotatedPassage:
+    """The passage of a task of an export, whole or minimal."""
+    data = task.get("data", task)
+    if not isinstance(data, dict):
+        raise RefusedPassage("broken_annotation", "the task's data is not an object")
+    name = str(data.get("id", task.get("id", name)))
+    report = str(data.get("report", name))
+    draft = PassageDraft(name, str(data.get("source", source)), report, _text(data))
+    try:
+        items = [_Item.model_validate(item) for item in _result(task)]
+    except ValidationError as error:
+        raise RefusedPassage("broken_annotation", complaint(error)) from error
+    _fill(draft, items)
+    return draft.finish(vocabulary)
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    """The text of a task: what is called so, or else the only text that it has."""
+    if isinstance(text := data.get(TEXT), str):
+        return text
+    texts = [value for value in data.values() if isinstance(value, str)]
+    if len(texts) != 1:
+        raise RefusedPassage(
+            "broken_annotation", "the task has no text, or several and none called so"
+        )
+    return texts[0]
+
+
+def _result(task: Mapping[str, Any]) -> Sequence[Any]:
+    """What was annotated: by people, if by anybody."""
+    if "data" not in task:
+        return list(_minimal(task))
+    annotations = task.get("annotations", task.get("completions")) or []
+    done = [a for a in annotations if isinstance(a, dict) and not a.get("was_cancelled")]
+    chosen = [a for a in done if a.get("ground_truth")] or done
+    if len(chosen) > 1:
+        raise RefusedPassage(
+            "several_annotations",
+            f"there are {len(chosen)} annotations of it: mark one as the ground truth, or export "
+            "those of each annotator by themselves",
+        )
+    guesses = [p for p in task.get("predictions") or [] if isinstance(p, dict)]
+    exported = "annotations" in task or "completions" in task
+    if not chosen and (exported or not guesses):
+        raise RefusedPassage("no_annotation", "it has no annotation")
+    result = (chosen or guesses)[0].get("result", [])
+    return result if isinstance(result, list) else []
+
+
+def _minimal(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The items of a minimal export, where regions have no ids but only places."""
+    values = [
+        (name, value)
+        for name, listed in task.items()
+        for value in (listed if isinstance(listed, list) else [])
+        if isinstance(value, dict)
+    ]
+    regions = [(name, v) for name, v in values if "labels" in v or "hypertextlabels" in v]
+    for number, (name, value) in enumerate(regions):
+        yield {"id": str(number), "type": "labels", "from_name": name, "value": value}
+        place = (value.get("start"), value.get("end"))
+        for control, other in values:
+            if "choices" in other and (other.get("start"), other.get("end")) == place:
+                yield {"id": str(number), "type": "choices", "from_name": control, "value": other}
+
+
+def _fill(draft: PassageDraft, items: Sequence[_Item]) -> None:
+    """Put the regions and arrows of a result into a draft."""
+    chosen = {
+        item.id: assertion_of(choice)
+        for item in items
+        if item.type == "choices" and item.from_name.lower() == ASSERTION
+        for choice in item.value.choices
+    }
+    for item in items:
+        if item.type in ("labels", "hypertextlabels"):
+            draft.spans[item.id] = _span(draft.text, item, chosen.get(item.id))
+        elif item.type == "relation":
+            ends = (
+                (item.to_id, item.from_id)
+                if item.direction == "left"
+                else (item.from_id, item.to_id)
+            )
+            draft.links.append(
+                Link(*ends, "one way" if item.direction in ("left", "right") else "either way")
+            )
+
+
+def _span(text: str, item: _Item, chosen: Assertion | None) -> DraftSpan:
+    value = item.value
+    if value.start is None or value.end is None:
+        raise RefusedPassage("broken_offsets", f"the region {item.id!r} has no start or no end")
+    start, end = place_of(text, value.start, value.end, value.text)
+    labels = [*value.labels, *value.hypertextlabels]
+    named = [assertion for label in labels if (assertion := assertion_named(label))]
+    names = tuple(label for label in labels if not assertion_named(label))
+    asserted = chosen or (named[0] if named else Assertion.PRESENT)
+    return DraftSpan(start, end, names, asserted, 1.0 if item.score is None else item.score)
+
+
+def write_task(passage: AnnotatedPassage) -> dict[str, Any]:
+    """The passage as a task with a pre-annotation, for `label_studio_config`.
+
+    Offsets are in characters, as Label Studio has counted since 2022.
+    """
+    report = passage.content
+    result = [item for n, entity in enumerate(report.entities) for item in _items(n, entity)]
+    result += [
+        {
+            "type": "relation",
+            "from_id": f"e{relation.head}",
+            "to_id": f"e{relation.tail}",
+            "direction": "right",
+            "labels": ["-".join(report.relation_type(relation))],
+        }
+        for relation in report.relations
+    ]
+    prediction: dict[str, Any] = {"model_version": "histoeval", "result": result}
+    if not passage.is_sure and report.entities:
+        prediction["score"] = sum(e.score for e in report.entities) / len(report.entities)
+    data = {"text": passage.text, "id": passage.id}
+    data |= {"source": passage.source, "report": passage.report_id}
+    return {"data": data, "predictions": [prediction]}
+
+
+def _items(number: int, entity: Entity) -> Iterator[dict[str, Any]]:
+    """A region and, unless the thing is simply there, the choice of its assertion."""
+    place = {"start": entity.start, "end": entity.end, "text": entity.text}
+    region: dict[str, Any] = {
+        "id": f"e{number}",
+        "from_name": LABELS,
+        "to_name": TEXT,
+        "type": "labels",
+        "value": place | {"labels": [str(entity.type)]},
+    }
+    yield region if entity.score == 1.0 else region | {"score": entity.score}
+    if entity.assertion is not Assertion.PRESENT:
+        choice = {"type": "choices", "value": place | {"choices": [str(entity.assertion)]}}
+        yield region | {"from_name": ASSERTION} | choice
+
+
+def label_studio_config() -> str:
+    """The labelling view for our types, assertions and relations, to be set up in the project."""
+    view = Element("View")
+    relations = SubElement(view, "Relations")
+    for kinds in sorted(RELATION_TYPES):
+        SubElement(relations, "Relation", value="-".join(kinds))
+    labels = SubElement(view, "Labels", name=LABELS, toName=TEXT)
+    colours = load_toml("view/entity_colours.toml")
+    for kind in EntityType:
+        SubElement(labels, "Label", value=kind, background=colours[kind])
+    SubElement(view, "Text", name=TEXT, value=f"${TEXT}", granularity="symbol")
+    choices = SubElement(
+        view,
+        "Choices",
+        name=ASSERTION,
+        toName=TEXT,
+        perRegion="true",
+        choice="single-radio",
+        visibleWhen="region-selected",
+        whenLabelValue=",".join(ASSERTED),
+    )
+    for assertion in Assertion:
+        SubElement(choices, "Choice", value=assertion)
+    indent(view)
+    return tostring(view, encoding="unicode") + "\n"

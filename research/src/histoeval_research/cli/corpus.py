@@ -1,0 +1,256 @@
+"""`histoeval corpus`: inspect, compare, split and convert annotated corpora."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.output import OverwriteOption, print_tables
+from histoeval.console import Console
+from histoeval.errors import InputError, OutputError, Problem, SettingError
+from histoeval.io.writing import (
+    check_not_input,
+    make_folder,
+    protect,
+    remove,
+    write_text,
+    writing_to,
+)
+from histoeval.labels import read_labels
+from histoeval.run.models import Models
+from histoeval_research.annotation.label_studio import label_studio_config
+from histoeval_research.corpus import AnnotatedPassage, read_corpus, write_corpus
+from histoeval_research.evaluate.corpus import (
+    annotator_agreement,
+    corpus_statistics,
+    count_words,
+    split_by_report,
+    token_counter,
+)
+from histoeval_research.view.terminal.corpus import (
+    agreement_table,
+    left_out,
+    refusal_table,
+    statistics_tables,
+)
+
+corpus_app = typer.Typer(
+    no_args_is_help=True, help="Inspect, compare, split and convert annotated corpora."
+)
+
+FormatName = Literal["ours", "hare", "label_studio", "webanno", "xmi", "brat"]
+WrittenName = Literal["ours", "hare", "label_studio"]
+
+CorpusFile = Annotated[
+    Path,
+    typer.Argument(
+        help="Annotated passages: our JSON lines, HARE JSON, a Label Studio export, WebAnno TSV "
+        "or XMI of INCEpTION (a file, folder or zip), or a brat folder."
+    ),
+]
+FormatOption = Annotated[
+    FormatName | None, option("Format of the file; guessed when omitted.", name="--from")
+]
+LabelsOption = Annotated[
+    Path | None, option('JSON file that maps labels to ours, as in {"Tumour": "diagnosis"}.')
+]
+
+
+@corpus_app.command()
+@verb
+def stats(
+    file: CorpusFile,
+    from_format: FormatOption = None,
+    labels: LabelsOption = None,
+    tokenizer: Annotated[
+        str | None, option("Count tokens of this model (hub name or folder) instead of words.")
+    ] = None,
+) -> None:
+    """Count entities, assertions, relations, passages and tokens of each source.
+
+    Examples:
+      histoeval corpus stats corpus.jsonl
+    """
+    problems: list[Problem] = []
+    count = count_words if tokenizer is None else token_counter(tokenizer)
+    counted = corpus_statistics(_read(file, from_format, labels, problems), count)
+    _demand(counted.total.passages, problems, file)
+    print_tables(statistics_tables(counted, "words" if tokenizer is None else "tokens"))
+    _finish(problems)
+
+
+@corpus_app.command()
+@verb
+def agreement(
+    file_a: CorpusFile,
+    file_b: CorpusFile,
+    from_format: FormatOption = None,
+    labels: LabelsOption = None,
+) -> None:
+    """Measure how far two annotators agree on the same passages.
+
+    Examples:
+      histoeval corpus agreement anna.jsonl ben.jsonl
+    """
+    problems: list[Problem] = []
+    agreed = annotator_agreement(
+        _read(file_a, from_format, labels, problems), _read(file_b, from_format, labels, problems)
+    )
+    if not agreed.passages:
+        _demand(0, problems, file_a)
+    names = (file_a.name, file_b.name)
+    print_tables([agreement_table(agreed, names)])
+    typer.echo(f"{agreed.passages:,} passages compared")
+    for remark in left_out(agreed, names):
+        typer.echo(remark, err=True)
+    _finish(problems)
+
+
+@corpus_app.command()
+@verb
+def split(
+    file: CorpusFile,
+    output: Annotated[Path, option("Folder for train.jsonl, dev.jsonl, test.jsonl.")],
+    train: Annotated[float, option("Share for training.", min=0, max=1)] = 0.8,
+    dev: Annotated[float, option("Share for development.", min=0, max=1)] = 0.1,
+    test: Annotated[float, option("Share for testing.", min=0, max=1)] = 0.1,
+    seed: Annotated[int, option("Random seed of the split.")] = 0,
+    from_format: FormatOption = None,
+    labels: LabelsOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Split a corpus by report, so that no report is in two parts.
+
+    Examples:
+      histoeval corpus split corpus.jsonl --output parts
+    """
+    shares = {"train": train, "dev": dev, "test": test}
+    files = {name: output / f"{name}.jsonl" for name in shares}
+    _demand_new(files.values(), file, overwrite)
+    problems: list[Problem] = []
+    passages = list(_read(file, from_format, labels, problems))
+    _demand(len(passages), problems, file)
+    parts = split_by_report(passages, shares, seed)
+    with writing_to(output):
+        make_folder(output)
+        for written in files.values():
+            remove(written)
+    for name, part in parts.items():
+        if part:
+            write_corpus(files[name], part)
+        reports = len({passage.report_id for passage in part})
+        typer.echo(f"{name}: {len(part):,} passages of {reports:,} reports")
+    _finish(problems)
+
+
+@corpus_app.command()
+@verb
+def convert(
+    file: CorpusFile,
+    out: Annotated[Path, typer.Argument(help="File to write.")],
+    to: Annotated[WrittenName, option("Format to write.")],
+    from_format: FormatOption = None,
+    labels: LabelsOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Write a corpus in another format.
+
+    For Label Studio the passages become tasks with pre-annotations that people can correct; the
+    labelling view that they need is written next to them.
+
+    Examples:
+      histoeval corpus convert project.zip corpus.jsonl --to ours
+    """
+    view = out.with_suffix(".config.xml")
+    _demand_new([out, view] if to == "label_studio" else [out], file, overwrite)
+    problems: list[Problem] = []
+    passages = _read(file, from_format, labels, problems)
+    first = next(passages, None)
+    _demand(0 if first is None else 1, problems, file)
+    count = write_corpus(out, chain([first], passages) if first else passages, to)
+    typer.echo(f"Written: {out}, {count:,} passages")
+    if to == "label_studio":
+        with writing_to(view):
+            write_text(view, label_studio_config())
+        typer.echo(f"Written: {view}, the labelling view for the project")
+    _finish(problems)
+
+
+@corpus_app.command()
+@verb
+def figures(
+    corpus_a: Annotated[Path, typer.Argument(help="Reports: a table, a text file or a folder.")],
+    corpus_b: Annotated[Path, typer.Argument(help="Other reports.")],
+    output: Annotated[Path, option("Folder for the figures, as SVG and PNG.")],
+    names: Annotated[str | None, option("Names of the two, separated by a comma.")] = None,
+    text: Annotated[str | None, option("Column with the text, for tables.")] = None,
+    encoder: Annotated[
+        str | None,
+        option(
+            "Encoder for the word map (hub name or folder; extra hf). Without it, words are "
+            "placed by their co-occurrence."
+        ),
+    ] = None,
+    sample: Annotated[int, option("Number of reports of each corpus to use.", min=1)] = 1000,
+    shown: Annotated[int, option("Number of reports of each corpus to show annotated.", min=0)] = 1,
+    seed: Annotated[int, option("Random seed of the sample of reports.", min=0)] = 0,
+) -> None:
+    """Draw word clouds, a word map with density, and annotated reports of two corpora.
+
+    Examples:
+      histoeval corpus figures radiology.csv pathology.csv --output figures
+    """
+    from histoeval.view.html.agreement import write_figures
+    from histoeval_research.view.figures.corpora import corpus_figures, encoder_embed, sample_texts
+
+    called = [name.strip() for name in (names or "").split(",")] if names else []
+    if called and (len(called) != 2 or len(set(called)) != 2):
+        raise SettingError(f"--names {names!r} is not two names, as in radiology,pathology")
+    called = called or [corpus_a.stem, corpus_b.stem]
+    if called[0] == called[1]:
+        called = [f"{called[0]} (1)", f"{called[1]} (2)"]
+    corpora = [
+        (name, sample_texts(file, sample, seed, text))
+        for name, file in zip(called, (corpus_a, corpus_b), strict=True)
+    ]
+    embed = None if encoder is None else encoder_embed(Models(encoder=encoder))
+    with writing_to(output):
+        make_folder(output)
+        for file in write_figures(output, list(corpus_figures(corpora, embed=embed, shown=shown))):
+            typer.echo(f"Written: {file}")
+
+
+def _read(
+    file: Path, kind: FormatName | None, labels: Path | None, problems: list[Problem]
+) -> Iterator[AnnotatedPassage]:
+    """The passages; why others cannot be read goes into `problems`."""
+    names = None if labels is None else read_labels(labels)
+    return read_corpus(file, kind, labels=names, on_problem=problems.append)
+
+
+def _demand_new(outputs: Iterable[Path], source: Path, overwrite: bool) -> None:
+    """Refuse to replace a document of the corpus, and any other file unless that is wanted."""
+    protect(source.rglob("*") if source.is_dir() else [source])
+    written = list(outputs)
+    check_not_input(written)
+    if not overwrite and (there := [path for path in written if path.exists()]):
+        raise OutputError(f"{there[0]} exists; give another name, or --overwrite to replace it")
+
+
+def _demand(passages: int, problems: Sequence[Problem], file: Path) -> None:
+    """Stop with the reason if there is nothing to work on."""
+    if passages:
+        return
+    if problems:
+        raise InputError(f"no passage of {file} can be read. First error: {problems[0].message}")
+    raise InputError(f"{file} has no passages that can be used here")
+
+
+def _finish(problems: Sequence[Problem]) -> None:
+    """Print what was skipped; exit with 1 if anything was."""
+    if problems:
+        Console(stderr=True).print(refusal_table(problems))
+        raise typer.Exit(1)

@@ -1,0 +1,115 @@
+"""`histoeval evaluate reader`: what a reader finds against an annotated corpus."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.options.models import DeviceOption, DtypeOption, ReaderOption, RelationsOption
+from histoeval.cli.options.output import (
+    ResultsFile,
+    demand_folder,
+    print_tables,
+    write_lines,
+    write_results,
+)
+from histoeval.cli.options.statistics import OptionalResamples
+from histoeval.console import Console
+from histoeval.errors import InputError, Problem
+from histoeval.labels import read_labels
+from histoeval.progress import step_progress
+from histoeval.reader.reader import Reader
+from histoeval.run.models import Models, is_joint, load_reader
+from histoeval_research.cli.corpus import FormatOption
+from histoeval_research.corpus import read_corpus
+from histoeval_research.evaluate.mistakes import mistakes
+from histoeval_research.evaluate.reader import (
+    evaluate,
+    evaluate_by_source,
+    out_of_reach,
+    read_passages,
+)
+from histoeval_research.view.terminal.corpus import refusal_table
+from histoeval_research.view.terminal.reader_evaluation import evaluation_tables, source_table
+
+
+@dataclass(frozen=True)
+class EvaluatedReader:
+    """Which reader is evaluated, and how it runs."""
+
+    reader: ReaderOption = None
+    relations: RelationsOption = None
+    device: DeviceOption = None
+    dtype: DtypeOption = None
+
+    def load(self, labels: dict[str, str | None] | None) -> Reader:
+        """The reader; labels are for those that do not use ours."""
+        return load_reader(Models(labels=None if is_joint(self.reader) else labels, **vars(self)))
+
+
+@verb
+def reader(
+    corpus: Annotated[
+        Path, option("Annotated passages, in any format that `histoeval corpus` reads.")
+    ],
+    from_format: FormatOption = None,
+    labels: Annotated[
+        Path | None,
+        option(
+            "JSON file that maps labels of the corpus or of the reader to ours, as in "
+            '{"Tumour": "diagnosis"}.'
+        ),
+    ] = None,
+    model: EvaluatedReader = EvaluatedReader(),
+    output: ResultsFile = None,
+    errors: Annotated[
+        Path | None,
+        option(
+            "JSON lines file for the passages with mistakes: missing, invented, mistyped or "
+            "misplaced entities."
+        ),
+    ] = None,
+    by: Annotated[
+        Literal["source"] | None, option("Also report each source of the corpus.")
+    ] = None,
+    resamples: OptionalResamples = 1000,
+    seed: Annotated[int, option("Random seed of the resamples.", min=0)] = 0,
+) -> None:
+    """Compare what a reader finds with an annotated corpus.
+
+    Exit code 0: every passage was compared; 1: some could not be read, and are listed; 2: nothing
+    could be done.
+
+    Examples:
+      histoeval evaluate reader --corpus corpus.jsonl --errors mistakes.jsonl
+    """
+    for file in (output, errors):
+        demand_folder(file)
+    names = None if labels is None else read_labels(labels)
+    problems: list[Problem] = []
+    passages = list(read_corpus(corpus, from_format, labels=names, on_problem=problems.append))
+    if not passages:
+        why = f". First error: {problems[0].message}" if problems else ""
+        raise InputError(f"no passage of {corpus} can be read{why}")
+    loaded = model.load(names)
+    with step_progress(f"reading {corpus.name}", len(passages)) as report:
+        readings = read_passages(loaded, passages, report)
+    missing = out_of_reach(loaded)
+    drawn = {"resamples": resamples, "seed": seed}
+    whole = evaluate(readings, missing, **drawn)
+    sources = evaluate_by_source(readings, missing, **drawn) if by == "source" else {}
+    results: dict[str, Any] = {"unread": len(problems), **whole.model_dump(mode="json")}
+    if sources:
+        results["sources"] = {name: each.model_dump(mode="json") for name, each in sources.items()}
+    write_results(output, {"corpus": corpus.name, "reader": loaded.identity}, results)
+    if errors is not None:
+        write_lines(errors, (found.model_dump_json() for found in mistakes(readings)))
+    print_tables([*evaluation_tables(whole), source_table(sources) if sources else None])
+    if problems:
+        typer.echo(
+            f"{len(problems):,} of {len(problems) + len(passages):,} passages skipped", err=True
+        )
+        Console(stderr=True).print(refusal_table(problems))
+        raise typer.Exit(1)

@@ -1,0 +1,197 @@
+"""`histoeval train`: train models from annotated reports.
+
+Modules that need torch are imported after `require_hf`, which says what to install.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.markdown import Markdown
+
+from histoeval.cli.options.bundle import verb
+from histoeval.cli.options.models import AlignerOption, NliOption, ReaderOption
+from histoeval.cli.options.output import print_tables, resumable
+from histoeval.run.models import Models, load_aligner, load_entailer, load_reader
+from histoeval.runtime.transformer import require_hf
+from histoeval.view.terminal.grounding import grounding_tables
+from histoeval_research.cli.options.training import (
+    EPOCHS,
+    OverwriteOption,
+    TorchTraining,
+    TrainingConfig,
+    bar,
+    outcome_of,
+    report_step,
+)
+from histoeval_research.train.concordance.train import ConcordanceSettings, train_concordance
+from histoeval_research.view.terminal.models import (
+    aligner_tables,
+    nli_tables,
+    reader_table,
+    selection_table,
+    training_table,
+)
+
+train_app = typer.Typer(
+    no_args_is_help=True, help="Train models from annotated reports (extra train)."
+)
+
+
+@train_app.command()
+@verb
+def ner(training: TorchTraining) -> None:
+    """Train an entity model, as the HARE paper does: a token classifier on any encoder.
+
+    Examples:
+      histoeval train ner ner.yaml --output models/ner
+    """
+    require_hf()
+    from histoeval_research.train.hare_bench.config import NerSettings
+    from histoeval_research.train.hare_bench.ner import train_ner
+
+    training.run("entities", NerSettings, train_ner, lambda found: [training_table(found)])
+
+
+@train_app.command()
+@verb
+def relations(training: TorchTraining) -> None:
+    """Train a relation model, as the HARE paper does: a classifier of marked pairs.
+
+    Examples:
+      histoeval train relations relations.yaml --output models/relations
+    """
+    require_hf()
+    from histoeval_research.train.hare_bench.config import RelationSettings
+    from histoeval_research.train.hare_bench.relations import train_relations
+
+    training.run(
+        "relations", RelationSettings, train_relations, lambda found: [training_table(found)]
+    )
+
+
+@train_app.command()
+@verb
+def concordance(
+    config: TrainingConfig,
+    reader: ReaderOption = None,
+    aligner: AlignerOption = None,
+    nli: NliOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Fit the weights of concordance to sheets of scored pairs; results are cross-validated.
+
+    Examples:
+      histoeval train concordance concordance.yaml --output models/concordance
+    """
+    settings, folder = config.read(ConcordanceSettings)
+    outcome = outcome_of(folder, overwrite)
+    models = Models(reader=reader, aligner=aligner)
+    loaded = load_reader(models), load_aligner(models), load_entailer(nli)
+    train_concordance(settings, folder, *loaded, overwrite=overwrite)
+    print_tables([Markdown((folder / "README.md").read_text("utf-8"))])
+    typer.echo(outcome)
+
+
+@train_app.command()
+@verb
+def select(training: TorchTraining) -> None:
+    """Train several encoders on both tasks and compare them, as in table 4 of the paper.
+
+    Finished trainings are not repeated. Exit code 1: an encoder could not be trained, and the
+    table says why.
+
+    Examples:
+      histoeval train select encoders.yaml --output models/selection
+    """
+    require_hf()
+    from histoeval_research.train.hare_bench.config import SelectSettings
+    from histoeval_research.train.hare_bench.select import TrainingSite, failures
+    from histoeval_research.train.hare_bench.select import select as train_and_compare
+
+    settings, folder = training.config.read(SelectSettings)
+    bench = TrainingSite(training.device, training.overwrite, lambda what: bar(f"training {what}"))
+    with resumable(folder, EPOCHS):
+        results = train_and_compare(settings, folder, bench)
+    print_tables([selection_table(results)])
+    typer.echo(f"Written: {folder / 'results.json'}, {folder / 'results.md'}")
+    if failures(results):
+        raise typer.Exit(1)
+
+
+@train_app.command()
+@verb
+def reader(training: TorchTraining) -> None:
+    """Train a joint reader like the builtin one: entities, assertions and relations in one pass.
+
+    Every step is kept in the folder OUTPUT.work: a stopped training resumes there, and one with
+    other settings repeats only what depends on them.
+
+    Examples:
+      histoeval train reader reader.yaml --output models/reader
+    """
+    require_hf()
+    from histoeval_research.train.reader.config import ReaderSettings
+    from histoeval_research.train.reader.train import Surroundings, train_reader, work_folder
+
+    def train(settings: ReaderSettings, folder: Path, **_: Any) -> dict[str, Any]:
+        """Each step has its own progress bar."""
+        around = Surroundings(training.device, training.overwrite, bar, report_step)
+        return train_reader(settings, folder, around)
+
+    training.run(
+        "the reader", ReaderSettings, train, lambda found: [reader_table(found)], work_folder
+    )
+
+
+@train_app.command()
+@verb
+def aligner(training: TorchTraining) -> None:
+    """Train an aligner like the builtin one: on names of ontologies, as SapBERT was.
+
+    Examples:
+      histoeval train aligner aligner.yaml --output models/aligner
+    """
+    require_hf()
+    from histoeval_research.train.aligner.train import AlignerSettings, train_aligner
+
+    train = partial(train_aligner, tell=report_step)
+    training.run(
+        "the aligner", AlignerSettings, train, lambda found: aligner_tables(found["scores"])
+    )
+
+
+@train_app.command()
+@verb
+def nli(training: TorchTraining) -> None:
+    """Train an NLI model like the builtin one: on general and synthetic pathology pairs.
+
+    Examples:
+      histoeval train nli nli.yaml --output models/nli
+    """
+    require_hf()
+    from histoeval_research.train.nli.train import NliSettings, train_nli
+
+    train = partial(train_nli, tell=report_step)
+    training.run("the NLI model", NliSettings, train, lambda found: nli_tables(found["scores"]))
+
+
+@train_app.command()
+@verb
+def grounding(training: TorchTraining) -> None:
+    """Train a grounding model like the builtin one: on labelled tiles and phrases.
+
+    Examples:
+      histoeval train grounding grounding.yaml --output models/grounding
+    """
+    require_hf()
+    from histoeval_research.train.grounding.train import GroundingSettings, train_grounding
+
+    train = partial(train_grounding, tell=report_step)
+    training.run(
+        "the grounding model",
+        GroundingSettings,
+        train,
+        lambda found: grounding_tables(found["scores"]),
+    )

@@ -1,0 +1,201 @@
+"""Folders of trainings: one for each step, and that of the model, which is written at the end.
+
+A step has a folder with `step.json`: its identity, whether it is done, and facts of its outcome.
+A step that is done is not run again; one that was stopped resumes with the content of its folder;
+one whose identity has changed restarts.
+
+While a model is trained its folder holds `checkpoint.pt` and nothing else; the model itself is put
+together in a draft folder beside it, `results.json` last, and takes its place at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import OutputError
+from histoeval.io.writing import check_not_input, write_json, writing_to
+from histoeval_research.train.core.checkpoint import CHECKPOINT, Checkpoint
+from histoeval_research.train.core.provenance import identity_of
+
+RECORD = "step.json"
+RESULTS = "results.json"
+CARD = "README.md"
+_UNFINISHED = {CHECKPOINT, f"{CHECKPOINT}.part"}
+
+
+class TrainingStep:
+    """One step: where its files are, and what makes it the same as another."""
+
+    def __init__(self, folder: Path, request: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.name = folder.name
+        self.identity = identity_of({"step": folder.name, **request})
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """How far the step has come."""
+        return Checkpoint(self.folder / CHECKPOINT, self.identity)
+
+    def run(self, act: Callable[[TrainingStep], Mapping[str, Any]]) -> dict[str, Any]:
+        """Do the step unless it is done; the facts that `act` returns."""
+        found = self._record()
+        if found.get("identity") == self.identity and found.get("done"):
+            return dict(found["facts"])
+        with writing_to(self.folder):
+            if found.get("identity") != self.identity:
+                if self.folder.exists():
+                    shutil.rmtree(self.folder)
+                self.folder.mkdir(parents=True)
+                record = {"identity": self.identity, "done": False}
+                write_json(self.folder / RECORD, record, private=False)
+        facts = act(self)
+        self._finish(facts)
+        return dict(facts)
+
+    @property
+    def done(self) -> bool:
+        """Whether this very step is finished."""
+        found = self._record()
+        return found.get("identity") == self.identity and bool(found.get("done"))
+
+    def _finish(self, facts: Mapping[str, Any]) -> None:
+        with writing_to(self.folder):
+            record = {"identity": self.identity, "done": True, "facts": dict(facts)}
+            write_json(self.folder / RECORD, record, private=False)
+            (self.folder / CHECKPOINT).unlink(missing_ok=True)
+
+    def _record(self) -> dict[str, Any]:
+        """What `step.json` says; a folder that is not ours is left alone."""
+        with writing_to(self.folder):
+            if (self.folder / RECORD).exists():
+                return _read(self.folder / RECORD, f"delete {self.folder}")
+            if self.folder.exists() and any(self.folder.iterdir()):
+                raise OutputError(
+                    f"{self.folder} holds files that are not of a training; "
+                    "give another `work` or --output"
+                )
+            return {}
+
+
+class ModelFolder:
+    """The folder of a trained model: written whole or not at all, and found again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.draft = self.path.with_name(f"{self.path.name}.part")
+
+    def fill(
+        self,
+        request: Mapping[str, Any],
+        train: Callable[[Path, Checkpoint], Mapping[str, Any]],
+        card: Callable[[Mapping[str, Any]], str],
+        *,
+        overwrite: bool = False,
+    ) -> dict[str, Any]:
+        """The results of a training; at once if it is finished, else of `train`.
+
+        `train` writes the model to a draft folder and returns its results, which get the request.
+        A training that was stopped resumes from its checkpoint; `overwrite` restarts it.
+        """
+        if not overwrite and (found := self.finished(request)) is not None:
+            return found
+        if overwrite:
+            self.clear()
+        checkpoint = Checkpoint(self.path / CHECKPOINT, identity_of(request))
+        with self._writing() as draft:
+            results = {"request": dict(request), **train(draft, checkpoint)}
+            (draft / CARD).write_text(card(results), "utf-8")
+            write_json(draft / RESULTS, results, private=False)
+            self._take_place()
+        return results
+
+    def finished(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The results of a training that is finished here, if it was this one."""
+        with writing_to(self.path):
+            if (self.draft / RESULTS).exists():
+                self._take_place()
+            if not (self.path / RESULTS).exists():
+                self._refuse_what_is_not_ours()
+                return None
+            found = self._results()
+        before, now = found.get("request", {}), json.loads(json.dumps(request))
+        if different := _different(before, now):
+            raise OutputError(
+                f"{self.path} holds another training (different: {', '.join(different)}); "
+                "give another --output, or --overwrite to replace it"
+            )
+        return found
+
+    def clear(self) -> None:
+        """Remove what an earlier training left; a folder that holds something else is refused."""
+        with writing_to(self.path):
+            if (self.path / RESULTS).exists():
+                self._results()
+            else:
+                self._refuse_what_is_not_ours()
+            for folder in (self.path, self.draft):
+                if folder.exists():
+                    check_not_input(folder.rglob("*"))
+                    shutil.rmtree(folder)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Path]:
+        """An empty draft folder; what fails while it is filled leaves nothing behind."""
+        with writing_to(self.path):
+            shutil.rmtree(self.draft, ignore_errors=True)
+            self.draft.mkdir(parents=True)
+            try:
+                yield self.draft
+            finally:
+                if not (self.draft / RESULTS).exists():
+                    shutil.rmtree(self.draft, ignore_errors=True)
+
+    def _take_place(self) -> None:
+        """Rename the draft; a run that is killed in between does it when it starts again."""
+        if self.path.exists():
+            for name in _UNFINISHED:
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
+        self.draft.rename(self.path)
+
+    def _refuse_what_is_not_ours(self) -> None:
+        if self.path.is_file():
+            raise OutputError(f"{self.path} is a file; a model needs a folder")
+        if self.path.exists() and {file.name for file in self.path.iterdir()} - _UNFINISHED:
+            raise OutputError(
+                f"{self.path} holds files that are not of a training; give another --output"
+            )
+
+    def _results(self) -> dict[str, Any]:
+        found = _read(self.path / RESULTS, "give another --output")
+        if not isinstance(found.get("request"), dict):
+            raise OutputError(f"{self.path / RESULTS} does not say what was trained")
+        return found
+
+
+def is_finished(path: Path) -> bool:
+    """Whether a training is finished in this folder."""
+    return (path / RESULTS).exists()
+
+
+def _read(file: Path, advice: str) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise OutputError(f"{file} cannot be read: {error}; {advice}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _different(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The settings that differ, by name."""
+    flat = [
+        {**request, **request.get("settings", {}), **request.get("data", {}), "settings": 0}
+        for request in (before, now)
+    ]
+    names = {name for request in flat for name in request} - {"settings", "data"}
+    return sorted(name for name in names if flat[0].get(name) != flat[1].get(name))

@@ -1,0 +1,141 @@
+"""The paper's training bench: its recipes, its data, and what a training is known by.
+
+The defaults are the paper's: AdamW at 5e-5, batches of 4, 2 epochs, 512 tokens; as many negative
+pairs as positive ones in training and three times as many in testing.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field, field_validator
+
+from histoeval.errors import InputError
+from histoeval.io.settings_files import FilePath, ModelName
+from histoeval.report import Noun
+from histoeval_research.corpus import AnnotatedPassage, read_corpus
+from histoeval_research.evaluate.matches import Matches, rates
+from histoeval_research.train.core.loop import Schedule
+from histoeval_research.train.core.provenance import request_of
+
+Types = Literal["all", "hare"]
+
+
+def _different(given: tuple[int, ...]) -> tuple[int, ...]:
+    """One training must not count as two."""
+    if len(set(given)) < len(given):
+        raise ValueError("names a seed twice")
+    return given
+
+
+Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_different)]
+"""One model is trained for each."""
+
+
+class Corpora(Noun):
+    """What to learn from, what to be judged by, and where the outcome goes."""
+
+    train: FilePath
+    dev: FilePath
+    labels: dict[str, str | None] | None = None
+    """What labels of the corpora mean that are not known, as in `Tumour: diagnosis`."""
+    types: Types = "all"
+    output: FilePath | None = None
+    notes: str = ""
+    """Free words on the data, for the model card."""
+
+
+class TaggerRecipe(Schedule):
+    """How an entity model learns."""
+
+    epochs: Annotated[int, Field(ge=1)] = 2
+    batch: Annotated[int, Field(ge=1)] = 4
+    rate: Annotated[float, Field(gt=0)] = 5e-5
+    tokens: Annotated[int, Field(ge=32)] = 512
+    """The longest window that the model is shown, in tokens."""
+
+
+class RelationRecipe(TaggerRecipe):
+    """How a relation model learns: negatives are pairs without a relation, for each with one."""
+
+    negatives: Annotated[float, Field(ge=0)] = 1.0
+    test_negatives: Annotated[float, Field(ge=0)] = 3.0
+
+
+class OneModel(Corpora):
+    """One encoder, trained once."""
+
+    encoder: ModelName
+    seed: int = 42
+
+
+class NerSettings(OneModel, TaggerRecipe):
+    """The YAML file of `histoeval train ner`."""
+
+
+class RelationSettings(OneModel, RelationRecipe):
+    """The YAML file of `histoeval train relations`."""
+
+
+class SelectSettings(Corpora):
+    """The YAML file of `histoeval train select`: encoders by the names they have in the table."""
+
+    encoders: Annotated[dict[str, ModelName], Field(min_length=1)]
+    seeds: Seeds = (42,)
+    ner: TaggerRecipe = TaggerRecipe()
+    relations: RelationRecipe = RelationRecipe()
+
+    @field_validator("encoders", mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        """A list of encoders, each by the last part of its name."""
+        if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+            return given
+        named = {Path(name).name: name for name in given}
+        if len(named) < len(given):
+            raise ValueError("has two of one name: write each as `name: folder or hub name`")
+        return named
+
+    @field_validator("encoders")
+    @classmethod
+    def _are_names_of_folders(cls, given: dict[str, str]) -> dict[str, str]:
+        if strange := [
+            name for name in given if name in ("", ".", "..") or Path(name).name != name
+        ]:
+            raise ValueError(f"has a name that cannot name a folder: {strange[0]!r}")
+        return given
+
+
+def read_passages(path: Path, settings: Corpora) -> list[AnnotatedPassage]:
+    """The passages of a corpus, every one of which must be whole."""
+    try:
+        passages = list(read_corpus(path, labels=settings.labels))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    if not passages:
+        raise InputError(f"{path} has no passages to train or test with")
+    return passages
+
+
+def bench_request(task: str, settings: OneModel) -> dict[str, Any]:
+    """What makes two trainings the same."""
+    files = {"train": settings.train, "dev": settings.dev}
+    return request_of(task, settings, files, exclude=tuple(files))
+
+
+def shared_reports(train: Iterable[AnnotatedPassage], dev: Iterable[AnnotatedPassage]) -> int:
+    """How many reports have passages on both sides, which makes scores better than the model."""
+    return len({p.report_id for p in train} & {p.report_id for p in dev})
+
+
+def scores_of(matches: Matches) -> dict[str, float]:
+    """Precision, recall and F1, and what they were counted from; `one` is the truth."""
+    precision, recall, f1 = map(float, rates(np.array(matches.counts, dtype=float)))
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": f1,
+        "gold": matches.one,
+        "found": matches.other,
+    }

@@ -1,0 +1,200 @@
+"""`histoeval train relations`: the paper's relation model, a classifier of marked pairs.
+
+It learns from all pairs that are related and from some of those that are not, and is given
+the entities; only pairs whose types can be related are ever looked at, as the reader does.
+"""
+
+import random
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import InputError
+from histoeval.progress import ignore
+from histoeval.reader.tagging import mark, relation_label
+from histoeval.reader.tagset import softmax
+from histoeval.reader.windows import Window, windows
+from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Entity, EntityType
+from histoeval.runtime.transformer import Runtime, Transformer
+from histoeval_research.corpus import AnnotatedPassage
+from histoeval_research.evaluate.matches import Matches
+from histoeval_research.train.core.loop import Watch
+from histoeval_research.train.hare_bench.classifier import ClassifierExample, UntrainedClassifier
+from histoeval_research.train.hare_bench.config import RelationSettings, scores_of
+from histoeval_research.train.hare_bench.train import SampleScores, teach
+
+Kind = tuple[EntityType, EntityType]
+
+MARKERS = ("[E1]", "[/E1]", "[E2]", "[/E2]")
+OVERLAP = 96
+WORDS_CUT = 16
+"""Tokens that words may become more when a marker cuts them in two."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPair:
+    """Two entities of types that can be related, and whether they are.
+
+    The tokens are those of the marked window; there are none where no window shows both.
+    """
+
+    kind: Kind
+    related: bool
+    tokens: tuple[int, ...]
+
+
+def pairs_of(
+    passages: Sequence[AnnotatedPassage], model: Transformer, kinds: Collection[Kind]
+) -> list[EntityPair]:
+    """All pairs of some passages whose types can be related."""
+    return [pair for passage in passages for pair in _pairs(passage, model, kinds)]
+
+
+def sample(pairs: Sequence[EntityPair], negatives: float, seed: str) -> list[int]:
+    """Positions of all related pairs, and of so many others for each, or of all there are."""
+    related = [place for place, pair in enumerate(pairs) if pair.related]
+    others = [place for place, pair in enumerate(pairs) if not pair.related]
+    wanted = min(len(others), round(negatives * len(related)))
+    return sorted(related + random.Random(seed).sample(others, wanted))
+
+
+def _pairs(
+    passage: AnnotatedPassage, model: Transformer, kinds: Collection[Kind]
+) -> Iterator[EntityPair]:
+    entities = passage.content.entities
+    linked = {(relation.head, relation.tail) for relation in passage.content.relations}
+    cut = _windows(passage.text, model)
+    for h, t in product(range(len(entities)), repeat=2):
+        head, tail = entities[h], entities[t]
+        if (head.type, tail.type) in kinds:
+            tokens = _tokens(passage.text, head, tail, cut, model)
+            yield EntityPair((head.type, tail.type), (h, t) in linked, tokens)
+
+
+def _tokens(
+    text: str, head: Entity, tail: Entity, cut: Sequence[Window], model: Transformer
+) -> tuple[int, ...]:
+    """The marked window that the reader would choose: the one that owns the head, if it can be."""
+    first, last = min(head.start, tail.start), max(head.end, tail.end)
+    showing = [window for window in cut if window.start <= first and last <= window.end]
+    owning = [window for window in showing if window.own_start <= head.start < window.own_end]
+    for window in [*owning, *showing][:1]:
+        spans = [
+            (entity.start - window.start, entity.end - window.start) for entity in (head, tail)
+        ]
+        tokens = model.tokenizer.encode(
+            mark(text[window.start : window.end], *spans), verbose=False
+        )
+        if len(tokens) <= model.most_tokens:
+            return tuple(tokens)
+    return ()
+
+
+def _windows(text: str, model: Transformer) -> list[Window]:
+    """Windows with room for the markers."""
+    tokenizer = model.tokenizer
+    room = tokenizer.num_special_tokens_to_add() + len(MARKERS) + WORDS_CUT
+    most = model.most_tokens - room
+
+    def measure(fragment: str) -> int:
+        """Tokens of a fragment, without those at its ends."""
+        return len(tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
+
+    return windows(text, measure, most, min(OVERLAP, most // 4))
+
+
+LABELS = ("no_relation", "relation")
+"""As positions: 0 for a pair that is not related, 1 for one that is."""
+
+_KINDS = {"all": RELATION_TYPES, "hare": HARE_RELATION_TYPES}
+
+
+class RelationLesson:
+    """What a relation model is taught, and how it is judged."""
+
+    name = "relations"
+
+    def __init__(self, settings: RelationSettings) -> None:
+        self.settings = settings
+        self.kinds = _KINDS[settings.types]
+        self.beginning = UntrainedClassifier(
+            settings.encoder,
+            "sequence-classification",
+            LABELS,
+            settings.tokens,
+            settings.seed,
+            MARKERS,
+            sorted("-".join(kind) for kind in self.kinds),
+        )
+
+    def examples(
+        self, passages: Sequence[AnnotatedPassage], model: Transformer
+    ) -> list[ClassifierExample]:
+        """Related pairs and sampled others, as far as a window shows them."""
+        pairs = [pair for pair in pairs_of(passages, model, self.kinds) if pair.tokens]
+        if not any(pair.related for pair in pairs):
+            raise InputError(f"{self.settings.train} has no relations of the types to be learned")
+        chosen = sample(pairs, self.settings.negatives, f"{self.settings.seed}/train")
+        return [
+            ClassifierExample(pairs[place].tokens, int(pairs[place].related)) for place in chosen
+        ]
+
+    def judge(
+        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
+    ) -> SampleScores:
+        """The scores of the model in the folder, on all pairs and on a sample of them."""
+        model = Transformer(folder, "sequence-classification", Runtime(device, "float32"))
+        pairs = pairs_of(passages, model, self.kinds)
+        tested = sample(pairs, self.settings.test_negatives, f"{self.settings.seed}/dev")
+        return SampleScores(len(tested), evaluate(model, pairs, tested))
+
+
+def train_relations(
+    settings: RelationSettings,
+    output: Path,
+    *,
+    device: str | None = None,
+    overwrite: bool = False,
+    watch: Watch = ignore,
+) -> dict[str, Any]:
+    """Train a relation model and write its folder; the results, at once if it is finished."""
+    lesson = RelationLesson(settings)
+    return teach(lesson, settings, output, device=device, overwrite=overwrite, watch=watch)
+
+
+def evaluate(
+    model: Transformer, pairs: Sequence[EntityPair], tested: Sequence[int]
+) -> dict[str, Any]:
+    """Precision, recall and F1 of a model on all pairs, by type, and on those that are tested.
+
+    `sampled_micro` is the paper's number: over both labels, which is the share that is right.
+    """
+    answers = list(zip(pairs, _answers(model, pairs), strict=True))
+    some = [answers[place] for place in tested]
+    kinds = sorted({pair.kind for pair in pairs})
+    return {
+        "sampled": scores_of(_counted(some)),
+        "sampled_micro": sum(pair.related == answer for pair, answer in some) / max(1, len(some)),
+        "all": scores_of(_counted(answers)),
+        "types": {
+            "-".join(kind): scores_of(_counted(a for a in answers if a[0].kind == kind))
+            for kind in kinds
+        },
+    }
+
+
+def _answers(model: Transformer, pairs: Sequence[EntityPair]) -> list[bool]:
+    """What the model says of each pair; one that no window shows is not related, to the reader."""
+    related = relation_label([model.model.config.id2label[n] for n in range(len(LABELS))])
+    shown = [pair.tokens for pair in pairs if pair.tokens]
+    logits = iter(model.forward(shown, lambda output: output.logits))
+    return [bool(pair.tokens and softmax(next(logits))[related] > 0.5) for pair in pairs]
+
+
+def _counted(answers: Iterable[tuple[EntityPair, bool]]) -> Matches:
+    listed = list(answers)
+    both = sum(pair.related and answer for pair, answer in listed)
+    one, other = sum(pair.related for pair, _ in listed), sum(answer for _, answer in listed)
+    return Matches(one, other, both, both)

@@ -1,0 +1,166 @@
+"""`histoeval evaluate reader`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from histoeval.cli.evaluate.run import evaluate_app
+from histoeval.errors import InputError, OutputError
+from histoeval.report import Report
+from histoeval.run import models
+from histoeval_research.corpus import write_corpus
+from tests.support.annotated_passages import PASSAGE, REPORT
+from tests.support.fake_readers import ListedReader, perfect
+from tests.support.terminal_tables import table_rows
+
+READER = "histoeval_research.cli.evaluate.reader.load_reader"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Twenty passages of ten reports, from two sources."""
+    file = tmp_path / "corpus.jsonl"
+    names = [{"id": f"p{n}", "report_id": f"r{n // 2}", "source": "ab"[n // 10]} for n in range(20)]
+    write_corpus(file, [PASSAGE.model_copy(update=name) for name in names])
+    return file
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[models.Models]:
+    """Has a perfect reader loaded, whatever is asked for; what was asked for."""
+    calls: list[models.Models] = []
+
+    def load(wanted: models.Models) -> Any:
+        calls.append(wanted)
+        return perfect([PASSAGE])
+
+    monkeypatch.setattr(READER, load)
+    return calls
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(evaluate_app, ["reader", *map(str, arguments)])
+
+
+def cells(result: Result, first: str) -> list[str]:
+    """The numbers of the row that starts so."""
+    return table_rows(result.output)[first]
+
+
+def test_figures_are_told_and_written(
+    corpus: Path, asked: list[models.Models], tmp_path: Path
+) -> None:
+    out = tmp_path / "figures.json"
+    result = run("--corpus", corpus, "--output", out, "--seed", 3, "--resamples", 50)
+    assert result.exit_code == 0
+    assert "20 passages of 10 reports" in result.output
+    assert cells(result, "entities, exact")[:2] == ["1.000", "1.000-1.000"]
+    told = json.loads(out.read_text("utf-8"))
+    assert (told["corpus"], told["reader"], told["unread"]) == ("corpus.jsonl", "listed@1", 0)
+    assert (told["passages"], told["reports"], told["seed"], told["resamples"]) == (20, 10, 3, 50)
+    assert told["figures"]["exact"]["all"]["f1"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert told["figures"]["relations_on_gold"]["marker-result"]["gold"] == 40
+    assert told["calibration"]["exact"]["error"] == 0
+    assert told["missing"] == {}
+    assert "sources" not in told
+
+
+def test_the_same_command_writes_the_same_file(
+    corpus: Path, asked: list[models.Models], tmp_path: Path
+) -> None:
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    for file in files:
+        assert run("--corpus", corpus, "--output", file).exit_code == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_sources_are_told_apart(corpus: Path, asked: list[models.Models], tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    result = run("--corpus", corpus, "--by", "source", "--output", out)
+    assert cells(result, "a")[0] == cells(result, "b")[0] == "10"
+    sources = json.loads(out.read_text("utf-8"))["sources"]
+    assert {name: each["passages"] for name, each in sources.items()} == {"a": 10, "b": 10}
+
+
+def test_mistakes_are_written_for_people(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Report(text=REPORT.text, entities=REPORT.entities[1:])
+    monkeypatch.setattr(READER, lambda _: ListedReader([found]))
+    errors = tmp_path / "errors.jsonl"
+    result = run("--corpus", corpus, "--errors", errors)
+    assert result.exit_code == 0
+    assert "cannot go on from given entities" in result.output
+    lines = [json.loads(line) for line in errors.read_text("utf-8").splitlines()]
+    assert [line["id"] for line in lines] == [f"p{n}" for n in range(20)]
+    assert [entity["text"] for entity in lines[0]["missing"]] == ["Left breast"]
+    assert lines[0]["invented"] == lines[0]["mistyped"] == []
+
+
+def test_a_perfect_reader_leaves_an_empty_file_of_mistakes(
+    corpus: Path, asked: list[models.Models], tmp_path: Path
+) -> None:
+    errors = tmp_path / "errors.jsonl"
+    assert run("--corpus", corpus, "--errors", errors).exit_code == 0
+    assert errors.read_text("utf-8") == ""
+
+
+def test_models_and_labels_are_passed_on(
+    corpus: Path, asked: list[models.Models], tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.json"
+    labels.write_text('{"Dx": "diagnosis"}', "utf-8")
+    corpus.write_text(corpus.read_text("utf-8").replace('"diagnosis"', '"Dx"'), "utf-8")
+    result = run(
+        *["--corpus", corpus, "--labels", labels, "--from", "ours", "--reader", "folder"],
+        *["--relations", "other", "--device", "cpu", "--dtype", "float32"],
+    )
+    assert result.exit_code == 0
+    assert asked == [
+        models.Models(
+            reader="folder",
+            relations="other",
+            labels={"Dx": "diagnosis"},
+            device="cpu",
+            dtype="float32",
+        )
+    ]
+
+
+def test_a_row_that_cannot_be_read_is_told_and_counted(
+    corpus: Path, asked: list[models.Models], tmp_path: Path
+) -> None:
+    out = tmp_path / "figures.json"
+    corpus.write_text(corpus.read_text("utf-8") + '{"id": "x"}\nnot JSON\n', "utf-8")
+    result = run("--corpus", corpus, "--output", out)
+    assert result.exit_code == 1
+    assert "20 passages of 10 reports" in result.output
+    assert "2 of 22 passages skipped" in result.output
+    assert "broken_annotation" in result.output
+    assert json.loads(out.read_text("utf-8"))["unread"] == 2
+
+
+def test_nothing_is_loaded_for_a_corpus_that_cannot_be_read(
+    asked: list[models.Models], tmp_path: Path
+) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "x", "text": "a", "entities": 3}\n', "utf-8")
+    result = run("--corpus", corpus)
+    assert isinstance(result.exception, InputError)
+    assert "row 1, line 1" in str(result.exception)
+    assert isinstance(run("--corpus", tmp_path / "none.jsonl").exception, InputError)
+    assert asked == []
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_read(
+    corpus: Path, asked: list[models.Models], tmp_path: Path
+) -> None:
+    for place in (tmp_path / "none" / "figures.json", tmp_path):
+        result = run("--corpus", corpus, "--output", place)
+        assert isinstance(result.exception, OutputError)
+    assert asked == []

@@ -1,0 +1,102 @@
+"""Finding concepts by names, checked on catalogues whose answers are plain to see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from histoeval_research.evaluate.retrieval import (
+    Catalogue,
+    catalogue_of,
+    evaluate_names,
+    find,
+    share_of,
+)
+from histoeval_research.ontology.obo import OntologyConcept
+
+CONCEPTS = [
+    OntologyConcept("s", "1", "kidney stone", ("renal calculus", "Kidney Stone", "kidney stones")),
+    OntologyConcept("s", "2", "gallstone", ("cholelith",)),
+    OntologyConcept("s", "3", "stone of child", ("kidney stone",)),
+]
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    return catalogue_of(CONCEPTS, 1.0)
+
+
+def vectors(catalogue: Catalogue, near: dict[str, str]) -> np.ndarray:
+    """Each name by itself, but for those that are put beside another one."""
+    rows = dict(zip(sorted(set(catalogue.names)), np.eye(9), strict=False))
+    found = [
+        0.6 * rows[name] + 0.8 * rows[near[name]] if name in near else rows[name]
+        for name in catalogue.names
+    ]
+    return np.array(found, dtype=np.float32)
+
+
+def test_queries_are_synonyms_in_other_letters_than_those_before(catalogue: Catalogue) -> None:
+    asked = [catalogue.names[place] for place in catalogue.queries]
+    assert asked == ["renal calculus", "kidney stones", "cholelith", "kidney stone"]
+    assert catalogue.preferred.sum() == len(CONCEPTS)
+
+
+def test_only_held_out_concepts_are_asked_for() -> None:
+    many = [OntologyConcept("s", str(n), f"thing {n}", (f"object {n}",)) for n in range(300)]
+    some = catalogue_of(many, 0.2)
+    assert 20 < len(some.queries) < 110
+    assert len(some.names) == 600
+
+
+def test_a_concept_is_found_by_its_preferred_name_or_not(catalogue: Catalogue) -> None:
+    near = {"renal calculus": "kidney stone", "cholelith": "kidney stone"}
+    index = np.flatnonzero(catalogue.preferred)
+    found = find(catalogue, vectors(catalogue, near), index, drop=False)
+    by_name = dict(
+        zip(["renal calculus", "kidney stones", "cholelith", "3"], found.rank, strict=True)
+    )
+    assert by_name["renal calculus"] == 0
+    assert by_name["cholelith"] == 1, "the kidney stone came first"
+    assert by_name["3"] == 0, "concepts that share the name are both right"
+    assert found.equal.tolist() == [False, True, False, True]
+
+
+def test_a_spelling_of_the_query_is_not_in_the_index_of_other_names(catalogue: Catalogue) -> None:
+    rows = vectors(catalogue, {"renal calculus": "kidney stone"})
+    found = find(catalogue, rows, np.arange(len(catalogue.names)), drop=True)
+    assert not found.equal.any()
+    assert found.rank[1] == 0, "kidney stones is found by renal calculus, or by the shared concept"
+
+
+def test_what_has_no_other_name_is_not_asked_for() -> None:
+    lonely = catalogue_of(
+        [OntologyConcept("s", "1", "x-ray", ("x ray",)), OntologyConcept("s", "2", "y")], 1.0
+    )
+    rows = np.eye(3, dtype=np.float32)
+    assert len(find(lonely, rows, np.arange(3), drop=True).rank) == 0
+    assert len(find(lonely, rows, np.array([0, 2]), drop=False).rank) == 1
+
+
+def test_shares_are_counted_over_queries_and_resampled_over_concepts() -> None:
+    hits, concepts = np.array([True] * 50 + [False] * 50), np.repeat(np.arange(10), 10)
+    share = share_of(hits, concepts, 500)
+    assert share.value == 0.5
+    assert share.low is not None
+    assert share.high is not None
+    assert share.low < 0.3, "ten concepts say less than a hundred queries"
+    assert share.high > 0.7
+    assert share_of(hits, np.arange(100), 500).low > share.low  # type: ignore[operator]
+    assert share_of(hits, concepts, 0).low is None
+
+
+def test_all_figures_of_a_perfect_space_are_one() -> None:
+    many = [
+        OntologyConcept("s", str(n), f"thing {n}", (f"object {n}", f"item {n}")) for n in range(40)
+    ]
+    whole = catalogue_of(many, 0.5)
+    rows = np.eye(40, dtype=np.float32)[whole.concepts]
+    for found in evaluate_names(whole, rows, 100).values():
+        assert found.first.value == found.among_five.value == 1.0
+        assert found.first_where_words_differ is not None
+        assert found.equal == 0.0

@@ -1,0 +1,274 @@
+"""Fitting weights: a known order is found again, and nothing that is scored was seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("scipy")
+
+from scipy.stats import spearmanr
+
+from histoeval.concordance.weights import COVERED, TERMS, Combination
+from histoeval.errors import InputError
+from histoeval_research.train.concordance import fit as concordance
+from histoeval_research.train.concordance.fit import (
+    LEAST,
+    STRENGTHS,
+    FitData,
+    Floats,
+    choose,
+    cross_validated,
+    fit,
+    fit_curve,
+    fit_weights,
+    fold_of,
+    joined_groups,
+    predict,
+)
+
+TRUE = {"diagnosis": 2.0, "site": 1.0, "diagnosis*behaviour*grade": 1.0}
+PLAIN = STRENGTHS[0]
+
+
+def made_up(pairs: int, seed: int = 0, noise: float = 0.0) -> FitData:
+    """Pairs whose scores follow three of the terms, three pairs to a case, in two sets."""
+    source = np.random.default_rng(seed)
+    terms = source.uniform(0, 1, (pairs, len(TERMS)))
+    weights = np.array([TRUE.get(term, 0.0) for term in TERMS])
+    scores = 5 * terms @ weights / weights.sum() + source.normal(0, noise, pairs)
+    groups = np.array([f"case {n // 3}" for n in range(pairs)])
+    sets = np.array(["one" if n < pairs // 2 else "other" for n in range(pairs)])
+    return FitData(terms, np.clip(scores, 0, 5), sets, groups)
+
+
+@pytest.fixture
+def without_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights as the data have them, without those that details are given in any case."""
+    monkeypatch.setattr(concordance, "LEAST", {})
+
+
+@pytest.mark.usefixtures("without_least")
+def test_a_known_order_is_found_again_in_pairs_that_were_not_seen() -> None:
+    seen, unseen = made_up(150), made_up(300, seed=1)
+    combination = fit(seen, PLAIN, 5.0)
+    assert spearmanr(predict(combination, unseen.terms), unseen.scores)[0] > 0.95
+
+
+@pytest.mark.usefixtures("without_least")
+def test_what_decides_gets_the_weight() -> None:
+    weights = dict(zip(TERMS, fit_weights(made_up(200), 0.02), strict=True))
+    assert sorted(weights, key=lambda term: -weights[term])[:3] == sorted(
+        TRUE, key=lambda term: -weights[term]
+    )
+    assert max(weights, key=lambda term: weights[term]) == "diagnosis"
+
+
+@pytest.mark.usefixtures("without_least")
+def test_cross_validated_values_follow_the_order_too() -> None:
+    scored = made_up(150, noise=0.1)
+    values = cross_validated(scored, 5.0, folds=4)
+    assert spearmanr(values, scored.scores)[0] > 0.95
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000))
+def test_no_weight_is_negative_and_details_keep_their_least(seed: int) -> None:
+    source = np.random.default_rng(seed)
+    terms = source.uniform(0, 1, (12, len(TERMS)))
+    groups = np.array([str(n) for n in range(12)])
+    scored = FitData(terms, source.integers(0, 6, 12).astype(float), np.full(12, "s"), groups)
+    weights = dict(zip(TERMS, fit_weights(scored, 0.1), strict=True))
+    assert min(weights.values()) >= 0
+    assert all(weights[term] >= least - 1e-9 for term, least in LEAST.items())
+
+
+@pytest.mark.parametrize("counted", [("site",), ("site", "diagnosis*behaviour*grade")])
+def test_only_terms_that_are_counted_are_given_a_weight(counted: tuple[str, ...]) -> None:
+    fitted = fit(replace(made_up(60), counted=counted), PLAIN, 3.0)
+    assert set(fitted.weights) <= set(counted)
+    values = cross_validated(replace(made_up(60), counted=("site",)), 5.0, folds=3)
+    assert spearmanr(values, made_up(60).terms[:, TERMS.index("site")])[0] > 0.95
+
+
+def test_coverage_is_no_part_of_what_experts_score() -> None:
+    assert COVERED not in fit(made_up(60), PLAIN, 5.0).weights
+
+
+def test_the_least_weights_are_of_terms_that_exist() -> None:
+    assert set(LEAST) <= set(TERMS)
+
+
+def test_a_perfect_candidate_gets_the_top_whatever_is_fitted() -> None:
+    perfect = np.ones((1, len(TERMS)))
+    for top in (3.0, 5.0):
+        scored = made_up(60)
+        low = FitData(scored.terms, scored.scores * top / 10, scored.sets, scored.groups)
+        assert predict(fit(low, PLAIN, top), perfect)[0] == pytest.approx(top)
+
+
+def test_predicting_is_what_the_combination_says_of_each_pair() -> None:
+    source = np.random.default_rng(3)
+    combination = Combination(
+        weights={"site": 1.0, "diagnosis": 0.5},
+        curve=fit_curve(source.uniform(0, 1, 30), source.uniform(0, 5, 30), 0.0, 5.0),
+        floor=0.5,
+    )
+    rows = [{"site": float(s), "diagnosis": float(d)} for s, d in source.uniform(0, 1, (20, 2))]
+    terms = concordance_matrix(rows)
+    assert predict(combination, terms) == pytest.approx([combination(row) for row in rows])
+
+
+def concordance_matrix(rows: list[dict[str, float]]) -> Floats:
+    """Terms of rows that name two parts; all others are 1."""
+    columns = {"site": "site", "diagnosis": "diagnosis"}
+    found = np.ones((len(rows), len(TERMS)))
+    for place, row in enumerate(rows):
+        for column, term in enumerate(TERMS):
+            found[place, column] = np.prod(
+                [row.get(columns.get(p, ""), 1) for p in term.split("*")]
+            )
+    return found
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 5)), min_size=2, max_size=30))
+def test_the_curve_rises_from_the_bottom_to_the_top(points: list[tuple[float, float]]) -> None:
+    means, scores = np.array(points).T
+    curve = fit_curve(means, scores, 0.0, 5.0)
+    assert list(curve.value) == sorted(curve.value)
+    assert curve.value[0] >= 0
+    assert curve.value[-1] == 5
+
+
+def test_the_curve_is_near_to_what_it_was_drawn_from() -> None:
+    means = np.linspace(0, 1, 200)
+    scores = 5 * means**2
+    assert np.abs(fit_curve(means, scores, 0.0, 5.0)(means) - scores).max() < 0.25
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.integers(2, 10), st.integers(0, 99))
+def test_groups_never_straddle_folds(names: list[str], folds: int, seed: int) -> None:
+    fold = fold_of(np.array(names), folds, seed)
+    assert len({*zip(names, fold.tolist(), strict=True)}) == len(set(names))
+    assert set(fold.tolist()) <= set(range(folds))
+    sizes = [len({n for n, f in zip(names, fold, strict=True) if f == k}) for k in range(folds)]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_another_seed_deals_otherwise() -> None:
+    groups = np.array([f"g{n}" for n in range(40)])
+    assert fold_of(groups, 5, 0).tolist() == fold_of(groups, 5, 0).tolist()
+    assert fold_of(groups, 5, 0).tolist() != fold_of(groups, 5, 1).tolist()
+
+
+def test_groups_that_share_a_reference_text_are_one() -> None:
+    groups = ["a", "b", "c", "d", "b"]
+    references = ["One text.", "One   text.\n", "Another.", "A third.", "Another."]
+    joined = joined_groups(groups, references)
+    assert joined[0] == joined[1] == joined[2] == joined[4] != joined[3]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("vwxyz")), max_size=12))
+def test_joined_groups_are_what_can_be_reached_through_groups_and_texts(
+    rows: list[tuple[str, str]],
+) -> None:
+    joined = joined_groups([group for group, _ in rows], [text for _, text in rows])
+    reached = [{n} for n in range(len(rows))]
+    for _ in rows:
+        for n in range(len(rows)):
+            near = [
+                m for m in range(len(rows)) if any(_touch(rows[m], rows[k]) for k in reached[n])
+            ]
+            reached[n] |= set(near)
+    for n in range(len(rows)):
+        assert {m for m in range(len(rows)) if joined[m] == joined[n]} == reached[n]
+
+
+def _touch(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    return one[0] == other[0] or one[1] == other[1]
+
+
+class Spy:
+    """Looks on while weights are fitted, and remembers which cases were shown."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        self.shown: list[frozenset[str]] = []
+        self._inner = getattr(concordance, name)
+        monkeypatch.setattr(concordance, name, self)
+
+    def __call__(self, scored: FitData, *rest: object) -> object:
+        self.shown.append(frozenset(scored.groups.tolist()))
+        return self._inner(scored, *rest)
+
+
+def test_the_strength_is_chosen_without_the_cases_that_are_scored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scored = made_up(36)
+    chosen, fitted = Spy(monkeypatch, "choose"), Spy(monkeypatch, "fit")
+    folds, inner = 3, 2
+    cross_validated(scored, 5.0, folds=folds, inner=inner)
+    everything = frozenset(scored.groups.tolist())
+    held_out = [everything - shown for shown in chosen.shown]
+    assert len(held_out) == folds
+    assert frozenset.union(*held_out) == everything
+    assert sum(map(len, held_out)) == len(everything)
+    per_fold = len(STRENGTHS) * inner + 1
+    assert len(fitted.shown) == folds * per_fold
+    for number, outside in enumerate(held_out):
+        fits = fitted.shown[number * per_fold : (number + 1) * per_fold]
+        assert not frozenset.union(*fits) & outside
+        assert fits[-1] == everything - outside
+        assert all(inside < everything - outside for inside in fits[:-1])
+
+
+def test_scores_that_are_held_out_change_nothing_of_the_choice_or_the_fit() -> None:
+    scored = made_up(36, noise=0.5)
+    fold = fold_of(scored.groups, 3, 0)
+    here = np.flatnonzero(fold == 0)
+    shuffled = scored.scores.copy()
+    shuffled[here] = 5 - shuffled[here]
+    other = FitData(scored.terms, shuffled, scored.sets, scored.groups)
+    values = [cross_validated(each, 5.0, folds=3, inner=2)[here] for each in (scored, other)]
+    assert values[0].tolist() == values[1].tolist()
+
+
+def test_the_strength_is_one_of_those_offered_and_is_chosen_again_the_same() -> None:
+    scored = made_up(60, noise=1.0)
+    assert choose(scored, 5.0, 3, 0) in STRENGTHS
+    assert choose(scored, 5.0, 3, 0) == choose(scored, 5.0, 3, 0)
+
+
+def test_a_floor_sends_low_values_to_the_bottom_and_leaves_the_rest() -> None:
+    scored = made_up(60)
+    plain, floored = (fit(scored, PLAIN, 5.0, floor) for floor in (0.0, 2.0))
+    before, after = predict(plain, scored.terms), predict(floored, scored.terms)
+    assert (before < 2.0).any()
+    assert set(after[before < 2.0].tolist()) == {plain.curve.value[0]}
+    assert after[before >= 2.0].tolist() == before[before >= 2.0].tolist()
+
+
+def test_the_order_inside_a_set_counts_and_that_between_sets_does_not() -> None:
+    scored = made_up(80)
+    shifted = np.where(scored.sets == "one", scored.scores, scored.scores + 100)
+    weights = fit_weights(scored, 0.02)
+    again = fit_weights(FitData(scored.terms, shifted, scored.sets, scored.groups), 0.02)
+    assert again == pytest.approx(weights, abs=1e-3)
+
+
+def test_scores_that_are_all_the_same_cannot_be_followed() -> None:
+    scored = made_up(12)
+    flat = FitData(scored.terms, np.full(12, 3.0), scored.sets, scored.groups)
+    with pytest.raises(InputError, match="nothing to fit"):
+        fit(flat, PLAIN, 5.0)
+
+
+@pytest.mark.parametrize("cases", [1, 2])
+def test_too_few_cases_are_refused_in_plain_words(cases: int) -> None:
+    few = made_up(3 * cases)
+    with pytest.raises(InputError, match="too few cases"):
+        cross_validated(few, 5.0)

@@ -1,0 +1,173 @@
+"""The training loop: seeded, and a stopped run goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+torch = pytest.importorskip("torch")
+
+from histoeval.errors import ModelError, OutputError
+from histoeval.progress import ignore
+from histoeval_research.train.core.checkpoint import Checkpoint, TrainingStage, Watch
+from histoeval_research.train.core.loop import Schedule, fit
+
+pytestmark = pytest.mark.heavy
+
+SCHEDULE = Schedule(epochs=4, batch=3, rate=0.05, warm_up=0.1)
+SIZE = 10
+
+
+class StoppedError(Exception):
+    """Somebody has had enough."""
+
+
+def network() -> Any:
+    torch.manual_seed(7)
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+    )
+
+
+def loss_of(model: Any, seen: list[list[int]] | None = None) -> Callable[[Sequence[int]], Any]:
+    drawn = torch.Generator().manual_seed(1)
+    inputs, wanted = (torch.randn(SIZE, n, generator=drawn) for n in (4, 1))
+
+    def loss(positions: Sequence[int]) -> Any:
+        if seen is not None:
+            seen.append(list(positions))
+        return ((model(inputs[list(positions)]) - wanted[list(positions)]) ** 2).mean()
+
+    return loss
+
+
+def stage_in(file: Path | None = None, identity: str = "", watch: Watch = ignore) -> TrainingStage:
+    return TrainingStage(Checkpoint(file, identity), watch)
+
+
+def trained(seed: int = 3, stage: TrainingStage | None = None) -> dict[str, Any]:
+    model = network()
+    fit(model, SIZE, loss_of(model), SCHEDULE, seed=seed, stage=stage)
+    return dict(model.state_dict())
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def stop_in_third_epoch(checkpoint: Path, identity: str = "") -> None:
+    model, seen = network(), list[list[int]]()
+    loss = loss_of(model, seen)
+
+    def until(positions: Sequence[int]) -> Any:
+        if len(seen) == 10:
+            raise StoppedError
+        return loss(positions)
+
+    with pytest.raises(StoppedError):
+        fit(model, SIZE, until, SCHEDULE, seed=3, stage=stage_in(checkpoint, identity))
+
+
+def test_two_runs_are_equal_bit_for_bit_and_another_seed_is_another_run() -> None:
+    first = trained()
+    assert same(first, trained())
+    assert not same(first, trained(seed=4))
+    assert not same(first, dict(network().state_dict())), "something was learned"
+
+
+def test_the_seed_alone_decides_whatever_was_drawn_before() -> None:
+    model = network()
+    torch.rand(5)
+    fit(model, SIZE, loss_of(model), SCHEDULE, seed=3)
+    assert same(dict(model.state_dict()), trained())
+
+
+def test_every_epoch_sees_every_example_once_in_another_order() -> None:
+    seen: list[list[int]] = []
+    model = network()
+    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3)
+    epochs = [[*chain(*seen[first : first + 4])] for first in range(0, 16, 4)]
+    assert all(sorted(epoch) == list(range(SIZE)) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == len(epochs) == SCHEDULE.epochs
+    assert [len(batch) for batch in seen[:4]] == [3, 3, 3, 1]
+
+
+def test_a_killed_run_that_goes_on_equals_one_that_was_left_alone(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "new" / "checkpoint.pt"
+    stop_in_third_epoch(checkpoint)
+    model, seen = network(), list[list[int]]()
+    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3, stage=stage_in(checkpoint))
+    assert len(seen) == 2 * 4, "two epochs were finished before"
+    assert same(dict(model.state_dict()), trained())
+    assert [file.name for file in checkpoint.parent.iterdir()] == ["checkpoint.pt"]
+
+
+def test_a_finished_run_takes_no_more_steps(tmp_path: Path) -> None:
+    finished = trained(stage=stage_in(tmp_path / "c.pt"))
+    model, seen = network(), list[list[int]]()
+    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3, stage=stage_in(tmp_path / "c.pt"))
+    assert not seen
+    assert same(dict(model.state_dict()), finished)
+    assert not model.training
+
+
+def test_a_run_with_other_data_or_settings_is_refused(tmp_path: Path) -> None:
+    stop_in_third_epoch(tmp_path / "c.pt", identity="one")
+    before = (tmp_path / "c.pt").read_bytes()
+    with pytest.raises(OutputError, match="other data or settings"):
+        trained(stage=stage_in(tmp_path / "c.pt", "another"))
+    assert (tmp_path / "c.pt").read_bytes() == before
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.01, 0.5, 0.99])
+def test_a_torn_checkpoint_is_said_plainly(tmp_path: Path, kept: float) -> None:
+    checkpoint = tmp_path / "checkpoint.pt"
+    stop_in_third_epoch(checkpoint)
+    whole = checkpoint.read_bytes()
+    checkpoint.write_bytes(whole[: int(kept * len(whole))] or b"not one")
+    with pytest.raises(ModelError, match=r"checkpoint\.pt cannot be used.*delete it"):
+        trained(stage=stage_in(checkpoint))
+
+
+@pytest.mark.parametrize("content", [{}, [1], "text", torch.zeros(2), {"identity": "", "epoch": 1}])
+def test_something_else_in_place_of_a_checkpoint_is_said_plainly(
+    tmp_path: Path, content: object
+) -> None:
+    torch.save(content, tmp_path / "c.pt")
+    with pytest.raises(ModelError, match="cannot be used"):
+        trained(stage=stage_in(tmp_path / "c.pt"))
+
+
+def test_a_checkpoint_of_another_model_is_said_plainly(tmp_path: Path) -> None:
+    stop_in_third_epoch(tmp_path / "c.pt")
+    other = torch.nn.Linear(4, 1)
+    with pytest.raises(ModelError, match="cannot be used"):
+        fit(other, SIZE, loss_of(other), SCHEDULE, seed=3, stage=stage_in(tmp_path / "c.pt"))
+
+
+def test_the_head_may_learn_at_a_rate_of_its_own() -> None:
+    model = network()
+    before = {name: weights.clone() for name, weights in model.state_dict().items()}
+    schedule = SCHEDULE.model_copy(update={"rate": 1e-12, "decay": 0.0, "head_rate": 0.1})
+    fit(model, SIZE, loss_of(model), schedule, seed=3, encoder="0.")
+    moved = {n: float((w - before[n]).abs().max()) for n, w in model.state_dict().items()}
+    assert moved["0.weight"] < 1e-9
+    assert moved["3.weight"] > 1e-3
+
+
+def test_those_who_watch_are_told_of_the_last_step() -> None:
+    told: list[tuple[int, int, float]] = []
+    trained(stage=stage_in(watch=lambda *news: told.append(news)))
+    assert [(done, steps) for done, steps, _ in told] == [(10, 16), (16, 16)]
+    assert all(loss > 0 for *_, loss in told)
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"rate": 0}, {"warm_up": 1}, {"speed": 3}])
+def test_schedules_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        Schedule.model_validate({"epochs": 1, "batch": 1, "rate": 1, **wrong})

@@ -1,0 +1,86 @@
+"""Steps that are kept: done once, gone on with, and begun anew when what they depend on changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histoeval.errors import OutputError
+from histoeval_research.train.core.checkpoint import CHECKPOINT
+from histoeval_research.train.core.model_folder import TrainingStep
+
+
+class Counted:
+    """Something to do that counts how often it was done, and may fail."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.seen: list[str] = []
+        self.fails = False
+
+    def __call__(self, step: TrainingStep) -> dict[str, int]:
+        self.times += 1
+        self.seen = sorted(file.name for file in step.folder.iterdir())
+        (step.folder / "half.bin").write_bytes(b"half")
+        if self.fails:
+            raise KeyboardInterrupt
+        return {"times": self.times}
+
+
+def test_a_step_that_is_done_is_not_done_again(tmp_path: Path) -> None:
+    act = Counted()
+    step = TrainingStep(tmp_path / "work" / "adapt", {"rate": 1})
+    assert not step.done
+    assert step.run(act) == {"times": 1}
+    assert TrainingStep(tmp_path / "work" / "adapt", {"rate": 1}).run(act) == {"times": 1}
+    assert step.done
+    assert act.times == 1
+
+
+def test_a_stopped_step_finds_what_it_left(tmp_path: Path) -> None:
+    act = Counted()
+    act.fails = True
+    step = TrainingStep(tmp_path / "adapt", {})
+    with pytest.raises(KeyboardInterrupt):
+        step.run(act)
+    assert not step.done
+    act.fails = False
+    step.run(act)
+    assert act.seen == ["half.bin", "step.json"]
+
+
+def test_a_step_with_another_request_begins_with_nothing(tmp_path: Path) -> None:
+    act = Counted()
+    TrainingStep(tmp_path / "adapt", {"rate": 1}).run(act)
+    changed = TrainingStep(tmp_path / "adapt", {"rate": 2})
+    assert not changed.done
+    changed.run(act)
+    assert act.seen == ["step.json"]
+    assert not TrainingStep(tmp_path / "adapt", {"rate": 1}).done
+
+
+def test_the_checkpoint_of_a_finished_step_is_removed(tmp_path: Path) -> None:
+    def act(step: TrainingStep) -> dict[str, int]:
+        (step.folder / CHECKPOINT).write_bytes(b"weights and all")
+        return {}
+
+    step = TrainingStep(tmp_path / "adapt", {})
+    step.run(act)
+    assert not (step.folder / CHECKPOINT).exists()
+
+
+def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "adapt").mkdir()
+    (tmp_path / "adapt" / "thesis.txt").write_text("years of work", "utf-8")
+    with pytest.raises(OutputError, match="not of a training"):
+        TrainingStep(tmp_path / "adapt", {}).run(Counted())
+    assert (tmp_path / "adapt" / "thesis.txt").exists()
+
+
+def test_a_torn_record_is_named(tmp_path: Path) -> None:
+    step = TrainingStep(tmp_path / "adapt", {})
+    step.run(Counted())
+    (tmp_path / "adapt" / "step.json").write_text('{"iden', "utf-8")
+    with pytest.raises(OutputError, match=r"step\.json cannot be read"):
+        step.run(Counted())

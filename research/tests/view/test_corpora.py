@@ -1,0 +1,145 @@
+"""Figures of corpora: words are counted, placed and drawn, and nothing covers anything else."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from typer.testing import CliRunner
+
+from histoeval.cli.main import app
+from histoeval.errors import InputError
+from histoeval.view.figures.canvas import Canvas
+from histoeval.view.figures.words import count_terms, density, flatten, neighbour_vectors, words_of
+from histoeval_research.view.figures.corpora import (
+    corpus_figures,
+    sample_texts,
+    stopwords,
+    word_cloud,
+)
+from tests.support.svg_labels import labels
+
+A = ["Invasive ductal carcinoma of the breast. Lymph node negative."] * 5 + [
+    "Lymph node metastasis; carcinoma grade two."
+]
+B = ["Clear lungs, no pleural effusion.", "Small pleural effusion on the left."] * 3
+
+
+def test_terms_are_counted_alone_or_with_the_word_they_belong_to() -> None:
+    counts = count_terms(A, stopwords())
+    assert counts["lymph node"] == 6
+    assert "lymph" not in counts
+    assert "the" not in counts
+    assert words_of("H&E: p16-positive, it's 3 cm") == ["h", "e", "p", "positive", "it's", "cm"]
+
+
+def test_two_words_across_a_stop_are_no_term() -> None:
+    assert count_terms(["benign. Breast", "benign. Breast"], frozenset()) == Counter(
+        {"benign": 2, "breast": 2}
+    )
+
+
+def ink(canvas: Canvas) -> NDArray[np.bool_]:
+    with Image.open(io.BytesIO(canvas.png())) as picture:
+        return np.asarray(picture.convert("L")) < 160
+
+
+def test_no_word_of_a_cloud_covers_another() -> None:
+    counts = Counter({f"word{'x' * (n % 9)}{n}": 100 - 3 * n for n in range(25)})
+    cloud = word_cloud(counts, "cloud")
+    figure = cloud.figure
+    title, *words = figure.axes[0].texts
+    assert [word.get_text() for word in words] == list(counts)
+    assert all(figure.bbox.x0 <= word.get_window_extent().x0 for word in words)
+    assert all(word.get_window_extent().x1 <= figure.bbox.x1 for word in words)
+    sizes = [float(word.get_fontsize()) for word in words]
+    assert sizes == sorted(sizes, reverse=True)
+    assert min(sizes) >= 8
+    title.set_visible(False)
+    for bit in range(5):  # every two words differ in some bit of their places
+        halves = []
+        for side in (0, 1):
+            for place, word in enumerate(words):
+                word.set_visible(place >> bit & 1 == side)
+            halves.append(ink(cloud))
+        assert halves[0].any()
+        assert not (halves[0] & halves[1]).any()
+
+
+def test_a_corpus_without_words_has_an_empty_cloud() -> None:
+    assert word_cloud(Counter(), "nothing").description == "Most frequent words: "
+
+
+def test_words_with_the_same_neighbours_get_the_same_vector() -> None:
+    texts = ["cold big cat sat", "cold big dog sat"] * 3
+    vectors = neighbour_vectors(texts, ["cold", "big", "cat", "dog", "sat"])
+    assert vectors[2] == pytest.approx(vectors[3], abs=1e-6)
+    assert not np.allclose(vectors[0], vectors[2])
+
+
+def test_flat_vectors_keep_the_direction_of_most_spread() -> None:
+    points = np.array([[0.0, 0, 0], [10, 0, 0], [20, 1, 0], [30, 0, 0]])
+    flat = flatten(points)
+    assert np.ptp(flat[:, 0]) == pytest.approx(30, abs=0.1)
+    assert flatten(points[:, :1]).shape == (4, 2)
+
+
+def test_density_is_highest_where_the_weight_is() -> None:
+    points = np.array([[0.0, 0.0], [1.0, 1.0], [0.1, 0.1]])
+    grid = np.linspace(0, 1, 5)
+    found = density(points, np.array([5.0, 1.0, 5.0]), grid, grid)
+    assert found.argmax() == 0
+
+
+def test_all_figures_of_two_corpora_are_drawn() -> None:
+    drawn = dict(corpus_figures([("pathology", A), ("radiology", B)], shown=0))
+    assert list(drawn) == ["words_map", "words_cloud_1", "words_cloud_2"]
+    assert {"pathology", "radiology"} <= set(labels(drawn["words_map"]))
+    given = dict(
+        corpus_figures(
+            [("pathology", A), ("radiology", B)],
+            embed=lambda words: np.arange(len(words) * 3.0).reshape(-1, 3) ** 1.5,
+            shown=0,
+        )
+    )
+    assert "Word embeddings by the encoder" in labels(given["words_map"])
+
+
+def test_the_verb_writes_them_as_svg_and_png(tmp_path: Path) -> None:
+    for name, texts in (("a", A), ("b", B)):
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n", "utf-8")
+    told = ["corpus", "figures", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "--output"]
+    result = CliRunner().invoke(app, [*told, str(tmp_path / "out"), "--names", "path,rad"])
+    assert result.exit_code == 0, result.output
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    for name in ("words_map", "words_cloud_1", "words_cloud_2", "annotated_1_1", "annotated_2_1"):
+        assert {f"{name}.svg", f"{name}.png"} <= names
+
+
+def test_the_verb_tells_what_to_install_where_matplotlib_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("histoeval.view")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    told = ["corpus", "figures", "a.txt", "b.txt", "--output", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, told)
+    assert "pip install 'histoeval[figures]'" in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_samples_are_drawn_in_order_and_none_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "texts.txt"
+    file.write_text("".join(f"report {n:03}\n" for n in range(50)), "utf-8")
+    drawn = sample_texts(file, 10, seed=1)
+    assert drawn == sorted(drawn)
+    assert len(drawn) == 10
+    assert drawn == sample_texts(file, 10, seed=1) != sample_texts(file, 10, seed=2)
+    with pytest.raises(InputError, match="too few words"):
+        list(corpus_figures([("a", ["x"]), ("b", ["y"])], shown=0))

@@ -1,0 +1,140 @@
+"""Settings that people write in YAML files, read and checked.
+
+A setting can be changed for one run with `--set key=value`; dots lead into nested settings.
+Files and folders are named from the place where their name was written: in a YAML file from that
+file's folder, on the command line from the folder that one stands in.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from reprlib import Repr
+from typing import Annotated, Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
+
+from histoeval.errors import InputError, SettingError, did_you_mean
+from histoeval.io.yaml_files import read_yaml
+
+Settings = TypeVar("Settings", bound=BaseModel)
+
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 200
+"""A message shows what was written, and of much of it the beginning."""
+
+
+class _Typed(str):
+    """A text from the command line, which names files as people there see them."""
+
+    __slots__ = ()
+
+
+def _from_its_folder(value: Any, info: ValidationInfo) -> Any:
+    """A file by its whole path."""
+    return _whole(value, info) if isinstance(value, str) else value
+
+
+def _folder_or_name(value: Any, info: ValidationInfo) -> Any:
+    """A folder by its whole path; what is no folder is left as it is, a name on the hub."""
+    if not isinstance(value, str):
+        return value
+    path = _whole(value, info)
+    return str(path) if path.is_dir() else str(value)
+
+
+def _whole(value: str, info: ValidationInfo) -> Path:
+    folder = Path() if isinstance(value, _Typed) else (info.context or {}).get("folder", Path())
+    return Path(folder, Path(value).expanduser()).absolute()
+
+
+FilePath = Annotated[Path, BeforeValidator(_from_its_folder)]
+"""A file or folder, whether it is there or not."""
+
+ModelName = Annotated[str, BeforeValidator(_folder_or_name)]
+"""A model: a folder that is there, or else a name on the hub."""
+
+
+def read_settings(
+    path: Path, model_class: type[Settings], overrides: Sequence[str] = ()
+) -> Settings:
+    """The settings in a YAML file, some of them replaced by `key=value`."""
+    content = _read_yaml(path)
+    changed = [_parse(override) for override in overrides]
+    for keys, value in changed:
+        _replace(content, keys, value)
+    try:
+        return model_class.model_validate(content, context={"folder": path.absolute().parent})
+    except ValidationError as error:
+        typed = {".".join(keys) for keys, _ in changed}
+        faults = dict.fromkeys(_fault(fault, path, model_class, typed) for fault in error.errors())
+        raise SettingError("; ".join(faults)) from error
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    content = read_yaml(path).content
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise InputError(f"{path} must hold settings, each as `name: value` on a line of its own")
+    return {str(name): value for name, value in content.items()}
+
+
+def _parse(override: str) -> tuple[list[str], Any]:
+    """The keys that lead to a setting, and its new value, which is written as in YAML."""
+    name, sign, text = override.partition("=")
+    keys = [key.strip() for key in name.split(".")]
+    if not sign or not all(keys):
+        raise SettingError(f"--set {override} says nothing: write --set key=value")
+    try:
+        return keys, _typed(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise SettingError(f"--set {override} has a value that is not YAML: {error}") from error
+
+
+def _typed(value: Any) -> Any:
+    """A value in which every text is known to come from the command line."""
+    if isinstance(value, str):
+        return _Typed(value)
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _typed(item) for name, item in value.items()}
+    return value
+
+
+def _replace(content: dict[str, Any], keys: Sequence[str], value: Any) -> None:
+    for key in keys[:-1]:
+        inner = content.get(key)
+        content[key] = dict(inner) if isinstance(inner, dict) else {}
+        content = content[key]
+    content[keys[-1]] = value
+
+
+def _fault(
+    fault: Mapping[str, Any], path: Path, model_class: type[BaseModel], typed: set[str]
+) -> str:
+    """Where a setting was written, which it is, what is wrong with it, and what is allowed."""
+    place = [str(part) for part in fault["loc"]]
+    key = ".".join(place)
+    where = "--set" if key in typed else str(path)
+    if fault["type"] == "missing":
+        return f"{where}: the setting {key} is missing"
+    if fault["type"] == "extra_forbidden":
+        return f"{where}: there is no setting {key}{_instead(place, model_class)}"
+    message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    if fault["type"] == "too_short":
+        message = f"should have {fault['ctx']['min_length']} or more entries"
+    message = message.replace("a valid tuple", "a list")
+    given = "" if isinstance(fault["input"], dict) else f" and is {_SHORT.repr(fault['input'])}"
+    return f"{where}: {key} {message}{given}" if key else f"{where}: {message}"
+
+
+def _instead(place: Sequence[str], model_class: type[BaseModel]) -> str:
+    """The settings that there are where one was named that is not."""
+    fields = model_class.model_fields
+    for part in place[:-1]:
+        annotation = fields[part].annotation if part in fields else None
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return ""
+        fields = annotation.model_fields
+    return f"{did_you_mean(place[-1], fields)}; there are {', '.join(fields)}"

@@ -1,0 +1,102 @@
+"""Tables of how well a grounding model recognises organs, malignancy and decoy claims."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from histoeval.evaluate.grounding_verdicts import decided_remarks
+from histoeval.table import ResultTable, terminal_table
+
+OTHERS = "other laboratories"
+"""The figures of tiles of laboratories that a model had not learned from."""
+
+COLUMNS = ("figure", "value", "by organ or group")
+
+
+def grounding_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """A table for each set of tiles."""
+    for name, found in sets_of(scores):
+        table = ResultTable(name, COLUMNS, figure_rows(found))
+        yield Group(terminal_table(table), *map(Text, decided_remarks(found)))
+
+
+def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The cross-validation as `held out`, and the parts of each split that was measured."""
+    for name, found in scores.items():
+        if name == "held out":
+            yield "Cross-validation: cases that the model of the fold had not learned", found
+            continue
+        if name == "phrases":
+            yield (
+                "Phrases by language models, not in the bank",
+                {"scope, phrases": found},
+            )
+            continue
+        if "scope" in found:
+            yield f"{name}: scope", {"scope, images": found["scope"]}
+        yield from ((f"{name}: {part}", f) for part, f in found.items() if part != "scope")
+
+
+def figure_rows(found: Mapping[str, Any]) -> list[list[str]]:
+    """A row for each score, of scores as JSON has them; other laboratories first."""
+    elsewhere = found.get(OTHERS, {})
+    return [
+        *(
+            row
+            for name, figures in elsewhere.items()
+            for row in _rows(name, figures, f"{OTHERS}: ")
+        ),
+        *(row for name, figures in found.items() if name != OTHERS for row in _rows(name, figures)),
+    ]
+
+
+def _rows(name: str, found: Mapping[str, Any], before: str = "") -> Iterator[list[str]]:
+    kind, name = name.split(",", maxsplit=1)[0], f"{before}{name}"
+    if kind == "organ" and found.get("count"):
+        value = f"{found['top1']:.3f} (chance {found['chance']:.3f}"
+        value += f", commonest organ {found['commonest']:.3f})" if "commonest" in found else ")"
+        yield [f"{name}: top 1 of {found['organs']}, n = {found['count']}", value, _each(found)]
+        yield [f"{name}: mean of organs", f"{found['mean_of_organs']:.3f}", ""]
+    elif kind == "behaviour" and found.get("by_organ"):
+        yield [f"{name}: AUROC within organs", f"{found['within_organ']:.3f}", _each(found)]
+        yield [f"{name}: mean of organs", f"{found['mean_of_organs']:.3f}", ""]
+        yield [f"{name}: all organs together", f"{found['all_together']:.3f}", ""]
+    elif kind == "replaced" and "all" in found:
+        each = "; ".join(f"{g} {v['drop']:.0%} (AUROC {v['auroc']:.2f})" for g, v in found.items())
+        whole = found["all"]
+        value = f"{whole['drop']:.0%} ({whole['true']:.2f} to {whole['foreign']:.2f})"
+        yield [f"{name}: drop when claims are foreign", value, each]
+    elif kind == "decided":
+        yield from _decided_rows(name, found)
+    elif kind == "scope":
+        yield from _scope_rows(name, found)
+
+
+def _decided_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
+    for kind in ("foreign", "true", "other diagnosis"):
+        if found.get(f"{kind} reports"):
+            shares = [
+                f"{verdict.replace('_', ' ')} {found[f'{kind}, {verdict}']:.3f}"
+                for verdict in ("not_known", "contradicted")
+            ]
+            if f"{kind}, drop" in found:
+                shares.append(f"drop of the value {found[f'{kind}, drop']:.0%}")
+            label = f"{name}: {kind} reports supported, n = {found[f'{kind} reports']}"
+            yield [label, f"{found[f'{kind}, supported']:.3f}", "; ".join(shares)]
+
+
+def _scope_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
+    for part, value in found.items():
+        if isinstance(value, Mapping):
+            label = f"{name}: {part} called unknown, n = {value['count']}"
+            yield [label, f"{value['unknown']:.3f}", ""]
+        elif isinstance(value, list):
+            yield [f"{name}: {part}", str(len(value)), "; ".join(value)]
+        elif isinstance(value, float):
+            yield [f"{name}: {part}", f"{value:.3f}", ""]
+
+
+def _each(found: Mapping[str, Any]) -> str:
+    return "; ".join(f"{name} {value:.2f}" for name, value in found["by_organ"].items())

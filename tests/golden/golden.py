@@ -149,7 +149,9 @@ def read(path: Path) -> tuple[Values, dict[str, Values]]:
     return head, {row["key"]: row for row in rows}
 
 
-def compare(found: Iterable[Entry], folder: Path, say: Callable[[str], object]) -> bool:
+def compare(
+    found: Iterable[Entry], folder: Path, say: Callable[[str], object], quarter: bool = False
+) -> bool:
     """Show what moved; whether nothing did."""
     old: dict[str, tuple[Values, dict[str, Values]]] = {}
     tally: dict[tuple[str, str], list[int]] = {}
@@ -170,8 +172,8 @@ def compare(found: Iterable[Entry], folder: Path, say: Callable[[str], object]) 
             tally.setdefault((entry.section, name), [0, 0])[moved] += 1
             if moved and not entry.case.counted:
                 say(shown(entry, name, row["values"].get(name)))
-    gone = sum(len(rows) for _, rows in old.values())
     say(table(tally))
+    gone = 0 if quarter else sum(len(rows) for _, rows in old.values())
     if new or gone:
         say(f"{new} texts are new and {gone} not at hand: they are not compared")
     return not any(moved for _, moved in tally.values())
@@ -214,11 +216,12 @@ def main(
     if "quarter" in arguments and "write" in arguments:
         raise SystemExit("a quarter is compared, never written")
     named = [argument for argument in arguments if argument not in ("write", "quarter")]
-    if found is None:
-        found = entries(named or list(SECTIONS), "quarter" in arguments)
+    quarter = "quarter" in arguments
+    found = entries(named or list(SECTIONS), quarter) if found is None else found
     if not SHARED.is_dir():
         sys.stdout.write("../shared is not here: its texts are left out\n")
     if "write" in arguments:
         write(found, folder)
         return 0
-    return 0 if compare(found, folder, lambda line: sys.stdout.write(f"{line}\n")) else 1
+    moved = not compare(found, folder, lambda line: sys.stdout.write(f"{line}\n"), quarter)
+    return int(moved)

@@ -9,8 +9,8 @@ import pytest
 from histoeval.evaluate.probes import Edit, Effect, Probe
 from histoeval.nli.entailer import LabelledPair
 from histoeval.terms.plain import is_held_out
-from histoeval_research.train.nli import llm_edits
-from histoeval_research.train.nli.llm_edits import edit_pairs, edited_reports
+from histoeval_research.train.nli import pairs
+from histoeval_research.train.nli.pairs import edit_pairs, edited_reports
 
 KNEE = "Synovium of the left knee with chronic inflammation."
 CRYSTALS = "Calcium pyrophosphate crystals are present."
@@ -28,7 +28,7 @@ def pairs_of(
     effect = Effect.HARMFUL if severity else Effect.HARMLESS
     edit = Edit(kind=kind, effect=effect, severity=severity, text=text, change=change)
     probe = Probe(id="k", reference=reference, edits=(edit,))
-    monkeypatch.setattr(llm_edits, "edited_reports", lambda **_: (probe,))
+    monkeypatch.setattr(pairs, "edited_reports", lambda **_: (probe,))
     return {(pair.premise, pair.hypothesis): pair.label for pair in edit_pairs()}
 
 

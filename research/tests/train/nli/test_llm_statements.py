@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
-pytest.importorskip("torch")
-
-from histoeval_research.train.nli.llm_statements import statement_pairs, statement_reports
-
-pytestmark = pytest.mark.heavy
+from histoeval_research.train.nli.pairs import statement_pairs, statement_reports
 
 
 def test_every_statement_has_wordings_of_each_effect() -> None:

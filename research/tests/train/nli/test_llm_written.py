@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 
 from histoeval.nli.entailer import LABELS
-from histoeval_research.train.nli.llm_written import (
+from histoeval_research.train.nli.pairs import (
     KEPT_BACK,
     kept_back_pairs,
     llm_pairs,

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("scipy")
 
 from histoeval.nli.entailer import LABELS, Entailment, NliPair, probabilities
+from histoeval_research.train.nli.pairs import made_pairs
 from histoeval_research.train.nli.reranker import fit_opinion, unlearned_pairs
-from histoeval_research.train.nli.synthetic.wordings import table
 
 PAIRS = [
     ("CD3 is positive.", "CD3 is negative.", "contradiction"),
@@ -47,12 +47,9 @@ def test_the_same_pairs_give_the_same_weights() -> None:
 
 
 def test_what_it_is_fitted_on_is_not_learned_from() -> None:
-    learned = {
-        (row["premise"], text)
-        for row in table("written")["written"]
-        for label in LABELS
-        for text in row[label]
-    }
+    made = made_pairs("train", 30_000)
+    learned = {(pair.premise, pair.hypothesis) for pair in made if pair.category == "written"}
+    assert len(learned) > 100
     unlearned = list(unlearned_pairs())
     assert len(unlearned) > 600
     assert {label for *_, label in unlearned} == set(LABELS)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from histoeval.io.writing import writing_to
 from histoeval.nli.builtin import pair_tokens
 from histoeval.nli.entailer import LABELS, LabelledPair, NliPair
 from histoeval.nli.manifest import EntailerManifest
-from histoeval_research.train.nli.synthetic.wordings import table
+from histoeval.resources import load_toml
 
+DATA = "histoeval_research/train/nli/data"
 TEST = "snli_test"
 _TESTS = (TEST, "counterfactual_test")
 _MOST_CONDITION = 6
@@ -36,6 +37,12 @@ UNKNOWN = -2
 """In the place of a label: only a teacher says what it is."""
 
 Integers = NDArray[np.int64]
+
+
+def wordings(name: Literal["negation", "style"]) -> dict[str, Any]:
+    """A part of `wordings.toml`."""
+    part: dict[str, Any] = load_toml(f"{DATA}/wordings.toml")[name]
+    return part
 
 
 def read_pairs(path: Path, category: str = "category") -> list[LabelledPair]:
@@ -99,15 +106,14 @@ def _plain(text: str) -> str:
 
 def negation_pairs(path: Path) -> Iterator[LabelledPair]:
     """Clinical sentences, each with a condition that it affirms or denies, as two pairs."""
-    frames = table("frames")["finding"]
+    frames = wordings("negation")
     with writing_to(path), path.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
     for number, (_, condition, sentence, status, *_) in enumerate(rows):
         if len(condition.split()) > _MOST_CONDITION or condition.lower() not in sentence.lower():
             continue
         for kind in ("said", "denied"):
-            wordings = [text for text in frames[kind] if "<" not in text]
-            text = wordings[number % len(wordings)].format(f=condition.lower())
+            text = frames[kind][number % len(frames[kind])].format(f=condition.lower())
             same = (status == "Negated") == (kind == "denied")
             label = LABELS[0] if same else LABELS[2]
             yield LabelledPair(premise=sentence, hypothesis=text, label=label, category="negex")

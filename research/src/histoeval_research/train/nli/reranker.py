@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from histoeval.nli.entailer import LABELS, Entailer, Label, NliPair
 from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.nli.reranker import Floats, Reranker
-from histoeval_research.train.nli.llm_written import kept_back_pairs
-from histoeval_research.train.nli.synthetic.wordings import table
+from histoeval.resources import load_toml
+from histoeval_research.train.nli.data import DATA
+from histoeval_research.train.nli.pairs import kept_back_pairs
 
 Labelled = tuple[str, str, Label]
 _PENALTY = 0.7
@@ -29,7 +30,7 @@ _LEAST = 1e-9
 
 def unlearned_pairs() -> Iterator[Labelled]:
     """The written pairs that no network learns from."""
-    for row in table("unlearned")["written"]:
+    for row in load_toml(f"{DATA}/unlearned.toml")["written"]:
         for label in LABELS:
             yield from ((row["premise"], text, label) for text in row.get(label, ()))
     yield from ((pair.premise, pair.hypothesis, pair.label) for pair in kept_back_pairs())

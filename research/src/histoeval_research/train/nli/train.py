@@ -43,21 +43,19 @@ from histoeval_research.train.nli.data import (
     read_pairs,
     split_general,
 )
-from histoeval_research.train.nli.llm_edits import edit_pairs, edited_statements
-from histoeval_research.train.nli.llm_statements import statement_pairs, written_statements
-from histoeval_research.train.nli.llm_written import llm_pairs
 from histoeval_research.train.nli.mixed import mixed_pairs
 from histoeval_research.train.nli.model import CrossEncoder
-from histoeval_research.train.nli.synthetic.pairs import (
+from histoeval_research.train.nli.pairs import (
     PairSettings,
-    pairs_of_organs,
+    edit_pairs,
+    edited_statements,
+    llm_pairs,
+    made_pairs,
     pairs_sha256,
-    pathology_pairs,
+    statement_pairs,
+    written_statements,
 )
 from histoeval_research.train.nli.teacher import Floats, NliTeacher, batch_of, pair_loss, taught
-
-_DEV_SEED = 1
-_REST_SEED = 7
 
 
 class NliTraining(Schedule):
@@ -206,10 +204,9 @@ def gather(settings: NliSettings) -> Material:
     """Read and make all pairs."""
     general: General = split_general(read_pairs(settings.general, "source"))
     made = settings.pairs
-    train = [*general.train, *pathology_pairs(made.count, "train", settings.seed)]
-    if made.rest:
-        train += pathology_pairs(made.rest, "dev", _REST_SEED)
-    train += pairs_of_organs(made.organs, "train", settings.seed)
+    train = [*general.train, *made_pairs("train", made.count, settings.seed)]
+    train += made_pairs("rest", made.rest)
+    train += made_pairs("organs", made.organs, settings.seed)
     train += llm_pairs(made.by_hand, settings.seed)
     train += [pair for _ in range(made.edits) for pair in edit_pairs()]
     train += statement_pairs(made.statements, settings.seed)
@@ -221,10 +218,10 @@ def gather(settings: NliSettings) -> Material:
         train += negation_pairs(settings.negation)
     tests: dict[str, Sequence[LabelledPair]] = {
         "SNLI test": general.test,
-        "made pairs": list(pathology_pairs(made.dev, "dev", _DEV_SEED)),
+        "made pairs": list(made_pairs("dev", made.dev)),
     }
     if made.organs:
-        tests["pairs of other organs"] = list(pairs_of_organs(made.dev, "dev", _DEV_SEED))
+        tests["pairs of other organs"] = list(made_pairs("organs_dev", made.dev))
     if settings.test is not None:
         tests["written pairs"] = read_pairs(settings.test)
     companions = list(companion_pairs(settings.reports, made.companions, settings.seed))

@@ -1,1 +1,0 @@
-"""Synthetic NLI pairs, generated from word lists."""

@@ -1,1 +1,0 @@
-"""Synthetic NLI pairs about single organs."""

@@ -12,7 +12,7 @@ from histoeval.errors import HistoEvalError, did_you_mean
 from histoeval.io.files import check_there
 from histoeval.judges.prompt import load_prompt
 from histoeval.metrics.registry import create
-from histoeval.pathgls.policy.shipped import policy_file
+from histoeval.pathgls.policy.policy import policy_file
 from histoeval.pathgls.stability.attacks import load_instruction
 from histoeval.pathgls.stability.distance import open_distance
 from histoeval_research.experiments.metric_variants import variants

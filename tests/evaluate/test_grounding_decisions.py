@@ -15,11 +15,16 @@ from histoeval.evaluate.grounding_images import JudgedImages, judged_images
 from histoeval.evaluate.grounding_scores import ScoredTiles, replaced_figures
 from histoeval.evaluate.grounding_verdicts import decided_figures, decided_remarks, judge_stated
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
+from histoeval.pathgls.grounding.behaviour import SpecimenBehaviour
+from histoeval.pathgls.grounding.builtin import LogisticCalibration
 from histoeval.pathgls.grounding.claims import sorted_claims
-from histoeval.pathgls.grounding.decisions import FEW, Decisions, OrganScores
-from histoeval.pathgls.grounding.judging.behaviour import SpecimenBehaviour
-from histoeval.pathgls.grounding.judging.limits import ALLOWED, ALLOWED_AGAINST
-from histoeval.pathgls.grounding.manifest import LogisticCalibration
+from histoeval.pathgls.grounding.decisions import (
+    ALLOWED,
+    ALLOWED_AGAINST,
+    FEW,
+    Decisions,
+    OrganScores,
+)
 from histoeval.pathgls.grounding.verdicts import NamedPlace, SpecimenOrgan
 from histoeval.pathgls.results import Support
 from histoeval.report import EntityType

@@ -9,8 +9,8 @@ from histoeval.evaluate.grounding_reports import report_claim, unsafe_figures, w
 from histoeval.evaluate.grounding_scores import ScoredTiles, scored
 from histoeval.evaluate.grounding_verdicts import decided_remarks
 from histoeval.evaluate.tile_labels import entries_of, read_pixels
+from histoeval.pathgls.grounding.decisions import BehaviourLimits
 from histoeval.pathgls.grounding.encoder import Vectors
-from histoeval.pathgls.grounding.judging.limits import BehaviourLimits
 from tests.support.organ_encoder import decisions_for, limits_of
 from tests.support.tile_encoder import TileEncoder
 from tests.support.tiny_tiles import write_tiles

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from histoeval.pathgls.grounding.decisions import Decisions
+from histoeval.pathgls.grounding.decisions import ClaimLimits, Decisions
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import Pixels, Vectors
-from histoeval.pathgls.grounding.judging.limits import ClaimLimits
 from histoeval.pathgls.results import Spot
 from histoeval.report import EntityType
 

@@ -7,10 +7,9 @@ from typing import Any, get_args
 
 import pytest
 
-from histoeval.pathgls.fusion import fuse
+from histoeval.pathgls.fusion import ReasonKind, fuse
 from histoeval.pathgls.grounding.score import UNKNOWN_CLAIMS, UNKNOWN_IMAGE
 from histoeval.pathgls.policy.policy import Policy, read_policy
-from histoeval.pathgls.policy.routing import ReasonKind
 from histoeval.pathgls.results import CancerCheck
 from histoeval.resources import load_toml
 from histoeval.run.trust.reasons import policy_of, reasons_of

@@ -20,15 +20,17 @@ from histoeval.errors import InputError
 from histoeval.evaluate.grounding_images import JudgedImages
 from histoeval.evaluate.grounding_scores import KINDS, Array, ScoredTiles, auroc
 from histoeval.evaluate.tile_labels import FALSE, HE, TRUE, LabelledTile
-from histoeval.pathgls.grounding.decisions import FEW, Decisions, alike
-from histoeval.pathgls.grounding.decoys import FEWEST
-from histoeval.pathgls.grounding.judging.limits import (
+from histoeval.pathgls.grounding.decisions import (
     ALLOWED,
     ALLOWED_AGAINST,
     ALLOWED_BEHAVIOUR,
+    FEW,
     BehaviourLimits,
     ClaimLimits,
+    Decisions,
+    alike,
 )
+from histoeval.pathgls.grounding.decoys import FEWEST
 from histoeval.report import EntityType
 from histoeval.statistics.calibration import fit_logistic
 

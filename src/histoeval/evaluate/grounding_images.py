@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from histoeval.evaluate.grounding_scores import Array, ScoredTiles, distances_of
 from histoeval.evaluate.tile_labels import Targets
+from histoeval.pathgls.grounding.behaviour import malignancy
 from histoeval.pathgls.grounding.decisions import FEW, alike, organ_margins, top_mean
-from histoeval.pathgls.grounding.judging.behaviour import malignancy
 
 PICTURE_TILES = 36
 """In rows and columns of six."""

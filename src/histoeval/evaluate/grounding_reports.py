@@ -27,16 +27,14 @@ from histoeval.evaluate.grounding_verdicts import (
 )
 from histoeval.evaluate.tile_labels import LabelledTile
 from histoeval.pathgls.fusion import fuse
+from histoeval.pathgls.grounding.behaviour import side_of
 from histoeval.pathgls.grounding.claims import claims_of
-from histoeval.pathgls.grounding.decisions import Decisions, alike
+from histoeval.pathgls.grounding.decisions import BehaviourSide, Decisions, alike
 from histoeval.pathgls.grounding.decoys import builtin_decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
-from histoeval.pathgls.grounding.judging.behaviour import side_of
-from histoeval.pathgls.grounding.judging.limits import BehaviourSide
 from histoeval.pathgls.grounding.score import ground
-from histoeval.pathgls.policy.policy import read_policy
-from histoeval.pathgls.policy.shipped import WITHOUT_ENDPOINT
+from histoeval.pathgls.policy.policy import WITHOUT_ENDPOINT, read_policy
 from histoeval.pathgls.results import Claim, GroundingVerdict, ReportSpan, Spot
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import Assertion, EntityType

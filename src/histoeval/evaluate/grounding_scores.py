@@ -24,8 +24,8 @@ from histoeval.evaluate.tile_labels import (
     organs,
     targets_of,
 )
-from histoeval.pathgls.grounding.judging.limits import ClaimLimits
-from histoeval.pathgls.grounding.manifest import LogisticCalibration
+from histoeval.pathgls.grounding.builtin import LogisticCalibration
+from histoeval.pathgls.grounding.decisions import ClaimLimits
 from histoeval.statistics.calibration import logistic
 
 Array = npt.NDArray[np.float64]

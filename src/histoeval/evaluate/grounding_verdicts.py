@@ -12,10 +12,16 @@ import numpy as np
 from histoeval.evaluate.grounding_images import JudgedImages
 from histoeval.evaluate.grounding_scores import diagnoses_by_organ
 from histoeval.evaluate.tile_labels import HE, LabelledTile
-from histoeval.pathgls.grounding.decisions import Decisions, OrganMargin, alike
-from histoeval.pathgls.grounding.judging.behaviour import judge_behaviour, side_of
-from histoeval.pathgls.grounding.judging.limits import BehaviourSide, Judgement, Limits
-from histoeval.pathgls.grounding.judging.rules import judge_lesion, judge_organ, judge_report
+from histoeval.pathgls.grounding.behaviour import judge_behaviour, side_of
+from histoeval.pathgls.grounding.decisions import (
+    BehaviourSide,
+    Decisions,
+    Judgement,
+    Limits,
+    OrganMargin,
+    alike,
+)
+from histoeval.pathgls.grounding.verdicts import judge_lesion, judge_organ, judge_report
 from histoeval.pathgls.results import GroundingVerdict
 from histoeval.report import EntityType
 

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from histoeval.errors import InputError, MissingDependency
-from histoeval.pathgls.grounding.judging.behaviour import behaviour_wordings, behaviour_wordings_of
-from histoeval.pathgls.grounding.judging.limits import BehaviourSide
+from histoeval.pathgls.grounding.behaviour import behaviour_wordings, behaviour_wordings_of
+from histoeval.pathgls.grounding.decisions import BehaviourSide
 from histoeval.resources import resource_text
 
 TRUE, FALSE, UNKNOWN = 1, 0, -1

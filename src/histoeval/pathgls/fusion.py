@@ -5,13 +5,194 @@ With something missing there are still bounds: trust with the worst and with the
 the missing dimension could have.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from __future__ import annotations
 
-from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, DimensionWeights, Policy
-from histoeval.pathgls.policy.routing import RoutedReport, reasons_to_reject, reasons_to_review
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from histoeval.pathgls.policy.policy import (
+    DIMENSIONS,
+    ROUNDING,
+    Dimension,
+    DimensionWeights,
+    Policy,
+)
 from histoeval.pathgls.results import CancerCheck, Contradiction, GroundingVerdict, Share
 from histoeval.report import Noun
+
+ReasonKind = Literal[
+    "contradicts_itself",
+    "image_contradicts",
+    "too_low",
+    "never_deploys",
+    "missing",
+    "cancer_not_checked",
+    "cancer_not_confirmed",
+    "image_not_known",
+    "in_between",
+    "below_floor",
+    "few_claims",
+]
+
+MAX_QUOTED = 80
+"""Characters of a report that a reason quotes."""
+
+
+class Reason(NamedTuple):
+    """Why a report is not deployed: what kind of reason, and the same in a sentence."""
+
+    kind: ReasonKind
+    text: str
+    about: tuple[str, ...] = ()
+    """The dimensions, or the two quotations, that it is about."""
+
+
+class RoutedReport(NamedTuple):
+    """All that the verdict on a report depends on, beside the policy."""
+
+    known: Mapping[Dimension, float | None]
+    missing: tuple[Dimension, ...]
+    """Dimensions that the policy needs and that are not known."""
+    low: float
+    high: float
+    """What trust is at least and at most."""
+    claims_known: float | None = None
+    contradictions: tuple[Contradiction, ...] = ()
+    image_verdict: GroundingVerdict | None = None
+    cancer: CancerCheck | None = None
+    """None: nobody checked."""
+    unknown: Mapping[str, str] = {}
+    """For dimensions that are missing: why."""
+
+
+def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
+    """What rejects a report, the gravest first."""
+    if (clash := _certain_contradiction(report, policy)) is not None:
+        yield clash
+    if report.image_verdict == "contradicted" and policy.reject_if.image_contradicts:
+        yield _IMAGE_CONTRADICTS
+    if report.high < policy.reject_below - ROUNDING:
+        yield Reason("too_low", _too_low(report, policy))
+
+
+def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
+    """What keeps a report that is not rejected from being deployed, the gravest first."""
+    if policy.deploy_from is None:
+        yield Reason(
+            "never_deploys",
+            f"the policy {policy.name} deploys nothing by itself: a person reads what is not "
+            "rejected",
+        )
+        return
+    if report.missing:
+        yield Reason("missing", _not_known(report, policy), report.missing)
+    if report.image_verdict == "contradicted":
+        yield _IMAGE_CONTRADICTS
+    if report.cancer is None or report.cancer.verdict == "not_checked":
+        why = "" if report.cancer is None else f": {report.cancer.why}"
+        yield Reason("cancer_not_checked", f"cancer was not checked here{why}")
+    elif report.cancer.verdict != "agrees":
+        yield Reason("cancer_not_confirmed", report.cancer.why)
+    if report.image_verdict == "not_known" and policy.asks("grounding"):
+        yield Reason(
+            "image_not_known",
+            "whether the image supports the report is not known, and nothing is deployed without "
+            "that",
+        )
+    if not report.missing and report.low < policy.deploy_from - ROUNDING:
+        yield Reason(
+            "in_between",
+            f"trust {report.low:.3f} lies between {policy.reject_below:g} and "
+            f"{policy.deploy_from:g}",
+        )
+    low, few = _below_floors(report, policy), _too_few_claims(report, policy)
+    text = f"trust {report.low:.3f} would do, but {' and '.join([*low.values(), *few])}"
+    if low:
+        yield Reason("below_floor", text, tuple(low))
+    if few:
+        yield Reason("few_claims", text)
+
+
+_IMAGE_CONTRADICTS = Reason(
+    "image_contradicts", "the image contradicts the organ or the diagnosis that the report names"
+)
+
+
+def _certain_contradiction(report: RoutedReport, policy: Policy) -> Reason | None:
+    """That a report contradicts itself with certainty, with the places where they are known.
+
+    Where they are not, logic is the mean of the highest probabilities, subtracted from 1: from
+    the value alone at least one of them is certain where it is low enough.
+    """
+    when, logic = policy.reject_if, report.known["logic"]
+    if logic is None or when.logic_below is None or logic >= when.logic_below - ROUNDING:
+        return None
+    for found in report.contradictions:
+        if found.probability >= when.certain_from - ROUNDING:
+            one, other = _quoted(found.first.text), _quoted(found.second.text)
+            rule = found.source.removeprefix("rule:")
+            how = "the NLI model" if found.source == "nli" else f"the rule {rule}"
+            return Reason(
+                "contradicts_itself",
+                f"the report contradicts itself: {one} and {other} cannot both be true "
+                f"(by {how}; logic {logic:.3f})",
+                (one, other),
+            )
+    if logic <= 1 - when.certain_from + ROUNDING:
+        return Reason("contradicts_itself", f"the report contradicts itself (logic {logic:.3f})")
+    return None
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return f"“{line if len(line) <= MAX_QUOTED else line[: MAX_QUOTED - 1] + '…'}”"
+
+
+def _too_low(report: RoutedReport, policy: Policy) -> str:
+    if not report.missing:
+        return f"trust {report.high:.3f} is below {policy.reject_below:g}"
+    return (
+        f"without {_listed(report.missing)} trust is at most {report.high:.3f}, below "
+        f"{policy.reject_below:g} whatever is missing"
+    )
+
+
+def _not_known(report: RoutedReport, policy: Policy) -> str:
+    """Which dimensions are not known and why, and what trust could be."""
+    parts = []
+    for why, names in groupby(report.missing, key=report.unknown.get):
+        dimensions = list(names)
+        verb = "is" if len(dimensions) == 1 else "are"
+        parts.append(f"{_listed(dimensions)} {verb} not known" + (f" ({why})" if why else ""))
+    return (
+        f"{'; '.join(parts)}: the policy {policy.name} deploys nothing without "
+        f"{_listed(report.missing)}; trust lies between {report.low:.3f} and {report.high:.3f}"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _below_floors(report: RoutedReport, policy: Policy) -> dict[str, str]:
+    """The dimensions that are below their floors, each in words."""
+    floors = {name: getattr(policy.floors, name) for name in report.known}
+    return {
+        name: f"{name} {value:.3f} is below its floor {floors[name]:g}"
+        for name, value in report.known.items()
+        if floors[name] is not None and value is not None and value < floors[name] - ROUNDING
+    }
+
+
+def _too_few_claims(report: RoutedReport, policy: Policy) -> list[str]:
+    known = report.claims_known
+    if known is None or known >= policy.claims_known - ROUNDING:
+        return []
+    return [f"only {known:.0%} of the claims are known to the encoder"]
+
 
 Route = Literal["deploy", "review", "reject"]
 ROUTES: tuple[Route, ...] = ("deploy", "review", "reject")

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from histoeval.pathgls.fusion import ROUTES
+from histoeval.pathgls.fusion import ROUTES, Reason
 from histoeval.pathgls.grounding.score import UNKNOWN_CLAIMS, UNKNOWN_IMAGE
 from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, Policy
-from histoeval.pathgls.policy.routing import Reason
 from histoeval.pathgls.results import Grounding, Logic, Stability
 from histoeval.resources import load_toml
 from histoeval.run.trust.reasons import reasons_of

@@ -15,7 +15,7 @@ import histoeval
 import histoeval.run.trust.case
 from histoeval.errors import InputError, SettingError
 from histoeval.pathgls.grounding.score import ground
-from histoeval.pathgls.policy.shipped import POLICIES
+from histoeval.pathgls.policy.policy import POLICIES
 from histoeval.pathgls.results import CancerCheck, Grounding
 from tests.support.trust_runs import (
     ROWS,

@@ -14,9 +14,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
-from histoeval.pathgls.grounding.clip import ClipEncoder
 from histoeval.pathgls.grounding.encoder import Pixels
 from histoeval.pathgls.grounding.load import open_encoder
+from histoeval.pathgls.grounding.published import PublishedEncoder, clip_encoder
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -52,8 +52,8 @@ def folder(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
-def encoder(folder: Path) -> ClipEncoder:
-    return ClipEncoder(folder, "cpu")
+def encoder(folder: Path) -> PublishedEncoder:
+    return clip_encoder(folder, "cpu")
 
 
 def patches(count: int) -> list[Pixels]:
@@ -61,7 +61,9 @@ def patches(count: int) -> list[Pixels]:
     return list(draw.integers(0, 256, (count, 224, 224, 3), dtype=np.uint8))
 
 
-def test_vectors_are_those_of_the_library_of_length_one(encoder: ClipEncoder, folder: Path) -> None:
+def test_vectors_are_those_of_the_library_of_length_one(
+    encoder: PublishedEncoder, folder: Path
+) -> None:
     from transformers import AutoTokenizer, CLIPModel
 
     model = CLIPModel.from_pretrained(folder).eval()
@@ -76,7 +78,7 @@ def test_vectors_are_those_of_the_library_of_length_one(encoder: ClipEncoder, fo
     assert encoder.texts(["tumour seen"]) == pytest.approx(given.text_embeds.numpy(), abs=1e-5)
 
 
-def test_vectors_do_not_depend_on_the_batch(encoder: ClipEncoder) -> None:
+def test_vectors_do_not_depend_on_the_batch(encoder: PublishedEncoder) -> None:
     several = patches(5)
     together = encoder.images(several)
     assert together.shape == (5, 8)
@@ -89,14 +91,14 @@ def test_vectors_do_not_depend_on_the_batch(encoder: ClipEncoder) -> None:
 
 def test_batches_of_one_shape_give_what_single_patches_give(folder: Path) -> None:
     """As a GPU is given them: filled up to the same number each time."""
-    single, filled = ClipEncoder(folder, "cpu"), ClipEncoder(folder, "cpu")
-    filled._batch = 4
+    single, filled = clip_encoder(folder, "cpu"), clip_encoder(folder, "cpu")
+    filled.batch = 4
     several = patches(6)
     assert filled.images(several) == pytest.approx(single.images(several), abs=1e-5)
 
 
 def test_the_size_of_patches_and_the_identity_come_from_the_model(
-    encoder: ClipEncoder, folder: Path
+    encoder: PublishedEncoder, folder: Path
 ) -> None:
     assert encoder.size == 224
     assert encoder.identity.startswith("tiny@")
@@ -111,9 +113,9 @@ def test_what_is_no_clip_model_is_refused(
     shutil.copytree(tiny_models.aligner, no_pictures)
     shutil.copy(folder / "preprocessor_config.json", no_pictures)
     with pytest.raises(ModelError, match="no CLIP model"):
-        ClipEncoder(no_pictures, "cpu")
+        clip_encoder(no_pictures, "cpu")
     with pytest.raises(ModelError, match="cannot load"):
-        ClipEncoder(tmp_path / "absent", "cpu")
+        clip_encoder(tmp_path / "absent", "cpu")
 
 
 def test_phrases_are_filled_up_for_siglip(tiny_models: ModelFolders, tmp_path: Path) -> None:

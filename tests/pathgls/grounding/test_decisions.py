@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decisions import (
     FEW,
+    ClaimLimits,
     Decisions,
     alike,
     decisions_of,
@@ -21,7 +22,6 @@ from histoeval.pathgls.grounding.decisions import (
     read_calibration,
     top_mean,
 )
-from histoeval.pathgls.grounding.judging.limits import ClaimLimits
 from histoeval.report import EntityType
 from tests.support.organ_encoder import TOLD, OrganEncoder, decisions_for, limits_of, patch
 

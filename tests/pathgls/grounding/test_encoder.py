@@ -10,9 +10,8 @@ import pytest
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.pathgls.grounding import load
-from histoeval.pathgls.grounding.catalogue import known_encoders
 from histoeval.pathgls.grounding.encoder import of_length_one, unknown_images, unknown_phrases
-from histoeval.pathgls.grounding.load import open_encoder, open_panel, panel_names
+from histoeval.pathgls.grounding.load import known_encoders, open_encoder, open_panel, panel_names
 from tests.support.colour_encoder import CautiousEncoder, ColourEncoder
 
 
@@ -39,7 +38,7 @@ def test_the_shipped_encoder_is_opened_by_default(
 def test_other_names_are_clip_models_of_transformers(
     spec: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load, "ClipEncoder", _Made)
+    monkeypatch.setitem(load.OPENERS, "transformers", _Made)
     opened: Any = open_encoder(spec, "cpu")
     assert opened.given == (name, "cpu")
 
@@ -118,7 +117,7 @@ def test_the_same_weights_have_one_vote(monkeypatch: pytest.MonkeyPatch) -> None
         def __init__(self, name: str, device: str | None) -> None:
             self.identity = named[name]
 
-    monkeypatch.setattr(load, "ClipEncoder", Identified)
+    monkeypatch.setitem(load.OPENERS, "transformers", Identified)
     assert [each.identity for each in open_panel("a/x+c/z")] == ["x@1/float32", "z@2/float32"]
     with pytest.raises(SettingError, match="same weights"):
         open_panel(["a/x", "b/y"])

@@ -15,9 +15,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import MissingDependency, ModelError
-from histoeval.pathgls.grounding import towers
+from histoeval.pathgls.grounding import published
 from histoeval.pathgls.grounding.load import open_encoder
-from histoeval.pathgls.grounding.musk import musk_tokens
+from histoeval.pathgls.grounding.published import musk_tokens
 
 pytestmark = pytest.mark.heavy
 
@@ -124,7 +124,7 @@ def test_a_missing_tokenizer_is_said(tmp_path: Path) -> None:
 def test_without_its_package_the_message_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(towers, "find_spec", lambda _: None)
+    monkeypatch.setattr(published, "find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match="pip install timm sentencepiece git"):
         open_encoder("musk", "cpu")
 

@@ -18,9 +18,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("PIL")
 
 from histoeval.errors import MissingDependency, ModelError
-from histoeval.pathgls.grounding import towers
+from histoeval.pathgls.grounding import published
 from histoeval.pathgls.grounding.load import open_encoder
-from histoeval.pathgls.grounding.open_clip import OpenClipEncoder
+from histoeval.pathgls.grounding.published import open_clip_encoder
 from tests.support.tiny_open_clip import CLIP, COCA, write_open_clip
 
 pytestmark = pytest.mark.heavy
@@ -84,7 +84,7 @@ def test_names_of_the_hub_and_of_weights_reach_open_clip(asked: list[tuple[Any, 
 
 @pytest.mark.usefixtures("asked")
 def test_patches_and_phrases_meet_in_one_space() -> None:
-    encoder = OpenClipEncoder("any", "cpu")
+    encoder = open_clip_encoder("any", "cpu")
     red = np.zeros((224, 224, 3), np.uint8)
     red[:, :, 0] = 200
     assert encoder.images([red, red]) == pytest.approx(np.array([[1, 0, 0]] * 2))
@@ -96,7 +96,7 @@ def test_patches_and_phrases_meet_in_one_space() -> None:
 @pytest.mark.usefixtures("asked")
 def test_what_open_clip_cannot_load_is_said_in_one_line() -> None:
     with pytest.raises(ModelError, match="cannot load 'unknown': Model config"):
-        OpenClipEncoder("unknown", "cpu")
+        open_clip_encoder("unknown", "cpu")
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def test_what_open_clip_cannot_load_is_said_in_one_line() -> None:
 def test_a_missing_package_is_named_with_how_to_install_it(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(towers, "find_spec", lambda _: None)
+    monkeypatch.setattr(published, "find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match=f"{package} is not installed.*pip install"):
-        OpenClipEncoder(name)
+        open_clip_encoder(name)
 
 
 def test_quiltnet_is_read_from_the_hub_a_folder_or_a_file(

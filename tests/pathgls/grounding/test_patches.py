@@ -12,7 +12,7 @@ from PIL import Image
 
 pytest.importorskip("openslide")
 
-from histoeval.pathgls.grounding.patches import (
+from histoeval.pathgls.grounding.embedded_image import (
     SkippedPatches,
     cut,
     offsets,

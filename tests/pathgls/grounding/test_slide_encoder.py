@@ -12,11 +12,11 @@ pytest.importorskip("transformers")
 pytest.importorskip("PIL")
 
 from histoeval.errors import ModelError
-from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, as_slide
 from histoeval.pathgls.grounding.encoder import SlideTextEncoder
 from histoeval.pathgls.grounding.image_reference import measure_images, with_images
 from histoeval.pathgls.grounding.load import open_encoder
-from histoeval.pathgls.grounding.slide_encoder import TitanEncoder, as_slide
+from histoeval.pathgls.grounding.published import SlideEncoder
 from histoeval.pathgls.results import Spot
 from tests.support.colour_encoder import ColourEncoder
 from tests.support.tiny_titan import write_titan
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> TitanEncoder:
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> SlideEncoder:
     folder = write_titan(tmp_path_factory.mktemp("models") / "tiny_titan")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_MODULES_CACHE", str(folder.parent / "modules"))
         opened = open_encoder(f"titan={folder}", "cpu")
-    assert isinstance(opened, TitanEncoder)
+    assert isinstance(opened, SlideEncoder)
     return opened
 
 
@@ -38,7 +38,7 @@ def _spots(*places: tuple[int, int]) -> tuple[Spot, ...]:
     return tuple(Spot(x=x, y=y, width=512, height=512) for x, y in places)
 
 
-def test_a_slide_is_one_vector_of_its_patches_and_their_places(encoder: TitanEncoder) -> None:
+def test_a_slide_is_one_vector_of_its_patches_and_their_places(encoder: SlideEncoder) -> None:
     patches = [np.full((512, 512, 3), shade, np.uint8) for shade in (90, 210)]
     features = encoder.images(patches)
     assert features == pytest.approx(np.array([[90.0] * 3, [210.0] * 3]))
@@ -50,7 +50,7 @@ def test_a_slide_is_one_vector_of_its_patches_and_their_places(encoder: TitanEnc
     assert not (uneven == moved).all()
 
 
-def test_the_image_becomes_one_spot_with_a_note(encoder: TitanEncoder) -> None:
+def test_the_image_becomes_one_spot_with_a_note(encoder: SlideEncoder) -> None:
     features = np.array([[3.0, 0.0, 0.0], [0.0, 3.0, 0.0]], np.float32)
     image = EmbeddedImage(features, _spots((100, 200), (1124, 200)), ("seen",), (None, None))
     whole = as_slide(image, encoder)
@@ -64,7 +64,7 @@ def test_the_image_becomes_one_spot_with_a_note(encoder: TitanEncoder) -> None:
     assert as_slide(image, ColourEncoder()) is image
 
 
-def test_phrases_and_slides_meet_in_one_space(encoder: TitanEncoder) -> None:
+def test_phrases_and_slides_meet_in_one_space(encoder: SlideEncoder) -> None:
     row = encoder.texts(["abcd"])
     wanted = np.array([[97, 98, 99, 100]])
     assert row == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-6)
@@ -74,7 +74,7 @@ def test_phrases_and_slides_meet_in_one_space(encoder: TitanEncoder) -> None:
 
 
 def test_slides_unlike_those_measured_are_unknown_and_their_patches_are_not(
-    encoder: TitanEncoder,
+    encoder: SlideEncoder,
 ) -> None:
     draw = np.random.default_rng(7)
     rows = draw.normal([5, 5, 5, 0.1], 0.3, (40, 4))

@@ -10,8 +10,8 @@ from histoeval.errors import Problem
 from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.pathgls.grounding.decoys import Decoy, Decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
-from histoeval.pathgls.grounding.judging.rules import gated
 from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.grounding.verdicts import gated
 from histoeval.pathgls.results import Claim, Grounding
 from histoeval.report import EntityType
 from tests.support.colour_encoder import claim

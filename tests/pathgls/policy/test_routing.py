@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.pathgls.fusion import Trust, fuse
-from histoeval.pathgls.policy.policy import Policy, RejectIf, read_policy
-from histoeval.pathgls.policy.shipped import POLICIES
+from histoeval.pathgls.policy.policy import POLICIES, Policy, RejectIf, read_policy
 from histoeval.pathgls.results import CancerCheck, Contradiction, ReportSpan
 
 WITH, WITHOUT, TEXT = map(read_policy, POLICIES)

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import SettingError
-from histoeval.pathgls.policy.policy import PAPER, read_policy
-from histoeval.pathgls.policy.shipped import POLICIES, fitting_policy, policy_file
+from histoeval.pathgls.policy.policy import (
+    PAPER,
+    POLICIES,
+    fitting_policy,
+    policy_file,
+    read_policy,
+)
 from histoeval.resources import resource_path
 
 

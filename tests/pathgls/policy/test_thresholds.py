@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.pathgls.policy.thresholds import Costs, Target, Thresholds, set_thresholds
+from histoeval.pathgls.policy.tuning import Costs, Target, Thresholds, set_thresholds
 
 COUNTED = Target(confidence=0.5)
 """Shares as they were counted, without an interval."""

@@ -10,9 +10,9 @@ from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 from histoeval.errors import InputError
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DimensionWeights, Floors, Policy, read_policy
-from histoeval.pathgls.policy.thresholds import Target
 from histoeval.pathgls.policy.tuning import (
     LabelledReports,
+    Target,
     TuningPlan,
     deal,
     fit,

@@ -17,11 +17,10 @@ from histoeval.metrics.registry import create
 from histoeval.nli.entailer import Entailer
 from histoeval.pathgls.grounding.claims import claims_of
 from histoeval.pathgls.grounding.decoys import builtin_decoys
-from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, embed_image
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, as_slide, embed_image
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.score import ground
-from histoeval.pathgls.grounding.slide_encoder import as_slide
 from histoeval.pathgls.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
 from histoeval.pathgls.stability.distance import Distance
 from histoeval.pathgls.stability.score import stability_of

@@ -17,7 +17,7 @@ from histoeval.cli.options.vlm import (
     VlmRequestOptions,
 )
 from histoeval.errors import SettingError
-from histoeval.pathgls.policy.shipped import POLICIES
+from histoeval.pathgls.policy.policy import POLICIES
 from histoeval.vlm.model import VlmConfig
 
 VERDICT = "Verdict"

@@ -8,8 +8,7 @@ import typer
 
 from histoeval.cli.options.bundle import verb
 from histoeval.cli.options.output import print_tables
-from histoeval.pathgls.policy.policy import read_policy
-from histoeval.pathgls.policy.shipped import POLICIES
+from histoeval.pathgls.policy.policy import POLICIES, read_policy
 from histoeval.view.terminal.trust import meaning_lines, policy_line, policy_table
 
 

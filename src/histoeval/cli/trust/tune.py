@@ -11,10 +11,14 @@ from pydantic import ValidationError
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import demand_folder, print_tables
 from histoeval.errors import SettingError, did_you_mean
-from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, read_policy
-from histoeval.pathgls.policy.shipped import POLICIES, WITH_ENDPOINT
-from histoeval.pathgls.policy.thresholds import Costs, Target
-from histoeval.pathgls.policy.tuning import TuningPlan
+from histoeval.pathgls.policy.policy import (
+    DIMENSIONS,
+    POLICIES,
+    WITH_ENDPOINT,
+    Dimension,
+    read_policy,
+)
+from histoeval.pathgls.policy.tuning import Costs, Target, TuningPlan
 from histoeval.progress import step_progress
 from histoeval.run.labelled_reports import LabelRequest
 from histoeval.run.trust.tune import history, tune_file, write_policy

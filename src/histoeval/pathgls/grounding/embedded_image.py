@@ -3,11 +3,16 @@
 A picture of up to 2048 px is one tile at its own pixels, whatever its resolution (patch level). A
 slide is searched for tissue and cut into tiles by microns per pixel (slide level). Patches stream
 from the file to the encoder in small batches; only their vectors are kept.
+
+Patches of 224 px lie side by side from the upper left corner of a tile (stride 224, as PathGLS has
+it): four in a tile of 512 px. The rest at the right and lower edge is skipped where it is less than
+half a patch, as those 64 px are; else one more patch is moved inwards until it ends there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -17,13 +22,19 @@ import numpy as np
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, Problem, SettingError
-from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors, unknown_images
+from histoeval.pathgls.grounding.encoder import (
+    ImageTextEncoder,
+    SlideTextEncoder,
+    Vectors,
+    unknown_images,
+    unknown_slides,
+)
 from histoeval.pathgls.results import Spot
+from histoeval.progress import ignore
 
 if TYPE_CHECKING:
-    from histoeval.pathgls.grounding.patches import Patch, SkippedPatches
-    from histoeval.slides.slide import Slide
-    from histoeval.slides.tiles import TileRequest
+    from histoeval.slides.slide import Pixels, Slide
+    from histoeval.slides.tiles import TilePlan, TileRequest
     from histoeval.slides.tissue import Tissue
 
 PICTURE = 2048
@@ -35,8 +46,36 @@ SAMPLED = 128
 BATCH = 32
 """Patches that are held in memory at once."""
 
+ENLARGED = 2
+"""A picture smaller than a patch is enlarged at most this many times; there is no detail beyond."""
+
+LEAST_TISSUE = 0.1
+"""Share of a patch that must be tissue; glass supports no claim."""
+
+TILES = {
+    "damaged_tile": "tiles that cannot be read",
+    "black_tile": "tiles that are black",
+    "blank_tile": "tiles of one colour",
+}
+"""Problems of tiles, human-readable."""
+
 Watch = Callable[[int], None]
 """Called with the number of patches that are encoded so far."""
+
+
+class Patch(NamedTuple):
+    """A square of pixels, and where on the image it lies."""
+
+    pixels: Pixels
+    spot: Spot
+
+
+class SkippedPatches(Counter[str]):
+    """How many tiles or patches were skipped, by reason."""
+
+    def notes(self) -> tuple[str, ...]:
+        """The same, human-readable."""
+        return tuple(f"{count} skipped: {reason}" for reason, count in sorted(self.items()))
 
 
 class EmbeddedImage(NamedTuple):
@@ -49,17 +88,13 @@ class EmbeddedImage(NamedTuple):
     """For each patch why it is out of the encoder's scope; None where it is not."""
 
 
-def _no_progress(done: int) -> None:
-    pass
-
-
 def embed_image(
     path: Path | str,
     encoder: ImageTextEncoder,
     request: TileRequest | None = None,
     *,
     mpp: float | None = None,
-    watch: Watch = _no_progress,
+    watch: Watch = ignore,
 ) -> EmbeddedImage | Problem:
     """The vectors of a picture or slide; or why there are none.
 
@@ -82,7 +117,7 @@ def embed_image(
 def _embed(
     slide: Slide, encoder: ImageTextEncoder, request: TileRequest | None, watch: Watch
 ) -> EmbeddedImage | Problem:
-    from histoeval.pathgls.grounding.patches import ENLARGED, SkippedPatches
+    from histoeval.slides.tiles import TileRequest
     from histoeval.slides.tissue import find_tissue
 
     name, side = slide.path.name, encoder.size
@@ -96,70 +131,156 @@ def _embed(
     if not tissue.mask.any():
         return Problem("no_tissue", f"{name}: no tissue was found; {tissue.why_empty()}")
     skipped = SkippedPatches()
-    if max(slide.width, slide.height) <= PICTURE:
-        from histoeval.pathgls.grounding.patches import picture_patches
-
-        return _filled(
-            picture_patches(slide, tissue, side, skipped), (), slide, encoder, watch, skipped
-        )
-    found = _tiled(slide, tissue, request, side, skipped)
-    if isinstance(found, Problem):
-        return found
-    patches, notes = found
-    return _filled(patches, notes, slide, encoder, watch, skipped)
-
-
-def _tiled(
-    slide: Slide, tissue: Tissue, request: TileRequest | None, side: int, skipped: SkippedPatches
-) -> tuple[Iterator[Patch], tuple[str, ...]] | Problem:
-    """The patches of the tiles of a slide, and notes on the tiles."""
-    from histoeval.pathgls.grounding.patches import slide_patches
-    from histoeval.slides.tiles import TileRequest, plan_tiles
-
-    wanted = request or TileRequest(sample=SAMPLED)
-    if wanted.size < side:
-        raise SettingError(f"tiles of {wanted.size} px hold no patch of {side} px")
     notes: tuple[str, ...] = ()
-    if slide.resolution is None and wanted.mpp is not None:
+    if max(slide.width, slide.height) <= PICTURE:
+        patches = picture_patches(slide, tissue, side, skipped)
+    else:
+        plan = _plan(slide, tissue, request or TileRequest(sample=SAMPLED), side)
+        if isinstance(plan, Problem):
+            return plan
+        tiles, notes = plan
+        patches = slide_patches(slide, tiles, tissue, side, skipped)
+    vectors, spots = [], []
+    while batch := list(islice(patches, BATCH)):
+        vectors.append(encoder.images([patch.pixels for patch in batch]))
+        spots += [patch.spot for patch in batch]
+        watch(len(spots))
+    notes = (*slide.notes, *notes, *skipped.notes())
+    if not spots:
+        return Problem("no_tissue", f"{name}: no patch shows tissue; {'; '.join(notes)}")
+    joined = np.concatenate(vectors)
+    return EmbeddedImage(joined, tuple(spots), notes, tuple(unknown_images(encoder, joined)))
+
+
+def _plan(
+    slide: Slide, tissue: Tissue, request: TileRequest, side: int
+) -> tuple[TilePlan, tuple[str, ...]] | Problem:
+    """The tiles of a slide, and notes on them."""
+    from histoeval.slides.tiles import plan_tiles
+
+    if request.size < side:
+        raise SettingError(f"tiles of {request.size} px hold no patch of {side} px")
+    notes: tuple[str, ...] = ()
+    if slide.resolution is None and request.mpp is not None:
         if slide.format != "picture":
             return Problem(
                 "mpp_missing",
                 f"{slide.path.name} does not say its microns per pixel, and they are not guessed; "
                 f"give them with {argument('mpp')}",
             )
-        wanted = replace(wanted, mpp=None)
+        request = replace(request, mpp=None)
         notes = ("a picture without microns per pixel: tiles were cut from its pixels as stored",)
-    plan = plan_tiles(slide, tissue, wanted)
+    plan = plan_tiles(slide, tissue, request)
     if len(plan.places) < plan.with_tissue:
         notes += (
             f"{len(plan.places)} of {plan.with_tissue} tiles with tissue were used, "
-            f"spread by seed {wanted.seed}",
+            f"spread by seed {request.seed}",
         )
-    return slide_patches(slide, plan, tissue, side, skipped), (*notes, *plan.notes)
+    return plan, (*notes, *plan.notes)
 
 
-def _filled(
-    patches: Iterable[Patch],
-    notes: tuple[str, ...],
-    slide: Slide,
-    encoder: ImageTextEncoder,
-    watch: Watch,
-    skipped: SkippedPatches,
-) -> EmbeddedImage | Problem:
-    """The vectors of patches, encoded batch by batch."""
-    vectors, spots = [], []
-    waiting = iter(patches)
-    while batch := list(islice(waiting, BATCH)):
-        vectors.append(encoder.images([patch.pixels for patch in batch]))
-        spots += [patch.spot for patch in batch]
-        watch(len(spots))
-    notes = (*slide.notes, *notes, *skipped.notes())
-    if not spots:
-        return Problem("no_tissue", f"{slide.path.name}: no patch shows tissue; {'; '.join(notes)}")
-    joined = np.concatenate(vectors)
-    return EmbeddedImage(joined, tuple(spots), notes, tuple(unknown_images(encoder, joined)))
+def as_slide(image: EmbeddedImage, encoder: ImageTextEncoder) -> EmbeddedImage:
+    """The image as one vector where the encoder is one of slides; any other as it is.
+
+    A claim is then compared with the slide as one: there is neither a best patch nor a heatmap.
+    """
+    if not isinstance(encoder, SlideTextEncoder):
+        return image
+    vectors = encoder.slides(image.vectors, image.spots)
+    left, top = min(spot.x for spot in image.spots), min(spot.y for spot in image.spots)
+    right = max(spot.x + spot.width for spot in image.spots)
+    bottom = max(spot.y + spot.height for spot in image.spots)
+    note = f"one vector for the slide, from {len(image.spots)} patches: no best patch is known"
+    return EmbeddedImage(
+        vectors,
+        (Spot(x=left, y=top, width=right - left, height=bottom - top),),
+        (*image.notes, note),
+        tuple(unknown_slides(encoder, vectors)),
+    )
 
 
 def _discreet(error: InputError, path: Path) -> str:
     """What went wrong, without the folder that the image lies in."""
     return str(error).replace(str(path), path.name)
+
+
+def offsets(length: int, side: int) -> list[int]:
+    """Where patches of this side begin along a length."""
+    whole, rest = divmod(length, side)
+    places = [number * side for number in range(whole)]
+    return [*places, length - side] if whole and rest * 2 >= side else places
+
+
+def picture_patches(
+    slide: Slide, tissue: Tissue, side: int, skipped: SkippedPatches
+) -> Iterator[Patch]:
+    """The patches of a picture taken as one tile, at its own pixels.
+
+    One that is smaller than a patch is enlarged until its shorter side is as long; the caller has
+    checked that this is no more than `ENLARGED` times.
+    """
+    from PIL import Image
+
+    pixels = slide.region(0, 0, 0, slide.width, slide.height)
+    scale = max(1.0, side / min(slide.width, slide.height))
+    if scale > 1:
+        size = max(side, round(slide.width * scale)), max(side, round(slide.height * scale))
+        pixels = np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BICUBIC))
+    whole = Spot(x=0, y=0, width=slide.width, height=slide.height)
+    yield from _shown(pixels, whole, side, tissue, skipped)
+
+
+def slide_patches(
+    slide: Slide, plan: TilePlan, tissue: Tissue, side: int, skipped: SkippedPatches
+) -> Iterator[Patch]:
+    """The patches of the tiles of a slide, tile by tile, with a few tiles in memory at a time."""
+    from histoeval.slides.tiles import read_tiles
+
+    for tile in read_tiles(slide, plan):
+        if tile.pixels is None:
+            code = tile.problem.code if tile.problem else "tiles without pixels"
+            skipped[TILES.get(code, code)] += 1
+            continue
+        place = tile.place
+        spot = Spot(x=place.x, y=place.y, width=place.width, height=place.height)
+        yield from _shown(tile.pixels, spot, side, tissue, skipped)
+
+
+def _shown(
+    pixels: Pixels, whole: Spot, side: int, tissue: Tissue, skipped: SkippedPatches
+) -> Iterator[Patch]:
+    """The patches of a tile that show tissue."""
+    from histoeval.slides.tissue import BLACK
+
+    for patch in cut(pixels, whole, side):
+        if patch.pixels.max() < BLACK:
+            skipped["patches that are black"] += 1
+        elif _tissue_share(tissue, patch.spot) < LEAST_TISSUE:
+            skipped["patches with hardly any tissue"] += 1
+        else:
+            yield patch
+
+
+def cut(pixels: Pixels, whole: Spot, side: int) -> Iterator[Patch]:
+    """All patches of a tile, row by row; `whole` is where the tile lies on the image."""
+    height, width = pixels.shape[:2]
+    across, down = whole.width / width, whole.height / height
+    for y in offsets(height, side):
+        for x in offsets(width, side):
+            spot = Spot(
+                x=whole.x + round(x * across),
+                y=whole.y + round(y * down),
+                width=max(1, round(side * across)),
+                height=max(1, round(side * down)),
+            )
+            yield Patch(np.ascontiguousarray(pixels[y : y + side, x : x + side]), spot)
+
+
+def _tissue_share(tissue: Tissue, spot: Spot) -> float:
+    """The share of a place that is tissue, or could not be read."""
+    top, left = int(spot.y / tissue.scale), int(spot.x / tissue.scale)
+    bottom = max(top + 1, round((spot.y + spot.height) / tissue.scale))
+    right = max(left + 1, round((spot.x + spot.width) / tissue.scale))
+    place = slice(top, bottom), slice(left, right)
+    part = tissue.mask[place] | tissue.damaged[place]
+    return float(part.mean()) if part.size else 0.0

@@ -63,6 +63,14 @@ class Scoped(Protocol):
         """The same for each phrase."""
 
 
+@runtime_checkable
+class ScopedSlides(Protocol):
+    """An encoder of slides that can tell which are unlike those it was validated on."""
+
+    def unknown_slides(self, vectors: Vectors) -> list[str | None]:
+        """For each slide why it is out of scope; None where it is not."""
+
+
 class ClaimCalibration(NamedTuple):
     """A logistic curve from a claim's standing among decoys to a value from 0 to 1.
 
@@ -117,6 +125,13 @@ def unknown_phrases(encoder: ImageTextEncoder, phrases: Sequence[str]) -> list[s
     if isinstance(encoder, Scoped):
         return encoder.unknown_phrases(phrases)
     return [None] * len(phrases)
+
+
+def unknown_slides(encoder: object, vectors: Vectors) -> list[str | None]:
+    """Why each slide is out of scope; nothing is for an encoder that cannot tell."""
+    if isinstance(encoder, ScopedSlides):
+        return encoder.unknown_slides(vectors)
+    return [None] * len(vectors)
 
 
 def of_length_one(rows: NDArray[np.floating], name: str) -> Vectors:

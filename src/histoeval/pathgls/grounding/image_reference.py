@@ -10,7 +10,7 @@ hundred tiles can carry; its limit is measured on cases that were left out.
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,27 +64,18 @@ class ImageReference(Noun):
 
     def distances(self, vectors: Vectors) -> NDArray[np.float64]:
         """How far each image lies from the centre."""
-        spread = _Spread(
-            np.array(self.centre),
-            np.array(self.directions).reshape(-1, len(self.centre)),
-            np.array(self.variances),
-            self.rest,
-        )
-        return spread.distances(vectors)
+        centre, variances = np.array(self.centre), np.array(self.variances)
+        directions = np.array(self.directions).reshape(-1, len(self.centre))
+        return _Spread(centre, directions, variances, self.rest).distances(vectors)
 
 
-class _Spread:
+class _Spread(NamedTuple):
     """A mean, directions with their variances, and the variance of the rest."""
 
-    def __init__(
-        self,
-        centre: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        variances: NDArray[np.float64],
-        rest: float,
-    ) -> None:
-        self.centre, self.directions = centre, directions
-        self.variances, self.rest = variances, rest
+    centre: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    rest: float
 
     @classmethod
     def of(cls, vectors: NDArray[np.float64]) -> "_Spread":
@@ -188,14 +179,16 @@ class ReferencedEncoder:
 
     def unknown_images(self, vectors: Vectors) -> list[str | None]:
         """Why each image is out of scope: by the encoder itself, or unlike those measured."""
-        return [
-            own or (None if distance < self.reference.limit else _unlike(distance, self.reference))
-            for own, distance in zip(
-                unknown_images(self.encoder, vectors),
-                self.reference.distances(vectors),
-                strict=True,
-            )
+        limit = self.reference.limit
+        far = [
+            None
+            if distance < limit
+            else "not like the images that the encoder was validated on "
+            f"(distance {distance:.2f}, limit {limit:.2f})"
+            for distance in self.reference.distances(vectors)
         ]
+        own = unknown_images(self.encoder, vectors)
+        return [reason or unlike for reason, unlike in zip(own, far, strict=True)]
 
     def unknown_phrases(self, phrases: Sequence[str]) -> list[str | None]:
         """Why each phrase is out of scope, where the encoder can tell."""
@@ -219,32 +212,10 @@ class ReferencedSlideEncoder(ReferencedEncoder):
         return super().unknown_images(vectors)
 
 
-@runtime_checkable
-class ScopedSlides(Protocol):
-    """An encoder of slides that can tell which are unlike those it was validated on."""
-
-    def unknown_slides(self, vectors: Vectors) -> list[str | None]:
-        """For each slide why it is out of scope; None where it is not."""
-
-
-def unknown_slides(encoder: object, vectors: Vectors) -> list[str | None]:
-    """Why each slide is out of scope; nothing is for an encoder that cannot tell."""
-    if isinstance(encoder, ScopedSlides):
-        return encoder.unknown_slides(vectors)
-    return [None] * len(vectors)
-
-
 def with_images(encoder: ImageTextEncoder, reference: ImageReference) -> ReferencedEncoder:
     """An encoder that knows the images of a laboratory: their centre, and what is unlike them."""
     slides = isinstance(encoder, SlideTextEncoder)
     return (ReferencedSlideEncoder if slides else ReferencedEncoder)(encoder, reference)
-
-
-def _unlike(distance: float, reference: ImageReference) -> str:
-    return (
-        f"not like the images that the encoder was validated on (distance {distance:.2f}, limit "
-        f"{reference.limit:.2f})"
-    )
 
 
 def _numbers(row: NDArray[np.float64]) -> tuple[float, ...]:

@@ -1,24 +1,81 @@
-"""Opens image-text encoders by their names."""
+"""Opens image-text encoders by their names: the shipped one, published ones, and panels of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from histoeval.errors import ModelError, SettingError, did_you_mean
-from histoeval.pathgls.grounding.builtin import BuiltinEncoder
-from histoeval.pathgls.grounding.catalogue import KnownEncoder, known_encoders
-from histoeval.pathgls.grounding.clip import PLIP, ClipEncoder
+from histoeval.pathgls.grounding.builtin import MANIFEST, BuiltinEncoder
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, weights_of
-from histoeval.pathgls.grounding.manifest import MANIFEST
-from histoeval.pathgls.grounding.musk import MuskEncoder
-from histoeval.pathgls.grounding.open_clip import CONFIG, LOCAL, OpenClipEncoder
-from histoeval.pathgls.grounding.slide_encoder import TitanEncoder
+from histoeval.pathgls.grounding.published import (
+    LOCAL,
+    OPEN_CLIP_CONFIG,
+    PLIP,
+    clip_encoder,
+    musk_encoder,
+    open_clip_encoder,
+    titan_encoder,
+)
+from histoeval.report import Noun
+from histoeval.resources import load_toml
 from histoeval.runtime.recipe import Remade, remember
 
 BUILTIN = "builtin"
-OPEN_CLIP = "open_clip:"
-TRANSFORMERS = "hf:"
 BESIDE = "+"
 """Between the encoders of a panel."""
+
+Loader = Literal["transformers", "open_clip", "conch", "musk", "titan"]
+OPENERS: dict[Loader, Callable[[str, str | None], ImageTextEncoder]] = {
+    "transformers": clip_encoder,
+    "open_clip": open_clip_encoder,
+    "conch": open_clip_encoder,
+    "musk": musk_encoder,
+    "titan": titan_encoder,
+}
+PREFIXES: dict[str, Loader] = {"open_clip:": "open_clip", "hf:": "transformers"}
+"""They say which library opens what follows them."""
+
+
+class KnownEncoder(Noun):
+    """A published encoder: how it is opened, what it takes, and under which terms."""
+
+    name: str
+    title: str
+    loads: Loader
+    hub: str
+    """Its name on the Hugging Face hub."""
+    architecture: str = ""
+    """Its name in the library that opens it, for weights in a file."""
+    weights: str = ""
+    """The file of its folder that the library wants, where it wants a file."""
+    size: Annotated[int, Field(ge=1)]
+    """Pixels along a side of its patches."""
+    slides: bool = False
+    """It has one vector for a slide and none for a patch."""
+    licence: str
+    gated: bool
+    """Its terms must be accepted on the hub before it can be downloaded."""
+
+    @property
+    def advice(self) -> str:
+        """How to get it to a machine that does not reach the hub."""
+        terms = (
+            "accept its terms on the hub and log in (hf auth login), then " if self.gated else ""
+        )
+        return (
+            f"To get {self.title} ({self.licence}): {terms}run: hf download {self.hub} --local-dir "
+            f"{self.name}; copy that folder to this machine and give {self.name}=FOLDER."
+        )
+
+
+@cache
+def known_encoders() -> dict[str, KnownEncoder]:
+    """All of them, by name."""
+    content = load_toml("pathgls/grounding/data/encoders.toml")
+    return {name: KnownEncoder(name=name, **entry) for name, entry in content.items()}
 
 
 def open_encoder(spec: str | None, device: str | None = None) -> ImageTextEncoder:
@@ -38,16 +95,21 @@ def open_encoder(spec: str | None, device: str | None = None) -> ImageTextEncode
 def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
     if spec is None or spec == BUILTIN:
         return BuiltinEncoder(device=device)
-    if spec.startswith(OPEN_CLIP):
-        return OpenClipEncoder(spec.removeprefix(OPEN_CLIP), device)
-    if spec.startswith(TRANSFORMERS):
-        return ClipEncoder(spec.removeprefix(TRANSFORMERS), device)
-    name, named, place = spec.partition("=")
+    for prefix, loader in PREFIXES.items():
+        if spec.startswith(prefix):
+            return OPENERS[loader](spec.removeprefix(prefix), device)
+    name, equals, place = spec.partition("=")
     if (known := known_encoders().get(name.lower())) is not None:
-        if named and not place:
+        if equals and not place:
             raise SettingError(f"{spec!r} names no folder: give {name}=FOLDER, or {name} alone")
         return _open_known(known, place, device)
-    return _open_unnamed(spec, device)
+    if Path(spec, MANIFEST).is_file():
+        return BuiltinEncoder(Path(spec), device=device)
+    if Path(spec, OPEN_CLIP_CONFIG).is_file() and not Path(spec, "config.json").is_file():
+        return OPENERS["open_clip"](spec, device)
+    if "/" not in spec and not Path(spec).is_dir():
+        raise ModelError(_not_found(spec))
+    return OPENERS["transformers"](spec, device)
 
 
 def panel_names(specs: str | Sequence[str] | None) -> list[str | None]:
@@ -89,17 +151,6 @@ def _parted(spec: str | None) -> list[str | None]:
     return [*parts]
 
 
-def _open_unnamed(spec: str, device: str | None) -> ImageTextEncoder:
-    """A folder by what lies in it, or a name on the hub."""
-    if Path(spec, MANIFEST).is_file():
-        return BuiltinEncoder(Path(spec), device=device)
-    if Path(spec, CONFIG).is_file() and not Path(spec, "config.json").is_file():
-        return OpenClipEncoder(spec, device)
-    if "/" not in spec and not Path(spec).is_dir():
-        raise ModelError(_not_found(spec))
-    return ClipEncoder(spec, device)
-
-
 def _open_known(known: KnownEncoder, place: str, device: str | None) -> ImageTextEncoder:
     """A published encoder from a folder or file, or from the hub where none is given."""
     if place and not Path(place).exists():
@@ -107,40 +158,32 @@ def _open_known(known: KnownEncoder, place: str, device: str | None) -> ImageTex
             f"there is no file or folder {place!r} to read {known.title} from. {known.advice}"
         )
     try:
-        match known.loads:
-            case "transformers":
-                return ClipEncoder(place or known.hub, device)
-            case "titan":
-                return TitanEncoder(place or known.hub, device)
-            case "musk":
-                return MuskEncoder(_weights(known, place), device)
-            case "conch":
-                spec = f"{known.architecture}@{_weights(known, place)}"
-                return OpenClipEncoder(spec, device)
-            case "open_clip":
-                return OpenClipEncoder(_open_clip_name(known, place), device)
+        return OPENERS[known.loads](_library_name(known, place), device)
     except ModelError as error:
         raise ModelError(f"{error} {known.advice}") from error
 
 
-def _weights(known: KnownEncoder, place: str) -> str:
-    """The file of weights; as CONCH and MUSK name the hub where none is given."""
-    if not place:
-        return f"hf_hub:{known.hub}"
-    file = Path(place, known.weights) if Path(place).is_dir() else Path(place)
-    if not file.is_file():
-        raise ModelError(f"{place} holds no {known.weights}, the weights of {known.title}.")
-    return str(file)
-
-
-def _open_clip_name(known: KnownEncoder, place: str) -> str:
-    if not place:
-        return f"hf-hub:{known.hub}"
-    if Path(place).is_file():
-        return f"{known.architecture}@{place}"
-    if not Path(place, CONFIG).is_file():
-        raise ModelError(f"{place} holds no {CONFIG}, which open_clip reads {known.title} by.")
-    return f"{LOCAL}{place}"
+def _library_name(known: KnownEncoder, place: str) -> str:
+    """The name by which the library of an encoder finds its weights."""
+    if known.loads in ("transformers", "titan"):
+        return place or known.hub
+    if known.loads == "open_clip":
+        if not place:
+            return f"hf-hub:{known.hub}"
+        if Path(place).is_file():
+            return f"{known.architecture}@{place}"
+        if not Path(place, OPEN_CLIP_CONFIG).is_file():
+            raise ModelError(
+                f"{place} holds no {OPEN_CLIP_CONFIG}, which open_clip reads {known.title} by."
+            )
+        return f"{LOCAL}{place}"
+    weights = f"hf_hub:{known.hub}"
+    if place:
+        file = Path(place, known.weights) if Path(place).is_dir() else Path(place)
+        if not file.is_file():
+            raise ModelError(f"{place} holds no {known.weights}, the weights of {known.title}.")
+        weights = str(file)
+    return f"{known.architecture}@{weights}" if known.architecture else weights
 
 
 def _not_found(spec: str) -> str:
@@ -151,5 +194,5 @@ def _not_found(spec: str) -> str:
     return (
         f"there is no encoder {spec!r}{guess}: no folder has this name, and models on the hub are "
         f"named with their owner, as in {PLIP}. Give {listed}, NAME=FOLDER for one of "
-        f"them, a folder, a name on the hub, or {OPEN_CLIP}NAME"
+        f"them, a folder, a name on the hub, or open_clip:NAME"
     )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import Problem
+from histoeval.pathgls.grounding.behaviour import stated_behaviour
 from histoeval.pathgls.grounding.claims import CLAIMED, Claims, sorted_claims
 from histoeval.pathgls.grounding.decisions import Decisions, decisions_of, top_mean
 from histoeval.pathgls.grounding.decoys import FEWEST, UNMEASURED, Decoys, calibrated, standing
@@ -26,9 +27,12 @@ from histoeval.pathgls.grounding.encoder import (
     Vectors,
     unknown_phrases,
 )
-from histoeval.pathgls.grounding.judging.behaviour import stated_behaviour
-from histoeval.pathgls.grounding.judging.rules import UNSUPPORTED
-from histoeval.pathgls.grounding.verdicts import UNVALIDATED, SpecimenOrgan, unknown_support
+from histoeval.pathgls.grounding.verdicts import (
+    UNSUPPORTED,
+    UNVALIDATED,
+    SpecimenOrgan,
+    unknown_support,
+)
 from histoeval.pathgls.results import CancerCheck, Claim, Grounding, Support
 from histoeval.report import EntityType
 

@@ -25,11 +25,10 @@ from histoeval.pathgls.fusion import Trust, fuse
 from histoeval.pathgls.grounding.claims import claims_of, not_seen
 from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.pathgls.grounding.decoys import Decoys
-from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, embed_image
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, as_slide, embed_image
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.panel import Opinion, combine
 from histoeval.pathgls.grounding.score import ground
-from histoeval.pathgls.grounding.slide_encoder import as_slide
 from histoeval.pathgls.logic.score import Top, logic_of
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
 from histoeval.pathgls.results import Grounding, Logic, Stability

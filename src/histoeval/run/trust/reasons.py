@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
-from histoeval.pathgls.policy.routing import (
+from histoeval.pathgls.fusion import (
     Reason,
     RoutedReport,
     reasons_to_reject,
     reasons_to_review,
 )
+from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
 from histoeval.pathgls.results import Grounding, Logic
 from histoeval.run.trust.rows import TrustRow
 

@@ -17,8 +17,7 @@ from histoeval.pathgls.grounding.embedded_image import SAMPLED
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.load import BUILTIN, open_panel, panel_names
 from histoeval.pathgls.logic.score import DEFAULT_TOP, Top
-from histoeval.pathgls.policy.policy import Policy, read_policy, weights_of
-from histoeval.pathgls.policy.shipped import fitting_policy
+from histoeval.pathgls.policy.policy import Policy, fitting_policy, read_policy, weights_of
 from histoeval.pathgls.stability.distance import Distance, open_distance
 from histoeval.report import Noun
 from histoeval.run.models import Models, load_entailer, load_reader

@@ -14,7 +14,7 @@ from histoeval.evaluate.grounding import decided
 from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
 from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_figures
 from histoeval.evaluate.tile_labels import HE, SIDE, TileConcept
-from histoeval.pathgls.grounding import manifest as manifests
+from histoeval.pathgls.grounding import builtin as manifests
 from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import Session

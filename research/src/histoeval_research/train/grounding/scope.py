@@ -20,7 +20,7 @@ from histoeval.evaluate.grounding_scores import (
     claims_of,
 )
 from histoeval.evaluate.tile_labels import TileConcept
-from histoeval.pathgls.grounding.manifest import LogisticCalibration
+from histoeval.pathgls.grounding.builtin import LogisticCalibration
 from histoeval.statistics.calibration import fit_logistic
 
 _SHRINKAGE = 0.05

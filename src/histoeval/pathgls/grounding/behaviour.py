@@ -14,10 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.pathgls.grounding.claims import Claims, visual
-from histoeval.pathgls.grounding.decisions import FEW, top_mean
+from histoeval.pathgls.grounding.decisions import (
+    FEW,
+    BehaviourLimits,
+    BehaviourSide,
+    Judgement,
+    top_mean,
+)
 from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
-from histoeval.pathgls.grounding.judging.limits import BehaviourLimits, BehaviourSide, Judgement
 from histoeval.pathgls.results import (
     CancerCheck,
     CancerVerdict,

@@ -1,1 +1,0 @@
-"""From scores to verdicts: limits, how tissue behaves, and the rules for claims and reports."""

@@ -50,7 +50,7 @@ REPORTS = (
 )
 """Reading these makes most of what is made on first use."""
 
-MATCHED_ONCE = frozenset({"histoeval_research.annotation.brat", "histoeval.terms.assertion"})
+MATCHED_ONCE = frozenset({"histoeval.terms.assertion"})
 """Modules whose patterns without a visible method are used by `match` and `fullmatch` alone."""
 
 

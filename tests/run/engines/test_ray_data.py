@@ -75,6 +75,7 @@ def test_rows_and_summary_are_those_of_one_process(
     assert not list((tmp_path / "ray").glob(".*blocks*"))
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("cluster")
 def test_every_builtin_metric_has_the_same_bytes(tmp_path: Path) -> None:
     pairs = pl.read_csv(PAIRS)[::9]
@@ -83,6 +84,7 @@ def test_every_builtin_metric_has_the_same_bytes(tmp_path: Path) -> None:
     assert files(tmp_path / "ray") == files(tmp_path / "inline")
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("cluster")
 def test_the_other_verbs_have_the_same_bytes(tmp_path: Path) -> None:
     write_pyramid(tmp_path / "slide.tif", stained(512, 512), levels=2)

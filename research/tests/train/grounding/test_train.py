@@ -156,6 +156,7 @@ def stop_at(last: int) -> Watch:
     return watch
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("trained")
 def test_a_killed_training_that_resumes_equals_one_that_was_left_alone(
     told: dict[str, Any],

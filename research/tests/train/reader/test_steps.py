@@ -208,7 +208,7 @@ def one_after_the_other(act: Callable[..., object], jobs: Iterable[Any], most: i
         act(*job)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_teachers_trained_at_once_are_those_trained_one_by_one(
     bench: Bench, taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

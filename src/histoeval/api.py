@@ -552,7 +552,7 @@ def trust(
     """
     from histoeval.run.inputs import case_source
     from histoeval.run.trust.setup import TrustOptions, open_instruments
-    from histoeval.view.trust_results import trust_with_page
+    from histoeval.view.html.trust import trust_with_page
 
     options = options or TrustOptions(
         encoder=encoder,

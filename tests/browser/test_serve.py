@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from histoeval.web import score
-from histoeval.web.reviews import read_reviews
 from histoeval.web.shelf import Shelf
+from histoeval.web.trust import read_reviews
 from tests.support.served_runs import BAD, GOOD, REFERENCE, write_runs, write_studies
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from histoeval.metrics.registry import create
 from histoeval.nli.builtin import BuiltinEntailer
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.run.models import load_metrics
-from histoeval.view.terminal.probes import probe_markdown
+from histoeval.view.terminal.evaluation import probe_markdown
 from tests.support.paths import DATA, ROOT
 
 SLACK = 0.02

@@ -9,8 +9,7 @@ from typing import Any
 import yaml
 
 from histoeval.web.study.plan import ExpertStudy, read_study
-from histoeval.web.study.rating import ExpertRating
-from histoeval.web.study.store import RaterRatings, RatingLine
+from histoeval.web.study.store import ExpertRating, RaterRatings, RatingLine
 
 SYSTEMS = ("secretmodel-a", "secretmodel-b")
 """Names that no page for a rater may hold."""

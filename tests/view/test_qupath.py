@@ -10,8 +10,7 @@ import pytest
 from PIL import Image
 
 from histoeval.run.trust.finished import FinishedTrust
-from histoeval.view.image_evidence import grounding_of
-from histoeval.view.qupath import geojson, objects
+from histoeval.view.image_evidence import geojson, grounding_of, objects
 from tests.support.painted_slides import stained
 from tests.support.slide_runs import write_slide_run
 

@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 
 from histoeval.errors import OutputError
 from histoeval.web.app import create_app
-from histoeval.web.reviews import REVIEWS, add_review, read_reviews
 from histoeval.web.shelf import Shelf
+from histoeval.web.trust import REVIEWS, add_review, read_reviews
 from tests.support.served_runs import EVIL, write_trust
 from tests.web.conftest import HOME, TOKEN, enter
 

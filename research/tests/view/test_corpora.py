@@ -16,12 +16,18 @@ from typer.testing import CliRunner
 from histoeval.cli.main import app
 from histoeval.errors import InputError
 from histoeval.view.figures.canvas import Canvas
-from histoeval.view.figures.words import count_terms, density, flatten, neighbour_vectors, words_of
 from histoeval_research.view.figures.corpora import (
     corpus_figures,
     sample_texts,
     stopwords,
     word_cloud,
+)
+from histoeval_research.view.figures.words import (
+    count_terms,
+    density,
+    flatten,
+    neighbour_vectors,
+    words_of,
 )
 from tests.support.svg_labels import labels
 

@@ -19,9 +19,15 @@ from histoeval.run.compare.compare import MOST_DIFFERENT, Comparison
 from histoeval.run.compare.compare import compare as compare_systems
 from histoeval.run.history.commands import command_line
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
-from histoeval.view.gate_files import gate_junit, gate_markdown
-from histoeval.view.terminal.comparison import comparison_tables, remarks
-from histoeval.view.terminal.gate import WORST, gate_tables, verdict
+from histoeval.view.terminal.comparison import (
+    WORST,
+    comparison_tables,
+    gate_junit,
+    gate_markdown,
+    gate_tables,
+    remarks,
+    verdict,
+)
 
 GATE = "Gate"
 GATE_FAILED = 3

@@ -163,9 +163,8 @@ def geojson(
     """
     from histoeval.io.writing import write_text, writing_to
     from histoeval.run.trust.finished import FinishedTrust
-    from histoeval.view.image_evidence import grounding_of
-    from histoeval.view.qupath import geojson as to_geojson
-    from histoeval.view.qupath import objects
+    from histoeval.view.image_evidence import geojson as to_geojson
+    from histoeval.view.image_evidence import grounding_of, objects
 
     demand_folder(output)
     finished = FinishedTrust(run)

@@ -11,13 +11,10 @@ from histoeval.cli.options.output import LookOption, print_tables
 from histoeval.table import ResultTable
 from histoeval.view.terminal.agreement import interval, rater_tables
 from histoeval.web.study.access import links_of
-from histoeval.web.study.export import SHEET
-from histoeval.web.study.export import export as write_tables
-from histoeval.web.study.figures import CriterionAgreement, RaterGap, RaterProgress, figures
-from histoeval.web.study.plan import read_study
-from histoeval.web.study.rating import spelt
-from histoeval.web.study.starter import write_starter
-from histoeval.web.study.store import ratings_of
+from histoeval.web.study.figures import SHEET, CriterionAgreement, RaterGap, RaterProgress, figures
+from histoeval.web.study.figures import export as write_tables
+from histoeval.web.study.plan import read_study, write_starter
+from histoeval.web.study.store import ratings_of, spelt
 
 study_app = typer.Typer(
     no_args_is_help=True, help="Plan, watch and export a study in which experts score reports."

@@ -7,7 +7,7 @@ before = + - @, in Excel every text is a cell of text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,9 +23,15 @@ from histoeval.run.stored import read_agreement, read_comparison
 from histoeval.run.trust.rows import TrustFolder
 from histoeval.table import ResultTable, markdown, markdown_text, tables_in_markdown
 from histoeval.version import __version__
+from histoeval.view.html.scores.columns import (
+    SEVERITIES,
+    ScoredPairs,
+    compared,
+    headlines,
+    metric_overviews,
+)
 from histoeval.view.html.scores.page import read_columns
-from histoeval.view.html.scores.tables import summary_tables
-from histoeval.view.terminal.agreement import agreement_tables
+from histoeval.view.terminal.agreement import agreement_tables, estimate_text
 from histoeval.view.terminal.comparison import comparison_tables
 from histoeval.view.terminal.trust import trust_tables
 
@@ -54,11 +60,16 @@ class RunTables(NamedTuple):
 def export(run: FinishedRun, to: str) -> bytes:
     """A run in one of the formats."""
     tables = _READ[run.kind](run.place)
-    if to == "csv":
-        return _csv(next(iter(tables.sheets.values())))
+    if to == "csv":  # with a byte order mark, by which Excel knows UTF-8
+        text = csv_text(list(next(iter(tables.sheets.values()))), "\r\n")
+        return text.encode("utf-8-sig", "backslashreplace")
     if to == "xlsx":
         return _xlsx(tables)
-    return _markdown(tables) if to == "md" else _json(run.kind, tables)
+    if to == "json":
+        return _json(run.kind, tables)
+    parts = [f"# {markdown_text(tables.title)}", *map(markdown, tables.summary)]
+    parts.append(f"Made by HistoEval {__version__}.")
+    return ("\n\n".join(parts) + "\n").encode("utf-8", "backslashreplace")
 
 
 # --- what each kind of run has -------------------------------------------------------------------
@@ -195,11 +206,6 @@ _READ: Mapping[str, Callable[[Path], RunTables]] = {
 # --- formats -------------------------------------------------------------------------------------
 
 
-def _csv(records: Iterable[Record]) -> bytes:
-    """With a byte order mark, by which Excel knows UTF-8."""
-    return csv_text(list(records), "\r\n").encode("utf-8-sig", "backslashreplace")
-
-
 def _xlsx(tables: RunTables) -> bytes:
     """A workbook with a sheet for each kind of records."""
     import xlsxwriter
@@ -213,7 +219,7 @@ def _xlsx(tables: RunTables) -> bytes:
     for name, records in tables.sheets.items():
         rows = list(records)
         sheet = book.add_worksheet(name[:31])
-        columns = _names(rows)
+        columns = list(dict.fromkeys(name for row in rows for name in row))
         for place, column in enumerate(columns):
             sheet.write_string(0, place, column, bold)
         for line, row in enumerate(rows, start=1):
@@ -234,16 +240,6 @@ def _write_cell(sheet: Any, line: int, place: int, cell: Any) -> None:
         sheet.write_number(line, place, cell)
 
 
-def _names(rows: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row))
-
-
-def _markdown(tables: RunTables) -> bytes:
-    parts = [f"# {markdown_text(tables.title)}", *map(markdown, tables.summary)]
-    parts.append(f"Made by HistoEval {__version__}.")
-    return ("\n\n".join(parts) + "\n").encode("utf-8", "backslashreplace")
-
-
 def _json(kind: str, tables: RunTables) -> bytes:
     """The summary, and the rows as they are stored."""
     head = json.dumps({"kind": kind, "summary": tables.about}, ensure_ascii=False)
@@ -253,3 +249,47 @@ def _json(kind: str, tables: RunTables) -> bytes:
     lines = map(bytes.rstrip, row_lines(tables.rows))
     rows = b",\n".join(line for line in lines if line)
     return content.removesuffix(b"}") + b', "rows": [\n' + rows + b"\n]}\n"
+
+
+def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator[ResultTable]:
+    """Errors by severity and kind, means with intervals, and systems compared."""
+    found = headlines(columns, summary)
+    if found:
+        yield ResultTable(
+            f"Errors that {columns.judged_by} found, by severity",
+            ["system", "reports with a critical error", *SEVERITIES],
+            [
+                [
+                    each.system,
+                    f"{each.critical:,} of {each.scored:,}",
+                    *[f"{each.severities[name]:,}" for name in SEVERITIES],
+                ]
+                for each in found
+            ],
+        )
+        kinds = list(dict.fromkeys(kind for each in found for kind in each.kinds))
+        yield ResultTable(
+            "Errors by kind",
+            ["kind", *[each.system for each in found]],
+            [
+                [kind.replace("_", " "), *[f"{each.kinds.get(kind, 0):,}" for each in found]]
+                for kind in kinds
+            ],
+        )
+    yield ResultTable(
+        "Means over pairs, with 95 % intervals",
+        ["metric", "system", "mean", "scored"],
+        [
+            [
+                metric.name,
+                each.system,
+                estimate_text(each.mean, 3),
+                f"{each.scored:,} of {each.pairs:,}",
+            ]
+            for metric in metric_overviews(columns, summary)
+            for each in metric.systems
+        ],
+    )
+    contest = compared(columns, summary)
+    if contest is not None:
+        yield from comparison_tables(*contest, ())

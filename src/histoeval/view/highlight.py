@@ -109,32 +109,25 @@ def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
         if not piece.over:
             shown.append(escape(piece.text))
             continue
-        first = _first(piece)
-        tag, kinds = _kinds(piece, first, goes_on=first in begun)
+        # Of spans that light up, a piece is shown as one; it is `more` where that only goes on.
+        marked = [span for span in piece.over if span.mark]
+        first = max(marked, key=lambda span: (span.rank, span.end - span.start), default=None)
+        over = piece.over if first is None else (first,)
+        kinds = " ".join(dict.fromkeys(span.kind for span in over if span.kind))
+        tag, _, rest = kinds.partition(" ")
+        if tag in ("del", "ins"):
+            kinds = rest
+        else:
+            tag, kinds = "mark", f"{kinds} more" if first in begun else kinds
         css = f' class="{escape(kinds)}"' if kinds else ""
-        shown.append(f"<{tag}{css}{_marked(piece.over)}>{escape(piece.text)}</{tag}>")
+        keys = _attribute(tuple(span.mark for span in piece.over))
+        shown.append(f"<{tag}{css}{keys}>{escape(piece.text)}</{tag}>")
         labelled += [span for span in reversed(piece.ending) if span.label]
         if first is None or first in piece.ending:
             shown += [_label(span, anchor) for span in labelled]
             labelled = []
         begun |= {first} if first else set()
     return Markup("".join(shown))
-
-
-def _first(piece: Piece) -> HighlightSpan | None:
-    """Of spans that light up, the one that a piece is shown as."""
-    marked = [span for span in piece.over if span.mark]
-    return max(marked, key=lambda span: (span.rank, span.end - span.start), default=None)
-
-
-def _kinds(piece: Piece, first: HighlightSpan | None, *, goes_on: bool) -> tuple[str, str]:
-    """The element of a piece, and its classes: `more` where it only goes on with its span."""
-    over = piece.over if first is None else (first,)
-    kinds = " ".join(dict.fromkeys(span.kind for span in over if span.kind))
-    tag, _, rest = kinds.partition(" ")
-    if tag in ("del", "ins"):
-        return tag, rest
-    return "mark", f"{kinds} more" if goes_on else kinds
 
 
 def _label(span: HighlightSpan, anchor: str) -> str:
@@ -155,15 +148,11 @@ def _label(span: HighlightSpan, anchor: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _attribute(marks: tuple[str, ...]) -> str:
+    """The attribute by which pieces are known to belong together."""
     from markupsafe import escape
 
     keys = " ".join(dict.fromkeys(key for mark in marks for key in mark.split()))
     return f' data-mark="{escape(keys)}"' if keys else ""
-
-
-def _marked(spans: Iterable[HighlightSpan]) -> str:
-    """The attribute by which pieces are known to belong together."""
-    return _attribute(tuple(span.mark for span in spans))
 
 
 def has_colours(console: Console) -> bool:

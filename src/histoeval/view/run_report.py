@@ -23,9 +23,9 @@ PAGES: dict[Kind, str] = {
     "judge": "scores.page:score_page",
     "trust": "trust:trust_page",
     "agree": "agreement:agreement_page",
-    "compare": "comparison:comparison_page",
-    "extract": "extraction:extraction_page",
-    "experiment": "experiments:experiment_tables_page",
+    "compare": "run_pages:comparison_page",
+    "extract": "run_pages:extraction_page",
+    "experiment": "run_pages:experiment_tables_page",
 }
 """Where in `view.html` the page of each kind is made, from the place of the run."""
 
@@ -49,25 +49,20 @@ def write_run_report(
     with writing_to(target):
         if target.is_dir():
             raise OutputError(f"{target} is a folder; name a file: {argument('output', 'FILE')}")
-    with protecting(_files_of(found)):
+    files = [found.place, found.place.with_name(f"{found.place.name}.meta.json")]
+    if found.place.is_dir():  # everything of the run but earlier reports
+        files = [file for file in found.place.iterdir() if file.stem != "report" and file.is_file()]
+    with protecting(files):
         check_not_input([target])
-        content = _content(found, to) if texts else _textless(found, to)
+        if texts:
+            content = _content(found, to)
+        else:
+            with TemporaryDirectory() as folder:
+                content = _content(textless_copy(found, Path(folder)), to)
         with writing_to(target):
             make_folder(target.parent)
             write_whole(target, content)
     return target
-
-
-def _files_of(run: FinishedRun) -> list[Path]:
-    """What a report must not replace: everything of the run but earlier reports."""
-    if not run.place.is_dir():
-        return [run.place, run.place.with_name(f"{run.place.name}.meta.json")]
-    return [each for each in run.place.iterdir() if each.stem != "report" and each.is_file()]
-
-
-def _textless(run: FinishedRun, to: str) -> bytes:
-    with TemporaryDirectory() as folder:
-        return _content(textless_copy(run, Path(folder)), to)
 
 
 def _content(run: FinishedRun, to: str) -> bytes:

@@ -142,19 +142,19 @@ def changes_when_asked_again(evidence: Mapping[str, Any]) -> Iterator[tuple[str,
     if found is None:
         return
     words = _words()["asked_again"]
+
+    def worded(change: str) -> str:
+        change = change.replace("(absent)", f"({words['absent']})")
+        for name in ("new", "gone"):
+            if change.startswith(f"{name}: "):
+                return f"{words[name]}{change.removeprefix(f'{name}: ')}"
+        return change
+
     for shift in Stability.model_validate(found).shifts:
         asked = words[shift.kind]
         if shift.attack not in ("stain", "prompt"):
             asked += f" ({shift.attack.replace('_', ' ')})"
-        yield asked, [_change(each, words) for each in shift.changed] or [words["same"]]
-
-
-def _change(change: str, words: Mapping[str, str]) -> str:
-    change = change.replace("(absent)", f"({words['absent']})")
-    for name in ("new", "gone"):
-        if change.startswith(f"{name}: "):
-            return words[name] + change.removeprefix(f"{name}: ")
-    return change
+        yield asked, [worded(change) for change in shift.changed] or [words["same"]]
 
 
 class TrustTally:

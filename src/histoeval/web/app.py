@@ -12,14 +12,12 @@ from starlette.routing import BaseRoute
 
 from histoeval.errors import InputError, MissingDependency
 from histoeval.io.folder_kinds import folder_kind, wrong_folder
-from histoeval.web import compare, leaderboard, reasons, runs, score, trust
+from histoeval.web import reasons, runs, score, systems, trust
 from histoeval.web.jobs import Jobs
-from histoeval.web.kept import Kept
-from histoeval.web.pages import HANDLERS, show_refusal
+from histoeval.web.pages import HANDLERS, show_refusal, static_routes
 from histoeval.web.score import Scorer
 from histoeval.web.security import LOCAL, OWNER, Guard, Visitor
 from histoeval.web.shelf import Shelf
-from histoeval.web.static import static_routes
 
 NAV = (
     ("/", "Runs"),
@@ -47,17 +45,21 @@ def create_app(
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
-    shelf, kept, jobs, scorer = Shelf(folder), Kept(), Jobs(), Scorer()
+    shelf, jobs, scorer = Shelf(folder), Jobs(), Scorer()
     if folder_kind(folder) is not None and not shelf.runs():
         raise wrong_folder(folder, "holds no runs", "the folder that holds your runs")
-    slides = _slides(shelf)
+    try:
+        from histoeval.web.slides import routes
+
+        slides = routes(shelf)
+    except MissingDependency:  # without the extra [slide] there are none
+        slides = []
     places: list[BaseRoute] = [
-        *runs.routes(shelf, kept),
+        *runs.routes(shelf),
         *score.routes(shelf, jobs, scorer),
-        *compare.routes(shelf, kept),
-        *leaderboard.routes(shelf, kept),
-        *reasons.routes(shelf, kept, scorer),
-        *trust.routes(shelf, kept),
+        *systems.routes(shelf),
+        *reasons.routes(shelf, scorer),
+        *trust.routes(shelf),
         *slides,
     ]
 
@@ -79,12 +81,3 @@ def create_app(
     app.state.nav = NAV if slides else tuple(each for each in NAV if each[0] != "/slides")
     app.state.folder = folder
     return app
-
-
-def _slides(shelf: Shelf) -> list[BaseRoute]:
-    """The slides of trust runs; nothing where the extra [slide] is not installed."""
-    try:
-        from histoeval.web.slides import routes
-    except MissingDependency:
-        return []
-    return routes(shelf)

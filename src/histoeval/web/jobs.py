@@ -10,10 +10,11 @@ import os
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Literal, NamedTuple
 
 from filelock import FileLock, Timeout
@@ -85,12 +86,12 @@ class UploadRequest(NamedTuple):
         return [sys.executable, "-m", "histoeval", *words]
 
 
+@dataclass(eq=False)
 class _Job:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.state: State = "waiting"
-        self.message = ""
-        self.process: subprocess.Popen[bytes] | None = None
+    folder: Path
+    state: State = "waiting"
+    message: str = ""
+    process: subprocess.Popen[bytes] | None = None
 
 
 class Jobs:
@@ -98,10 +99,9 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[Path, _Job] = {}
-        self._queue: deque[_Job] = deque()
-        self._lock = threading.Condition()
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._lock = threading.Lock()
         self._worker: threading.Thread | None = None
-        self._is_closed = False
 
     def start(self, folder: Path) -> None:
         """Score what the folder asks for, or continue it, unless another process does so."""
@@ -110,47 +110,38 @@ class Jobs:
         with self._lock:
             if (known := self._jobs.get(folder)) and known.state in {"waiting", "running"}:
                 return
-            if len(self._queue) >= MOST_WAITING:
+            if sum(job.state == "waiting" for job in self._jobs.values()) >= MOST_WAITING:
                 raise InputError(
                     f"{MOST_WAITING} tables are waiting to be scored; try again when some are done"
                 )
-            job = _Job(folder)
-            self._jobs[folder] = job
-            self._queue.append(job)
+            job = self._jobs[folder] = _Job(folder)
+            self._queue.put(job)
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, daemon=True)
                 self._worker.start()
-            self._lock.notify_all()
 
     def cancel(self, folder: Path) -> None:
         """Stop it; what is scored stays, and it can be continued."""
         with self._lock:
-            job = self._jobs.get(folder)
-            if job is None or job.state not in {"waiting", "running"}:
-                return
-            job.state = "cancelled"
-            _end(job.process)
+            if folder in self._jobs:
+                _stop(self._jobs[folder])
 
     def close(self) -> None:
         """Stop everything, as the server does."""
         with self._lock:
-            self._is_closed = True
             for job in self._jobs.values():
-                if job.state in {"waiting", "running"}:
-                    job.state = "cancelled"
-                    _end(job.process)
-            self._lock.notify_all()
+                _stop(job)
+        self._queue.put(None)
         if self._worker is not None:
             self._worker.join(PATIENCE_S)
-
-    def knows(self, folder: Path) -> bool:
-        """Whether a folder holds something that was uploaded."""
-        return (folder / UPLOAD).is_file()
 
     def progress(self, folder: Path) -> Progress:
         """How far it is, also where another server began it."""
         pairs = UploadRequest.load(folder).pairs
-        done = _rows(stored_as(folder / SCORES))
+        try:
+            done = sum(line.endswith(b"\n") for line in row_lines(stored_as(folder / SCORES)))
+        except FileNotFoundError:
+            done = 0
         job = self._jobs.get(folder)
         if job is not None and job.state != "finished":
             return Progress(job.state, done, pairs, job.message)
@@ -159,16 +150,10 @@ class Jobs:
         return Progress("elsewhere" if _is_locked(folder / LOCK) else "unfinished", done, pairs)
 
     def _work(self) -> None:
-        while True:
+        for job in iter(self._queue.get, None):
             with self._lock:
-                while not self._queue and not self._is_closed:
-                    self._lock.wait()
-                if self._is_closed:
-                    return
-                job = self._queue.popleft()
-                if job.state != "waiting":
-                    continue
-                _begin(job)
+                if job.state == "waiting":
+                    _begin(job)
             _watch(job)
 
 
@@ -197,25 +182,26 @@ def _watch(job: _Job) -> None:
     if (job.folder / "summary.json").is_file():
         job.state = "finished"
         return
-    job.state = "failed"
     lines = said.decode("utf-8", "replace").strip().splitlines()
     job.message = lines[-1].removeprefix("histoeval: ") if lines else "the process was ended"
+    job.state = "failed"
 
 
-def _end(process: subprocess.Popen[bytes] | None) -> None:
-    if process is None:
+def _stop(job: _Job) -> None:
+    if job.state not in {"waiting", "running"}:
         return
-    with suppress(OSError):
-        process.terminate()
-    later = threading.Timer(PATIENCE_S, _kill, (process,))
-    later.daemon = True
-    later.start()
+    job.state = "cancelled"
+    if job.process is not None:
+        with suppress(OSError):
+            job.process.terminate()
+        later = threading.Timer(PATIENCE_S, _kill, (job.process,))
+        later.daemon = True
+        later.start()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        with suppress(OSError):
-            process.kill()
+    with suppress(OSError):
+        process.kill()
 
 
 def _is_locked(lock: Path) -> bool:
@@ -227,11 +213,3 @@ def _is_locked(lock: Path) -> bool:
             return False
     except Timeout:
         return True
-
-
-def _rows(path: Path) -> int:
-    """How many whole rows a file has now."""
-    try:
-        return sum(line.endswith(b"\n") for line in row_lines(path))
-    except FileNotFoundError:
-        return 0

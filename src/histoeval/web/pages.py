@@ -9,10 +9,13 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from histoeval.errors import HistoEvalError
-from histoeval.view.html.page import Website, fragment, render
+from histoeval.resources import resource_path
+from histoeval.view.html.page import STATIC, Website, fragment, render
 from histoeval.web.security import HEADERS, csrf_of, visitor_of
 
 TITLES = {
@@ -124,3 +127,23 @@ HANDLERS: dict[Any, Any] = {
     Exception: show_bug,
 }
 """How each kind of failure is shown."""
+
+
+def static_routes() -> list[BaseRoute]:
+    """The stylesheet and the scripts, which may be kept by the browser but are asked for again."""
+    looks = resource_path("view/html/templates/style.css")
+
+    async def style(_: Request) -> Response:
+        return FileResponse(looks, headers={"Cache-Control": "no-cache"})
+
+    return [
+        Route("/static/style.css", style),
+        Mount("/static", _Static(directory=resource_path(STATIC))),
+    ]
+
+
+class _Static(StaticFiles):
+    def file_response(self, *given: object, **more: object) -> Response:
+        answer = super().file_response(*given, **more)  # type: ignore[arg-type]
+        answer.headers["Cache-Control"] = "no-cache"
+        return answer

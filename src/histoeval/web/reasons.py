@@ -14,7 +14,6 @@ from histoeval.concordance.rubric import CRITERIA
 from histoeval.io.results import MetricResult, ResultRow, read_rows
 from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.run.history.shelf import StoredRun
-from histoeval.web.kept import Kept
 from histoeval.web.pages import page, page_number
 from histoeval.web.score import Scorer
 from histoeval.web.shelf import Shelf
@@ -38,12 +37,12 @@ class JudgedPair(NamedTuple):
         return 0.0 if self.rubric is None else abs(self.judge.value - self.rubric.value)
 
 
-def routes(shelf: Shelf, kept: Kept, scorer: Scorer) -> list[BaseRoute]:
+def routes(shelf: Shelf, scorer: Scorer) -> list[BaseRoute]:
     """A page with the reasons of a judge run."""
 
     def shown(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], "judge")
-        metric, pairs = kept.once(("judged", run.stamp), lambda: judged_pairs(run))
+        metric, pairs = shelf.results.once(("judged", run.stamp), lambda: judged_pairs(run))
         number, pages = page_number(request, len(pairs), A_PAGE)
         some = pairs[(number - 1) * A_PAGE : number * A_PAGE]
         return page(
@@ -52,7 +51,7 @@ def routes(shelf: Shelf, kept: Kept, scorer: Scorer) -> list[BaseRoute]:
             title=f"The judge's reasons: {run.name}",
             run=run,
             metric=metric,
-            pairs=[_shown(pair) for pair in _with_rubric(run, some, kept, scorer)],
+            pairs=[_shown(pair) for pair in _with_rubric(run, some, shelf, scorer)],
             total=len(pairs),
             number=number,
             pages=pages,
@@ -74,7 +73,7 @@ def judged_pairs(run: StoredRun) -> tuple[str, list[JudgedPair]]:
 
 
 def _with_rubric(
-    run: StoredRun, pairs: Sequence[JudgedPair], kept: Kept, scorer: Scorer
+    run: StoredRun, pairs: Sequence[JudgedPair], shelf: Shelf, scorer: Scorer
 ) -> Iterator[JudgedPair]:
     """The same, where the run has no rubric with one that is computed now from its texts."""
     wanted = {pair.place for pair in pairs if pair.rubric is None}
@@ -84,7 +83,7 @@ def _with_rubric(
     for pair in pairs:
         both = texts.get(pair.place, {})
         key = ("rubric", run.stamp, pair.place)
-        rubric = kept.once(key, partial(_rubric, scorer, both)) if both else pair.rubric
+        rubric = shelf.results.once(key, partial(_rubric, scorer, both)) if both else pair.rubric
         yield pair._replace(rubric=rubric)
 
 

@@ -20,10 +20,9 @@ from histoeval.view.html.challenge import index_page, page_names, team_page
 from histoeval.view.html.page import Website
 from histoeval.view.run_report import FORMATS, PAGES, run_page
 from histoeval.view.terminal.runs import time_text
-from histoeval.web.kept import Kept
 from histoeval.web.pages import html_answer, page, site_of
 from histoeval.web.security import HEADERS, POLICY
-from histoeval.web.shelf import Shelf
+from histoeval.web.shelf import ResultCache, Shelf
 
 PATIENCE_S = 1.5
 """After so long a page says that it is being made."""
@@ -47,25 +46,27 @@ DRAWN = {"agree", RANKED}
 """Whose pages have figures with styles inside them."""
 
 
-def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
+def routes(shelf: Shelf) -> list[BaseRoute]:
     """The list of runs, the page of a run, its pictures, and its tables to take away."""
-    pages = Kept(PAGES_KEPT)
+    pages = ResultCache(PAGES_KEPT)
 
     def listed(request: Request) -> Response:
-        shown = [_entry(run, kept) for run in shelf.runs()]
+        shown = [_entry(run, shelf) for run in shelf.runs()]
         return page(request, "serve/runs.html", title="Runs", runs=shown, scored=SCORED)
 
     def opened(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], *PAGES, RANKED)
-        site = site_of(request, links=tuple(_links(run, kept)))
+        site = site_of(request, links=tuple(_links(run, shelf)))
         text = pages.soon((run.stamp, site), lambda: _made(run, site), PATIENCE_S)
         if text is None:
-            return _awaited(request, run)
-        return html_answer(text, headers=HEADERS | _policy(run))
+            scripts = ["vendor/htmx.min.js"]  # the page gives way to the run's when this is made
+            return page(request, "serve/awaited.html", title=run.name, scripts=scripts, run=run)
+        policy = {"Content-Security-Policy": INLINE} if run.kind in DRAWN else {}
+        return html_answer(text, headers=HEADERS | policy)
 
     def ready(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], *PAGES, RANKED)
-        site = site_of(request, links=tuple(_links(run, kept)))
+        site = site_of(request, links=tuple(_links(run, shelf)))
         text = pages.soon((run.stamp, site), lambda: _made(run, site), 0)
         return Response(status_code=204, headers={} if text is None else {"HX-Refresh": "true"})
 
@@ -114,21 +115,12 @@ def _made(run: StoredRun, site: Website) -> str:
     return run_page(finished_run(run.place), site)
 
 
-def _awaited(request: Request, run: StoredRun) -> Response:
-    """A page that gives way to that of a large run when this is made."""
-    scripts = ["vendor/htmx.min.js"]
-    return page(request, "serve/awaited.html", title=run.name, scripts=scripts, run=run)
-
-
-def _policy(run: StoredRun) -> dict[str, str]:
-    """Figures carry their styles with them."""
-    return {"Content-Security-Policy": INLINE} if run.kind in DRAWN else {}
-
-
-def _links(run: StoredRun, kept: Kept) -> Iterator[tuple[str, str]]:
+def _links(run: StoredRun, shelf: Shelf) -> Iterator[tuple[str, str]]:
     """What else can be done with a run."""
-    if run.kind in SCORED and _systems(run, kept) > 1:
-        yield f"/compare?run={run.id}", "Compare its systems"
+    if run.kind in SCORED:
+        metrics = shelf.results.once(("summary", run.stamp), lambda: read_summary(run.place))
+        if max((len(each["systems"]) for each in metrics.values()), default=0) > 1:
+            yield f"/compare?run={run.id}", "Compare its systems"
     if run.kind == "judge":
         yield f"/runs/{run.id}/reasons", "The judge's reasons"
     if run.kind == "trust":
@@ -139,23 +131,15 @@ def _links(run: StoredRun, kept: Kept) -> Iterator[tuple[str, str]]:
     yield from ((f"/runs/{run.id}/as/{to}", names.get(to, to.upper())) for to in FORMATS)
 
 
-def _systems(run: StoredRun, kept: Kept) -> int:
-    metrics = kept.once(("summary", run.stamp), lambda: read_summary(run.place))
-    return max((len(each["systems"]) for each in metrics.values()), default=0)
-
-
-def _entry(run: StoredRun, kept: Kept) -> dict[str, Any]:
-    about = kept.once(("about", run.stamp), lambda: about_run(run))
+def _entry(run: StoredRun, shelf: Shelf) -> dict[str, Any]:
+    address = ""  # where a run is looked at, if it can be
+    if run.finished and run.kind in (*PAGES, RANKED):
+        address = f"/runs/{run.id}/"
+    elif not run.finished and (run.folder / UPLOAD).is_file():
+        address = f"/runs/{run.id}/progress"
     return {
         **run._asdict(),
         "changed": time_text(run.changed),
-        "about": about,
-        "address": _address(run),
+        "about": shelf.results.once(("about", run.stamp), lambda: about_run(run)),
+        "address": address,
     }
-
-
-def _address(run: StoredRun) -> str:
-    """Where a run is looked at; nothing where it cannot be."""
-    if run.finished:
-        return f"/runs/{run.id}/" if run.kind in (*PAGES, RANKED) else ""
-    return f"/runs/{run.id}/progress" if (run.folder / UPLOAD).is_file() else ""

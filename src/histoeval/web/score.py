@@ -25,7 +25,7 @@ from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import write_whole
 from histoeval.metric import Metric
 from histoeval.run.engines.examples import EXAMPLE
-from histoeval.run.history.shelf import StoredRun
+from histoeval.run.history.shelf import UPLOAD, StoredRun
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
@@ -73,10 +73,8 @@ class Scorer:
 
     def warm_up(self) -> None:
         """Load the models before somebody waits for them."""
-        threading.Thread(target=self._warm_up, daemon=True).start()
-
-    def _warm_up(self) -> None:
-        self.pair(EXAMPLE.reference, EXAMPLE.candidate)
+        words = (EXAMPLE.reference, EXAMPLE.candidate)
+        threading.Thread(target=self.pair, args=words, daemon=True).start()
 
     def pair(self, reference: str, candidate: str) -> str:
         """One pair by all metrics, as a part of a page."""
@@ -96,9 +94,6 @@ class Scorer:
 
 def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
     """A form for two texts and one for a table, and how far a table is."""
-
-    def form(request: Request) -> Response:
-        return _form(request)
 
     async def paste(request: Request) -> Response:
         async with form_of(request) as given:
@@ -122,25 +117,18 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
     async def upload(request: Request) -> Response:
         try:
             async with form_of(request) as given:
-                folder = await run_in_threadpool(_received, shelf, given, await _content(given))
+                table = given.get("table")
+                content = await table.read() if isinstance(table, UploadFile) else b""
+                folder = await run_in_threadpool(_received, shelf, given, content)
         except HistoEvalError as error:
             problem = without_paths(str(error), shelf.folder)
             return _form(request, 400, table_problem=problem)
         jobs.start(folder)
         return RedirectResponse(f"/runs/{shelf.run_in(folder).id}/progress", 303)
 
-    return [
-        Route("/score", form),
-        Route("/score", paste, methods=["POST"]),
-        Route("/score/table", upload, methods=["POST"]),
-        *_progress_routes(shelf, jobs),
-    ]
-
-
-def _progress_routes(shelf: Shelf, jobs: Jobs) -> list[BaseRoute]:
-    def found(request: Request) -> StoredRun:
+    def asked_for(request: Request) -> StoredRun:
         run = shelf.run(request.path_params["run"], "score")
-        if not jobs.knows(run.place):
+        if not (run.place / UPLOAD).is_file():
             raise HTTPException(404, "This run was not started here.")
         return run
 
@@ -150,7 +138,7 @@ def _progress_routes(shelf: Shelf, jobs: Jobs) -> list[BaseRoute]:
         return {"run": run, "progress": progress._replace(message=message)}
 
     def watch(request: Request) -> Response:
-        run = found(request)
+        run = asked_for(request)
         if jobs.progress(run.place).state == "finished":
             return RedirectResponse(f"/runs/{run.id}/", 303)
         return page(
@@ -162,23 +150,26 @@ def _progress_routes(shelf: Shelf, jobs: Jobs) -> list[BaseRoute]:
         )
 
     def state(request: Request) -> Response:
-        run = found(request)
+        run = asked_for(request)
         answer = part(request, "serve/progress_state.html", **shown(run))
         if jobs.progress(run.place).state == "finished":
             answer.headers["HX-Redirect"] = f"/runs/{run.id}/"
         return answer
 
     def cancel(request: Request) -> Response:
-        run = found(request)
+        run = asked_for(request)
         jobs.cancel(run.place)
         return RedirectResponse(f"/runs/{run.id}/progress", 303)
 
     def resume(request: Request) -> Response:
-        run = found(request)
+        run = asked_for(request)
         jobs.start(run.place)
         return RedirectResponse(f"/runs/{run.id}/progress", 303)
 
     return [
+        Route("/score", _form),
+        Route("/score", paste, methods=["POST"]),
+        Route("/score/table", upload, methods=["POST"]),
         Route("/runs/{run}/progress", watch),
         Route("/runs/{run}/progress/state", state),
         Route("/runs/{run}/cancel", cancel, methods=["POST"]),
@@ -226,11 +217,6 @@ def _problem(reference: str, candidate: str) -> str:
     return ""
 
 
-async def _content(given: FormData) -> bytes:
-    file = given.get("table")
-    return await file.read() if isinstance(file, UploadFile) else b""
-
-
 def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
     """The folder of a new run with the uploaded table in it, which was looked at as a whole."""
     file = given.get("table")
@@ -249,10 +235,15 @@ def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
             file=f"input{ending}",
             metrics=[str(each) for each in metrics],
             reference=_text(given, "reference_column").strip(),
-            candidates=_listed(_text(given, "candidate_column")),
+            candidates=[
+                name.strip() for name in _text(given, "candidate_column").split(",") if name.strip()
+            ],
             pairs=0,
         )
-        request._replace(pairs=_pairs(folder, request)).save(folder)
+        columns = Columns(reference=request.reference or None, candidates=tuple(request.candidates))
+        with called_from(_CALLER):  # an error says why the table cannot be read
+            pairs = sum(1 for _ in open_source([folder / request.file], columns).rows())
+        request._replace(pairs=pairs).save(folder)
     except BaseException:
         (folder / f"input{ending}").unlink(missing_ok=True)
         folder.rmdir()
@@ -273,14 +264,3 @@ def _unpacked(content: bytes) -> bytes:
             "score it with `histoeval score`"
         )
     return table
-
-
-def _pairs(folder: Path, request: UploadRequest) -> int:
-    """How many pairs there are to score; an error says why the table cannot be read."""
-    named = Columns(reference=request.reference or None, candidates=tuple(request.candidates))
-    with called_from(_CALLER):
-        return sum(1 for _ in open_source([folder / request.file], named).rows())
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

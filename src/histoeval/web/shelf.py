@@ -1,13 +1,73 @@
-"""The runs of the folder that is served; addresses name them by ids."""
+"""The runs of the folder that is served, and what was made of them while they stay as they are."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, wait
 from pathlib import Path
+from threading import Lock, Thread
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
+from histoeval.errors import HistoEvalError
+from histoeval.io.results import ScoredMetric, read_scored
 from histoeval.io.writing import make_folder
+from histoeval.run.history.about import SCORED
 from histoeval.run.history.shelf import StoredRun, slug, stored_runs
+from histoeval.web.pages import without_paths
+
+T = TypeVar("T")
+
+MOST_RESULTS = 48
+"""Results that are kept; the one that was not asked for the longest goes first."""
+
+
+class ResultCache:
+    """Results by what they are made of; each is made once."""
+
+    def __init__(self, most: int = MOST_RESULTS) -> None:
+        self._most = most
+        self._lock = Lock()
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._coming: dict[Hashable, Future[Any]] = {}
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The result for a key, made now if it is not there."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                known: T = self._results[key]
+                return known
+        made = make()
+        with self._lock:
+            self._results[key] = made
+            while len(self._results) > self._most:
+                self._results.popitem(last=False)
+        return made
+
+    def soon(self, key: Hashable, make: Callable[[], T], patience: float) -> T | None:
+        """The result for a key if it is there in so many seconds; None while it is being made."""
+
+        def fulfil(future: Future[Any]) -> None:
+            try:
+                future.set_result(self.once(key, make))
+            except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+                future.set_exception(error)
+
+        with self._lock:
+            future = self._coming.get(key)
+            if future is None:
+                future = self._coming[key] = Future()
+                Thread(target=fulfil, args=(future,), daemon=True).start()
+        wait([future], patience)
+        if not future.done():
+            return None
+        with self._lock:
+            self._coming.pop(key, None)
+        result: T = future.result()
+        return result
 
 
 class Shelf:
@@ -15,6 +75,7 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
+        self.results = ResultCache()
 
     def runs(self) -> list[StoredRun]:
         """The runs that are there now, the newest first."""
@@ -40,3 +101,20 @@ class Shelf:
                 make_folder(folder)
                 return folder
         raise HTTPException(409, f"There are too many runs called {name}; choose another name.")
+
+    def scores(self, run: StoredRun) -> dict[str, ScoredMetric]:
+        """The numbers of a run by metric."""
+        return self.results.once(("scores", run.stamp), lambda: read_scored(run.place))
+
+    def scored_runs(self) -> tuple[list[StoredRun], list[str]]:
+        """The finished runs of scores, the newest first, and what is wrong with the others."""
+        runs, problems = [], []
+        for run in self.runs():
+            if run.kind in SCORED and run.finished:
+                try:
+                    self.scores(run)
+                    runs.append(run)
+                except HistoEvalError as error:
+                    message = without_paths(str(error), self.folder)
+                    problems.append(f"{run.name} is left out: {message}")
+        return runs, problems

@@ -24,9 +24,8 @@ from histoeval.run.trust.reasons import policy_of
 from histoeval.run.trust.rows import ROWS, TrustFolder, TrustRow
 from histoeval.slides.open_slides import FileState, OpenSlides, file_state
 from histoeval.slides.pyramid import SIDE, NoSuchTile, TilePyramid
-from histoeval.view.html.slide import slide_case
-from histoeval.view.image_evidence import grounding_of
-from histoeval.view.qupath import geojson, objects
+from histoeval.view.html.trust_card import slide_case
+from histoeval.view.image_evidence import geojson, grounding_of, objects
 from histoeval.web.pages import number_in, page, without_paths
 from histoeval.web.shelf import Shelf
 

@@ -1,9 +1,17 @@
-"""Reports of trust runs for people to decide on: a queue, the worst first, and one at a time."""
+"""Reports of trust runs for people to decide on: a queue, the worst first, and one at a time.
+
+`DIR/reviews.jsonl` has a line for each decision; the last one on a report counts, and those before
+it stay.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -12,9 +20,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from histoeval.errors import HistoEvalError
+from histoeval.io.row_files import drop_half_line
 from histoeval.io.store import read_json
+from histoeval.io.writing import writing_to
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import Policy
+from histoeval.report import Noun
 from histoeval.run.history.shelf import StoredRun
 from histoeval.run.trust.reasons import policy_of
 from histoeval.run.trust.rows import TrustFolder, TrustRow
@@ -26,18 +37,60 @@ from histoeval.view.trust_words import (
     worded_reasons,
     worst_first,
 )
-from histoeval.web.kept import Kept
+from histoeval.web.ledger import append_durably, read_ledger
 from histoeval.web.pages import number_in, page, page_number, without_paths
-from histoeval.web.reviews import (
-    DECISIONS,
-    MAX_COMMENT,
-    Decision,
-    Review,
-    add_review,
-    read_reviews,
-)
 from histoeval.web.security import form_of
 from histoeval.web.shelf import Shelf
+
+REVIEWS = "reviews.jsonl"
+MAX_COMMENT = 4_000
+
+Decision = Literal["accept", "send_back", "reopen"]
+DECISIONS: tuple[str, ...] = get_args(Decision)
+
+_lock = Lock()
+
+
+class Review(Noun):
+    """A decision on one report: by whom, why, and when (UTC)."""
+
+    row: int
+    id: str
+    decision: Decision
+    comment: str = ""
+    reviewer: str = ""
+    time: str
+
+
+def add_review(
+    folder: Path, row: int, name: str, decision: Decision, reviewer: str, comment: str = ""
+) -> Review:
+    """Write a decision; when this returns, it is on the disk."""
+    review = Review(
+        row=row,
+        id=name,
+        decision=decision,
+        comment=comment,
+        reviewer=reviewer,
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    line = json.dumps(review.model_dump(mode="json"), ensure_ascii=False)
+    path = folder / REVIEWS
+    with _lock, writing_to(folder):
+        if path.exists():
+            drop_half_line(path)
+        append_durably(path, f"{line}\n".encode("utf-8", "backslashreplace"))
+    return review
+
+
+def read_reviews(folder: Path) -> dict[int, list[Review]]:
+    """All decisions by row, the last one last; half a line at the end is none."""
+    reviews: dict[int, list[Review]] = {}
+    damage = "is no review; mend it or move the file away"
+    for review in read_ledger(folder / REVIEWS, Review, damage):
+        reviews.setdefault(review.row, []).append(review)
+    return reviews
+
 
 A_PAGE = 100
 """Reports of the queue on one page."""
@@ -71,19 +124,26 @@ class QueuedReport(NamedTuple):
         return f"/review/{self.run.id}/{self.row.row}"
 
 
-def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
+def routes(shelf: Shelf) -> list[BaseRoute]:
     """The queue, a report of it, and a decision."""
 
     def queue(request: Request) -> Response:
-        runs = _trust_runs(shelf)
+        runs = [run for run in shelf.runs() if run.kind == "trust" and run.finished]
         asked = request.query_params.get("run", "")
-        chosen = [run for run in runs if run.id == asked] or runs
         state = request.query_params.get("state", "open")
-        found, damaged = _readable(chosen, kept)
-        reports = in_order(found)
-        in_state = [each for each in reports if state in ("all", each.state)]
+        readable: list[QueuedReport] = []
+        damaged = []
+        for run in [run for run in runs if run.id == asked] or runs:
+            try:
+                readable += reports_of(run, shelf)
+            except HistoEvalError as error:
+                damaged.append((run.name, without_paths(str(error), run.folder)))
+        reports = in_order(readable)
+        states = [report.state for report in reports]
+        in_state = [report for report in reports if state in ("all", report.state)]
+        routes = [report.row.route for report in in_state]
         verdict = request.query_params.get("verdict", "")
-        listed = [each for each in in_state if verdict in ("", each.row.route)]
+        listed = [report for report in in_state if verdict in ("", report.row.route)]
         number, pages = page_number(request, len(listed), A_PAGE)
         return page(
             request,
@@ -93,24 +153,23 @@ def routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             damaged=damaged,
             asked=asked,
             state=state,
-            counts=_counts(reports),
+            counts={name: states.count(name) for name in ("open", "accept", "send_back", "deploy")},
             verdict=verdict,
-            verdicts=_verdicts(in_state),
+            verdicts=[
+                ("", "all", len(routes)),
+                *((name, name, routes.count(name)) for name in reversed(ROUTES) if name in routes),
+            ],
             reports=[_line(each) for each in listed[(number - 1) * A_PAGE : number * A_PAGE]],
             number=number,
             pages=pages,
         )
 
-    return [Route("/review", queue), *_report_routes(shelf, kept)]
-
-
-def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
-    def one(request: Request) -> Response:
-        run, report = _found(request, shelf, kept)
-        reports = in_order(reports_of(run, kept))
+    def report_page(request: Request) -> Response:
+        run, report = _asked_for(request, shelf)
+        reports = in_order(reports_of(run, shelf))
         place = reports.index(report)
         just = request.query_params.get("decided")
-        text = kept.once(("trust texts", run.stamp), lambda: trust_texts(run))[report.row.row]
+        texts = shelf.results.once(("trust texts", run.stamp), lambda: trust_texts(run))
         return page(
             request,
             "serve/review.html",
@@ -118,7 +177,7 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             scripts=["review.js"],
             styles=["trust.css"],
             run=run,
-            report=card(report.row, text, report.policy, Gallery(run.place)),
+            report=card(report.row, texts[report.row.row], report.policy, Gallery(run.place)),
             technical=technical_part(report.row),
             meaning=verdict_meanings(report.policy)[report.row.route],
             checks=check_meanings(),
@@ -137,7 +196,7 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
             decision, comment, reviewer, confirmed = (
                 str(given.get(name, "")).strip() for name in names
             )
-        run, report = await run_in_threadpool(_found, request, shelf, kept)
+        run, report = await run_in_threadpool(_asked_for, request, shelf)
         if decision not in DECISIONS:
             raise HTTPException(400, "Choose to accept the report or to send it back.")
         if len(comment) > MAX_COMMENT or len(reviewer) > 100:
@@ -154,43 +213,28 @@ def _report_routes(shelf: Shelf, kept: Kept) -> list[BaseRoute]:
         await run_in_threadpool(
             add_review, run.folder, row.row, row.id, cast(Decision, decision), reviewer, comment
         )
-        reports = in_order(reports_of(run, kept))
+        reports = in_order(reports_of(run, shelf))
         following = next((each.address for each in reports if each.is_open), None)
         if following is None or decision == "reopen":
             return RedirectResponse(report.address, 303)
         return RedirectResponse(f"{following}?decided={row.row}", 303)
 
     return [
-        Route("/review/{run}/{row}", one),
+        Route("/review", queue),
+        Route("/review/{run}/{row}", report_page),
         Route("/review/{run}/{row}", decide, methods=["POST"]),
     ]
 
 
-def reports_of(run: StoredRun, kept: Kept) -> list[QueuedReport]:
+def reports_of(run: StoredRun, shelf: Shelf) -> list[QueuedReport]:
     """The reports of a run with what was decided on each."""
-    rows = kept.once(("trust rows", run.stamp), lambda: list(TrustFolder(run.place)))
-    policy = kept.once(("trust policy", run.stamp), lambda: _policy(run))
+    folder = TrustFolder(run.place)
+    rows = shelf.results.once(("trust rows", run.stamp), lambda: list(folder))
+    policy = shelf.results.once(
+        ("trust policy", run.stamp), lambda: policy_of(read_json(folder.summary, run.place))
+    )
     reviews = read_reviews(run.folder)
     return [QueuedReport(run, row, policy, tuple(reviews.get(row.row, ()))) for row in rows]
-
-
-def _readable(
-    runs: Iterable[StoredRun], kept: Kept
-) -> tuple[list[QueuedReport], list[tuple[str, str]]]:
-    """The reports of all runs that can be read, and what is wrong with the others."""
-    found: list[QueuedReport] = []
-    damaged = []
-    for run in runs:
-        try:
-            found += reports_of(run, kept)
-        except HistoEvalError as error:
-            damaged.append((run.name, without_paths(str(error), run.folder)))
-    return found, damaged
-
-
-def _policy(run: StoredRun) -> Policy:
-    folder = TrustFolder(run.place)
-    return policy_of(read_json(folder.summary, run.place))
 
 
 def in_order(reports: Iterable[QueuedReport]) -> list[QueuedReport]:
@@ -206,29 +250,13 @@ def trust_texts(run: StoredRun) -> dict[int, str | None]:
     }
 
 
-def _trust_runs(shelf: Shelf) -> list[StoredRun]:
-    return [run for run in shelf.runs() if run.kind == "trust" and run.finished]
-
-
-def _found(request: Request, shelf: Shelf, kept: Kept) -> tuple[StoredRun, QueuedReport]:
+def _asked_for(request: Request, shelf: Shelf) -> tuple[StoredRun, QueuedReport]:
     run = shelf.run(request.path_params["run"], "trust")
     number = number_in(request, "row")
-    for each in reports_of(run, kept):
-        if each.row.row == number:
-            return run, each
+    for report in reports_of(run, shelf):
+        if report.row.row == number:
+            return run, report
     raise HTTPException(404, "There is no such report in this run.")
-
-
-def _counts(reports: Sequence[QueuedReport]) -> dict[str, int]:
-    states = [each.state for each in reports]
-    return {name: states.count(name) for name in ("open", "accept", "send_back", "deploy")}
-
-
-def _verdicts(reports: Sequence[QueuedReport]) -> list[tuple[str, str, int]]:
-    """What the queue can be narrowed to: in an address, in words, and how many there are."""
-    routes = [each.row.route for each in reports]
-    some = [(name, name, routes.count(name)) for name in reversed(ROUTES) if name in routes]
-    return [("", "all", len(routes)), *some]
 
 
 def _line(report: QueuedReport) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from histoeval.errors import InputError
 from histoeval.io.results import ScoredMetric
 from histoeval.io.sheets import read_sheet
 from histoeval.run.agree import agree
-from histoeval.web.study.export import export
-from histoeval.web.study.figures import figures
+from histoeval.web.study.figures import export, figures
 from histoeval.web.study.plan import ExpertStudy
 from histoeval.web.study.store import RaterRatings
 from tests.support.rating_studies import make_study, rated

@@ -11,11 +11,11 @@ import pytest
 
 from histoeval.errors import InputError, OutputError
 from histoeval.web.study.access import links_of, tokens_of
-from histoeval.web.study.rating import rating_of
 from histoeval.web.study.store import (
     ChangedElsewhere,
     RaterStore,
     opened_stores,
+    rating_of,
     ratings_of,
     read_ratings,
 )

@@ -203,7 +203,7 @@ def figures(
     Examples:
       histoeval corpus figures radiology.csv pathology.csv --output figures
     """
-    from histoeval.view.html.agreement import write_figures
+    from histoeval.view.exports import write_picture
     from histoeval_research.view.figures.corpora import corpus_figures, encoder_embed, sample_texts
 
     called = [name.strip() for name in (names or "").split(",")] if names else []
@@ -219,8 +219,9 @@ def figures(
     embed = None if encoder is None else encoder_embed(Models(encoder=encoder))
     with writing_to(output):
         make_folder(output)
-        for file in write_figures(output, list(corpus_figures(corpora, embed=embed, shown=shown))):
-            typer.echo(f"Written: {file}")
+        for figure, picture in list(corpus_figures(corpora, embed=embed, shown=shown)):
+            for file in write_picture(output, figure, picture):
+                typer.echo(f"Written: {file}")
 
 
 def _read(

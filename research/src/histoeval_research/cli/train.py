@@ -15,7 +15,7 @@ from histoeval.cli.options.models import AlignerOption, NliOption, ReaderOption
 from histoeval.cli.options.output import print_tables, resumable
 from histoeval.run.models import Models, load_aligner, load_entailer, load_reader
 from histoeval.runtime.transformer import require_hf
-from histoeval.view.terminal.grounding import grounding_tables
+from histoeval.view.terminal.evaluation import grounding_tables
 from histoeval_research.cli.options.training import (
     EPOCHS,
     OverwriteOption,

@@ -28,8 +28,12 @@ from histoeval.progress import OnStep, step_progress
 from histoeval.report import Pair
 from histoeval.run.models import load_metrics, metric_names
 from histoeval.run.pipeline import answers
-from histoeval.view.terminal.grounding import grounding_tables
-from histoeval.view.terminal.probes import probe_markdown, probe_tables, remarks
+from histoeval.view.terminal.evaluation import (
+    grounding_tables,
+    probe_markdown,
+    probe_tables,
+    remarks,
+)
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l"
 PAIR_BATCH = 128

@@ -65,7 +65,7 @@ def align(
       histoeval judge align judged sheet.csv --criterion score=rater_anna
     """
     from histoeval.run.alignment.align import align_judge
-    from histoeval.view.terminal.alignment import alignment_tables
+    from histoeval.view.terminal.judge import alignment_tables
 
     found = align_judge(
         results,

@@ -145,12 +145,12 @@ def fitted(text: str, size: float, width: float) -> str:
 
 def drawable(text: str) -> str:
     """A text with a replacement for each character that the font does not have."""
-    known = _characters()
+    known = _font_characters()
     return "".join(each if ord(each) in known else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 @cache
-def _characters() -> frozenset[int]:
+def _font_characters() -> frozenset[int]:
     return frozenset(get_font(findfont(FontProperties(family=FONT))).get_charmap())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
     from histoeval.view.figures.canvas import Canvas
 
 
+TITLE = "How well metrics follow experts: {}"
+
+
 def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
     drawn = list(figures_of()(found.panel, found.study, found.plan))
     tables = list(agreement_tables(found.study, found.plan, every_metric=True))
     with writing_to(folder):
-        written = list(write_figures(folder / "figures", drawn))
+        written = [
+            path
+            for name, picture in drawn
+            for path in write_picture(folder / "figures", name, picture)
+        ]
         for name, text in (
             ("report.md", report_markdown(found, tables, drawn, command)),
             ("report.html", report_html(found, tables, drawn, command)),
@@ -47,15 +55,11 @@ def agreement_page(folder: Path, site: Website | None = None) -> str:
     tables = list(agreement_tables(found.study, found.plan, every_metric=True))
     if site is not None:  # whoever visits need not know the folders of this machine
         command = " ".join(PurePath(word).name or word for word in command.split())
-    return report_html(found, tables, _drawn(found), command, site)
-
-
-def _drawn(found: Agreement) -> list[tuple[str, Canvas]]:
-    try:
+    drawn: list[tuple[str, Canvas]] = []
+    with suppress(MissingDependency):
         draw = figures_of()
-    except MissingDependency:
-        return []
-    return list(draw(found.panel, found.study, found.plan)) if len(found.panel) else []
+        drawn = list(draw(found.panel, found.study, found.plan)) if len(found.panel) else []
+    return report_html(found, tables, drawn, command, site)
 
 
 def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canvas]]]:
@@ -65,12 +69,6 @@ def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canv
     return figures
 
 
-def write_figures(folder: Path, drawn: Sequence[tuple[str, Canvas]]) -> Iterator[Path]:
-    """Write every figure as SVG and as PNG."""
-    for name, picture in drawn:
-        yield from write_picture(folder, name, picture)
-
-
 def report_markdown(
     found: Agreement,
     tables: Sequence[ResultTable],
@@ -78,8 +76,12 @@ def report_markdown(
     command: str,
 ) -> str:
     """The report in Markdown; figures are files beside it."""
+    signatures = [  # code, which no name can leave
+        (metric.metric.replace("`", "'"), metric.signature.replace("`", "'"))
+        for metric in found.study.metrics
+    ]
     parts = [
-        f"# {markdown_text(_title(found))}",
+        f"# {markdown_text(TITLE.format(found.about['name']))}",
         "\n".join(f"- {markdown_text(line)}" for line in _facts(found)),
         *map(markdown, tables),
         "## How to read this",
@@ -87,7 +89,7 @@ def report_markdown(
         "## Figures",
         *[f"![{picture.title}](figures/{name}.png)" for name, picture in drawn],
         "## Signatures",
-        *_signatures(found),
+        "\n".join(f"- `{metric}`: `{signature}`" for metric, signature in signatures),
         "## Command",
         f"```console\n$ {command.replace('```', '')}\n```",
     ]
@@ -104,34 +106,18 @@ def report_html(
     """The same as one page."""
     from markupsafe import Markup
 
+    svgs = [picture.svg() for _, picture in drawn]
     return render(
         "agreement.html",
         site=site,
-        title=_title(found),
+        title=TITLE.format(found.about["name"]),
         facts=_facts(found),
         tables=map(html_table, tables),
         notes=_notes(found),
-        figures=[Markup(_svg_element(picture)) for _, picture in drawn],
+        figures=[Markup(svg[svg.index("<svg") :].strip()) for svg in svgs],
         signatures=[f"{each.metric}: {each.signature}" for each in found.study.metrics],
         command=command,
     )
-
-
-def _signatures(found: Agreement) -> list[str]:
-    """A list of code, which no name can leave."""
-    pairs = [(each.metric, each.signature) for each in found.study.metrics]
-    safe = [[text.replace("`", "'") for text in pair] for pair in pairs]
-    return ["\n".join(f"- `{metric}`: `{signature}`" for metric, signature in safe)]
-
-
-def _svg_element(picture: Canvas) -> str:
-    """The figure without the header of an SVG file."""
-    text = picture.svg()
-    return text[text.index("<svg") :].strip()
-
-
-def _title(found: Agreement) -> str:
-    return f"How well metrics follow experts: {found.about['name']}"
 
 
 def _facts(found: Agreement) -> list[str]:

@@ -41,6 +41,9 @@ LEVELS = 5
 LEAST = 0.005
 """Smaller shares have no shade and no number."""
 
+MIN_SHARE = 0.0005
+"""Smaller shares of a team's places are not listed."""
+
 
 def write_views(found: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
     """Write `ranking.md`, `index.html` and a page for each team."""
@@ -95,7 +98,10 @@ def index_page(
                 "team": team,
                 "bar": scale.bar(team.score),
                 "places": place_range(team),
-                "shades": _shades(team.place_shares),
+                "shades": [  # a cell for each place: its share of the resamples, also as a shade
+                    {"level": ceil(share * LEVELS) if share > LEAST else 0, "share": share}
+                    for share in team.place_shares
+                ],
             }
             for team in found.teams
         ],
@@ -118,7 +124,11 @@ def team_page(found: ChallengeRanking, team: TeamStanding, site: Website | None 
         ranking=found,
         team=team,
         places=place_range(team),
-        shares=_shares(team.place_shares),
+        shares=[  # the places that the team has in some resamples
+            (place, share)
+            for place, share in enumerate(team.place_shares, start=1)
+            if share >= MIN_SHARE
+        ],
         axis=scale,
         subgroups=[
             {"name": name, "standing": each, "bar": scale.bar(each.score)}
@@ -158,15 +168,3 @@ class Scale:
 def _digits(found: ChallengeRanking) -> dict[str, int]:
     """Decimals of each metric."""
     return {name: decimals(max(used.worst, used.best)) for name, used in found.metrics.items()}
-
-
-def _shades(shares: Sequence[float]) -> list[dict[str, Any]]:
-    """A cell for each place: its share of the resamples as a shade and as a percentage."""
-    return [
-        {"level": ceil(share * LEVELS) if share > LEAST else 0, "share": share} for share in shares
-    ]
-
-
-def _shares(shares: Sequence[float]) -> list[tuple[int, float]]:
-    """The places that a team has in some resamples, with their shares."""
-    return [(place, share) for place, share in enumerate(shares, start=1) if share >= 0.0005]

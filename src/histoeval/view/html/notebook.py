@@ -7,10 +7,11 @@ belongs together lights up by CSS alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from histoeval.metric import CorpusScore, Explanation, Score
 from histoeval.report import Report
@@ -19,16 +20,12 @@ from histoeval.run.agree import Agreement
 from histoeval.run.compare.compare import Comparison
 from histoeval.run.results import Frames, Scores
 from histoeval.table import ResultTable, html_table
-from histoeval.view.html.comparison import apart_content
-from histoeval.view.html.extraction import report_content
 from histoeval.view.html.page import STATIC, fragment
+from histoeval.view.html.run_pages import apart_content, report_content
 from histoeval.view.html.scores.columns import SEVERITIES
 from histoeval.view.html.scores.pair import pair_content
 from histoeval.view.terminal.agreement import agreement_tables
 from histoeval.view.terminal.comparison import comparison_tables
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 SHOWN_ROWS = 10
 """Rows that a notebook shows."""
@@ -41,28 +38,27 @@ _KEYS = re.compile(r'data-mark="([^"]+)"')
 
 def notebook_html(thing: object) -> str:
     """The object as an element of HTML, with its styles."""
+    from markupsafe import Markup
+
     template, content = _content(thing)
     body = fragment(f"notebook/{template}", **content)
     name = f"histoeval-{sha256(body.encode('utf-8', 'backslashreplace')).hexdigest()[:10]}"
-    return fragment("notebook/frame.html", name=name, body=_safe(body), style=_style(name, body))
-
-
-def _safe(html: str) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(html)
-
-
-def _style(name: str, body: str) -> Markup:
-    """The styles, and for each mark a rule that lights up what belongs to it."""
-    keys = dict.fromkeys(key for found in _KEYS.findall(body) for key in found.split())
-    rules = [
+    keys = dict.fromkeys(key for marks in _KEYS.findall(body) for key in marks.split())
+    rules = [  # for each mark one that lights up what belongs to it
         f'#{name}:has([data-mark~="{key}"]:is(:hover, :focus)) [data-mark~="{key}"]'
         for key in keys
         if key.isalnum()
     ]
     lit = f"{', '.join(rules)} {{ outline: 2px solid; outline-offset: 1px; }}" if rules else ""
-    return _safe(resource_text(f"{STATIC}/notebook.css") + lit)
+    style = Markup(resource_text(f"{STATIC}/notebook.css") + lit)
+    return fragment("notebook/frame.html", name=name, body=Markup(body), style=style)
+
+
+def _tables(
+    heading: str, tables: Iterable[ResultTable], apart: Sequence[dict[str, Any]] = ()
+) -> tuple[str, dict[str, Any]]:
+    shown = [*map(html_table, tables)]
+    return "tables.html", {"heading": heading, "tables": shown, "apart": apart}
 
 
 @singledispatch
@@ -91,11 +87,7 @@ def _(thing: CorpusScore) -> tuple[str, dict[str, Any]]:
         ("without a score", f"{len(thing.problems):,}"),
         ("mean over pairs", f"{thing.mean:.3f}"),
     ]
-    return "tables.html", {
-        "heading": str(thing),
-        "tables": [html_table(ResultTable("", ("", ""), rows))],
-        "apart": (),
-    }
+    return _tables(str(thing), [ResultTable("", ("", ""), rows)])
 
 
 @_content.register
@@ -105,50 +97,37 @@ def _(thing: Report) -> tuple[str, dict[str, Any]]:
 
 @_content.register
 def _(thing: Frames) -> tuple[str, dict[str, Any]]:
-    return "tables.html", {"heading": "", "tables": [_first_rows(thing)], "apart": ()}
+    return _tables("", [_first_rows(thing)])
 
 
 @_content.register
 def _(thing: Scores) -> tuple[str, dict[str, Any]]:
     errors = thing.report_errors()
-    rows = [[str(each[name]) for name in ("metric", "system", *SEVERITIES)] for each in errors]
     columns = ("metric", "system", *SEVERITIES)
-    tables = [html_table(ResultTable("Errors in the reports", columns, rows))] if rows else []
-    return "tables.html", {"heading": "", "tables": [*tables, _first_rows(thing)], "apart": ()}
+    rows = [[str(each[name]) for name in columns] for each in errors]
+    tables = [ResultTable("Errors in the reports", columns, rows)] if rows else []
+    return _tables("", [*tables, _first_rows(thing)])
 
 
 @_content.register
 def _(thing: Agreement) -> tuple[str, dict[str, Any]]:
-    tables = islice(agreement_tables(thing.study, thing.plan), 1)
-    return "tables.html", {
-        "heading": _line(thing),
-        "tables": [*map(html_table, tables)],
-        "apart": (),
-    }
+    return _tables(repr(thing).strip("<>"), islice(agreement_tables(thing.study, thing.plan), 1))
 
 
 @_content.register
 def _(thing: Comparison) -> tuple[str, dict[str, Any]]:
     tables = comparison_tables(thing.metric, thing.contest, ())
-    return "tables.html", {
-        "heading": _line(thing),
-        "tables": [*map(html_table, tables)],
-        "apart": [apart_content(pair) for pair in thing.apart],
-    }
+    return _tables(repr(thing).strip("<>"), tables, [apart_content(pair) for pair in thing.apart])
 
 
-def _line(thing: Frames) -> str:
-    return repr(thing).strip("<>")
-
-
-def _first_rows(thing: Frames) -> str:
+def _first_rows(thing: Frames) -> ResultTable:
     """The first records, without the parts of scores, which are many."""
+
+    def cell(value: object) -> str:
+        text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+        return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+
     first = list(islice(thing.records(), SHOWN_ROWS))
     columns = [name for name in (first[0] if first else ()) if "." not in name]
-    rows = [[_cell(record[name]) for name in columns] for record in first]
-    return html_table(ResultTable(_line(thing), columns, rows))
-
-
-def _cell(value: object) -> str:
-    text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+    rows = [[cell(record[name]) for name in columns] for record in first]
+    return ResultTable(repr(thing).strip("<>"), columns, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import nsmallest
 from itertools import repeat
 from pathlib import Path
@@ -10,15 +11,66 @@ from typing import Any
 
 from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.io.store import read_json
+from histoeval.io.trust_cases import CaseSource
 from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.fusion import ROUTES
+from histoeval.progress import row_progress
+from histoeval.run.engines.engine import INLINE, Engine
+from histoeval.run.results import Verdicts
+from histoeval.run.trust.case import Instruments
 from histoeval.run.trust.reasons import policy_of
+from histoeval.run.trust.reports import trust_source
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.table import html_table
+from histoeval.view.figures.evidence import with_pictures
 from histoeval.view.html.page import Website, render
 from histoeval.view.html.trust_card import Gallery, card, technical_tables
 from histoeval.view.terminal.trust import policy_line, trust_tables
 from histoeval.view.trust_words import TrustTally, check_meanings, verdict_meanings, worst_first
+
+
+def trust_with_page(
+    source: CaseSource,
+    tools: Instruments,
+    output: Path | None,
+    *,
+    pictures: bool = True,
+    overwrite: bool = False,
+    engine: Engine = INLINE,
+    batch_size: int | None = None,
+    texts: bool = True,
+) -> Verdicts:
+    """Judge every report of a source; into a folder with pictures and a page, if one is given.
+
+    Without `texts` there is no page.
+    """
+    if output is None:
+        with row_progress(source, "judging") as watch:
+            return trust_source(
+                source, tools, watch=watch, engine=engine, batch_size=batch_size, texts=texts
+            )
+    folder = TrustFolder(output)
+
+    def conclude(summary: dict[str, Any]) -> None:
+        if texts:
+            reports = (case.report for case in source.rows())
+            write_page(folder, zip(folder, reports, strict=True), summary)
+
+    illustrate = partial(with_pictures, folder=folder.evidence, tools=tools) if pictures else None
+    with row_progress(source, "judging") as watch:
+        return trust_source(
+            source,
+            tools,
+            folder,
+            illustrate=illustrate,
+            overwrite=overwrite,
+            watch=watch,
+            conclude=conclude,
+            engine=engine,
+            batch_size=batch_size,
+            texts=texts,
+        )
+
 
 MAX_ROWS = 200
 """Reports on the page, the worst of the input; all are in trust.jsonl."""

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
-from histoeval.pathgls.results import Grounding, GroundingVerdict, Logic
+from histoeval.pathgls.results import Claim, Grounding, GroundingVerdict, Logic, Spot
+from histoeval.run.trust.patch_scores import PatchScores
 from histoeval.run.trust.rows import TrustRow
 from histoeval.table import ResultTable, html_table, number
+from histoeval.view.figures.evidence import COLOURS, MIN_PATCHES
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg
 from histoeval.view.image_evidence import (
@@ -17,6 +19,7 @@ from histoeval.view.image_evidence import (
     claims_seen,
     grounding_of,
     organ_lines,
+    organ_words,
     verdict_words,
 )
 from histoeval.view.terminal.trust import trust_text
@@ -31,6 +34,114 @@ from histoeval.view.trust_words import (
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+
+KINDS: Mapping[GroundingVerdict | None, str] = {
+    "supported": "supported",
+    "contradicted": "refuted",
+}
+"""How a claim is marked in the text, by its verdict; all others are unknown."""
+
+SIGNS = {"supported": "✓", "refuted": "✕", "unknown": "?"}
+"""Beside the words of a verdict."""
+
+NO_SCORES = (
+    "This run has kept no scores of single tiles. Runs that are made now keep them: run "
+    "`histoeval trust` again for a heatmap."
+)
+FEW_PATCHES = "The image is too small for a heatmap: it has only {} tiles with tissue."
+
+
+def slide_case(
+    row: TrustRow,
+    report: str | None,
+    scores: PatchScores | None,
+    policy: Policy | None,
+) -> dict[str, Any]:
+    """What the page of a slide shows of a case; a run that is not finished has no policy yet."""
+    grounding = grounding_of(row.evidence)
+    claims = [] if grounding is None else claims_seen(grounding)
+    return {
+        "id": row.id,
+        "route": row.route,
+        "reasons": [] if policy is None else [each.words for each in worded_reasons(row, policy)],
+        "image": None if grounding is None else _whole(grounding),
+        "missing": [each.words for each in missing_words(row, "grounding")],
+        "claims": [_claim(number, seen, scores) for number, seen in enumerate(claims, start=1)],
+        "denied": [] if grounding is None else [claim.phrase for claim in grounding.denied],
+        "text": None if report is None else _text_with_claims(report, claims, grounding),
+        "heat_problem": _heat_problem(scores),
+        "colours": ";".join(",".join(map(str, colour)) for _, colour in COLOURS),
+    }
+
+
+def _whole(grounding: Grounding) -> dict[str, str]:
+    """What the image says of the report as a whole."""
+    kind = KINDS.get(grounding.verdict, "unknown")
+    return {
+        "verdict": verdict_words(grounding),
+        "kind": kind,
+        "sign": SIGNS[kind],
+        "why": plain_why(grounding.why),
+        "organ": organ_words(grounding.organ),
+    }
+
+
+def _claim(number: int, seen: ClaimEvidence, scores: PatchScores | None) -> dict[str, Any]:
+    support = seen.support
+    kind = "unknown" if support.unknown is not None else KINDS.get(support.verdict, "unknown")
+    return {
+        "number": number,
+        "phrase": support.claim.phrase,
+        "verdict": seen.verdict,
+        "kind": kind,
+        "sign": SIGNS[kind],
+        "why": plain_why(seen.why),
+        "agreeing": seen.agreeing,
+        "spot": _box(support.spot),
+        "against": _box(seen.against),
+        "has_heat": _heat_problem(scores) is None
+        and scores is not None
+        and scores.shares(number - 1) is not None,
+    }
+
+
+def _heat_problem(scores: PatchScores | None) -> str | None:
+    """Why there is no heatmap."""
+    if scores is None or not scores.encoder:
+        return NO_SCORES
+    patches = len(scores.spots)
+    return FEW_PATCHES.format(patches) if patches < MIN_PATCHES else None
+
+
+def _box(spot: Spot | None) -> str | None:
+    return None if spot is None else f"{spot.x},{spot.y},{spot.width},{spot.height}"
+
+
+def _text_with_claims(
+    report: str, claims: Iterable[ClaimEvidence], grounding: Grounding | None
+) -> Markup:
+    """The report with a link behind each claim to its line in the list."""
+
+    def span(claim: Claim, kind: str, label: str = "") -> HighlightSpan:
+        return HighlightSpan(claim.span.start, claim.span.end, label=label, kind=kind)
+
+    spans = [
+        span(seen.support.claim, KINDS.get(seen.support.verdict, "unknown"), str(number))
+        for number, seen in enumerate(claims, start=1)
+    ]
+    spans += [span(claim, "denied") for claim in (grounding.denied if grounding else ())]
+    return _beginning(report, spans, "claim")
+
+
+def _beginning(text: str, spans: Iterable[HighlightSpan], anchor: str) -> Markup:
+    """The text with marks; of a very long one only the beginning."""
+    from markupsafe import Markup
+
+    cut = len(text) - MAX_CHARS
+    rest = Markup("<i> … {:,} more characters</i>").format(cut) if cut > 0 else ""
+    return html(text[:MAX_CHARS], spans, anchor) + rest
+
 
 MAX_CHARS = 20_000
 """Characters of a report that are shown."""
@@ -48,12 +159,6 @@ CAPTIONS = {
     "heatmap": "where the image speaks for it",
 }
 """Below pictures, by what they show."""
-
-_MARKS: Mapping[GroundingVerdict | None, str] = {
-    "supported": "supported",
-    "contradicted": "refuted",
-}
-"""How a claim is marked in the text; all others are not known."""
 
 
 class Gallery:
@@ -173,38 +278,39 @@ class TextFinding(NamedTuple):
 
 def shown_text(text: str, findings: Sequence[TextFinding], anchor: str) -> Markup:
     """The text with numbered findings; of a very long one only the beginning."""
-    from markupsafe import Markup
-
     spans = [
-        HighlightSpan(each.start, each.end, label=str(place), kind=each.kind)
-        for place, each in enumerate(findings, start=1)
+        HighlightSpan(finding.start, finding.end, label=str(number), kind=finding.kind)
+        for number, finding in enumerate(findings, start=1)
     ]
-    cut = len(text) - MAX_CHARS
-    rest = Markup("<i> … {:,} more characters</i>").format(cut) if cut > 0 else ""
-    return html(text[:MAX_CHARS], spans, anchor) + rest
+    return _beginning(text, spans, anchor)
 
 
 def findings_of(evidence: Mapping[str, Any]) -> list[TextFinding]:
     """The findings of grounding and logic, in the order of the text."""
-    found = [
-        *_claims(grounding_of(evidence)),
-        *_contradictions(evidence.get("logic")),
-    ]
-    return sorted(found, key=lambda finding: (finding.start, finding.end))
+    grounding, logic = grounding_of(evidence), evidence.get("logic")
+    findings = [] if grounding is None else list(_claims(grounding))
+    for pair in () if logic is None else Logic.model_validate(logic).contradictions:
+        verb = "contradicts" if pair.is_likely else "may contradict"
+        why = f": {pair.why}" if pair.why else ""
+        for span, opposed in ((pair.first, pair.second), (pair.second, pair.first)):
+            line = f"{verb} “{' '.join(opposed.text.split())}”{why}"
+            findings.append(TextFinding(span.start, span.end, "contradicted", line))
+    return sorted(findings, key=lambda finding: (finding.start, finding.end))
 
 
-def _claims(grounding: Grounding | None) -> Iterator[TextFinding]:
-    if grounding is None:
-        return
+def _claims(grounding: Grounding) -> Iterator[TextFinding]:
     for seen in claims_seen(grounding):
         claim, verdict = seen.support.claim, seen.support.verdict
         by = " by the image" if verdict in {"supported", "contradicted"} else ""
+        details = [f"{seen.agreeing} patches of the image speak for it"] if seen.agreeing else []
+        if seen.decoy:
+            details.append(f"of other organs and diseases the image fits best: {seen.decoy}")
         yield TextFinding(
             claim.span.start,
             claim.span.end,
-            _MARKS.get(verdict, "unknown"),
+            KINDS.get(verdict, "unknown"),
             f"{claim.phrase}: {seen.verdict}{by}; {plain_why(seen.why)}",
-            tuple(_beside(seen)),
+            tuple(details),
             claim.phrase,
         )
     for claim in grounding.denied:
@@ -212,32 +318,29 @@ def _claims(grounding: Grounding | None) -> Iterator[TextFinding]:
         yield TextFinding(claim.span.start, claim.span.end, "denied", line)
 
 
-def _beside(seen: ClaimEvidence) -> Iterator[str]:
-    """How much of the image speaks for a claim, and for what else it does."""
-    if seen.agreeing:
-        yield f"{seen.agreeing} patches of the image speak for it"
-    if seen.decoy:
-        yield f"of other organs and diseases the image fits best: {seen.decoy}"
-
-
-def _contradictions(logic: Mapping[str, Any] | None) -> Iterator[TextFinding]:
-    for found in () if logic is None else Logic.model_validate(logic).contradictions:
-        verb = "contradicts" if found.is_likely else "may contradict"
-        why = f": {found.why}" if found.why else ""
-        for one, other in ((found.first, found.second), (found.second, found.first)):
-            line = f"{verb} “{' '.join(other.text.split())}”{why}"
-            yield TextFinding(one.start, one.end, "contradicted", line)
-
-
 def technical_tables(rows: Iterable[TrustRow]) -> Iterator[ResultTable]:
     """All numbers of reports and their reasons as the files have them, for those who run checks."""
     rows = list(rows)
+    reasons = [
+        "; ".join(
+            [row.evidence["trust"]["reason"], *(f"{e.code}: {e.message}" for e in row.errors)]
+        )
+        for row in rows
+    ]
     yield ResultTable(
         "Reports",
         ("report", *DIMENSIONS, "trust", "reason and codes"),
-        [_numbers(row) for row in rows],
+        [
+            (row.id, *(number(getattr(row, name)) for name in DIMENSIONS), trust_text(row), reason)
+            for row, reason in zip(rows, reasons, strict=True)
+        ],
     )
-    claims = [(row.id, *cells) for row in rows for cells in _claim_numbers(row)]
+    claims = [
+        (row.id, seen.support.claim.phrase, "; ".join(seen.details()))
+        for row in rows
+        if (grounding := grounding_of(row.evidence)) is not None
+        for seen in claims_seen(grounding)
+    ]
     if claims:
         yield ResultTable("Claims", ("report", "claim", "evidence"), claims)
     moved = [
@@ -255,18 +358,6 @@ def technical_tables(rows: Iterable[TrustRow]) -> Iterator[ResultTable]:
 def technical_part(row: TrustRow) -> list[str]:
     """The same of a single report, as HTML."""
     return [html_table(table) for table in technical_tables([row])]
-
-
-def _numbers(row: TrustRow) -> tuple[str, ...]:
-    codes = [f"{error.code}: {error.message}" for error in row.errors]
-    reason = "; ".join([row.evidence["trust"]["reason"], *codes])
-    return row.id, *(number(getattr(row, name)) for name in DIMENSIONS), trust_text(row), reason
-
-
-def _claim_numbers(row: TrustRow) -> Iterator[tuple[str, str]]:
-    grounding = grounding_of(row.evidence)
-    for seen in () if grounding is None else claims_seen(grounding):
-        yield seen.support.claim.phrase, "; ".join(seen.details())
 
 
 def _notes(evidence: Mapping[str, Any]) -> Iterator[str]:

@@ -1,14 +1,23 @@
-"""Tables on which of several systems writes better."""
+"""Systems and gates: tables, Markdown for a pull request, and JUnit XML for a CI job."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from histoeval.agreement.systems import Contest
-from histoeval.table import NONE, ResultTable, footnotes, number
+from histoeval.console import visible
+from histoeval.run.compare.changes import MetricChange, WorseCase
+from histoeval.run.compare.compare import Comparison
+from histoeval.run.compare.gate import Gate
+from histoeval.table import NONE, ResultTable, footnotes, markdown, markdown_text, number
+from histoeval.version import __version__
 from histoeval.view.terminal.agreement import interval, p_text
 
 MAX_ERRORS = 3
-"""Errors shown of one side of a pair."""
+"""Errors shown of one side of a pair, and new errors of one case."""
 
 
 def comparison_tables(
@@ -63,3 +72,165 @@ def evidence_text(evidence: Mapping[str, Any]) -> str:
         f"{len(part)} {name}" for name, part in evidence.items() if isinstance(part, list | tuple)
     ]
     return ", ".join(sizes) or NONE
+
+
+WORST = 20
+"""Cases that are shown of those that got worse, unless another number is wished for."""
+
+
+def verdict(gate: Gate) -> str:
+    """The outcome in one line."""
+    if not gate.conditions:
+        return f"{len(gate.worse):,} cases got worse; no condition was given"
+    if gate.passed and len(gate.conditions) == 1:
+        return "Gate passed: the condition is not met"
+    if gate.passed:
+        return f"Gate passed: none of {len(gate.conditions)} conditions is met"
+    return f"Gate failed: {len(gate.failed)} of {len(gate.conditions)} conditions met"
+
+
+def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
+    """The conditions, the means, and the worst of the cases that got worse."""
+    if gate.conditions:
+        yield ResultTable.of(
+            verdict(gate),
+            gate.conditions,
+            {
+                "fail if": lambda each: each.condition,
+                "system": lambda each: each.system,
+                "outcome": lambda each: "FAILED" if each.failed else "ok",
+                "found": lambda each: each.found,
+            },
+        )
+    yield changes_table(gate)
+    if gate.worse and most:
+        yield worse_table(gate, most)
+
+
+def changes_table(gate: Gate) -> ResultTable:
+    """The means of the baseline and of the new run."""
+    several = len({each.system for each in gate.changes}) > 1
+
+    def name(change: MetricChange) -> str:
+        return f"{change.metric}, {change.system}" if several else change.metric
+
+    return ResultTable.of(
+        f"New minus baseline ({gate.baseline})",
+        gate.changes,
+        {
+            "metric": name,
+            "baseline": lambda each: number(each.before.value, 4),
+            "new": lambda each: number(each.after.value, 4),
+            "difference": lambda each: interval(each.difference),
+            "p": lambda each: p_text(each.p),
+            "better/same/worse": lambda each: f"{each.better}/{each.same}/{each.worse}",
+            "pairs": lambda each: f"{each.pairs:,}",
+        },
+    )
+
+
+def worse_table(gate: Gate, most: int) -> ResultTable:
+    """The cases that got worse, the worst first, with what is new."""
+    shown = gate.worse[:most]
+    of = f"the {len(shown)} worst of {len(gate.worse):,}" if len(shown) < len(gate.worse) else ""
+    several = len({each.system for each in gate.changes}) > 1
+    return ResultTable.of(
+        f"Cases that got worse by {gate.metric}, or have new errors{of and f': {of}'}",
+        shown,
+        {
+            "id": lambda case: f"{case.id} ({case.system})" if several else case.id,
+            "baseline": lambda case: number(case.before),
+            "new": lambda case: number(case.after),
+            "what is new": evidence,
+        },
+    )
+
+
+def evidence(case: WorseCase) -> str:
+    """The new errors of a case in a few words, or why it has no score."""
+    if case.after is None:
+        return f"no score: {case.reason}"
+    shown = [f"{each.severity}: {each.message}" for each in case.new_errors[:MAX_ERRORS]]
+    more = len(case.new_errors) - len(shown)
+    return "; ".join([*shown, *([f"and {more} more"] if more else [])]) or NONE
+
+
+MOST_TESTS = 200
+"""Cases that JUnit lists at most."""
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ADDRESSED = re.compile(r"@(?=\w)")
+
+
+def gate_markdown(found: Comparison, gate: Gate, most: int = WORST) -> str:
+    """The outcome, the tables, and the notes, for a comment on a pull request.
+
+    Nothing in a report can become markup, a link, or a mention of somebody.
+    """
+    tables = list(gate_tables(gate, most))
+    if gate.conditions:
+        tables[0] = tables[0]._replace(title="Conditions")
+    notes = [f"- {markdown_text(note)}" for note in dict.fromkeys([*found.notes, *gate.notes])]
+    content = "\n\n".join([*map(markdown, tables), *notes])
+    head = f"## {'✅' if gate.passed else '❌'} {verdict(gate)}"
+    made = f"`{found.signature.replace('`', '')}`, compared by histoeval {__version__}"
+    return visible("\n\n".join([head, _ADDRESSED.sub("@<!-- -->", content), made])) + "\n"
+
+
+def gate_junit(gate: Gate) -> str:
+    """A test for each condition, and one for each case that got worse.
+
+    A case fails where a condition that failed is about it; otherwise it passes, and its output
+    says what got worse.
+    """
+    root = ET.Element("testsuites", name="histoeval compare")
+    _suite(root, "conditions", _condition_tests(gate))
+    _suite(root, "cases that got worse", _case_tests(gate))
+    for total in ("tests", "failures"):
+        root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(root: ET.Element, name: str, tests: Iterator[ET.Element]) -> None:
+    suite = ET.SubElement(root, "testsuite", name=name)
+    suite.extend(tests)
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", "0")
+    suite.set("skipped", "0")
+
+
+def _condition_tests(gate: Gate) -> Iterator[ET.Element]:
+    for each in gate.conditions:
+        cases = "".join(f"\n{case}" for case in each.cases[:MOST_TESTS])
+        found = f"{each.system}: {each.found}"
+        yield _test(
+            "histoeval.gate", f"{each.system}: fail if {each.condition}", each.failed, found, cases
+        )
+
+
+def _case_tests(gate: Gate) -> Iterator[ET.Element]:
+    blamed = {(each.system, case) for each in gate.failed for case in each.cases}
+    for case in gate.worse[:MOST_TESTS]:
+        after = "no score" if case.after is None else f"{case.after:.4f}"
+        found = f"{gate.metric}: {case.before:.4f} -> {after}"
+        is_blamed = (case.system, case.id) in blamed
+        yield _test(
+            f"histoeval.case.{case.system}", case.id, is_blamed, found, f"\n{evidence(case)}"
+        )
+
+
+def _test(group: str, name: str, failed: bool, found: str, more: str) -> ET.Element:
+    test = ET.Element("testcase", classname=_xml(group), name=_xml(name), time="0")
+    if failed:
+        failure = ET.SubElement(test, "failure", message=_xml(found), type="gate")
+        failure.text = _xml(found + more)
+    else:
+        ET.SubElement(test, "system-out").text = _xml(found + more)
+    return test
+
+
+def _xml(text: str) -> str:
+    """Text that XML can hold: symbols for control characters, and for what is no character."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", visible(text))

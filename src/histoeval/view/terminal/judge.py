@@ -1,12 +1,15 @@
-"""Tables on LLM judges: their scores, consistency, cost, and the verdict of a check."""
+"""Tables on LLM judges: scores, consistency, cost, a check, and judges beside experts."""
+
+from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from histoeval.console import visible
 from histoeval.judges.check import CriterionVerdict
 from histoeval.judges.estimate import RequestEstimate
 from histoeval.judges.panel import JudgePanel
@@ -15,7 +18,14 @@ from histoeval.judges.stability import short_names
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, no_progress
+from histoeval.statistics.resampling import Estimate
 from histoeval.table import FittedTable, ResultTable, number, terminal_table
+from histoeval.view.terminal.agreement import estimate_text
+
+if TYPE_CHECKING:
+    from histoeval.agreement.judge_alignment import CriterionAlignment
+    from histoeval.judges.alignment import ScoreMapping
+    from histoeval.run.alignment.found import AlignedMetric, JudgeAgreement
 
 UNKNOWN = "unknown"
 YES, NO = Text("may be used", "green"), Text("may not", "red")
@@ -65,13 +75,17 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> FittedTable:
     for name, metric in summary["metrics"].items():
         if not name.startswith(prefix):
             continue
-        judge = "all" if name == prefix else _clipped(name.removeprefix(f"{prefix}@"))
+        judge = "all" if name == prefix else name.removeprefix(f"{prefix}@")
+        if len(judge) > MAX_NAME:
+            judge = f"{judge[: MAX_NAME // 2]}…{judge[-MAX_NAME // 2 + 1 :]}"
         for system, totals in metric["systems"].items():
             parts = totals["parts"]
             for part in parts:
                 if part != SPREAD and not part.endswith(f"_{SPREAD}"):
-                    mean = _with_spread(parts[part], parts.get(f"{part}_{SPREAD}"))
-                    cells.setdefault((part, judge), {})[system] = mean
+                    mean, spread = number(parts[part], 2), parts.get(f"{part}_{SPREAD}")
+                    cells.setdefault((part, judge), {})[system] = (
+                        mean if spread is None else f"{mean} (spread {spread:.2f})"
+                    )
     systems = list(dict.fromkeys(system for row in cells.values() for system in row))
     several = len({judge for _, judge in cells}) > 1  # one judge needs no name
     rows = [
@@ -117,15 +131,18 @@ def _agreement_table(
 ) -> FittedTable:
     measures = ("identical", "mean_spread", *more)
     names = ["same", *[measure.removeprefix("mean_") for measure in measures[1:]]]
-    rows = [
-        (
-            name,
-            _interval(found["alpha"]),
-            *[number(found[measure]) for measure in measures],
-            f"{found['pairs']:,}",
+    rows = []
+    for criterion, figures in criteria.items():
+        alpha = figures["alpha"]
+        estimate = Estimate(value=alpha["value"], low=alpha["low"], high=alpha["high"])
+        rows.append(
+            (
+                criterion,
+                alpha["reason"] if estimate.value is None else estimate_text(estimate, 3),
+                *[number(figures[measure]) for measure in measures],
+                f"{figures['pairs']:,}",
+            )
         )
-        for name, found in criteria.items()
-    ]
     return _table(title, ["criterion", "alpha (95 %)", *names, "pairs"], rows)
 
 
@@ -151,7 +168,10 @@ def estimate_table(estimates: Sequence[RequestEstimate]) -> FittedTable:
         counts = (each.pairs, each.questions, each.cached, each.requests)
         about = "" if each.measured else "~"
         tokens = [f"{about}{n:,}" for n in (each.tokens_in, each.tokens_out)]
-        time = UNKNOWN if each.seconds is None else _duration(each.seconds)
+        time = UNKNOWN
+        if each.seconds is not None:
+            short = each.seconds < 120
+            time = f"{each.seconds:.0f} s" if short else f"{each.seconds / 60:.0f} min"
         money = _money(each.cost, each.currency)
         columns.append([*[f"{n:,}" for n in counts], *tokens, time, money])
     names = ["pairs", "questions", "cached", "to ask", "tokens in", "tokens out", "time", "cost"]
@@ -165,12 +185,6 @@ def _by_judge(
     """Measures in rows and judges in columns, so that their long names are written once."""
     short = short_names(judges) if len(judges) > 1 else judges
     return _table(title, ["", *short], list(zip(names, *columns, strict=True)))
-
-
-def _clipped(name: str) -> str:
-    return (
-        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2]}…{name[-MAX_NAME // 2 + 1 :]}"
-    )
 
 
 def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> FittedTable:
@@ -210,21 +224,120 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Tex
     return terminal_table(ResultTable(f"\n{title}", columns, rows))
 
 
-def _with_spread(mean: float, spread: float | None) -> str:
-    return number(mean, 2) if spread is None else f"{number(mean, 2)} (spread {spread:.2f})"
-
-
-def _interval(alpha: Mapping[str, Any]) -> str:
-    if alpha["value"] is None:
-        return str(alpha["reason"])
-    if alpha["low"] is None:
-        return f"{alpha['value']:.3f}"
-    return f"{alpha['value']:.3f} ({alpha['low']:.3f} to {alpha['high']:.3f})"
-
-
 def _money(cost: float | None, currency: str) -> str:
     return UNKNOWN if cost is None else f"{cost:.4f} {currency}"
 
 
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+REASON = 160
+"""Characters of a judge's reason that are shown."""
+
+
+def alignment_tables(found: JudgeAgreement, gaps: int = 10) -> Iterator[ResultTable]:
+    """All tables, the most important first."""
+    yield agreement_table(found)
+    yield mapping_table(found.judge)
+    for each in found.judge.criteria:
+        yield confusion_table(found.judge.metric, each)
+    if found.judge.gaps and gaps:
+        yield gap_table(found.judge, gaps)
+    if any(metric.usage for metric in found.metrics):
+        yield cost_table(found)
+
+
+def agreement_table(found: JudgeAgreement) -> ResultTable:
+    """Agreement with experts, before and after, the judge and the baseline."""
+    rows = [
+        [
+            each.criterion,
+            metric.metric,
+            state,
+            f"{each.pairs:,}",
+            *[estimate_text(e, 2) for e in (fig.exact, fig.within_one, fig.kappa, fig.mae)],
+        ]
+        for place, _ in enumerate(found.judge.criteria)
+        for metric in found.metrics
+        if place < len(metric.criteria)
+        for each in [metric.criteria[place]]
+        for state, fig in (("as it is", each.before), ("aligned", each.after))
+        if fig is not None
+    ]
+    columns = ["criterion", "metric", "scores", "pairs", "exact", "within one", "kappa", "MAE"]
+    return ResultTable("\nAgreement with experts (95 %; aligned: on unseen cases)", columns, rows)
+
+
+def mapping_table(metric: AlignedMetric) -> ResultTable:
+    """What is written to the alignment, and where nothing is."""
+    return ResultTable.of(
+        f"\nWhat brings {metric.metric} closer to the experts",
+        metric.criteria,
+        {
+            "criterion": lambda each: each.criterion,
+            "experts score higher by": lambda each: estimate_text(each.offset, 2),
+            "mapping": lambda each: _mapping(each.mapping) if not each.reason else "none",
+            "chosen in folds": lambda each: ", ".join(f"{k} {n}" for k, n in each.chosen.items()),
+            "why none": lambda each: each.reason,
+        },
+    )
+
+
+def _mapping(mapping: ScoreMapping) -> str:
+    if mapping.kind == "offset":
+        return f"{mapping.offset:+.2f}"
+    if mapping.kind == "thresholds":
+        steps = enumerate(mapping.thresholds, start=1)
+        return ", ".join(f"{mapping.low + n:g} from {cut:g}" for n, cut in steps)
+    if mapping.kind == "curve":
+        points = zip(mapping.at, mapping.value, strict=True)
+        return ", ".join(f"{at:g} → {value:.2f}" for at, value in points)
+    return "none: as it is"
+
+
+def confusion_table(metric: str, each: CriterionAlignment) -> ResultTable:
+    """The judge's scores in rows, the experts' in columns."""
+    levels = each.confusion.levels
+    rows = [
+        [f"judge {level}", *map(str, counts)]
+        for level, counts in zip(levels, each.confusion.counts, strict=True)
+    ]
+    title = f"\n{each.criterion}: {metric} (rows) and experts (columns)"
+    return ResultTable(title, ["", *[f"expert {level}" for level in levels]], rows)
+
+
+def gap_table(metric: AlignedMetric, most: int) -> ResultTable:
+    """The pairs on which judge and experts differ most."""
+
+    def reason(text: str) -> str:
+        line = visible(" ".join(text.split()))
+        return line if len(line) <= REASON else f"{line[:REASON]}…"
+
+    return ResultTable.of(
+        f"\nWhere {metric.metric} and the experts differ most ({len(metric.gaps):,} in all)",
+        metric.gaps[:most],
+        {
+            "id": lambda gap: visible(gap.id),
+            "system": lambda gap: visible(gap.system),
+            "criterion": lambda gap: gap.criterion,
+            "judge": lambda gap: f"{gap.judge:g}",
+            "experts": lambda gap: f"{gap.expert:g}",
+            "aligned": lambda gap: f"{gap.aligned:.2f}",
+            "reason": lambda gap: reason(gap.reason),
+        },
+    )
+
+
+def cost_table(found: JudgeAgreement) -> ResultTable:
+    """What each metric took."""
+    rows = [
+        [
+            who,
+            f"{used.get('requests', 0):,}",
+            f"{used['cached']:,}" if "cached" in used else "",
+            UNKNOWN if used.get("seconds") is None else f"{used['seconds']:.1f}",
+            UNKNOWN
+            if used.get("cost") is None
+            else f"{used['cost']:.4f} {used['currency']}".strip(),
+        ]
+        for metric in found.metrics
+        for who, used in metric.usage.items()
+    ]
+    return ResultTable("\nCost", ["metric", "requests", "cached", "seconds", "cost"], rows)

@@ -1,21 +1,160 @@
-"""The web app of a study: raters' pages and the coordinator's, behind one guard."""
+"""The web app of a study: what the coordinator sees, and raters' pages, behind one guard."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
-from histoeval.web.pages import HANDLERS, show_refusal
+from histoeval.concordance.evidence import Severity
+from histoeval.io.files import check_there
+from histoeval.io.results import ScoredMetric, scores_file
+from histoeval.statistics.correlation import MIN_PAIRS
+from histoeval.view.terminal.agreement import estimate_text
+from histoeval.web.pages import HANDLERS, number_in, page, show_refusal, static_routes
 from histoeval.web.security import LOCAL, Guard
-from histoeval.web.static import static_routes
-from histoeval.web.study import coordinator, pages
+from histoeval.web.study import pages
 from histoeval.web.study.access import links_of, tokens_of, visitor_named
-from histoeval.web.study.plan import COORDINATOR, read_study
-from histoeval.web.study.store import opened_stores
+from histoeval.web.study.figures import (
+    SHEET,
+    GrowthStep,
+    Ratings,
+    Rows,
+    csv_bytes,
+    error_rows,
+    figures,
+    rating_rows,
+    sheet_rows,
+)
+from histoeval.web.study.plan import COORDINATOR, ExpertStudy, read_study
+from histoeval.web.study.store import RaterStore, opened_stores, spelt
+
+HOME = f"/study/{COORDINATOR}/"
+TABLES: Mapping[str, Callable[[ExpertStudy, Ratings], Rows]] = {
+    SHEET: sheet_rows,
+    "ratings.csv": rating_rows,
+    "errors.csv": error_rows,
+}
+
+PLOT = (560, 160)
+"""Width and height of the picture of agreement as it grows."""
+
+
+def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRoute]:
+    """The pages of the coordinator."""
+    metrics = _Metrics(study)
+
+    def ratings() -> Ratings:
+        return {rater: store.snapshot() for rater, store in stores.items()}
+
+    async def overview(request: Request) -> Response:
+        scored = await run_in_threadpool(metrics.read)
+        found = await run_in_threadpool(figures, study, ratings(), scored)
+        return page(
+            request,
+            "study_coordinator.html",
+            title=f"Study: {study.file.name} ({study.file.pairs.name})",
+            scripts=("study_live.js",),
+            styles=("study.css",),
+            found=found,
+            line=_line(found.growth),
+            plot=PLOT,
+            shown=lambda estimate: "" if estimate.value is None else estimate_text(estimate, 2),
+            needed=MIN_PAIRS,
+            spelt=spelt,
+            study=study,
+            tables=list(TABLES),
+            home=HOME,
+        )
+
+    async def pair(request: Request) -> Response:
+        number = number_in(request, "number")
+        if not 1 <= number <= len(study.pairs):
+            raise HTTPException(404)
+        scored = await run_in_threadpool(metrics.read)
+        return page(
+            request,
+            "study_reading.html",
+            title=f"Pair {number} of {len(study.pairs)}",
+            styles=("study.css",),
+            **_reading(study, ratings(), scored, number),
+        )
+
+    async def table(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in TABLES:
+            raise HTTPException(404)
+        content = await run_in_threadpool(lambda: csv_bytes(TABLES[name](study, ratings())))
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+
+    return [
+        Route(HOME, overview),
+        Route(f"{HOME}pairs/{{number}}", pair),
+        Route(f"{HOME}tables/{{name}}", table),
+    ]
+
+
+class _Metrics:
+    """The scores of the run that a study names, read again when it has changed."""
+
+    def __init__(self, study: ExpertStudy) -> None:
+        self._study = study
+        self._stamp: Sequence[int] = ()
+        self._found: Mapping[str, ScoredMetric] = {}
+
+    def read(self) -> Mapping[str, ScoredMetric]:
+        if self._study.file.run is None:
+            return {}
+        file = scores_file(self._study.file.run)
+        check_there(file)
+        stamp = (file.stat().st_mtime_ns, file.stat().st_size)
+        if stamp != self._stamp:
+            self._found, self._stamp = self._study.metrics(), stamp
+        return self._found
+
+
+def _reading(
+    study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMetric], number: int
+) -> dict[str, Any]:
+    """One pair with everything that is said of it."""
+    pair = study.pairs[number - 1]
+    return {
+        "number": number,
+        "pairs": len(study.pairs),
+        "pair": pair,
+        "lines": {rater: each.saved.get(pair.key) for rater, each in ratings.items()},
+        "revisions": {rater: each.revisions.get(pair.key, 0) for rater, each in ratings.items()},
+        "scored": {
+            name: each.values[pair.key] for name, each in metrics.items() if pair.key in each.values
+        },
+        "criteria": study.criteria,
+        "severities": {each: each.name.lower() for each in Severity},
+        "spelt": spelt,
+        "home": HOME,
+    }
+
+
+def _line(growth: tuple[GrowthStep, ...]) -> str:
+    """The points of a line through agreement as it grows; alpha from 0 to 1, bottom to top."""
+    if not growth:
+        return ""
+    width, height = PLOT
+    most = growth[-1].pairs
+    points = [
+        (width * step.pairs / most, height * (1 - min(1.0, max(0.0, step.alpha))))
+        for step in growth
+    ]
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 def create_study_app(
@@ -37,7 +176,7 @@ def create_study_app(
     keys = {token: visitor_named(who) for who, token in tokens_of(study).items()}
     app = Starlette(
         routes=[
-            *coordinator.routes(study, stores),
+            *coordinator_routes(study, stores),
             *pages.routes(study, stores),
             *static_routes(),
         ],

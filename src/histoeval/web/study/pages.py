@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -26,9 +27,37 @@ from histoeval.web.pages import number_in, page, without_paths
 from histoeval.web.security import visitor_of
 from histoeval.web.study.access import visitor_named
 from histoeval.web.study.plan import ExpertStudy, StudyPair
-from histoeval.web.study.rating import LONGEST_COMMENT, ExpertRating, rating_of, spelt, unusable
-from histoeval.web.study.store import ChangedElsewhere, RaterRatings, RaterStore, RequestId
-from histoeval.web.study.texts import text_pieces
+from histoeval.web.study.store import (
+    LONGEST_COMMENT,
+    ChangedElsewhere,
+    ExpertRating,
+    RaterRatings,
+    RaterStore,
+    RequestId,
+    rating_of,
+    spelt,
+    unusable,
+)
+
+LONGEST = 60_000
+"""In a longer text lines are marked, and not words: a page of more pieces is slow."""
+
+_WORDS = re.compile(r"\w+(?:[-./]\w+)*|\s+|[^\w\s]")
+_LINES = re.compile(r"[^\n]{1,500}\n?|\n")
+
+
+class TextPiece(NamedTuple):
+    """A piece of a text and where it starts, in characters."""
+
+    start: int
+    text: str
+
+
+def text_pieces(text: str) -> list[TextPiece]:
+    """The pieces of a text; together they are the text."""
+    cut = _WORDS if len(text) <= LONGEST else _LINES
+    return [TextPiece(found.start(), found[0]) for found in cut.finditer(text)]
+
 
 Stores = Mapping[str, RaterStore]
 

@@ -1,7 +1,8 @@
-"""STUDY.yaml: which pairs are scored, by whom, on which scale; read, checked and put in order."""
+"""STUDY.yaml: which pairs are scored, by whom, on which scale; written, read and checked."""
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from histoeval.errors import InputError, Problem, SettingError
+from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.io.pairs import PairSource, open_source
 from histoeval.io.results import Key, ScoredMetric, read_scored
 from histoeval.io.settings_files import FilePath, read_settings
@@ -20,6 +21,7 @@ from histoeval.io.sheets import GROUP_NAMES, SET_NAMES
 from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import Columns, columns_by_name, demand_columns, normalised
 from histoeval.io.tables.row_faults import Fault
+from histoeval.io.writing import write_text, writing_to
 from histoeval.judges.prompt import Criterion, load_prompt
 from histoeval.report import Noun
 
@@ -233,3 +235,55 @@ def _labels(
 
 def _is_case(column: str) -> bool:
     return normalised(column) in GROUP_NAMES
+
+
+_TEXT = """\
+# A study in which experts score reports. Files are named from the folder of this one.
+#   histoeval serve --study {file}     collects scores; prints a link for each rater
+#   histoeval study status {file}      says how far raters are, and how well they agree
+#   histoeval study export {file}      writes the sheet that `histoeval agree` reads
+
+name: {name}                  # shown to raters
+pairs: {pairs}                # references and candidates, any table that `histoeval score` reads
+raters: {raters}              # small letters, digits, - and _; more can be added later
+seed: {seed}                  # shuffles the pairs, for each rater differently
+output: {output}              # ratings are kept here: back it up
+
+scale: expert5                # the score, 0 to 5: a prompt of the judge, or a .yaml file like one
+half_points: true
+criteria: rubric4             # asked beside the score: the same, or null for none
+
+# run: results                # a folder of `histoeval score` on these pairs; raters never see it
+# labels: [organ]             # columns to keep in the sheet, for `histoeval agree --by organ`
+# columns: {{reference: truth, candidates: [model_a, model_b]}}  # if they cannot be guessed
+"""
+
+
+def write_starter(
+    path: Path, pairs: Path, raters: Sequence[str], *, name: str, seed: int
+) -> ExpertStudy:
+    """Write a plan for a table of pairs; one that is there is never replaced."""
+    if path.exists():
+        raise OutputError(f"{path} exists already; change it, or give another --output")
+    settings = {
+        "name": json.dumps(name, ensure_ascii=False),
+        "pairs": json.dumps(os.path.relpath(pairs, path.parent), ensure_ascii=False),
+        "raters": f"[{', '.join(json.dumps(each) for each in raters)}]",
+        "output": json.dumps(f"{path.stem.lower()}-ratings"),
+    }
+    with writing_to(path.parent):
+        write_text(path, _aligned(_TEXT.format(file=path.name, seed=seed, **settings)))
+    try:
+        return read_study(path)
+    except Exception:
+        path.unlink()
+        raise
+
+
+def _aligned(text: str) -> str:
+    """With the comments behind settings one below the other, where they fit."""
+    lines = []
+    for line in text.splitlines():
+        setting, mark, comment = line.partition("  # ")
+        lines.append(f"{setting.rstrip():<29} # {comment.strip()}" if mark else line)
+    return "\n".join(lines) + "\n"

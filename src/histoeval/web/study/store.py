@@ -1,4 +1,4 @@
-"""Ratings on disk: one append-only file of JSON lines for each rater.
+"""Ratings: what a rater says, and what is on the disk, one file of JSON lines for each rater.
 
 A line is on the disk before the browser is told that it is saved. Corrections and drafts are new
 lines; the last one of a pair counts, and nothing is ever rewritten. The beginning of a line that a
@@ -7,27 +7,113 @@ killed server has left is dropped, and a line that was sent twice counts once.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from histoeval.errors import HistoEvalError, OutputError
+from histoeval.concordance.evidence import ErrorKind, Severity
+from histoeval.errors import HistoEvalError, InputError, OutputError
 from histoeval.io.results import Key
 from histoeval.io.row_files import drop_half_line
 from histoeval.io.store import read_json
-from histoeval.io.writing import file_mode, locked, make_folder, write_json, writing_to
+from histoeval.io.writing import locked, make_folder, write_json, writing_to
 from histoeval.report import Noun
-from histoeval.web.study.plan import ExpertStudy
-from histoeval.web.study.rating import ExpertRating
+from histoeval.web.ledger import append_durably, read_ledger
+from histoeval.web.study.plan import ExpertStudy, StudyPair
 
-_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+LONGEST_COMMENT = 5_000
+MOST_ERRORS = 200
+
+
+class MarkedSpan(Noun):
+    """Words of a report: from where to where, in characters, and the words themselves."""
+
+    start: Annotated[int, Field(ge=0)]
+    end: int
+    text: str = ""
+
+
+class MarkedError(Noun):
+    """An error that a rater has marked, in one of the reports or in both."""
+
+    kind: ErrorKind
+    severity: Severity
+    reference: MarkedSpan | None = None
+    candidate: MarkedSpan | None = None
+
+
+class ExpertRating(Noun):
+    """What a rater says of a pair; in a draft, answers may be missing."""
+
+    score: float | None = None
+    criteria: Mapping[str, int] = Field(default_factory=dict)
+    errors: Annotated[tuple[MarkedError, ...], Field(max_length=MOST_ERRORS)] = ()
+    comment: Annotated[str, Field(max_length=LONGEST_COMMENT)] = ""
+
+
+def rating_of(content: Any, study: ExpertStudy, pair: StudyPair, *, is_draft: bool) -> ExpertRating:
+    """The rating that a browser has sent, if it answers what was asked about this very pair."""
+    try:
+        rating = ExpertRating.model_validate(content)
+    except ValidationError as error:
+        raise unusable(error) from error
+    _check_answers(rating, study, is_draft=is_draft)
+    return rating.model_copy(
+        update={"errors": tuple(_located(each, pair) for each in rating.errors)}
+    )
+
+
+def _check_answers(rating: ExpertRating, study: ExpertStudy, *, is_draft: bool) -> None:
+    if rating.score is None and not is_draft:
+        raise InputError("The score is missing.")
+    if rating.score is not None and rating.score not in study.steps:
+        raise InputError(f"{rating.score:g} is not a score of this study.")
+    known = {each.name: each for each in study.criteria}
+    for name, level in rating.criteria.items():
+        if name not in known or level not in known[name].levels:
+            raise InputError(f"{level} is not a step of {name!r}.")
+    missing = [name for name in known if name not in rating.criteria]
+    if missing and not is_draft:
+        raise InputError(f"{spelt(missing[0])} is missing.")
+
+
+def _located(error: MarkedError, pair: StudyPair) -> MarkedError:
+    """The error with the words that it marks."""
+    if error.reference is None and error.candidate is None:
+        raise InputError("An error needs words that are marked in one of the reports.")
+    return error.model_copy(
+        update={
+            "reference": _words(error.reference, pair.reference),
+            "candidate": _words(error.candidate, pair.candidate),
+        }
+    )
+
+
+def _words(span: MarkedSpan | None, text: str) -> MarkedSpan | None:
+    if span is None:
+        return None
+    if not span.start < span.end <= len(text):
+        raise InputError("A mark lies outside of the report.")
+    return MarkedSpan(start=span.start, end=span.end, text=text[span.start : span.end])
+
+
+def unusable(error: ValidationError) -> InputError:
+    """What is wrong with something that a browser has sent."""
+    fault = error.errors()[0]
+    where = ".".join(map(str, fault["loc"])) or "what was sent"
+    return InputError(f"{where}: {fault['msg'].lower()}")
+
+
+def spelt(name: str) -> str:
+    """A name as people write it: `factual_accuracy` is Factual accuracy."""
+    return name.replace("_", " ").capitalize()
+
 
 RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{8,64}$")]
 
@@ -94,18 +180,11 @@ class RaterRatings:
 
 def read_ratings(path: Path) -> RaterRatings:
     """The ratings of a file, without the half line that may be its last."""
-    found = RaterRatings()
-    content = path.read_bytes() if path.exists() else b""
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), start=1):
-        try:
-            read = RatingLine.model_validate_json(line)
-        except ValidationError as error:
-            raise OutputError(
-                f"line {number} of {path} is not a rating: put back a copy of the file, or take "
-                "the line out"
-            ) from error
-        found.take(read.model_copy(update={"number": number}))
-    return found
+    ratings = RaterRatings()
+    damage = "is not a rating: put back a copy of the file, or take the line out"
+    for number, line in enumerate(read_ledger(path, RatingLine, damage), start=1):
+        ratings.take(line.model_copy(update={"number": number}))
+    return ratings
 
 
 class RaterStore:
@@ -163,33 +242,9 @@ class RaterStore:
                 rating=rating,
             )
             with writing_to(self._path.parent):
-                _append_durably(self._path, line.model_dump_json().encode() + b"\n")
+                append_durably(self._path, line.model_dump_json().encode() + b"\n")
             self.ratings.take(line)
             return line
-
-
-def _append_durably(path: Path, line: bytes) -> None:
-    """Append a line and wait for the disk; what could not be written whole is taken back."""
-    is_new = not path.exists()
-    file = os.open(path, _APPEND, file_mode())
-    try:
-        end = os.fstat(file).st_size
-        try:
-            left = memoryview(line)
-            while left:
-                left = left[os.write(file, left) :]
-            os.fsync(file)
-        except OSError:
-            os.ftruncate(file, end)
-            raise
-    finally:
-        os.close(file)
-    if is_new and os.name == "posix":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def ratings_of(study: ExpertStudy) -> dict[str, RaterRatings]:

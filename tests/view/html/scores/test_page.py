@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from histoeval.errors import InputError, OutputError
-from histoeval.view.html import packs
+from histoeval.view.html.scores import page as packs
 from histoeval.view.html.scores.columns import organ
 from histoeval.view.html.scores.page import score_page
 from histoeval.view.html.scores.pair import pair_html

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from histoeval.table import markdown_table
-from histoeval.view.terminal.grounding import COLUMNS, figure_rows, sets_of
+from histoeval.view.terminal.evaluation import COLUMNS, figure_rows, sets_of
 from histoeval_research.train.core.card import card
 
 

@@ -19,7 +19,7 @@ from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import Session
 from histoeval.runtime.threads import cores
-from histoeval.view.terminal.grounding import OTHERS
+from histoeval.view.terminal.evaluation import OTHERS
 from histoeval_research.train.core.onnx_int8 import OnnxPart, token_part, write_parts
 from histoeval_research.train.grounding.cross_validation import FoldPredictions
 from histoeval_research.train.grounding.loop import TileDataset

@@ -14,7 +14,6 @@ from histoeval.errors import InputError
 from histoeval.io.reports import open_reports
 from histoeval.resources import resource_text
 from histoeval.run.models import Models, load_models, load_reader
-from histoeval.view.figures.annotated_report import annotated
 from histoeval.view.figures.canvas import (
     DARK_YELLOW,
     LARGE,
@@ -29,7 +28,8 @@ from histoeval.view.figures.canvas import (
     page,
     width_of,
 )
-from histoeval.view.figures.words import (
+from histoeval_research.view.figures.annotated_report import annotated
+from histoeval_research.view.figures.words import (
     Embed,
     Vectors,
     count_terms,
@@ -68,7 +68,7 @@ MAX_NAMED = 60
 @cache
 def stopwords() -> frozenset[str]:
     """Frequent words that are not about the content of a report."""
-    lines = resource_text("view/figures/data/stopwords.txt").splitlines()
+    lines = resource_text("histoeval_research/view/figures/data/stopwords.txt").splitlines()
     return frozenset(word for line in lines if line[:1] != "#" for word in line.split())
 
 

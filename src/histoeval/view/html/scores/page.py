@@ -1,7 +1,13 @@
-"""Writes the page of a `score` or `judge` run from the files in its folder."""
+"""The page of a `score` or `judge` run, from the files in its folder.
+
+Nothing inside it can end the element that it stands in: JSON has no `<`, and packs are base64.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,21 +19,18 @@ from histoeval.io.run_texts import beside, has_texts, read_finished_lines
 from histoeval.io.store import read_json
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.table import html_table
-from histoeval.view.html.packs import PACKED, Packs, embedded_json
 from histoeval.view.html.page import Website, render
 from histoeval.view.html.scores.columns import (
+    BINS,
     SEVERITIES,
     ScoredPairs,
+    compared,
     decimals,
     digits_of,
     error_metric,
-)
-from histoeval.view.html.scores.overview import (
-    BINS,
-    compared,
     headlines,
     main_metric,
-    overviews,
+    metric_overviews,
 )
 from histoeval.view.html.scores.pair import pair_html
 from histoeval.view.terminal.comparison import comparison_tables
@@ -38,20 +41,67 @@ from histoeval.view.terminal.judge import (
     without_difference,
 )
 
+PACKED = 40
+"""Fragments in one pack: few enough to be unpacked at once, enough to be small together."""
+
+MAX_BYTES = 21_000_000
+"""All packs of a page together; what comes later is left out, and the page says so."""
+
+_STEERING = "<>&\u2028\u2029"
+"""What could end an element, or a line of a script."""
+
+
+def embedded_json(content: Any) -> str:
+    """JSON for a `<script type="application/json">`."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in _STEERING:
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+class Packs:
+    """Fragments of HTML in the order in which they were added, some together in a pack."""
+
+    def __init__(self, limit: int = MAX_BYTES) -> None:
+        self.packs: list[str] = []
+        self.shown = 0
+        """How many fragments there was room for: the first ones."""
+        self._open: list[str] = []
+        self._room = limit
+
+    def add(self, fragment: str) -> None:
+        """Add one; without room it is left out, and so are all after it."""
+        if self._room <= 0:
+            return
+        self._open.append(fragment)
+        self.shown += 1
+        if len(self._open) == PACKED:
+            self.close()
+
+    def close(self) -> None:
+        """Pack what is open."""
+        if self._open:
+            content = json.dumps(self._open, ensure_ascii=False).encode("utf-8", "backslashreplace")
+            packed = b64encode(gzip.compress(content, 6, mtime=0)).decode("ascii")
+            self._room -= len(packed)
+            self.packs.append(packed)
+            self._open = []
+
+
 SCRIPTS = ("vendor/tabulator.min.js", "marks.js", "pairs.js")
 STYLES = ("vendor/tabulator.min.css", "scores.css")
 
 
 def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
     """The rows of a run as they are stored."""
-    return read_finished_lines(scores_file(folder), _row)
 
+    def read(line: bytes) -> dict[str, Any]:
+        row = from_json(line)
+        if not isinstance(row, dict) or not {"id", "system", "scores", "errors"} <= row.keys():
+            raise ValueError("not a row of scores")
+        return row
 
-def _row(line: bytes) -> dict[str, Any]:
-    row = from_json(line)
-    if not isinstance(row, dict) or not {"id", "system", "scores", "errors"} <= row.keys():
-        raise ValueError("not a row of scores")
-    return row
+    return read_finished_lines(scores_file(folder), read)
 
 
 def read_columns(folder: Path, summary: Mapping[str, Any]) -> ScoredPairs:
@@ -75,8 +125,9 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         columns.add(row, None if texts is None else texts.get("reference"))
         packs.add(pair_html(row, texts, marked_by, digits))
     packs.close()
-    found = headlines(columns, summary)
-    metrics, main = overviews(columns, summary), main_metric(columns)
+    found, contest = headlines(columns, summary), compared(columns, summary)
+    judging = _judging(folder, summary)
+    metrics, main = metric_overviews(columns, summary), main_metric(columns)
     return render(
         "scores/page.html",
         site=site,
@@ -98,9 +149,9 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         decimals=decimals,
         bins=BINS,
         draws=RESAMPLES,
-        comparison=_comparison(columns, summary),
-        judging=_judging(folder, summary),
-        judging_warning=_undecided(summary),
+        comparison=[*map(html_table, comparison_tables(*contest, ()))] if contest else [],
+        judging=judging,
+        judging_warning=without_difference(summary, judge_name(summary)) if judging else "",
         organs=sorted(name for name in columns.organs if name),
         has_texts=has_texts(folder),
         shown=packs.shown,
@@ -122,22 +173,17 @@ def _kinds(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
     return sorted(counts, key=lambda kind: (-counts[kind], kind))
 
 
-def _undecided(summary: Mapping[str, Any]) -> str:
-    about = summary.get("judge")
-    return "" if about is None else without_difference(summary, f"judge_{about['prompt']['name']}")
+def judge_name(summary: Mapping[str, Any]) -> str:
+    """The metric of a run of judges."""
+    return f"judge_{summary['judge']['prompt']['name']}"
 
 
 def _judging(folder: Path, summary: Mapping[str, Any]) -> list[str]:
     """Of a run of judges: their criteria, how steady they are, and what they cost."""
-    if (about := summary.get("judge")) is None:
+    if summary.get("judge") is None:
         return []
     usage = folder / "usage.json"
-    tables = [criteria_table(summary, f"judge_{about['prompt']['name']}")]
-    tables += steadiness_tables(about)
+    tables = [criteria_table(summary, judge_name(summary))]
+    tables += steadiness_tables(summary["judge"])
     tables += [usage_table(read_json(usage, folder))] if usage.is_file() else []
     return [html_table(each.table._replace(title=each.table.title.strip())) for each in tables]
-
-
-def _comparison(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
-    found = compared(columns, summary)
-    return [] if found is None else [*map(html_table, comparison_tables(*found, ()))]

@@ -1,0 +1,148 @@
+"""The pages of `extract`, `compare` and `experiment`, from the files of a finished run."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from histoeval.errors import InputError
+from histoeval.io.finished_run import experiments_in
+from histoeval.io.results import ReadRow
+from histoeval.io.store import RowStore, read_json
+from histoeval.report import Report
+from histoeval.run.stored import read_comparison
+from histoeval.table import ResultTable, html_table, tables_in_markdown
+from histoeval.view.findings import Findings, findings_in
+from histoeval.view.highlight import html
+from histoeval.view.html.page import Website, render
+from histoeval.view.html.scores.pair import shown_errors
+from histoeval.view.terminal.comparison import (
+    WORST,
+    changes_table,
+    comparison_tables,
+    remarks,
+    verdict,
+)
+from histoeval.view.terminal.extraction import entity_spans, marked_entity
+
+MAX_ROWS = 200
+"""Reports on the page, the first of the input; all are in the file."""
+
+
+def extraction_page(file: Path, site: Website | None = None) -> str:
+    """The page of a finished run, from its file."""
+    store = RowStore(file, ReadRow.of_line)
+    summary = read_json(store.meta, file)["summary"]
+    counts = [("reports", summary["rows"]), ("reports with errors", summary["rows_with_errors"])]
+    return render(
+        "extraction.html",
+        site=site,
+        styles=("scores.css",),
+        scripts=("marks.js",),
+        title=f"Extracted: {summary['input']['name']}",
+        tables=[
+            _counted("Reports", counts),
+            _counted("Entities", summary["entities"].items()),
+            _counted("Relations", summary["relations"].items()),
+        ],
+        reader=summary["reader"],
+        rows=summary["rows"],
+        file=file.name,
+        reports=[
+            {
+                "id": row.id,
+                "errors": [error.message for error in row.errors],
+                "text": None,
+                "relations": [],
+            }
+            | ({} if row.report is None else report_content(row.report))
+            for row in islice(store, MAX_ROWS)
+        ],
+    )
+
+
+def _counted(title: str, counts: Any) -> str:
+    return html_table(ResultTable(title, ["", "found"], [(n, f"{c:,}") for n, c in counts]))
+
+
+def report_content(report: Report) -> dict[str, Any]:
+    """A report with its entities marked, and its relations as pairs of them."""
+    spans = entity_spans(report)
+    return {
+        "text": html(report.text, spans),
+        "relations": [
+            {
+                "mark": f"{spans[each.head].mark} {spans[each.tail].mark}",
+                "head": marked_entity(report.entities[each.head]),
+                "tail": marked_entity(report.entities[each.tail]),
+            }
+            for each in report.relations
+        ],
+    }
+
+
+def comparison_page(folder: Path, site: Website | None = None) -> str:
+    """The page of a finished comparison, from the file in its folder."""
+    found = read_comparison(folder)
+    gate = found.gate
+    changes = [] if gate is None else [changes_table(gate)]
+    names = [each.system for each in found.contest.systems]
+    return render(
+        "comparison.html",
+        site=site,
+        styles=("scores.css",),
+        title=f"Systems compared: {', '.join(names)}",
+        metric=found.metric,
+        signature=found.signature,
+        gate=gate,
+        verdict="" if gate is None else verdict(gate),
+        worst=WORST,
+        tables=map(html_table, [*changes, *comparison_tables(found.metric, found.contest, ())]),
+        apart=[apart_content(pair) for pair in found.apart],
+        notes=[
+            *dict.fromkeys([*found.notes, *(gate.notes if gate else ())]),
+            *remarks(found.contest),
+        ],
+    )
+
+
+def apart_content(pair: Mapping[str, Any]) -> dict[str, Any]:
+    """One pair on which systems differ, with the errors of each."""
+    return {
+        "id": pair["id"],
+        "gap": pair["gap"],
+        "systems": [
+            {
+                "name": name,
+                "value": score["value"],
+                "errors": shown_errors(findings_in(score["evidence"]) or Findings()),
+            }
+            for name, score in pair["systems"].items()
+        ],
+    }
+
+
+def experiment_tables_page(folder: Path, site: Website | None = None) -> str:
+    """Every table in a folder of `experiment`, with its notes and figures."""
+    blocks = []
+    for name in experiments_in(folder):
+        file = folder / f"{name}.md"
+        try:
+            text = file.read_text("utf-8")
+        except OSError as error:
+            raise InputError(f"{file} cannot be read: {error.strerror}") from error
+        notes = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+        blocks.append({"tables": [*map(html_table, tables_in_markdown(text))], "notes": notes})
+    return render(
+        "experiment_tables.html",
+        site=site,
+        title=f"Experiments: {folder.resolve().name}",
+        blocks=blocks,
+        figures=[
+            (svg.stem, f"data:image/svg+xml;base64,{b64encode(svg.read_bytes()).decode('ascii')}")
+            for svg in sorted(folder.glob("*.svg"))
+        ],
+    )

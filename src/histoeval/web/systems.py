@@ -1,0 +1,310 @@
+"""Systems side by side: compared where somebody chose runs, and ranked over all runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from histoeval.agreement.systems import Contest, Duel, contest
+from histoeval.errors import HistoEvalError
+from histoeval.io.results import ScoredMetric, read_rows
+from histoeval.run.compare.compare import Comparison
+from histoeval.run.compare.compare import compare as compare_runs
+from histoeval.run.compare.signatures import without_versions
+from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.history.about import SCORED
+from histoeval.run.history.shelf import StoredRun
+from histoeval.statistics.resampling import Estimate
+from histoeval.table import html_table, number
+from histoeval.view.findings import Findings, findings_in
+from histoeval.view.html.challenge import Scale
+from histoeval.view.html.scores.pair import shown_errors
+from histoeval.view.terminal.agreement import interval, p_text
+from histoeval.view.terminal.comparison import MAX_ERRORS, comparison_tables, evidence_text, remarks
+from histoeval.view.terminal.runs import time_text
+from histoeval.web.pages import page, without_paths
+from histoeval.web.shelf import Shelf
+
+MOST_RUNS = 8
+MOST_DIFFERENT = 12
+"""Pairs that are shown of those on which systems differ most."""
+
+MOST_RANKED = 16
+"""Systems that are ranked together; of more, those of the newest runs."""
+
+
+def routes(shelf: Shelf) -> list[BaseRoute]:
+    """Choose runs and a metric, and see the systems compared; and the leaderboard of a metric."""
+
+    def compared(request: Request) -> Response:
+        chosen = [shelf.run(id_, *SCORED) for id_ in request.query_params.getlist("run")]
+        if len(chosen) > MOST_RUNS:
+            raise HTTPException(400, f"Choose {MOST_RUNS} runs at most.")
+        every, problems = shelf.scored_runs()
+        runs = _comparable(every, shelf)
+        scored = [shelf.scores(run) for run in [run for run in chosen if run in runs] or runs[:1]]
+        metrics = [
+            name for name in (scored or [{}])[0] if all(name in metrics for metrics in scored)
+        ]
+        metric = request.query_params.get("metric") or _usual(metrics)
+        context: dict[str, Any] = {"comparison": None, "problem": ""}
+        if "metric" in request.query_params and not chosen:
+            context["problem"] = "Tick a run of two systems or more, or two runs."
+        elif len(chosen) == 1 and chosen[0] in every and len(_systems(chosen[0], shelf)) < 2:
+            context["problem"] = f"{chosen[0].name} has one system: tick another run beside it."
+        elif chosen:
+            try:
+                comparison = shelf.results.once(
+                    ("compare", metric, *(run.stamp for run in chosen)),
+                    lambda: compare_runs(
+                        [run.place for run in chosen],
+                        metric=metric,
+                        missing="skip",
+                        most_different=MOST_DIFFERENT,
+                    ),
+                )
+                context["comparison"] = _comparison(comparison, _addresses(chosen, shelf))
+            except HistoEvalError as error:
+                context["problem"] = without_paths(str(error), shelf.folder)
+        return page(
+            request,
+            "serve/compare.html",
+            title="Compare systems",
+            runs=runs,
+            alone=[run.name for run in every if run not in runs],
+            problems=problems,
+            chosen=[run.id for run in chosen],
+            metrics=metrics,
+            metric=metric,
+            **context,
+        )
+
+    def ranked(request: Request) -> Response:
+        runs, problems = shelf.scored_runs()
+        metrics = list(dict.fromkeys(name for run in runs for name in shelf.scores(run)))
+        metric = request.query_params.get("metric", _usual(metrics))
+        return page(
+            request,
+            "serve/leaderboard.html",
+            title="Leaderboard",
+            metrics=metrics,
+            metric=metric,
+            problems=problems,
+            boards=_boards(runs, metric, shelf),
+        )
+
+    return [Route("/compare", compared), Route("/leaderboard", ranked)]
+
+
+def _usual(metrics: Sequence[str]) -> str:
+    return USUAL_METRIC if USUAL_METRIC in metrics or not metrics else metrics[0]
+
+
+# --- comparison ----------------------------------------------------------------------------------
+
+
+def _comparable(every: Sequence[StoredRun], shelf: Shelf) -> list[StoredRun]:
+    """The runs of two systems, or with pairs and a metric in common with another run."""
+    own = {
+        run: {(name, id_) for name, scored in shelf.scores(run).items() for id_, _ in scored.values}
+        for run in every
+    }
+    count = Counter(pair for pairs in own.values() for pair in pairs)
+    return [
+        run
+        for run in every
+        if len(_systems(run, shelf)) > 1 or any(count[pair] > 1 for pair in own[run])
+    ]
+
+
+def _systems(run: StoredRun, shelf: Shelf) -> set[str]:
+    return {system for scored in shelf.scores(run).values() for _, system in scored.values}
+
+
+def _addresses(runs: Sequence[StoredRun], shelf: Shelf) -> dict[tuple[str, str], str]:
+    """Where each pair of each system is shown, by the names that systems have in a comparison."""
+
+    def places(run: StoredRun) -> dict[tuple[str, str], int]:
+        rows = enumerate(read_rows(run.place), start=1)
+        return {(row.system or "", row.id): place for place, row in rows}
+
+    addresses = {}
+    for run in runs:
+        rows = shelf.results.once(("places", run.stamp), partial(places, run))
+        for (system, id_), place in rows.items():
+            for name in (system or run.place.name, f"{run.place.name}:{system}"):
+                addresses[name, id_] = f"/runs/{run.id}/#pair-{place}"
+    return addresses
+
+
+def _comparison(comparison: Comparison, addresses: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    """What the template shows of a comparison."""
+    ranking = next(comparison_tables(comparison.metric, comparison.contest, ()))
+    return {
+        "notes": comparison.notes,
+        "title": ranking.title,
+        "ranking": html_table(ranking._replace(title="")),
+        "duels": [_duel(duel) for duel in comparison.contest.duels],
+        "remarks": remarks(comparison.contest),
+        "signature": comparison.signature,
+        "most": MAX_ERRORS,
+        "has_findings": any(
+            score["evidence"] for pair in comparison.apart for score in pair["systems"].values()
+        ),
+        "apart": [
+            {
+                "id": pair["id"],
+                "gap": pair["gap"],
+                "systems": [
+                    (
+                        name,
+                        score["value"],
+                        shown_errors(findings_in(score["evidence"]) or Findings()),
+                        evidence_text(score["evidence"]),
+                        addresses.get((name, pair["id"])),
+                    )
+                    for name, score in pair["systems"].items()
+                ],
+            }
+            for pair in comparison.apart
+        ],
+    }
+
+
+def _duel(duel: Duel) -> dict[str, Any]:
+    counts = (duel.wins, duel.ties, duel.losses)
+    return {
+        **duel.model_dump(include={"one", "other", "wins", "ties", "losses"}),
+        "shares": [100 * count / max(1, sum(counts)) for count in counts],
+        "difference": interval(duel.difference),
+        "p": p_text(duel.p),
+        "holm": p_text(duel.holm),
+        "effect": number(duel.effect, 2),
+    }
+
+
+# --- leaderboard ---------------------------------------------------------------------------------
+
+
+class Contender(NamedTuple):
+    """A system of a run."""
+
+    run: StoredRun
+    system: str
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others in a contest."""
+        return f"{self.run.id}\n{self.system}"
+
+
+def _boards(runs: Sequence[StoredRun], metric: str, shelf: Shelf) -> list[dict[str, Any]]:
+    """A board for each set of pairs and manner of scoring, the largest first."""
+    groups: dict[Any, dict[StoredRun, ScoredMetric]] = {}
+    for run in runs:
+        if (scored := shelf.scores(run).get(metric)) is not None and scored.values:
+            ids = frozenset(id_ for id_, _ in scored.values)
+            groups.setdefault((ids, without_versions(scored.signature)), {})[run] = scored
+    boards = [
+        shelf.results.once(("board", metric, *(run.stamp for run in group)), partial(_board, group))
+        for group in groups.values()
+    ]
+    return sorted(boards, key=lambda board: -len(board["standings"]))
+
+
+def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
+    """The systems of runs, the newest run first, ranked on the pairs that all of them have."""
+    every = [
+        Contender(run, system)
+        for run, metric in scored.items()
+        for system in dict.fromkeys(system for _, system in metric.values)
+    ]
+    taken = every[:MOST_RANKED]
+    of_system = [
+        {id_ for id_, system in scored[each.run].values if system == each.system} for each in taken
+    ]
+    ids = sorted(set.intersection(*of_system))
+    sign = 1.0 if next(iter(scored.values())).higher_is_better else -1.0
+    columns = {
+        each.key: sign * np.array([scored[each.run].values[id_, each.system] for id_ in ids])
+        for each in taken
+    }
+    history: dict[str, Any] = {}
+    if len(taken) > 1 and ids:
+        result = contest(columns, ids)
+        lines = list(_standings(taken, result, sign))
+        history = _history(taken, result, sign)
+    else:
+        lines = [
+            (each, 1, Estimate(value=sign * float(columns[each.key].mean())))
+            for each in taken
+            if ids
+        ]
+    scale = Scale([mean for _, _, mean in lines])
+    newest = {each.system: each for each in reversed(taken)}
+    return {
+        "pairs": len(ids),
+        "left_out": len(every) - len(taken),
+        "axis": scale,
+        "standings": [
+            {
+                "contender": contender,
+                "rank": rank,
+                "is_newest": newest[contender.system] == contender,
+                "changed": time_text(contender.run.changed),
+                "estimate": mean,
+                "bar": scale.bar(mean),
+            }
+            for contender, rank, mean in lines
+        ],
+        "history": history,
+    }
+
+
+def _standings(
+    taken: Sequence[Contender], result: Contest, sign: float
+) -> Iterator[tuple[Contender, int, Estimate]]:
+    """Each system with its rank and its mean, in the direction of the metric."""
+    by_key = {each.key: each for each in taken}
+    for standing in result.systems:
+        mean = standing.mean
+        bounds = [sign * bound for bound in (mean.low, mean.high) if bound is not None]
+        value = sign * float(mean.value or 0.0)
+        low, high = min(bounds, default=None), max(bounds, default=None)
+        yield by_key[standing.system], standing.rank, Estimate(value=value, low=low, high=high)
+
+
+def _history(taken: Sequence[Contender], result: Contest, sign: float) -> dict[str, Any]:
+    """The systems that several runs have, each from its first run to its last."""
+    means = {each.system: sign * float(each.mean.value or 0.0) for each in result.systems}
+    p_of = {frozenset({duel.one, duel.other}): duel.p for duel in result.duels}
+    history = {}
+    for system in dict.fromkeys(each.system for each in taken):
+        own = sorted(
+            (each for each in taken if each.system == system), key=lambda each: each.run.changed
+        )
+        steps: list[dict[str, Any]] = [{"difference": None, "p": ""}]
+        for before, now in pairwise(own):
+            p = p_of[frozenset({now.key, before.key})]
+            gap = means[now.key] - means[before.key]
+            steps.append({"difference": gap, "p": "" if p is None else p_text(p)})
+        if len(steps) > 1:
+            history[system] = [
+                step
+                | {
+                    "run": each.run,
+                    "mean": means[each.key],
+                    "changed": time_text(each.run.changed),
+                }
+                for each, step in zip(own, steps, strict=True)
+            ]
+    return history

@@ -14,10 +14,16 @@ Problems do not stop anything. A row that cannot be read and a pair that a metri
 each become one `Problem`, kept beside the scores, counted, and never replaced by a number.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from struct import error as StructError  # noqa: N812 - a class, whatever its name
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 TRACEBACK = "HISTOEVAL_TRACEBACK"
 """Set this in the environment to see the traceback of an unexpected error."""
@@ -85,6 +91,15 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     names = {name.casefold(): name for name in reversed(list(known))}
     near = get_close_matches(given.casefold(), names, n=1)
     return f" (did you mean {names[near[0]]!r}?)" if near else ""
+
+
+def explain_validation(error: ValidationError, root: str = "the file") -> str:
+    """The first key that pydantic refuses, and why; `root` names what has no key."""
+    fault = error.errors()[0]
+    key = ".".join(map(str, fault["loc"])) or root
+    message = fault["msg"].removeprefix("Value error, ")
+    message = f"{message[:1].lower()}{message[1:]}"
+    return f"{key}: {message}" if key else message
 
 
 @dataclass(frozen=True, slots=True)

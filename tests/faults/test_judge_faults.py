@@ -10,7 +10,7 @@ import pytest
 
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder, ResultRow
-from histoeval.llm.retry import RetryPolicy
+from histoeval.llm.service import RetryPolicy
 from histoeval.llm.usage import Prices
 from histoeval.run.judge import run_judges
 from tests.support.fake_server import CRITERIA, Call, Loopback, Wrong, right_answer, stream

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from histoeval.llm.chat import Reply
 from histoeval.llm.client import Response
-from histoeval.llm.completions import BadCompletion, complaint_in, read_reply
+from histoeval.llm.service import BadCompletion, complaint_in, read_reply
 from tests.support.fake_server import completion, stream
 
 EVENTS = {"content-type": "text/event-stream"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.judges.prompt import load_prompt
-from histoeval.llm.fence import disarmed, fenced, mark_of
+from histoeval.llm.chat import disarmed, fenced, mark_of
 
 RUBRIC = load_prompt("rubric4")
 STEERING = """

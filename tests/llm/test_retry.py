@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.llm import retry
-from histoeval.llm.retry import RateLimit, retry_after, wait_before
+from histoeval.llm import service
+from histoeval.llm.service import RateLimit, retry_after, wait_before
 
 
 class Clock:
@@ -55,7 +55,7 @@ def test_what_a_request_cost_more_than_was_thought_is_waited_for() -> None:
 def test_waits_grow_from_half_a_second_to_a_minute_and_are_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.5)
+    monkeypatch.setattr(service, "FIRST_WAIT_S", 0.5)
     chance = random.Random(0)
     drawn = [[wait_before(n, {}, chance) for _ in range(50)] for n in range(12)]
     for n, waits in enumerate(drawn):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import OutputError
-from histoeval.llm.request_log import RequestLog
+from histoeval.llm.client import RequestLog
 from histoeval.runtime.audit import audit_log, note_sent
 from histoeval.runtime.hub import note_download
 

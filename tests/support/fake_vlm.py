@@ -18,8 +18,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from histoeval.llm import retry
-from histoeval.llm.retry import RetryPolicy
+from histoeval.llm import service
+from histoeval.llm.service import RetryPolicy
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import CachedVlm, VlmConfig
 from tests.support.fake_server import Call, Fault, Loopback, serving
@@ -84,7 +84,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(service, "FIRST_WAIT_S", 0.01)
 
 
 def write_picture(path: Path, pixels: Pixels) -> Path:

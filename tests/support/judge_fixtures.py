@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.llm import retry
+from histoeval.llm import service
 from tests.support.fake_server import Loopback, serving
 from tests.support.judge_command import Here
 from tests.support.judge_pairs import make_pair, write_pairs
@@ -22,7 +22,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     certificates = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
     for name in ("OPENAI_API_KEY", *proxies, *map(str.upper, proxies), *certificates):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(service, "FIRST_WAIT_S", 0.01)
 
 
 @pytest.fixture

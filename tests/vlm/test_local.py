@@ -15,7 +15,7 @@ pytest.importorskip("PIL")
 from PIL import Image
 
 from histoeval.errors import ModelError
-from histoeval.llm.prompt import Instruction
+from histoeval.llm.chat import Instruction
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import Ask, CachedVlm, VlmAnswer, VlmConfig
 from tests.support.fake_vlm import alone  # noqa: F401

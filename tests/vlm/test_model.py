@@ -15,8 +15,8 @@ pytest.importorskip("PIL")
 from PIL import Image
 
 from histoeval.errors import EndpointError, InputError, Problem, SettingError
-from histoeval.llm.prompt import Instruction
-from histoeval.llm.retry import RetryPolicy
+from histoeval.llm.chat import Instruction
+from histoeval.llm.service import RetryPolicy
 from histoeval.vlm.endpoint import EndpointVlm, data_uri
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import Ask, VlmAnswer, VlmConfig, VlmSampling

@@ -12,7 +12,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, explain_validation
 from histoeval.io.tables.encoding import survey
 from histoeval.io.tables.jsonlines import bad_byte
 from histoeval.io.tables.lines import open_lines
@@ -107,10 +107,7 @@ def _probe(line: str, where: str) -> Probe:
     try:
         return Probe.model_validate_json(line)
     except ValidationError as error:
-        complaint = error.errors()[0]
-        place = ".".join(map(str, complaint["loc"]))
-        message = complaint["msg"].removeprefix("Value error, ")
-        raise InputError(f"{where}: {place + ': ' if place else ''}{message}") from error
+        raise InputError(f"{where}: {explain_validation(error, '')}") from error
 
 
 def _refuse_contradictions(probes: Sequence[Probe], path: Path) -> None:

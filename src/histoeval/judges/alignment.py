@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 from pydantic import FiniteFloat, ValidationError, model_validator
 
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, explain_validation
 from histoeval.io.yaml_files import read_yaml
 from histoeval.metric import FrozenDict, Score
 from histoeval.report import Noun
@@ -120,10 +120,8 @@ def read_alignment(path: str | Path) -> Alignment:
     try:
         return Alignment.model_validate(content)
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "the file"
         raise InputError(
-            f"the alignment {path} cannot be used: {where}: {fault['msg'].lower()}; "
+            f"the alignment {path} cannot be used: {explain_validation(error)}; "
             "`histoeval judge align` writes such a file"
         ) from error
 

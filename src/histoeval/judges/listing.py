@@ -19,8 +19,7 @@ from histoeval.concordance.statements import stated
 from histoeval.io.tables.row_faults import shown
 from histoeval.io.yaml_files import read_yaml
 from histoeval.judges.prompt import LAYOUT, Name, Order
-from histoeval.llm.fence import RULE, Role, fenced, mark_of
-from histoeval.llm.prompt import Message
+from histoeval.llm.chat import RULE, Message, Role, fenced, mark_of
 from histoeval.llm.replies import Unreadable, only_object, strip_reasoning
 from histoeval.report import Noun
 from histoeval.resources import resource_path

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from histoeval.errors import InputError, SettingError, did_you_mean
+from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation
 from histoeval.io.yaml_files import read_yaml
-from histoeval.llm.fence import RULE, fenced, mark_of
-from histoeval.llm.prompt import Message
+from histoeval.llm.chat import RULE, Message, fenced, mark_of
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 
@@ -185,9 +184,8 @@ def _read(path: Path) -> Prompt:
     try:
         return Prompt.model_validate(content)
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "the file"
-        raise InputError(f"the prompt {path} cannot be used: {where}: {fault['msg']}") from error
+        fault = explain_validation(error)
+        raise InputError(f"the prompt {path} cannot be used: {fault}") from error
 
 
 def _scale(criterion: Criterion) -> str:

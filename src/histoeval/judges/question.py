@@ -8,8 +8,7 @@ from histoeval.judges.answer import Answer, read_answer
 from histoeval.judges.listing import Listing, ListPrompt
 from histoeval.judges.prompt import Order, Prompt
 from histoeval.llm.cache import Cache
-from histoeval.llm.chat import Reply, Request
-from histoeval.llm.prompt import Message
+from histoeval.llm.chat import Message, Reply, Request
 from histoeval.llm.replies import Unreadable
 
 REPAIR = """\

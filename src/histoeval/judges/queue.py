@@ -14,9 +14,8 @@ from typing import Any
 from histoeval.errors import EndpointError, OutputError
 from histoeval.judges.question import MissingAnswer, Outcome, Question, repair_key, repair_messages
 from histoeval.llm.cache import Cache
-from histoeval.llm.chat import Chat, NoReply, Reply
-from histoeval.llm.event_loop import BackgroundLoop
-from histoeval.llm.prompt import Message
+from histoeval.llm.chat import Chat, Message, NoReply, Reply
+from histoeval.llm.client import BackgroundLoop
 from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Usage
 

@@ -11,20 +11,28 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import hashlib
+import json
 import os
+import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+import threading
+from base64 import b64decode
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from concurrent.futures import wait
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from histoeval.errors import SettingError
+from histoeval.errors import OutputError, SettingError
+from histoeval.io.store import VERB_FILES
 from histoeval.llm.access import Tls
+from histoeval.runtime.audit import sent_line
 
 if TYPE_CHECKING:
     import httpx2
@@ -233,3 +241,107 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
             for each in error.exceptions:
                 yield from _causes(each)
         error = error.__cause__ or error.__context__
+
+
+T = TypeVar("T")
+
+POLL_S = 0.5
+"""How often a waiting thread looks for Ctrl-C where a lock cannot be interrupted (Windows)."""
+
+
+class BackgroundLoop:
+    """An event loop in a daemon thread of its own, so that notebooks with a loop can use it too."""
+
+    def __init__(self) -> None:
+        ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop
+        self._thread = threading.Thread(target=self._serve, args=[ready], daemon=True)
+        self._thread.start()
+        ready.wait()
+
+    def _serve(self, ready: threading.Event) -> None:
+        with asyncio.Runner() as runner:
+            self._loop = runner.get_loop()
+            self._loop.call_soon(ready.set)
+            self._loop.run_forever()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for work that is done in the loop; Ctrl-C cancels it."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            while not wait([future], POLL_S).done:
+                pass
+        except BaseException:
+            future.cancel()
+            raise
+        return future.result()
+
+    def close(self) -> None:
+        """Cancel what is left and end the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """The result of asynchronous work, whether or not a loop runs in this thread."""
+    with BackgroundLoop() as loop:
+        return loop.run(work)
+
+
+_START = b'{"time": "'
+"""How a log begins."""
+
+_PICTURE = re.compile(r'(?<="data:image/)[a-z]{1,10};base64,[A-Za-z0-9+/=]+(?=")')
+
+
+class RequestLog:
+    """A file that requests are appended to before they are sent, for an audit: `--log-requests`.
+
+    A line of JSON for each: what `runtime/audit.py` notes of it, and the body with the reports in
+    it. Pictures are replaced by their hashes; headers, keys and the query of the address are left
+    out. Only the owner can read the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            _check_log(path)
+            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            if path.is_file():  # and no device
+                path.chmod(0o600)
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def add(self, url: str, body: bytes, model: str = "", purpose: str = "") -> None:
+        """Append a request."""
+
+        def hashed(picture: re.Match[str]) -> str:
+            """A picture's kind and hash in place of its content."""
+            kind, _, content = picture.group().partition(";base64,")
+            return f"{kind};sha256,{hashlib.sha256(b64decode(content)).hexdigest()}"
+
+        sent = json.loads(_PICTURE.sub(hashed, body.decode()))
+        line = sent_line(url, model, purpose, body) | {"body": sent}
+        try:
+            os.write(self._file, f"{json.dumps(line)}\n".encode())
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> OutputError:
+        return OutputError(f"requests cannot be logged in {self.path}: {error.strerror or error}")
+
+
+def _check_log(path: Path) -> None:
+    """Refuse to add to a file that holds something else, or that a run writes results to."""
+    is_log = True
+    if path.is_file():
+        with path.open("rb") as file:
+            is_log = file.read(len(_START)) in (b"", _START)
+    if not is_log or any(path.name in files for files in VERB_FILES.values()):
+        raise OutputError(f"{path} is no log of requests; give another name to --log-requests")

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from histoeval.errors import ModelError
-from histoeval.llm.chat import Reply, Request, RequestRefused
-from histoeval.llm.prompt import Message
+from histoeval.llm.chat import Message, Reply, Request, RequestRefused
 from histoeval.runtime.hub import note_download
 from histoeval.runtime.transformer import fingerprint, require_hf
 

@@ -85,15 +85,16 @@ def only_object(text: str) -> dict[str, Any]:
     return found[0]
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object none of whose keys stands twice."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
         raise Unreadable("a key is given twice")
-    return found
+    return content
 
 
 def _not_a_number(name: str) -> None:
     raise Unreadable(f"{name} is no number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates, parse_constant=_not_a_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_not_a_number)

@@ -6,34 +6,121 @@ server asks for; a request that the server rejects is not. Of every request its 
 """
 
 import asyncio
+import email.utils
+import json
 import random
 import re
+import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field
 
 from histoeval.errors import EndpointError, SettingError
+from histoeval.io.tables.row_faults import shown
 from histoeval.llm.access import JUDGE_KEY, SUBJECT_KEY, Access, Secret, Tls, discreet
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.client import (
     ClientError,
     HttpClient,
+    RequestLog,
     Response,
     check_proxies,
     printable,
     tls_context,
 )
-from histoeval.llm.completions import FORMATS, BadCompletion, body_of, complaint_in, read_reply
-from histoeval.llm.request_log import RequestLog
-from histoeval.llm.retry import TRANSIENT, RateLimit, RetryPolicy, wait_before
+from histoeval.llm.replies import Unreadable, unique_keys
 from histoeval.llm.usage import LOOPBACK
+from histoeval.report import Noun
 from histoeval.runtime.audit import note_sent
+
+TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524, 529})
+"""Statuses that are worth a retry."""
+
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 60.0
+"""Waits double from the first to the longest, unless the server names one."""
+
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class RetryPolicy(Noun):
+    """Timeouts, retries and rate limits of an endpoint."""
+
+    timeout_s: Positive = 120.0
+    attempts: Annotated[int, Field(ge=1)] = 6
+    longest_wait_s: Positive = 300.0
+    """A request whose server asks for a longer wait is given up."""
+    requests_a_minute: Positive | None = None
+    tokens_a_minute: Positive | None = None
+
+
+class RateLimit:
+    """Spaces requests. Tokens that a reply cost beyond the estimate delay the next requests."""
+
+    def __init__(
+        self,
+        requests_a_minute: float | None = None,
+        tokens_a_minute: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._requests = requests_a_minute
+        self._tokens = tokens_a_minute
+        self._clock = clock
+        self._request_at = self._token_at = clock()
+
+    def reserve(self, tokens: float) -> float:
+        """Take the next slot for a request of N tokens; in how many seconds it is."""
+        now = self._clock()
+        self._request_at = max(now, self._request_at)
+        self._token_at = max(now, self._token_at)
+        at = max(
+            self._request_at if self._requests else now, self._token_at if self._tokens else now
+        )
+        if self._requests:
+            self._request_at = at + 60 / self._requests
+        self.correct(tokens)
+        return at - now
+
+    def correct(self, tokens: float) -> None:
+        """Count N tokens more, or fewer, than were reserved."""
+        if self._tokens:
+            self._token_at += tokens * 60 / self._tokens
+
+
+def wait_before(retry: int, headers: Mapping[str, str], chance: random.Random) -> float:
+    """Seconds before a retry, counted from 0: what the server asks for, or backoff with jitter.
+
+    A little is added to what the server asks for, so that not all requests return at once.
+    """
+    asked_for = retry_after(headers)
+    if asked_for is not None:
+        return asked_for * (1 + 0.1 * chance.random())
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**retry)
+    return longest * (0.5 + 0.5 * chance.random())
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a server asks to wait, in either form of the header."""
+    value = headers.get("retry-after", "").strip()
+    if value.isascii() and value.replace(".", "", 1).isdigit():
+        return float(value)
+    try:
+        when = email.utils.parsedate_to_datetime(value)
+        return max(0.0, when.timestamp() - time.time())
+    except (ValueError, OverflowError):  # no date, or none that there can be
+        return None
+
+
+FORMATS = ("json_schema", "json_object", "plain")
+"""Ways to have a server enforce the schema, the strictest first."""
+
 
 CHARACTERS_PER_TOKEN = 4.0
 """A guess, for rate limits and estimates, until a server has counted."""
@@ -73,6 +160,10 @@ class EndpointConfig(Access):
     def open_cache(self) -> Cache:
         """The cache that was named, the default one, or a temporary one."""
         return Cache((self.cache or default_cache()) if self.keep else None)
+
+
+class BadCompletion(Exception):  # noqa: N818 - it says what the answer is
+    """The server's answer is not a chat completion; the message quotes nothing of it."""
 
 
 class Service:
@@ -143,7 +234,7 @@ class Service:
         guess = request.characters / CHARACTERS_PER_TOKEN
         reason = ""
         for attempt in range(self._policy.attempts):
-            await self._rate.admit(guess)
+            await asyncio.sleep(self._rate.reserve(guess))
             headers: Mapping[str, str] = {}
             began = perf_counter()
             try:
@@ -160,7 +251,13 @@ class Service:
             except TimeoutError:
                 reason = f"no answer within {self._policy.timeout_s:g} s"
             if attempt + 1 < self._policy.attempts:
-                await self._wait(wait_before(attempt, headers, self._random), reason)
+                wait = wait_before(attempt, headers, self._random)
+                if wait > self._policy.longest_wait_s:
+                    raise NoReply(
+                        f"{reason}; the server asks to wait {wait:.0f} s, which is too long"
+                    )
+                self.retries += 1
+                await asyncio.sleep(wait)
         raise NoReply(f"given up after {self._policy.attempts} attempts; the last: {reason}")
 
     async def _posted(self, request: Request) -> tuple[Response, str]:
@@ -199,25 +296,16 @@ class Service:
 
     def _reason(self, response: Response, request: Request) -> str:
         """Why there is no reply; raises where a retry is useless."""
-        complaint = discreet(complaint_in(response), self._private(), request.texts)
+        private = [secret.reveal() for secret in self._secrets.values()]
+        private += [value for _, value in parse_qsl(self._query)]
+        words = {word for value in private for word in (value, value.split()[-1]) if len(word) > 3}
+        complaint = discreet(complaint_in(response), words, request.texts)
         reason = f"the server answers {response.status}" + (f": {complaint}" if complaint else "")
         if advice := _advice(response):
             raise EndpointError(f"{self.identity}: {reason}; {advice}")
         if response.status not in TRANSIENT:
             raise RequestRefused(reason)
         return reason
-
-    def _private(self) -> set[str]:
-        """What no message may repeat: the values of headers and of the query."""
-        headers = [secret.reveal() for secret in self._secrets.values()]
-        values = [*headers, *[value for _, value in parse_qsl(self._query)]]
-        return {word for value in values for word in (value, value.split()[-1]) if len(word) > 3}
-
-    async def _wait(self, seconds: float, reason: str) -> None:
-        if seconds > self._policy.longest_wait_s:
-            raise NoReply(f"{reason}; the server asks to wait {seconds:.0f} s, which is too long")
-        self.retries += 1
-        await asyncio.sleep(seconds)
 
 
 def _advice(response: Response) -> str:
@@ -257,7 +345,9 @@ def checked_endpoint(endpoint: str) -> Address:
     plain = endpoint.partition("#")[0].partition("?")[0].rstrip("/")
     if plain.endswith("/chat/completions"):
         raise SettingError(f"--endpoint {plain!r} is too long: omit /chat/completions")
-    if parts.scheme == "http" and not _on_this_machine(parts.hostname or ""):
+    host = parts.hostname or ""
+    is_local = host in LOOPBACK or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None
+    if parts.scheme == "http" and not is_local:
         warnings.warn(
             f"{plain} is not encrypted: reports, and a key if there is one, can be read on their "
             "way; use https:// where the server has it",
@@ -266,5 +356,99 @@ def checked_endpoint(endpoint: str) -> Address:
     return Address(plain, parts.query)
 
 
-def _on_this_machine(host: str) -> bool:
-    return host in LOOPBACK or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None
+def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
+    """A request as JSON; `limit` is the server's name for `max_tokens`. Null fields are omitted."""
+    parameters = json.loads(request.parameters)
+    body: dict[str, Any] = {"messages": list(request.messages), "model": model}
+    body |= {limit: parameters.pop("max_tokens"), **parameters}
+    if form == "json_schema":
+        schema = {"name": "answer", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": form, "json_schema": schema}
+    elif form == "json_object":
+        body["response_format"] = {"type": form}
+    return json.dumps({name: value for name, value in body.items() if value is not None}).encode()
+
+
+def read_reply(response: Response, form: str, seconds: float | None = None) -> Reply:
+    """The reply in a response, which may be one object or a stream of events."""
+    kind = response.headers.get("content-type", "")
+    content = _streamed(response.body) if "event-stream" in kind else _object(response.body)
+    try:
+        choice = content["choices"][0]
+        text = choice["message"]["content"]
+    except (KeyError, IndexError, TypeError) as error:
+        raise BadCompletion("the server's answer holds no message") from error
+    if text is not None and not isinstance(text, str):
+        raise BadCompletion("the server's message is not a text")
+    finish = choice.get("finish_reason")
+    return Reply(
+        text=shown(text or ""),
+        finish=shown(finish) if isinstance(finish, str) else None,
+        tokens_in=_count(content.get("usage"), "prompt_tokens"),
+        tokens_out=_count(content.get("usage"), "completion_tokens"),
+        constrained=form == "json_schema",
+        seconds=seconds,
+    )
+
+
+def complaint_in(response: Response) -> str:
+    """The reason that a server gives for refusing a request; empty if it gives none."""
+    try:
+        content = json.loads(response.body)
+    except (ValueError, RecursionError):
+        return ""
+    reason: Any = ""
+    for key in ("error", "message", "detail"):
+        if isinstance(content, dict) and key in content:
+            content = reason = content[key]
+    return shown(reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False))
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(body, object_pairs_hook=unique_keys)
+    except Unreadable as error:
+        raise BadCompletion(f"in the server's answer {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise BadCompletion("the server's answer is not JSON") from error
+    if not isinstance(content, dict):
+        raise BadCompletion("the server's answer is no JSON object")
+    return content
+
+
+def _streamed(body: bytes) -> dict[str, Any]:
+    """A stream of events put together; one that does not end is an error."""
+    pieces: list[str] = []
+    usage: Any = None
+    finish = None
+    for line in body.decode("utf-8", "replace").split("\n"):
+        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+        if data == "[DONE]":
+            finish = finish or "stop"
+            break
+        event = _object(data.encode()) if data else {}
+        usage = event.get("usage") or usage
+        piece, end = _piece(event)
+        pieces.append(piece)
+        finish = end or finish
+    if finish is None:
+        raise BadCompletion("the server's stream was cut off")
+    message = {"content": "".join(pieces)}
+    return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+
+
+def _piece(event: Mapping[str, Any]) -> tuple[str, Any]:
+    """The text that an event adds, and the finish reason if it has one."""
+    if not event.get("choices"):
+        return "", None
+    try:
+        choice = event["choices"][0]
+        text = (choice.get("delta") or {}).get("content") or ""
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise BadCompletion("an event of the server's stream holds no message") from error
+    return str(text), choice.get("finish_reason")
+
+
+def _count(usage: Any, name: str) -> int | None:
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if type(count) is int and 0 <= count < 2**53 else None

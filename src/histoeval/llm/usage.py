@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, explain_validation
 from histoeval.llm.chat import Reply
 from histoeval.report import Noun
 from histoeval.resources import resource_text
@@ -55,9 +55,8 @@ def read_prices(path: Path | None = None) -> Prices:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"the prices {path} are not TOML: {error}") from error
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise InputError(f"the prices {path} cannot be used: {where}: {fault['msg']}") from error
+        fault = explain_validation(error)
+        raise InputError(f"the prices {path} cannot be used: {fault}") from error
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, overload
 
 from pydantic import ValidationError
 
-from histoeval.errors import HistoEvalError, SettingError, did_you_mean
+from histoeval.errors import HistoEvalError, SettingError, did_you_mean, explain_validation
 from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
 from histoeval.metrics.plugins import PlugIn, plug_ins
@@ -279,10 +279,10 @@ def _broken(name: str, entry: MetricEntry, error: BaseException) -> SettingError
 
 
 def _first_complaint(error: ValidationError, settings: Sequence[str]) -> str:
-    complaint = error.errors()[0]
-    where = ".".join(str(part) for part in complaint["loc"])
-    if complaint["type"] == "unexpected_keyword_argument":
+    fault = error.errors()[0]
+    if fault["type"] == "unexpected_keyword_argument":
+        where = ".".join(map(str, fault["loc"]))
         there = f"there are {', '.join(settings)}" if settings else "it has none"
         hint = "" if settings else " (a setting is a field of a @dataclass(frozen=True))"
         return f"there is no setting {where!r}{did_you_mean(where, settings)}; {there}{hint}"
-    return f"{where}: {complaint['msg'].lower()}" if where else str(complaint["msg"])
+    return explain_validation(error, "")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from histoeval.errors import ModelError
+from histoeval.errors import ModelError, explain_validation
 from histoeval.reader.links import KINDS
 from histoeval.reader.tagset import ASSERTIONS, TAGS
 from histoeval.report import Noun
@@ -91,11 +91,8 @@ def checked_manifest(folder: Path, name: str, kind: type[M], files: Sequence[str
             f"{folder} is not the folder of {what}: {name}: {error.strerror or error}"
         ) from error
     except ValidationError as error:
-        complaint = error.errors()[0]
-        place = ".".join(map(str, complaint["loc"])) or "the whole"
-        raise ModelError(
-            f"{path} is not what {what}'s manifest should be: {place}: {complaint['msg'].lower()}"
-        ) from error
+        fault = explain_validation(error, "the whole")
+        raise ModelError(f"{path} is not what {what}'s manifest should be: {fault}") from error
     for file in files:
         if manifest.files.get(file) != hash_of(folder / file):
             raise ModelError(

@@ -13,9 +13,8 @@ from typing import Any
 from histoeval.errors import EndpointError, Problem
 from histoeval.llm.access import Secret
 from histoeval.llm.cache import Cache
-from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
-from histoeval.llm.event_loop import run_to_end
-from histoeval.llm.prompt import Message
+from histoeval.llm.chat import Message, NoReply, Reply, Request, RequestRefused
+from histoeval.llm.client import run_to_end
 from histoeval.llm.service import Service
 from histoeval.vlm.model import Ask, CachedVlm, VlmConfig
 

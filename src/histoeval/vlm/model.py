@@ -14,8 +14,7 @@ from pydantic import Field
 
 from histoeval.errors import Problem
 from histoeval.llm.cache import Cache
-from histoeval.llm.chat import Reply
-from histoeval.llm.prompt import Instruction
+from histoeval.llm.chat import Instruction, Reply
 from histoeval.llm.service import EndpointConfig
 from histoeval.llm.usage import Usage
 from histoeval.report import Noun

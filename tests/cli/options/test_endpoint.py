@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.llm.request_log import RequestLog
+from histoeval.llm.client import RequestLog
 from tests.support.command import Outcome, histoeval_here
 from tests.support.fake_server import Call, Loopback, Wrong, right_answer, serving
 from tests.support.fake_vlm import MALIGNANT, alone, write_picture  # noqa: F401

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError, SettingError
-from histoeval.llm.prompt import Instruction
+from histoeval.llm.chat import Instruction
 from histoeval.pathgls.stability.attacks import (
     attack_of,
     known_instructions,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import ValidationError
 
 from histoeval.cli.options.bundle import option
-from histoeval.errors import SettingError
+from histoeval.errors import SettingError, explain_validation
 
 REQUESTS = "Requests"
 ACCESS = "Keys and certificates"
@@ -195,6 +195,4 @@ def one_complaint() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise SettingError(f"{where}: {fault['msg']}") from error
+        raise SettingError(explain_validation(error, "")) from error

@@ -18,7 +18,7 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from histoeval.concordance.evidence import ComparedPart, Severity, evidence_of
-from histoeval.errors import SettingError
+from histoeval.errors import SettingError, explain_validation
 from histoeval.metric import PartCost, Score
 from histoeval.metrics.concordance import Concordance, ReportComparison
 from histoeval.report import Noun
@@ -124,11 +124,8 @@ def read_weights(path: Path) -> ErrorWeights:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"the weights {path} are not TOML: {error}") from error
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "the file"
-        raise SettingError(
-            f"the weights {path} cannot be used: {where}: {fault['msg'].lower()}"
-        ) from error
+        fault = explain_validation(error)
+        raise SettingError(f"the weights {path} cannot be used: {fault}") from error
 
 
 def weights_hash(weights: ErrorWeights) -> str:

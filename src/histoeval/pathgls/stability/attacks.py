@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.yaml_files import read_yaml
-from histoeval.llm.fence import disarmed
-from histoeval.llm.prompt import REPORTS, SITE, TASK, Instruction, Kind
+from histoeval.llm.chat import REPORTS, SITE, TASK, Instruction, Kind, disarmed
 from histoeval.resources import resource_path
 
 NEUTRAL, MERGE = "neutral", "merge"

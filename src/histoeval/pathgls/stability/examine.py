@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, ValidationError
 
 from histoeval.errors import Problem, SettingError
-from histoeval.llm.prompt import Instruction
+from histoeval.llm.chat import Instruction
 from histoeval.pathgls.results import Stability
 from histoeval.pathgls.stability.attacks import (
     MERGE,

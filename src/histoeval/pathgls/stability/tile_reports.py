@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from histoeval.errors import Problem
-from histoeval.llm.prompt import Instruction
+from histoeval.llm.chat import Instruction
 from histoeval.pathgls.stability.attacks import merge_of
 from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 

@@ -13,8 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from histoeval.errors import Problem
-from histoeval.llm.fence import fenced, mark_of
-from histoeval.llm.prompt import Instruction
+from histoeval.llm.chat import Instruction, fenced, mark_of
 from histoeval.resources import resource_text
 from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 from histoeval_research.experiments.edits.registry import EditedReport, SkippedEdit

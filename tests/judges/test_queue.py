@@ -12,9 +12,8 @@ import pytest
 from histoeval.errors import EndpointError
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
-from histoeval.judges.answer import Answer
 from histoeval.judges.panel import JudgePanel, JudgeSampling
-from histoeval.judges.prompt import load_prompt
+from histoeval.judges.prompt import Answer, load_prompt
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply, Request
 from histoeval.llm.usage import Prices

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from histoeval.errors import OutputError
 from histoeval.judges.prompt import Order, load_prompt
-from histoeval.judges.question import Question
+from histoeval.judges.queue import Question
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import Reply
 from tests.support.fake_server import Loopback

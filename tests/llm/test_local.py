@@ -12,9 +12,8 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
-from histoeval.judges.answer import Answer, read_answer
 from histoeval.judges.panel import JudgeSampling
-from histoeval.judges.prompt import load_prompt
+from histoeval.judges.prompt import Answer, load_prompt, read_answer
 from histoeval.llm.chat import Request
 from histoeval.llm.local import LocalChat, slots_of
 from histoeval.report import Pair

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.judges.answer import read_answer
-from histoeval.judges.prompt import load_prompt
+from histoeval.judges.prompt import load_prompt, read_answer
 from histoeval.llm.replies import Unreadable, strip_reasoning
 
 RUBRIC = load_prompt("rubric4")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.judges.estimate import estimate
-from histoeval.judges.panel import JudgeSampling
+from histoeval.judges.panel import JudgeSampling, estimate
 from histoeval.judges.prompt import load_prompt
 from histoeval.llm.chat import Reply
 from histoeval.llm.usage import Price, Prices, Usage, read_prices

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import yaml
 from pydantic import FiniteFloat
 
-from histoeval.judges.answer import Answer
 from histoeval.judges.panel import JudgeAnswer, JudgePanel
-from histoeval.judges.prompt import Prompt
+from histoeval.judges.prompt import Answer, Prompt
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_text
 

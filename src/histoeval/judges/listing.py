@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.concordance.statements import stated
 from histoeval.io.tables.row_faults import shown
 from histoeval.io.yaml_files import read_yaml
-from histoeval.judges.prompt import LAYOUT, Name, Order
-from histoeval.llm.chat import RULE, Message, Role, fenced, mark_of
+from histoeval.judges.prompt import LAYOUT, Name, Order, fenced_pair, unreadable
+from histoeval.llm.chat import RULE, Message, mark_of
 from histoeval.llm.replies import Unreadable, only_object, strip_reasoning
 from histoeval.report import Noun
 from histoeval.resources import resource_path
@@ -138,26 +138,20 @@ class ListPrompt(Noun):
     def messages(self, reference: str, candidate: str, order: Order = "usual") -> list[Message]:
         """The conversation that asks about one pair."""
         mark = mark_of(reference, candidate)
-        texts: list[tuple[Role, str]] = [("REFERENCE", reference), ("CANDIDATE", candidate)]
-        both = [fenced(role, self._shown(text), mark) for role, text in texts]
-        content = "\n\n".join(both if order == "usual" else both[::-1])
+        if self.form == "statements":
+            reference, candidate = _numbered(reference), _numbered(candidate)
+        content = fenced_pair(reference, candidate, order, mark)
         return [
             {"role": "system", "content": self.instructions},
             {"role": "user", "content": content},
         ]
 
-    def _shown(self, text: str) -> str:
-        if self.form == "errors":
-            return text
-        return "\n".join(f"{n}. {each.asked}" for n, each in enumerate(stated(text), start=1))
-
     def read(self, text: str, reference: str, candidate: str) -> Listing:
         """The lists in a reply; `Unreadable` unless all of it is valid."""
-        found = only_object(strip_reasoning(text))
         try:
-            answer = TypeAdapter(_FORMS[self.form][0]).validate_python(found)
+            answer = _FORMS[self.form][0].model_validate(only_object(strip_reasoning(text)))
         except ValidationError as error:
-            raise Unreadable("; ".join(dict.fromkeys(map(_complaint, error.errors())))) from error
+            raise unreadable(error) from error
         if isinstance(answer, _Verdicts):
             return Listing(_statements(answer, reference, candidate))
         assert isinstance(answer, _Errors)
@@ -171,12 +165,9 @@ def load_list_prompt(name: str) -> ListPrompt:
     return ListPrompt.model_validate(read_yaml(path).content)
 
 
-def _complaint(fault: Any) -> str:
-    """What is wrong and where; it quotes nothing of the reply, which may quote a report."""
-    where = ".".join(map(str, fault["loc"]))
-    if fault["type"] == "extra_forbidden":
-        return "there are keys that were not asked for"
-    return f"{where}: {fault['msg'].lower()}"
+def _numbered(text: str) -> str:
+    """Statements of a report, each on a numbered line."""
+    return "\n".join(f"{n}. {each.asked}" for n, each in enumerate(stated(text), start=1))
 
 
 def _statements(answer: _Verdicts, reference: str, candidate: str) -> dict[str, Any]:

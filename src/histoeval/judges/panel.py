@@ -1,17 +1,23 @@
-"""A panel of judges: all of them asked about many pairs, concurrently, and nothing asked twice."""
+"""A panel of judges, its score for a pair, and what asking it would cost.
+
+All judges are asked about many pairs, concurrently, and nothing is asked twice.
+"""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean, stdev
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from histoeval.judges.prompt import Order
-from histoeval.judges.question import AnyPrompt, Outcome, Question
-from histoeval.judges.queue import JudgeQueue
+from histoeval.errors import Problem
+from histoeval.judges.prompt import Answer, Order, Prompt
+from histoeval.judges.queue import AnyPrompt, JudgeQueue, MissingAnswer, Outcome, Question
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat
-from histoeval.llm.usage import Usage
+from histoeval.llm.service import CHARACTERS_PER_TOKEN
+from histoeval.llm.usage import Prices, Usage
+from histoeval.metric import Score, Signature
 from histoeval.report import Noun, Pair
 from histoeval.runtime.recipe import Remade
 
@@ -73,7 +79,7 @@ class JudgePanel(Remade):
         self.manner = manner
         self.concurrency = concurrency
         self.usage = {chat.identity: Usage() for chat in chats}
-        self.settled: Callable[[], None] = _ignore
+        self.settled: Callable[[], None] = lambda: None
         """Called, in a thread of the panel's own, for each question that has an outcome."""
         self._reachable: set[str] = set()
         self._queue: JudgeQueue | None = None
@@ -145,5 +151,151 @@ class JudgePanel(Remade):
         return self._queue
 
 
-def _ignore() -> None:
-    pass
+class RequestEstimate(Noun):
+    """Requests to one judge. Repairs and retries are not included."""
+
+    judge: str
+    pairs: int
+    questions: int
+    cached: int
+    tokens_in: int
+    tokens_out: int
+    measured: bool
+    """Whether tokens are estimated from earlier replies of this judge, or guessed."""
+    seconds: float | None
+    """None where the judge has never answered before."""
+    cost: float | None
+    currency: str
+
+    @property
+    def requests(self) -> int:
+        """Questions that are not cached."""
+        return self.questions - self.cached
+
+
+class _Count:
+    def __init__(self) -> None:
+        self.keys: set[bytes] = set()
+        self.cached = self.characters = 0
+
+
+def estimate(
+    panel: JudgePanel, prompt: Prompt, pairs: Iterable[Pair], prices: Prices
+) -> list[RequestEstimate]:
+    """For each judge the questions, those that are cached, and the cost of the rest."""
+    counts = {judge: _Count() for judge in panel.judges}
+    number = 0
+    for pair in pairs:
+        number += 1
+        for question in panel.questions(prompt, pair):
+            count, short_key = counts[question.judge], bytes.fromhex(question.key[:16])
+            if short_key in count.keys:
+                continue
+            count.keys.add(short_key)
+            if panel.cache.find(question.key) is not None:
+                count.cached += 1
+            else:
+                messages = prompt.messages(pair.reference, pair.candidate, question.order)
+                count.characters += sum(len(message["content"]) for message in messages)
+    return [
+        _estimate(panel, prompt, judge, number, count, prices) for judge, count in counts.items()
+    ]
+
+
+def _estimate(
+    panel: JudgePanel, prompt: Prompt, judge: str, pairs: int, count: _Count, prices: Prices
+) -> RequestEstimate:
+    left = len(count.keys) - count.cached
+    cached = next(
+        (k for k in panel.cache.stats() if (k.judge, k.prompt) == (judge, prompt.identity)), None
+    )
+    measured = cached is not None and cached.characters > 0
+    per_token, length, seconds = CHARACTERS_PER_TOKEN, float(prompt.answer_tokens), None
+    if cached is not None and measured:
+        per_token = cached.characters / max(1, cached.tokens_in)
+        length = cached.tokens_out / cached.replies
+        seconds = left * cached.seconds / cached.replies / panel.concurrency
+    tokens_in, tokens_out = round(count.characters / per_token), round(left * length)
+    price = prices.of(judge)
+    cost = price and (tokens_in * price.input + tokens_out * price.output) / 1e6
+    return RequestEstimate(
+        judge=judge,
+        pairs=pairs,
+        questions=len(count.keys),
+        cached=count.cached,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        measured=measured,
+        seconds=seconds,
+        cost=cost,
+        currency=prices.currency,
+    )
+
+
+SPREAD = "spread"
+_MAX_NAMED = 3
+"""Missing answers that are named in one message."""
+
+
+def score_of(
+    prompt: Prompt, given: Sequence[JudgeAnswer], metric: str, signature: Signature
+) -> Score | Problem:
+    """The mean of all answers; if one is missing there is no score, since nothing is imputed.
+
+    Answers with the reports swapped are a check, and no part of the score.
+    """
+    counted = [each for each in given if each.order == "usual"]
+    if missing := [each for each in counted if isinstance(each.outcome, MissingAnswer)]:
+        return missing_problem(missing, metric)
+    scores = [each.outcome.scores for each in counted if isinstance(each.outcome, Answer)]
+    overall = [prompt.overall(each) for each in scores]
+    parts = {
+        name: sum([each[name] for each in scores]) / len(scores) for name, _, _ in prompt.scales
+    }
+    if len(scores) > 1:
+        parts |= {f"{name}_{SPREAD}": stdev(s[name] for s in scores) for name in list(parts)}
+        parts[SPREAD] = stdev(overall)
+    return Score(
+        value=fmean(overall), parts=parts, evidence=_evidence(prompt, given), signature=signature
+    )
+
+
+def missing_problem(missing: Sequence[JudgeAnswer], metric: str) -> Problem:
+    """The problem of a pair some of whose answers are missing."""
+    reasons = [_missing(each) for each in missing[:_MAX_NAMED]]
+    if len(missing) > _MAX_NAMED:
+        reasons.append(f"and {len(missing) - _MAX_NAMED} more")
+    first = missing[0].outcome
+    assert isinstance(first, MissingAnswer)
+    return Problem(code=first.code, metric=metric, message="; ".join(reasons))
+
+
+def _missing(given: JudgeAnswer) -> str:
+    assert isinstance(given.outcome, MissingAnswer)
+    model = given.judge.rpartition("@")[0]
+    which = f", repeat {given.repeat + 1}" if given.repeat else ""
+    return f"{model}{which}: {given.outcome.message}"
+
+
+def _evidence(prompt: Prompt, given: Sequence[JudgeAnswer]) -> dict[str, Any]:
+    """The reasoning, all answers if there are several, and contradictions within one."""
+    answers = [(each, each.outcome) for each in given if isinstance(each.outcome, Answer)]
+    found: dict[str, Any] = {"reasoning": answers[0][1].reasoning}
+    if len(answers) > 1:
+        found["answers"] = [
+            {
+                "judge": each.judge,
+                "repeat": each.repeat,
+                "order": each.order,
+                "scores": answer.scores,
+                "reasoning": answer.reasoning,
+            }
+            for each, answer in answers
+        ]
+    broken = [
+        complaint
+        for _, answer in answers
+        for rule in prompt.consistency
+        if (complaint := rule.broken_by(answer.scores)) is not None
+    ]
+    return found | ({"inconsistent": broken} if broken else {})

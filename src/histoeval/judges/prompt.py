@@ -1,17 +1,24 @@
-"""Prompts are data: a YAML file with a rubric, its scales and examples."""
+"""Prompts are data: a YAML file with a rubric, its scales and examples.
+
+Answers are read strictly: all of one is valid, or none of it is used. Nothing is repaired: no
+number is taken from free text, no missing key is filled in, no score is moved into its range.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation
+from histoeval.io.tables.row_faults import shown
 from histoeval.io.yaml_files import read_yaml
 from histoeval.llm.chat import RULE, Message, fenced, mark_of
+from histoeval.llm.replies import Unreadable, only_object, strip_reasoning
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 
@@ -24,6 +31,13 @@ REASONING = "reasoning"
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Order = Literal["usual", "swapped"]
 """Which report is shown first: the reference, as usual, or the candidate."""
+
+
+def fenced_pair(reference: str, candidate: str, order: Order = "usual", mark: str = "") -> str:
+    """Both reports between their marks, in the order in which they are shown."""
+    mark = mark or mark_of(reference, candidate)
+    reports = [fenced("REFERENCE", reference, mark), fenced("CANDIDATE", candidate, mark)]
+    return "\n\n".join(reports if order == "usual" else reports[::-1])
 
 
 class Criterion(Noun):
@@ -43,6 +57,13 @@ class Criterion(Noun):
         """The best score."""
         return max(self.levels)
 
+    @property
+    def rubric(self) -> str:
+        """The question and its steps, the best first."""
+        lines = [f"{self.name} ({self.lowest} to {self.highest}): {self.question}"]
+        steps = sorted(self.levels.items(), reverse=True)
+        return "\n".join([*lines, *[f"  {score} = {meaning}" for score, meaning in steps]])
+
     @model_validator(mode="after")
     def _steps_follow(self) -> Self:
         if self.highest - self.lowest + 1 != len(self.levels):
@@ -56,6 +77,12 @@ class PromptExample(Noun):
     reference: str
     candidate: str
     answer: dict[str, int | str]
+
+    @property
+    def instruction(self) -> str:
+        """The example as the model is shown it."""
+        answer = json.dumps(self.answer, ensure_ascii=False)
+        return f"Example\n{fenced_pair(self.reference, self.candidate)}\n{answer}"
 
 
 class Rule(Noun):
@@ -145,14 +172,15 @@ class Prompt(Noun):
             f'of its scale, and "{REASONING}": {self.reasoning.strip()}. '
             "No other text, no code fence."
         )
-        shown = [_shown(example) for example in self.examples]
-        return "\n\n".join([self.system.strip(), RULE, *map(_scale, self.criteria), form, *shown])
+        scales = [criterion.rubric for criterion in self.criteria]
+        examples = [example.instruction for example in self.examples]
+        return "\n\n".join([self.system.strip(), RULE, *scales, form, *examples])
 
     def messages(self, reference: str, candidate: str, order: Order = "usual") -> list[Message]:
         """The conversation that asks about one pair."""
         return [
             {"role": "system", "content": self.instructions},
-            {"role": "user", "content": _case(reference, candidate, order)},
+            {"role": "user", "content": fenced_pair(reference, candidate, order)},
         ]
 
 
@@ -188,18 +216,41 @@ def _read(path: Path) -> Prompt:
         raise InputError(f"the prompt {path} cannot be used: {fault}") from error
 
 
-def _scale(criterion: Criterion) -> str:
-    steps = sorted(criterion.levels.items(), reverse=True)
-    lines = [f"{criterion.name} ({criterion.lowest} to {criterion.highest}): {criterion.question}"]
-    return "\n".join([*lines, *[f"  {score} = {meaning}" for score, meaning in steps]])
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A judge's scores for a pair, with the reasoning."""
+
+    scores: dict[str, int]
+    reasoning: str
 
 
-def _shown(example: PromptExample) -> str:
-    case = _case(example.reference, example.candidate, "usual")
-    return f"Example\n{case}\n{json.dumps(example.answer, ensure_ascii=False)}"
+def read_answer(text: str, prompt: Prompt) -> Answer:
+    """The answer in a reply; `Unreadable` unless it has exactly the keys the prompt asks for."""
+    content = only_object(strip_reasoning(text))
+    try:
+        _model_of(prompt.scales).model_validate(content)
+    except ValidationError as error:
+        raise unreadable(error) from error
+    scores = {name: content[name] for name, _, _ in prompt.scales}
+    return Answer(scores=scores, reasoning=shown(content[REASONING]))
 
 
-def _case(reference: str, candidate: str, order: Order) -> str:
-    mark = mark_of(reference, candidate)
-    both = [fenced("REFERENCE", reference, mark), fenced("CANDIDATE", candidate, mark)]
-    return "\n\n".join(both if order == "usual" else both[::-1])
+@lru_cache(maxsize=64)
+def _model_of(scales: tuple[tuple[str, int, int], ...]) -> type[BaseModel]:
+    """A pydantic model of these integer scores and a reasoning."""
+    fields: dict[str, Any] = {
+        name: (Annotated[int, Field(ge=low, le=high)], ...) for name, low, high in scales
+    }
+    strict = ConfigDict(extra="forbid", strict=True)
+    return create_model("Form", __config__=strict, **fields, reasoning=(str, ...))
+
+
+def unreadable(error: ValidationError) -> Unreadable:
+    """Each wrong key once; nothing of the reply is quoted, since that may quote a report."""
+    complaints = [
+        "there are keys that were not asked for"
+        if fault["type"] == "extra_forbidden"
+        else f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].lower()}"
+        for fault in error.errors()
+    ]
+    return Unreadable("; ".join(dict.fromkeys(complaints)))

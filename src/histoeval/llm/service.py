@@ -35,7 +35,7 @@ from histoeval.llm.client import (
     tls_context,
 )
 from histoeval.llm.replies import Unreadable, unique_keys
-from histoeval.llm.usage import LOOPBACK
+from histoeval.llm.usage import CHARACTERS_PER_TOKEN, LOOPBACK
 from histoeval.report import Noun
 from histoeval.runtime.audit import note_sent
 
@@ -121,9 +121,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 FORMATS = ("json_schema", "json_object", "plain")
 """Ways to have a server enforce the schema, the strictest first."""
 
-
-CHARACTERS_PER_TOKEN = 4.0
-"""A guess, for rate limits and estimates, until a server has counted."""
 
 KEY_ADVICE = (
     f"give the key in the environment as {JUDGE_KEY} (for generate, trust and experiment: "

@@ -14,6 +14,9 @@ from histoeval.llm.chat import Reply
 from histoeval.report import Noun
 from histoeval.resources import resource_text
 
+CHARACTERS_PER_TOKEN = 4.0
+"""A guess, for rate limits and estimates, until a server has counted."""
+
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "")
 """Models on this machine have no price per token."""
 

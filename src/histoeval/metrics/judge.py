@@ -9,9 +9,8 @@ from pydantic.dataclasses import dataclass
 from histoeval.callers import argument
 from histoeval.errors import Problem
 from histoeval.judges.alignment import Alignment, models_of, read_alignment
-from histoeval.judges.panel import JudgeAnswer, JudgePanel
+from histoeval.judges.panel import JudgeAnswer, JudgePanel, score_of
 from histoeval.judges.prompt import Prompt, load_prompt
-from histoeval.judges.scoring import score_of
 from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.report import Pair

@@ -14,10 +14,9 @@ from typing import Any
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import ResultFolder, ResultRow
 from histoeval.io.writing import whole_file, write_json, writing_to
-from histoeval.judges.answer import read_answer
 from histoeval.judges.panel import JudgePanel
-from histoeval.judges.prompt import Prompt, load_prompt
-from histoeval.judges.question import Question, cached_replies
+from histoeval.judges.prompt import Prompt, load_prompt, read_answer
+from histoeval.judges.queue import Question, cached_replies
 from histoeval.judges.stability import AnswerStability, short_names
 from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Prices, Usage

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from histoeval.judges.check import CriterionVerdict
-from histoeval.judges.estimate import RequestEstimate
+from histoeval.judges.panel import RequestEstimate
 from histoeval.view.terminal.judge import (
     criteria_table,
     estimate_table,

@@ -10,7 +10,7 @@ import numpy as np
 
 from histoeval.errors import InputError, SettingError
 from histoeval.io.results import ResultFolder
-from histoeval.judges.scoring import SPREAD
+from histoeval.judges.panel import SPREAD
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.report import Noun
 from histoeval.run.trust.rows import TrustFolder, TrustRow

@@ -36,7 +36,7 @@ from histoeval.io.results import ResultFolder, result_folder
 from histoeval.io.row_files import RowForm
 from histoeval.io.tables.remote import local_input
 from histoeval.judges.choice import open_panel
-from histoeval.judges.estimate import estimate
+from histoeval.judges.panel import estimate
 from histoeval.judges.prompt import load_prompt
 from histoeval.llm.usage import read_prices
 from histoeval.run.judge import pairs_of, run_judges

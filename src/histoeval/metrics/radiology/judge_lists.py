@@ -12,9 +12,8 @@ from pydantic.dataclasses import dataclass
 from histoeval.concordance.statements import stated
 from histoeval.errors import Problem
 from histoeval.judges.listing import Listing, ListPrompt, load_list_prompt
-from histoeval.judges.panel import JudgeAnswer, JudgePanel
-from histoeval.judges.question import MissingAnswer
-from histoeval.judges.scoring import missing_problem
+from histoeval.judges.panel import JudgeAnswer, JudgePanel, missing_problem
+from histoeval.judges.queue import MissingAnswer
 from histoeval.llm.local import LocalChat
 from histoeval.metric import FrozenDict, Score
 from histoeval.metrics.base import STRICT, ModelMetric

@@ -25,8 +25,8 @@ from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.io.store import read_json
 from histoeval.io.tables.columns import Columns
 from histoeval.judges.alignment import RAW
+from histoeval.judges.panel import SPREAD
 from histoeval.judges.prompt import known_prompts, load_prompt
-from histoeval.judges.scoring import SPREAD
 from histoeval.metric import Score
 from histoeval.run.alignment.experts import ExpertScores, read_expert_scores
 from histoeval.run.alignment.found import AlignedMetric, JudgeAgreement, alignment_of

@@ -11,9 +11,7 @@ from rich.text import Text
 
 from histoeval.console import visible
 from histoeval.judges.check import CriterionVerdict
-from histoeval.judges.estimate import RequestEstimate
-from histoeval.judges.panel import JudgePanel
-from histoeval.judges.scoring import SPREAD
+from histoeval.judges.panel import SPREAD, JudgePanel, RequestEstimate
 from histoeval.judges.stability import short_names
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress

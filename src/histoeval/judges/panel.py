@@ -15,8 +15,7 @@ from histoeval.judges.prompt import Answer, Order, Prompt
 from histoeval.judges.queue import AnyPrompt, JudgeQueue, MissingAnswer, Outcome, Question
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat
-from histoeval.llm.service import CHARACTERS_PER_TOKEN
-from histoeval.llm.usage import Prices, Usage
+from histoeval.llm.usage import CHARACTERS_PER_TOKEN, Prices, Usage
 from histoeval.metric import Score, Signature
 from histoeval.report import Noun, Pair
 from histoeval.runtime.recipe import Remade

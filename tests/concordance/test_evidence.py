@@ -18,8 +18,7 @@ from histoeval.concordance.evidence import (
     evidence_of,
     listed,
 )
-from histoeval.metrics.concordance import Concordance, weights
-from histoeval.metrics.rubric_offline import RubricOffline
+from histoeval.metrics.concordance import Concordance, RubricOffline, weights
 from histoeval.report import Entity, EntityType
 from tests.concordance.test_compare import texts
 from tests.support.report_builder import MarkedReader, alike, facts, parts_of, report

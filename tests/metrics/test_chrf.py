@@ -10,7 +10,7 @@ import pytest
 import sacrebleu
 
 from histoeval import SettingError
-from histoeval.metrics.chrf import Chrf, mean_shares
+from histoeval.metrics.bleu import Chrf, mean_shares
 from histoeval.metrics.registry import create
 
 

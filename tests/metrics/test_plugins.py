@@ -9,7 +9,7 @@ import pytest
 
 from histoeval import list_metrics, load
 from histoeval.errors import SettingError
-from histoeval.metrics.plugins import plug_ins
+from histoeval.metrics.registry import plug_ins
 from histoeval.run.doctor import metric_details, metric_states, plug_in_problems
 from tests.support.command import histoeval, python_path
 

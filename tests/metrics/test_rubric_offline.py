@@ -7,9 +7,8 @@ import pytest
 from histoeval import Pair, Score
 from histoeval.align.lexical import LexicalAligner
 from histoeval.concordance.rubric import CRITERIA
-from histoeval.metrics.concordance import Concordance, weights_hash
+from histoeval.metrics.concordance import Concordance, RubricOffline, weights_hash
 from histoeval.metrics.registry import create
-from histoeval.metrics.rubric_offline import RubricOffline
 from histoeval.reader.builtin import BuiltinReader
 
 KIDNEY = "Right kidney, nephrectomy: Clear cell renal cell carcinoma, grade 3. pT3a."

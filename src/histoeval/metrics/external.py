@@ -6,7 +6,7 @@ run. Their models are downloaded by those packages themselves, the first time th
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -19,6 +19,9 @@ from histoeval.errors import Problem, SettingError, pip_install
 from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, SettledMetric
 from histoeval.report import Pair
+
+Ask = Callable[[list[str], list[str]], Sequence[float]]
+"""From references and candidates to a number for each pair."""
 
 
 class Peer(SettledMetric, ABC):
@@ -34,8 +37,13 @@ class Peer(SettledMetric, ABC):
     """What it fetches when it is first used."""
 
     @abstractmethod
-    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
+    def make(self) -> Ask:
+        """The package's own metric, its models loaded."""
+
+    @cached_property
+    def ask(self) -> Ask:
         """One number per pair, as the package has it."""
+        return self.make()
 
     @cached_property
     def library(self) -> Any:
@@ -64,13 +72,13 @@ class Peer(SettledMetric, ABC):
         values = self.ask([pair.reference for pair in pairs], [pair.candidate for pair in pairs])
         if len(values) != len(pairs):
             raise SettingError(f"{self.package} gave {len(values)} scores for {len(pairs)} pairs")
-        return [self._answer(float(value)) for value in values]
-
-    def _answer(self, value: float) -> Score | Problem:
-        if not math.isfinite(value):
-            message = f"{self.package} gave no finite score"
-            return Problem(code="metric_failed", metric=self.name, message=message)
-        return Score(value=value, signature=self.signature)
+        message = f"{self.package} gave no finite score"
+        return [
+            Score(value=value, signature=self.signature)
+            if math.isfinite(value)
+            else Problem(code="metric_failed", metric=self.name, message=message)
+            for value in map(float, values)
+        ]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -88,16 +96,12 @@ class PackagedBertScore(Peer):
         """From -1, as cosines do; rescaled ones have no bound."""
         return (-1.0, 1.0) if not self.rescale else (-math.inf, math.inf)
 
-    @cached_property
-    def _scorer(self) -> Any:
-        return self.library.BERTScorer(
+    def make(self) -> Ask:
+        """Its scorer gives precision, recall and F1."""
+        scorer = self.library.BERTScorer(
             model_type=self.model, lang="en", rescale_with_baseline=self.rescale
         )
-
-    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
-        """The F1 of each pair."""
-        _, _, f1 = self._scorer.score(candidates, references)
-        return [float(value) for value in f1]
+        return lambda references, candidates: scorer.score(candidates, references)[2]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -110,14 +114,10 @@ class RadGraphXL(Peer):
     module: ClassVar[str] = "radgraph"
     downloads: ClassVar[str] = "the RadGraph-XL model"
 
-    @cached_property
-    def _scorer(self) -> Any:
-        return self.library.F1RadGraph(reward_level=self.reward, model_type=self.model)
-
-    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
-        """The reward of each pair."""
-        found: Sequence[float] = self._scorer(hyps=candidates, refs=references)[1]
-        return found
+    def make(self) -> Ask:
+        """Its scorer gives the mean, then the reward of each pair."""
+        scorer = self.library.F1RadGraph(reward_level=self.reward, model_type=self.model)
+        return lambda references, candidates: scorer(hyps=candidates, refs=references)[1]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -133,20 +133,16 @@ class RaTEScore(Peer):
     module: ClassVar[str] = "RaTEScore"
     downloads: ClassVar[str] = "its entity model and its encoder"
 
-    @cached_property
-    def _scorer(self) -> Any:
+    def make(self) -> Ask:
+        """Candidates come first."""
         import torch
 
-        return self.library.RaTEScore(
+        scorer = self.library.RaTEScore(
             bert_model=self.bert_model,
             eval_model=self.eval_model,
             use_gpu=torch.cuda.is_available(),
         )
-
-    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
-        """One score per pair."""
-        found: Sequence[float] = self._scorer.compute_score(candidates, references)
-        return found
+        return lambda references, candidates: scorer.compute_score(candidates, references)
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -158,14 +154,10 @@ class Green(Peer):
     module: ClassVar[str] = "green_score"
     downloads: ClassVar[str] = "a language model of 7 billion parameters (13 GB), and wants a GPU"
 
-    @cached_property
-    def _scorer(self) -> Any:
-        return self.library.GREEN(self.model, output_dir=".")
-
-    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
-        """One score per pair; the package takes references first."""
-        found: Sequence[float] = self._scorer(references, candidates)[2]
-        return found
+    def make(self) -> Ask:
+        """References come first; after the mean and its deviation there is a score for each."""
+        scorer = self.library.GREEN(self.model, output_dir=".")
+        return lambda references, candidates: scorer(references, candidates)[2]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -178,26 +170,32 @@ class RadEval(Peer):
     module: ClassVar[str] = "radeval"
     downloads: ClassVar[str] = "the models of the metric that is asked for"
 
-    @cached_property
-    def _scorer(self) -> Any:
+    def make(self) -> Ask:
+        """Numbers by name; of a metric with several, those that `key` names."""
         try:
-            return self.library.RadEval(metrics=[self.metric], per_sample=True, show_progress=False)
+            scorer = self.library.RadEval(
+                metrics=[self.metric], per_sample=True, show_progress=False
+            )
         except (ValueError, ModuleNotFoundError) as error:
             raise SettingError(
                 f"RadEval {self.fingerprint()[self.package]} cannot make its metric "
                 f"{self.metric!r}: {error}"
             ) from error
 
-    def ask(self, references: list[str], candidates: list[str]) -> Sequence[float]:
-        """A number for each pair; of a metric with several, the one that `key` names."""
-        found = self._scorer(refs=references, hyps=candidates)
-        numbers = {name: each for name, each in found.items() if isinstance(each, list | tuple)}
-        usual = [name for name in (self.metric, f"{self.metric}_partial") if name in numbers]
-        key = self.key or next(iter(usual or (numbers if len(numbers) == 1 else ())), "")
-        if key not in numbers:
-            raise SettingError(
-                f"which number of RadEval is meant? Name it, as in radeval:metric={self.metric}:"
-                f"key=NAME, of {', '.join(numbers) or 'none'}"
-            )
-        chosen: Sequence[float] = numbers[key]
-        return chosen
+        def ask(references: list[str], candidates: list[str]) -> Sequence[float]:
+            """The scores under the name that is meant."""
+            answer = scorer(refs=references, hyps=candidates)
+            numbers = {
+                name: each for name, each in answer.items() if isinstance(each, list | tuple)
+            }
+            usual = [name for name in (self.metric, f"{self.metric}_partial") if name in numbers]
+            key = self.key or next(iter(usual or (numbers if len(numbers) == 1 else ())), "")
+            if key not in numbers:
+                raise SettingError(
+                    "which number of RadEval is meant? Name it, as in "
+                    f"radeval:metric={self.metric}:key=NAME, of {', '.join(numbers) or 'none'}"
+                )
+            scores: Sequence[float] = numbers[key]
+            return scores
+
+        return ask

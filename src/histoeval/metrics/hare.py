@@ -32,8 +32,14 @@ from histoeval.metrics.hare_f1 import (
     nearest,
     relation_agreement,
 )
-from histoeval.metrics.hare_graded import GradedComparison, JudgedReport, compare
-from histoeval.metrics.hare_mentions import SETTINGS, ReportMentions, mentions_of
+from histoeval.metrics.hare_graded import (
+    SETTINGS,
+    GradedComparison,
+    JudgedReport,
+    ReportMentions,
+    compare,
+    mentions_of,
+)
 from histoeval.reader.reader import Reader
 from histoeval.report import (
     HARE_RELATION_TYPES,
@@ -148,6 +154,7 @@ class Hare(EnglishMetric):
 
         The paper's confidence is of words. A reader that gives the chance of a whole phrase has
         many words to get right, so that the mean over words (the geometric one) is compared.
+        Of a conclusion everything counts that is not denied, if nothing stands under its heading.
         """
         by_phrase = getattr(self.reader, "sure_of_phrases", False)
         sure = [
@@ -159,7 +166,11 @@ class Hare(EnglishMetric):
             for place, entity in enumerate(report.entities)
             if entity.type in types and sure[place] > self._threshold
         }
-        return _concluded(report, counting) if self.of == "conclusion" else counting
+        if self.of == "report":
+            return counting
+        affirmed = {p for p in counting if report.entities[p].assertion != Assertion.ABSENT}
+        scope = scope_of(report.text)
+        return {p for p in affirmed if scope.concludes(report.entities[p].start)} or affirmed
 
     def _score_graded(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """Texts are normalised as for concordance, which then reads them only once."""
@@ -297,16 +308,6 @@ class _Reading:
 
         self.entities = [report.entities[place] for place in sorted(counting)]
         self.links: set[Link] = {_link(report, r) for r in report.relations if links(r)}
-
-
-def _concluded(report: Report, counting: Set[int]) -> set[int]:
-    """Of these entities those that are not denied and stand where the diagnosis does.
-
-    All that are not denied, if none stands there.
-    """
-    affirmed = {p for p in counting if report.entities[p].assertion != Assertion.ABSENT}
-    scope = scope_of(report.text)
-    return {p for p in affirmed if scope.concludes(report.entities[p].start)} or affirmed
 
 
 def _link(report: Report, relation: Relation) -> Link:

@@ -9,18 +9,62 @@ A package of your own adds metrics by entry points; nothing is imported before i
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar, overload
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple, TypeVar, overload
 
 from pydantic import ValidationError
 
 from histoeval.errors import HistoEvalError, SettingError, did_you_mean, explain_validation
 from histoeval.metric import Metric
 from histoeval.metrics.base import as_metric
-from histoeval.metrics.plugins import PlugIn, plug_ins
 from histoeval.resources import load_toml
 
 M = TypeVar("M", bound=Callable[..., Any])
+
+
+GROUP = "histoeval.metrics"
+"""The entry point group of plug-ins."""
+
+
+class PlugIn(NamedTuple):
+    """A metric that an installed package offers, and why it is not used where it cannot be."""
+
+    name: str
+    package: str
+    target: str
+    """As it is declared: ``module:name``."""
+    refused: str = ""
+
+    def __str__(self) -> str:
+        return f"the metric {self.name!r} of {self.package}"
+
+
+@cache
+def plug_ins() -> tuple[PlugIn, ...]:
+    """Every entry point of the group; of two that share a name the first is used."""
+    found: dict[str, PlugIn] = {}
+    refused: list[PlugIn] = []
+    for point in entry_points(group=GROUP):
+        package = point.dist.name if point.dist else "an unknown package"
+        plug_in = PlugIn(point.name, package, point.value)
+        if reason := _fault(point, found):
+            refused.append(plug_in._replace(refused=reason))
+        else:
+            found[point.name] = plug_in
+    return (*found.values(), *refused)
+
+
+def _fault(point: EntryPoint, found: Mapping[str, PlugIn]) -> str:
+    """Why an entry point cannot be used; empty where it can."""
+    if not point.name or set(point.name) & set(":,= \t"):
+        return "a name has no colon, comma, equals sign or space"
+    if EntryPoint.pattern.fullmatch(point.value) is None or ":" not in point.value:
+        return f"its entry point must be of the form module:Class, and is {point.value!r}"
+    if other := found.get(point.name):
+        return f"{other.package} has one of that name"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -67,90 +111,9 @@ class MetricInfo:
     """Why it cannot run here; only looked at with ``runnable=True``."""
 
 
-def _ours(module: str, summary: str, needs: str = "", **settings: Any) -> MetricEntry:
-    return MetricEntry(f"histoeval.metrics.{module}", summary, settings, needs)
-
-
-def _peer(target: str, summary: str) -> MetricEntry:
-    """A metric of another package; `data/untested.toml` lists what was never run for real."""
-    untested = load_toml("metrics/data/untested.toml").get(target, "")
-    return MetricEntry(
-        f"histoeval.metrics.external:{target}", summary, needs="[peers]", untested=untested
-    )
-
-
 METRICS: dict[str, MetricEntry] = {
-    "hare": _ours("hare:Hare", "entities and relations, aligned (HARE paper)"),
-    "concordance": _ours(
-        "concordance:Concordance",
-        "what both reports state, as experts weigh it",
-    ),
-    "rubric_offline": _ours(
-        "rubric_offline:RubricOffline",
-        "the judge's four criteria, without an LLM",
-    ),
-    "error_severity": _ours(
-        "radiology.error_severity:ErrorSeverity",
-        "errors weighted by severity (as CRIMSON)",
-    ),
-    **{
-        f"statement_{measure}": _ours(
-            "radiology.statements:StatementF1",
-            f"statements borne out (as RadFact): {measure}",
-            measure=measure,
-        )
-        for measure in ("f1", "precision", "recall")
-    },
-    "judge_rubric4": _ours(
-        "judge:JudgeMetric",
-        "four clinical criteria, by an LLM",
-        needs="a judge",
-        prompt="rubric4",
-    ),
-    "judge_expert5": _ours(
-        "judge:JudgeMetric",
-        "the experts' scale of 0 to 5, by an LLM",
-        needs="a judge",
-        prompt="expert5",
-    ),
-    "judge_errors": _ours(
-        "radiology.judge_lists:JudgeErrors",
-        "error_severity, errors listed by an LLM",
-        needs="a judge",
-    ),
-    "judge_statements": _ours(
-        "radiology.judge_lists:JudgeStatements",
-        "statement_f1, verdicts by an LLM",
-        needs="a judge",
-    ),
-    "judge": _ours(
-        "judge:JudgeMetric",
-        "your own prompt (judge:prompt=mine.yaml)",
-        needs="a judge",
-    ),
-    **{
-        f"bleu_{order}": _ours("bleu:Bleu", f"word n-grams up to {order}", order=order)
-        for order in (1, 2, 3, 4)
-    },
-    "bleu": _ours("bleu:Bleu", "word n-grams up to 4 (same as bleu_4)"),
-    "rouge_1": _ours("rouge:Rouge", "single words shared", kind="1"),
-    "rouge_2": _ours("rouge:Rouge", "word pairs shared", kind="2"),
-    "rouge_l": _ours("rouge:Rouge", "longest common subsequence of words", kind="l"),
-    "meteor": _ours("meteor:Meteor", "words, stems and synonyms, in order", needs="WordNet"),
-    "chrf": _ours("chrf:Chrf", "character n-grams up to 6"),
-    "reg2025": _ours(
-        "reg2025:Reg2025",
-        "REG2025: ROUGE-L, BLEU-4, entities, cosine",
-        needs="an encoder",
-    ),
-    "bertscore": _ours(
-        "bertscore:BertScore", "tokens matched by contextual embedding", needs="an encoder"
-    ),
-    "bert_score": _peer("PackagedBertScore", "BERTScore by its own package"),
-    "radgraph_xl": _peer("RadGraphXL", "entities and relations of radiology reports"),
-    "ratescore": _peer("RaTEScore", "entities of radiology reports by embedding"),
-    "green": _peer("Green", "errors of radiology reports, by an LLM"),
-    "radeval": _peer("RadEval", "one of RadEval's (radeval:metric=rouge:key=rougeL)"),
+    name: MetricEntry(**entry | {"target": f"histoeval.metrics.{entry['target']}"})
+    for name, entry in load_toml("metrics/data/metrics.toml").items()
 }
 """The metrics of this package and those that were registered. Nothing is imported before use."""
 
@@ -223,9 +186,12 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
         if key in ("name", *entry.settings, *needed):
             raise SettingError(f"in metric {spec!r}: {key!r} cannot be set here")
     full = ":".join([spec, *(f"{key}={value}" for key, value in settings.items())])
-    filled = {model: (models or {}).get(model) for model in needed}
+    filled: dict[str, Any] = {model: (models or {}).get(model) for model in needed}
+    takes = inspect.signature(kind).parameters.values()
+    if any(each.name == "name" or each.kind == each.VAR_KEYWORD for each in takes):
+        filled["name"] = full  # somebody else's class need not take the name it is found by
     try:
-        made = _made(kind, full, {**entry.settings, **given, **filled})
+        made = kind(**{**entry.settings, **given, **filled})
     except ValidationError as error:
         fixed = ("name", *entry.settings, *needed)
         free = [key for key in inspect.signature(kind).parameters if key not in fixed]
@@ -238,13 +204,6 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
         return as_metric(made)
     except SettingError as error:
         raise SettingError(f"the metric {name!r} cannot be used: {error}") from error
-
-
-def _made(kind: Callable[..., Any], name: str, settings: Mapping[str, Any]) -> Any:
-    """A metric; somebody else's class need not take the name that it is found by."""
-    takes = inspect.signature(kind).parameters.values()
-    named = any(each.name == "name" or each.kind == each.VAR_KEYWORD for each in takes)
-    return kind(name=name, **settings) if named else kind(**settings)
 
 
 def models_of(metric: object) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from histoeval import Pair, Score, SettingError
 from histoeval.align.lexical import LexicalAligner
-from histoeval.metrics.radiology.error_severity import ErrorSeverity
+from histoeval.metrics.error_severity import ErrorSeverity
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.resources import resource_text
 

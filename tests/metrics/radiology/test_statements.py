@@ -8,8 +8,8 @@ import pytest
 
 from histoeval import HistoEvalError, Pair, Problem, Score
 from histoeval.concordance.statements import stated
-from histoeval.metrics.radiology.statements import StatementF1
 from histoeval.metrics.registry import create
+from histoeval.metrics.statements import StatementF1
 from histoeval.nli.builtin import BuiltinEntailer
 from histoeval.nli.entailer import Entailment, NliPair
 

@@ -363,7 +363,7 @@ def prices(folder: Path) -> object:
 
 def labels(folder: Path) -> object:
     from histoeval.labels import read_labels
-    from histoeval_research.annotation.names import Vocabulary
+    from histoeval_research.annotation.passage import Vocabulary
 
     return Vocabulary(read_labels(folder / "labels.json"))
 

@@ -30,7 +30,7 @@ from histoeval_research.experiments.pathgls.tile_cases import template_report
 from histoeval_research.experiments.perturb import Settings, perturb_file
 from histoeval_research.experiments.rows import PerturbedRow
 from histoeval_research.experiments.sensitivity import measure_file, open_bench, sensitivity
-from histoeval_research.view.terminal.experiments import (
+from histoeval_research.view.experiment_tables import (
     ablation_table,
     hierarchy_tables,
     sensitivity_notes,

@@ -11,7 +11,7 @@ import pytest
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.align.lexical import LexicalAligner
 from histoeval.run.models import Models, load_aligner
-from histoeval_research.evaluate.opposites import evaluate_opposites, read_opposites
+from histoeval_research.evaluate.aligner import evaluate_opposites, read_opposites
 from tests.support.paths import DATA
 from tests.support.shipped_models import shipped_aligner
 

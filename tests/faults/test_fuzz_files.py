@@ -13,7 +13,7 @@ from histoeval.errors import HistoEvalError, InputError
 from histoeval.io.pairs import open_source
 from histoeval.io.sheet_cells import rating_of
 from histoeval.judges.prompt import Criterion
-from histoeval_research.annotation.names import RefusedPassage, Vocabulary
+from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
 from histoeval_research.annotation.webanno import read_document
 from histoeval_research.ontology.obo import read_ontology
 

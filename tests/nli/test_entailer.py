@@ -42,7 +42,7 @@ def folder(
 ) -> Path:
     from tokenizers import Tokenizer
 
-    from histoeval_research.train.nli.export import write_entailer
+    from histoeval_research.train.nli.model import write_entailer
 
     home = tmp_path_factory.mktemp("nli") / "model"
     tokenizer = Tokenizer.from_file(str(tiny_models.aligner / "tokenizer.json"))

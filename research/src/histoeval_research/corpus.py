@@ -15,10 +15,9 @@ from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import open_json
 from histoeval.io.tables.jsonlines import open_json_lines
 from histoeval.io.writing import whole_file
-from histoeval_research.annotation import brat, hare_json, label_studio, ours, webanno, xmi
+from histoeval_research.annotation import formats, label_studio, webanno
 from histoeval_research.annotation.archives import Document, documents, endings
-from histoeval_research.annotation.names import RefusedPassage, Vocabulary
-from histoeval_research.annotation.passage import AnnotatedPassage
+from histoeval_research.annotation.passage import AnnotatedPassage, RefusedPassage, Vocabulary
 
 __all__ = ["FORMATS", "WRITTEN", "AnnotatedPassage", "Format", "read_corpus", "write_corpus"]
 
@@ -30,8 +29,8 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 WRITTEN: tuple[Written, ...] = get_args(Written)
 
 _JSON = {
-    "ours": ours.read_row,
-    "hare": hare_json.read_example,
+    "ours": formats.read_row,
+    "hare": formats.read_example,
     "label_studio": label_studio.read_task,
 }
 _BY_ENDING: dict[str, Format] = {".tsv": "webanno", ".xmi": "xmi", ".ann": "brat"}
@@ -156,7 +155,7 @@ def _read_document(
         if document.text is None:
             raise RefusedPassage("missing_text", f"there is no {document.name}.txt beside it")
         text = _decoded(document.text)
-        return brat.read_standoff(
+        return formats.read_standoff(
             text, _decoded(document.content), document.name, source, vocabulary
         )
     if kind == "webanno":
@@ -164,7 +163,7 @@ def _read_document(
         return webanno.read_document(text, document.name, document.report, source, vocabulary)
     if document.typesystem is None:
         raise InputError(f"{path} has no TypeSystem.xml beside it, as XMI files need one")
-    return xmi.read_cas(
+    return formats.read_cas(
         document.content, document.typesystem, document.name, document.report, source, vocabulary
     )
 
@@ -181,10 +180,10 @@ def _decoded(content: bytes) -> str:
 def _pieces(passages: Iterable[AnnotatedPassage], kind: Written) -> Iterator[str]:
     """The parts of a file, each with what must stand before or after it."""
     if kind == "ours":
-        yield from (f"{ours.write_row(passage)}\n" for passage in passages)
+        yield from (f"{formats.write_row(passage)}\n" for passage in passages)
         return
     write: dict[str, Callable[[AnnotatedPassage], dict[str, Any]]] = {
-        "hare": hare_json.write_example,
+        "hare": formats.write_example,
         "label_studio": label_studio.write_task,
     }
     if kind not in write:

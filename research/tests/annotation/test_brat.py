@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError, Problem
-from histoeval_research.annotation.brat import read_standoff
-from histoeval_research.annotation.names import RefusedPassage, Vocabulary
+from histoeval_research.annotation.formats import read_standoff
+from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
 
 TEXT = "😀 No invasive\ncarcinoma. Possible DCIS, grade 2.\n"

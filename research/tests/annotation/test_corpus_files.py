@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError, OutputError, SettingError
-from histoeval_research.annotation.names import RefusedPassage
-from histoeval_research.annotation.offsets import Utf16, place_of
+from histoeval_research.annotation.passage import RefusedPassage, Utf16, place_of
 from histoeval_research.corpus import WRITTEN, guess_format, read_corpus, write_corpus
 from tests.support.annotated_passages import PASSAGE
 

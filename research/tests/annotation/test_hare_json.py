@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from histoeval.errors import InputError
 from histoeval.report import Entity, EntityType, Report
-from histoeval_research.annotation.hare_json import read_example, tokens_of, write_example
-from histoeval_research.annotation.names import RefusedPassage, Vocabulary
+from histoeval_research.annotation.formats import read_example, tokens_of, write_example
+from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
 from histoeval_research.corpus import AnnotatedPassage, read_corpus, write_corpus
 from tests.support.annotated_passages import PASSAGE, passages
 

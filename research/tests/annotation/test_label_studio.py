@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from histoeval.report import Assertion, EntityType
 from histoeval_research.annotation.label_studio import label_studio_config, read_task, write_task
-from histoeval_research.annotation.names import RefusedPassage, Vocabulary
+from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
 from tests.support.annotated_passages import PASSAGE, passages
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.report import Relation
-from histoeval_research.annotation.names import RefusedPassage, Vocabulary
-from histoeval_research.annotation.ours import read_row, write_row
+from histoeval_research.annotation.formats import read_row, write_row
+from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
 from histoeval_research.corpus import AnnotatedPassage, read_corpus, write_corpus
 from tests.support.annotated_passages import PASSAGE, passages
 from tests.support.paths import SHARED

@@ -10,7 +10,7 @@ import pytest
 
 from histoeval.errors import InputError, Problem
 from histoeval.report import Assertion
-from histoeval_research.annotation.names import RefusedPassage, Vocabulary
+from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
 from histoeval_research.annotation.webanno import read_document
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
 

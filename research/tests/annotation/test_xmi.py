@@ -10,8 +10,8 @@ import pytest
 
 from histoeval.errors import InputError, MissingDependency, Problem
 from histoeval.report import Assertion
-from histoeval_research.annotation.names import RefusedPassage, Vocabulary
-from histoeval_research.annotation.xmi import read_cas
+from histoeval_research.annotation.formats import read_cas
+from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from histoeval.align.lexical import LexicalAligner
 from histoeval.errors import InputError
-from histoeval_research.evaluate.opposites import (
+from histoeval_research.evaluate.aligner import (
     ALL,
     LISTED,
     UNLISTED,
@@ -21,7 +21,7 @@ from histoeval_research.evaluate.opposites import (
     read_opposites,
     tell_apart,
 )
-from histoeval_research.train.aligner.builtin_names import markers
+from histoeval_research.train.aligner.compositions import markers
 from histoeval_research.train.aligner.names import listed
 from tests.support.paths import DATA
 

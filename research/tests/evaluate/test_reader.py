@@ -17,9 +17,8 @@ from histoeval.errors import InputError, ModelError
 from histoeval.reader.reader import Completer, Reader
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.evaluate.calibration import calibration
+from histoeval_research.evaluate.calibration import calibration, figures_of
 from histoeval_research.evaluate.corpus import annotator_agreement
-from histoeval_research.evaluate.figures import figures_of
 from histoeval_research.evaluate.mistakes import mistakes
 from histoeval_research.evaluate.reader import (
     ALL,
@@ -495,7 +494,7 @@ def test_neither_torch_nor_onnxruntime_is_needed() -> None:
     program = (
         "import sys\n"
         "sys.modules.update(dict.fromkeys(('torch', 'onnxruntime', 'transformers')))\n"
-        "import histoeval_research.evaluate.reader, histoeval_research.cli.evaluate.models\n"
-        "import histoeval_research.view.terminal.reader_evaluation\n"
+        "import histoeval_research.evaluate.reader, histoeval_research.cli.evaluate\n"
+        "import histoeval_research.view.model_tables\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from histoeval_research.evaluate.retrieval import (
+from histoeval_research.evaluate.aligner import (
     Catalogue,
     catalogue_of,
     evaluate_names,

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError
-from histoeval_research.ontology.mrconso import read_mrconso
-from histoeval_research.ontology.obo import read_ontology
+from histoeval_research.ontology.obo import read_mrconso, read_ontology
 
 
 def line(  # the fields of MRCONSO that matter, the others filled in

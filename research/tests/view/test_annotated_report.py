@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
-from histoeval_research.view.figures.annotated_report import annotated
+from histoeval_research.view.annotated_report import annotated
 from tests.support.svg_labels import labels
 
 

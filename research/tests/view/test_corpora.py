@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 from histoeval.cli.main import app
 from histoeval.errors import InputError
 from histoeval.view.figures.canvas import Canvas
-from histoeval_research.view.figures.corpora import (
+from histoeval_research.view.figures import (
     corpus_figures,
     sample_texts,
     stopwords,
     word_cloud,
 )
-from histoeval_research.view.figures.words import (
+from histoeval_research.view.words import (
     count_terms,
     density,
     flatten,
@@ -131,7 +131,8 @@ def test_the_verb_writes_them_as_svg_and_png(tmp_path: Path) -> None:
 def test_the_verb_tells_what_to_install_where_matplotlib_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("histoeval.view")]:
+    views = ("histoeval.view", "histoeval_research.view")
+    for name in [name for name in sys.modules if name.startswith(views)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     told = ["corpus", "figures", "a.txt", "b.txt", "--output", str(tmp_path / "out")]

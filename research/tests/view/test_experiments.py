@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from histoeval_research.experiments.rows import PerturbedRow
-from histoeval_research.view.html.experiments import edited_text, experiment_page
+from histoeval_research.view.experiment_page import edited_text, experiment_page
 
 
 def row(**given: Any) -> PerturbedRow:

@@ -19,7 +19,7 @@ from histoeval_research.evaluate.reader import (
     evaluate_reader,
     read_passages,
 )
-from histoeval_research.view.terminal.reader_evaluation import evaluation_tables, source_table
+from histoeval_research.view.model_tables import evaluation_tables, source_table
 from tests.support.annotated_passages import PASSAGE, REPORT
 from tests.support.fake_readers import ListedReader, perfect
 from tests.support.terminal_tables import table_rows

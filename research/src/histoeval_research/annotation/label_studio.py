@@ -12,16 +12,19 @@ from pydantic import BaseModel, Field, ValidationError
 
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType
 from histoeval.resources import load_toml
-from histoeval_research.annotation.draft import (
+from histoeval_research.annotation.passage import (
+    ASSERTION,
+    AnnotatedPassage,
     DraftSpan,
     Link,
     PassageDraft,
     RefusedPassage,
+    Vocabulary,
+    assertion_named,
+    assertion_of,
     complaint,
+    place_of,
 )
-from histoeval_research.annotation.names import ASSERTION, Vocabulary, assertion_named, assertion_of
-from histoeval_research.annotation.offsets import place_of
-from histoeval_research.annotation.passage import AnnotatedPassage
 
 LABELS, TEXT = "label", "text"
 """What the two parts of the labelling view are called that pre-annotations speak of."""

@@ -1,11 +1,120 @@
-"""A passage: a stretch of a report, what was read in it, and where it comes from."""
+"""Annotated passages as all formats make them: names of types, drafts, and places in texts."""
 
-from collections.abc import Mapping
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
-from pydantic import model_serializer, model_validator
+from pydantic import ValidationError, model_serializer, model_validator
 
-from histoeval.report import Noun, Relation, Report
+from histoeval.errors import InputError, SettingError
+from histoeval.labels import OUTSIDE, given_names, known_names, plain
+from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Noun, Relation, Report
+from histoeval.resources import load_toml
+
+ASSERTION = "assertion"
+"""What the attribute, feature or choice is called that says whether a thing is there."""
+
+NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+MACHINERY = ("uima.", "de.tudarmstadt.ukp.")
+"""Layers that begin so hold words, sentences, syntax and book-keeping; but for named entities."""
+
+LABEL_FEATURES = ("value", "label", "type", "entity", "category")
+"""Features in which a type is looked for before all others."""
+
+_YES = ("true", "yes", "1", "")
+_NO = ("false", "no", "0")
+
+
+class RefusedPassage(Exception):  # noqa: N818 - not an error of the program: a passage is skipped
+    """Why one passage cannot be used; the others still can."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class Vocabulary:
+    """What labels mean: as the user defines them, else as is widely known."""
+
+    def __init__(self, labels: Mapping[str, str | None] | None = None) -> None:
+        for name, meaning in (labels or {}).items():
+            if (meaning or "").lower() not in {*EntityType, *OUTSIDE}:
+                raise SettingError(
+                    f"the label {name!r} cannot mean {meaning!r}: say {', '.join(EntityType)}, "
+                    "or O for nothing"
+                )
+        self._meanings = known_names() | given_names(labels)
+
+    def type_of(self, names: Sequence[str]) -> EntityType | None:
+        """The type that the first name with a meaning stands for; None if it means nothing."""
+        for name in names:
+            meaning = self._meanings.get(plain(name))
+            if meaning is not None:
+                return None if meaning in OUTSIDE else EntityType(meaning)
+        label = names[0] if names else ""
+        raise InputError(
+            f"the label {label!r} is not known. Say what it means, {', '.join(EntityType)} or O "
+            f'for nothing, in a JSON file such as {{"{label}": "diagnosis"}} and give it with '
+            "--labels"
+        )
+
+
+def assertion_named(value: str) -> Assertion | None:
+    """The assertion that a word stands for, if it stands for one."""
+    meaning = _assertions().get(plain(value))
+    return None if meaning is None else Assertion(meaning)
+
+
+def assertion_of(value: str) -> Assertion:
+    """The assertion that a word must stand for."""
+    found = assertion_named(value)
+    if found is None:
+        raise RefusedPassage(
+            "unknown_assertion",
+            f"the assertion {value!r} is none of {', '.join(Assertion)}",
+        )
+    return found
+
+
+def attribute(name: str, value: str | None) -> Assertion | None:
+    """What an attribute says of the assertion: `assertion=absent`, or `negated`, or nothing."""
+    if plain(name) == ASSERTION:
+        return assertion_of(value or "")
+    named = assertion_named(name)
+    if named is None or plain(value or "") in _NO:
+        return None
+    return named if plain(value or "") in _YES else assertion_named(value or "")
+
+
+def holds_entities(layer: str) -> bool:
+    """Whether annotations of a layer can be entities."""
+    return layer == NAMED_ENTITY or not layer.startswith(MACHINERY)
+
+
+def names_and_assertion(
+    layer: str, features: Mapping[str, str | None]
+) -> tuple[tuple[str, ...], Assertion]:
+    """The names that may say the type, the layer's own last, and the assertion."""
+    assertion = Assertion.PRESENT
+    values: dict[str, str] = {}
+    for name, value in features.items():
+        if value is None:
+            continue
+        found = attribute(name, value)
+        assertion = found or assertion
+        if found is None and value:
+            values[name] = value
+    first = [values[name] for name in LABEL_FEATURES if name in values]
+    others = [value for name, value in values.items() if name not in LABEL_FEATURES]
+    return (*first, *others, layer.rpartition(".")[2]), assertion
+
+
+@cache
+def _assertions() -> dict[str, str]:
+    table = load_toml("histoeval_research/annotation/assertions.toml")
+    return {name: meaning for meaning, names in table.items() for name in names}
 
 
 class AnnotatedPassage(Noun):
@@ -67,3 +176,146 @@ def link_of(relation: Any) -> Any:
     if isinstance(relation, list | tuple) and len(relation) in (2, 3):
         return dict(zip(Relation.model_fields, relation, strict=False))
     return relation
+
+
+__all__ = ["DraftSpan", "Link", "PassageDraft", "RefusedPassage", "complaint"]
+
+
+class DraftSpan(NamedTuple):
+    """A stretch of the text, and the names any of which may say what type it is."""
+
+    start: int
+    end: int
+    names: tuple[str, ...]
+    assertion: Assertion = Assertion.PRESENT
+    score: float = 1.0
+
+
+class Link(NamedTuple):
+    """A relation between two spans by their keys, with an arrow or without one."""
+
+    head: Hashable
+    tail: Hashable
+    arrow: Literal["one way", "either way"] = "one way"
+
+
+@dataclass
+class PassageDraft:
+    """A passage in the making: spans by whatever key the file gives them, and links."""
+
+    id: str
+    source: str
+    report_id: str
+    text: str
+    spans: dict[Hashable, DraftSpan] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+
+    def finish(self, vocabulary: Vocabulary) -> AnnotatedPassage:
+        """The passage, or the reason why there is none."""
+        types = {key: vocabulary.type_of(span.names) for key, span in self.spans.items()}
+        known = {key: kind for key, kind in types.items() if kind is not None}
+        places = {key: place for place, key in enumerate(known)}
+        links = [self._settled(link, types) for link in self.links]
+        relations = [
+            Relation(head=places[link.head], tail=places[link.tail])
+            for link in links
+            if link.head in places and link.tail in places
+        ]
+        entities = tuple(self._entity(self.spans[key], kind) for key, kind in known.items())
+        try:
+            report = Report(text=self.text, entities=entities, relations=tuple(relations))
+        except ValidationError as error:
+            raise RefusedPassage("broken_annotation", complaint(error)) from error
+        return AnnotatedPassage(
+            id=self.id, source=self.source, report_id=self.report_id, content=report
+        )
+
+    def _entity(self, span: DraftSpan, kind: EntityType) -> Entity:
+        if not 0 <= span.start < span.end <= len(self.text):
+            raise RefusedPassage(
+                "broken_offsets",
+                f"the {kind} at {span.start}:{span.end} is not within the text, "
+                f"which has {len(self.text)} characters",
+            )
+        return Entity(
+            text=self.text[span.start : span.end],
+            start=span.start,
+            end=span.end,
+            type=kind,
+            assertion=span.assertion,
+            score=span.score,
+        )
+
+    def _settled(self, link: Link, types: Mapping[Hashable, EntityType | None]) -> Link:
+        """The link, turned if it has no arrow; refused if no relation can be there."""
+        if missing := [key for key in (link.head, link.tail) if key not in types]:
+            raise RefusedPassage(
+                "broken_relation", f"a relation has an end, {missing[0]}, that is not there"
+            )
+        head, tail = types[link.head], types[link.tail]
+        if head is None or tail is None or (head, tail) in RELATION_TYPES:
+            return link
+        turned = (tail, head) in RELATION_TYPES
+        if turned and link.arrow == "either way":
+            return Link(link.tail, link.head)
+        one, other = (self.text[s.start : s.end] for s in map(self.spans.__getitem__, link[:2]))
+        raise RefusedPassage(
+            "impossible_relation",
+            f"a relation goes from {one!r} to {other!r}, and none can hold from {head} to {tail}"
+            + (f"; it must go from {tail} to {head}" if turned else ""),
+        )
+
+
+def complaint(error: ValidationError) -> str:
+    """The first thing that is wrong, and where."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+class Utf16:
+    """The places of one text, counted in units of UTF-16."""
+
+    def __init__(self, text: str) -> None:
+        self._wide = [place for place, character in enumerate(text) if ord(character) > 0xFFFF]
+        self._units = [place + before for before, place in enumerate(self._wide)]
+
+    def character(self, unit: int) -> int:
+        """The character at a unit; the second half of a character is no place at all."""
+        before = bisect_left(self._units, unit)
+        if before and self._units[before - 1] == unit - 1:
+            raise RefusedPassage("broken_offsets", f"offset {unit} is in the middle of a character")
+        return unit - before
+
+    def unit(self, character: int) -> int:
+        """The unit at which a character begins."""
+        return character + bisect_left(self._wide, character)
+
+
+def place_of(text: str, start: int, end: int, covered: str | None) -> tuple[int, int]:
+    """Where a span is, in characters, by its offsets and by the text that the file has there.
+
+    Label Studio has counted characters since 2022 and units of UTF-16 before; programs that
+    write brat's format do either. Where both counts differ, what stands there decides.
+    """
+    if covered is None or _alike(text[start:end], covered):
+        return start, end
+    if not text.isascii() and not min(start, end) < 0:
+        units = Utf16(text)
+        start, end = units.character(start), units.character(end)
+        if _alike(text[start:end], covered):
+            return start, end
+    raise RefusedPassage(
+        "broken_offsets",
+        f"{covered!r} does not stand at {start}:{end}, where the text has {text[start:end]!r}",
+    )
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two texts are the same but for white space, which tools fold or escape."""
+    return one == other or _folded(one) == _folded(other)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.replace("\\n", " ").split())

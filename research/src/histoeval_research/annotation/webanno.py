@@ -11,10 +11,17 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from histoeval.io.tables.row_faults import RECORD_LIMIT
-from histoeval_research.annotation.draft import DraftSpan, Link, PassageDraft, RefusedPassage
-from histoeval_research.annotation.names import Vocabulary, holds_entities, names_and_assertion
-from histoeval_research.annotation.offsets import Utf16
-from histoeval_research.annotation.passage import AnnotatedPassage
+from histoeval_research.annotation.passage import (
+    AnnotatedPassage,
+    DraftSpan,
+    Link,
+    PassageDraft,
+    RefusedPassage,
+    Utf16,
+    Vocabulary,
+    holds_entities,
+    names_and_assertion,
+)
 
 FORMAT = "#FORMAT=WebAnno TSV 3."
 _KINDS: dict[str, Literal["span", "relation"]] = {"#T_SP": "span", "#T_RL": "relation"}

@@ -30,7 +30,7 @@ from histoeval_research.evaluate.corpus import (
     split_by_report,
     token_counter,
 )
-from histoeval_research.view.terminal.corpus import (
+from histoeval_research.view.model_tables import (
     agreement_table,
     left_out,
     refusal_table,
@@ -204,7 +204,7 @@ def figures(
       histoeval corpus figures radiology.csv pathology.csv --output figures
     """
     from histoeval.view.exports import write_picture
-    from histoeval_research.view.figures.corpora import corpus_figures, encoder_embed, sample_texts
+    from histoeval_research.view.figures import corpus_figures, encoder_embed, sample_texts
 
     called = [name.strip() for name in (names or "").split(",")] if names else []
     if called and (len(called) != 2 or len(set(called)) != 2):

@@ -16,7 +16,7 @@ from histoeval.cli.options.output import print_tables, resumable
 from histoeval.run.models import Models, load_aligner, load_entailer, load_reader
 from histoeval.runtime.transformer import require_hf
 from histoeval.view.terminal.evaluation import grounding_tables
-from histoeval_research.cli.options.training import (
+from histoeval_research.cli.training_options import (
     EPOCHS,
     OverwriteOption,
     TorchTraining,
@@ -26,7 +26,7 @@ from histoeval_research.cli.options.training import (
     report_step,
 )
 from histoeval_research.train.concordance.train import ConcordanceSettings, train_concordance
-from histoeval_research.view.terminal.models import (
+from histoeval_research.view.model_tables import (
     aligner_tables,
     nli_tables,
     reader_table,

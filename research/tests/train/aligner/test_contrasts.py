@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from histoeval_research.train.aligner.contrasts import Contrasts, contrast_table
+from histoeval_research.train.aligner.variants import Contrasts, contrast_table
 
 TABLE = tomllib.loads(
     """

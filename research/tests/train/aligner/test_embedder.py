@@ -13,7 +13,6 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
-from histoeval_research.train.aligner.concepts import ConceptPool, NamedConcept
 from histoeval_research.train.aligner.embedder import (
     AlignerTraining,
     Embedder,
@@ -23,8 +22,9 @@ from histoeval_research.train.aligner.embedder import (
     learn,
     shape_encoder,
 )
+from histoeval_research.train.aligner.names import ConceptPool, NamedConcept
 from histoeval_research.train.aligner.sampling import NameSampler, phrases_of
-from histoeval_research.train.core.checkpoint import Checkpoint, TrainingStage
+from histoeval_research.train.core.loop import Checkpoint, TrainingStage
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from histoeval_research.train.aligner.concepts import ConceptPool, NamedConcept
+from histoeval_research.train.aligner.names import ConceptPool, NamedConcept
 from histoeval_research.train.aligner.sampling import (
     Lists,
     NameSampler,

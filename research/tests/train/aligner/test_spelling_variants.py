@@ -7,8 +7,8 @@ import random
 import pytest
 
 from histoeval.terms.plain import plain
-from histoeval_research.train.aligner.builtin_names import short_forms
-from histoeval_research.train.aligner.spelling_variants import KINDS, Variants, spelling_table
+from histoeval_research.train.aligner.compositions import short_forms
+from histoeval_research.train.aligner.variants import KINDS, Variants, spelling_table
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from scipy.stats import spearmanr
 
 from histoeval.concordance.weights import COVERED, TERMS, Combination
 from histoeval.errors import InputError
-from histoeval_research.train.concordance import fit as concordance
-from histoeval_research.train.concordance.fit import (
+from histoeval_research.train.concordance import train as concordance
+from histoeval_research.train.concordance.train import (
     LEAST,
     STRENGTHS,
     FitData,

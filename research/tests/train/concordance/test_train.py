@@ -19,8 +19,8 @@ from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import read_combinations
 from histoeval.errors import InputError
 from histoeval.statistics.raters import kappa_of_two
-from histoeval_research.train.concordance import fit as concordance_fit
 from histoeval_research.train.concordance import train as concordance_run
+from histoeval_research.train.concordance import train as concordance_train
 from histoeval_research.train.concordance.train import (
     ConcordanceSettings,
     SheetFile,
@@ -84,7 +84,7 @@ def settings_of(file: Path, **changes: Any) -> ConcordanceSettings:
 def one_strength() -> Iterator[None]:
     """Choosing the strength is tested with the fit; here one is enough."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(concordance_fit, "STRENGTHS", concordance_fit.STRENGTHS[:1])
+        patched.setattr(concordance_train, "STRENGTHS", concordance_train.STRENGTHS[:1])
         yield
 
 
@@ -194,7 +194,7 @@ def test_the_lowest_score_is_not_taken_for_a_higher_one(lowest: float) -> None:
     import numpy as np
 
     from histoeval.concordance.weights import TERMS
-    from histoeval_research.train.concordance.fit import FitData
+    from histoeval_research.train.concordance.train import FitData
 
     true = np.array([lowest, lowest, 3.0, 4.0])
     names = np.array(["a"] * 4)

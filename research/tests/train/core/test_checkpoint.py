@@ -14,12 +14,16 @@ pytest.importorskip("transformers")
 from histoeval.errors import ModelError
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
 from histoeval_research.train.core import loop
-from histoeval_research.train.core.checkpoint import Checkpoint, TrainingStage
-from histoeval_research.train.grounding import text_tower as phrase_tower
+from histoeval_research.train.core.loop import Checkpoint, TrainingStage
+from histoeval_research.train.grounding import model as phrase_tower
 from histoeval_research.train.grounding.augmentation import AugmentationSettings
 from histoeval_research.train.grounding.loop import LoopSettings, TileDataset, learn
-from histoeval_research.train.grounding.model import ContrastiveModel, ImageTowerModel
-from histoeval_research.train.grounding.text_tower import Distillation, distil
+from histoeval_research.train.grounding.model import (
+    ContrastiveModel,
+    Distillation,
+    ImageTowerModel,
+    distil,
+)
 
 pytestmark = pytest.mark.heavy
 

@@ -14,8 +14,7 @@ torch = pytest.importorskip("torch")
 
 from histoeval.errors import ModelError, OutputError
 from histoeval.progress import ignore
-from histoeval_research.train.core.checkpoint import Checkpoint, TrainingStage, Watch
-from histoeval_research.train.core.loop import Schedule, fit
+from histoeval_research.train.core.loop import Checkpoint, Schedule, TrainingStage, Watch, fit
 
 pytestmark = pytest.mark.heavy
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import OutputError
-from histoeval_research.train.core.checkpoint import CHECKPOINT
+from histoeval_research.train.core.loop import CHECKPOINT
 from histoeval_research.train.core.model_folder import TrainingStep
 
 

@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 
 from histoeval_research.train.hare_bench.config import RelationRecipe, SelectSettings, TaggerRecipe
 from histoeval_research.train.hare_bench.select import select, selection_cells, selection_markdown
-from histoeval_research.view.terminal.models import selection_table
+from histoeval_research.view.model_tables import selection_table
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from histoeval.terms.naming import main_concept
-from histoeval_research.train.nli.changed import changed_pairs, stranger_pairs
+from histoeval_research.train.nli.report_pairs import changed_pairs, stranger_pairs
 
 pytestmark = pytest.mark.heavy
 

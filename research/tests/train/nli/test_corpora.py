@@ -13,7 +13,7 @@ import pytest
 
 from histoeval.errors import InputError
 from histoeval.nli.entailer import LabelledPair, NliPair
-from histoeval_research.train.nli.corpora import companion_pairs, ontology_pairs
+from histoeval_research.train.nli.report_pairs import companion_pairs, ontology_pairs
 
 CONCEPTS = [
     ("C1", "Thymic Neoplasm", [], []),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from histoeval_research.train.nli.data import UNKNOWN, EncodedPairs
-from histoeval_research.train.nli.mixed import mixed_pairs
+from histoeval_research.train.nli.data import UNKNOWN, EncodedPairs, mixed_pairs
 
 CLS, SEP, WORDS = 1, 2, 200
 """The first pieces of a vocabulary are no words."""

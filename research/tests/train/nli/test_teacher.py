@@ -15,11 +15,10 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.io.settings_files import read_settings
+from histoeval_research.train.cards import nli_card
 from histoeval_research.train.nli import train as nli
-from histoeval_research.train.nli.card import nli_card
 from histoeval_research.train.nli.data import NO_CONTRADICTION, NO_ENTAILMENT, UNKNOWN, EncodedPairs
-from histoeval_research.train.nli.model import CrossEncoder
-from histoeval_research.train.nli.teacher import answers_of, pair_loss
+from histoeval_research.train.nli.model import CrossEncoder, answers_of, pair_loss
 from histoeval_research.train.nli.train import NliSettings, nli_request, train_nli
 from tests.support.report_words import WORDS
 

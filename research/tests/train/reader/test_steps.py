@@ -17,8 +17,8 @@ pytest.importorskip("onnxruntime")
 
 from histoeval.errors import ModelError
 from histoeval.reader.windows import Window
-from histoeval_research.train.core.checkpoint import Checkpoint
 from histoeval_research.train.core.encoder import STATE, load_encoder
+from histoeval_research.train.core.loop import Checkpoint
 from histoeval_research.train.core.model_folder import TrainingStep
 from histoeval_research.train.reader import teachers
 from histoeval_research.train.reader.config import ReaderSettings

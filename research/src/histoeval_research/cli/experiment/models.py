@@ -10,7 +10,7 @@ from histoeval.errors import SettingError
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.table import footnotes
 from histoeval.view.exports import write_picture
-from histoeval_research.cli.options.experiment import (
+from histoeval_research.cli.experiment_options import (
     FigureOption,
     ResamplesOption,
     SeedOption,
@@ -25,7 +25,7 @@ from histoeval_research.experiments.benchmark import (
     run_of,
     trust_variance,
 )
-from histoeval_research.view.terminal.experiments import (
+from histoeval_research.view.experiment_tables import (
     benchmark_notes,
     benchmark_table,
     gap_table,
@@ -103,6 +103,6 @@ def variance(
         found.append(trust_variance(trust, resamples, seed))
     print_experiment(output, "figure3a", [variance_table(found)], [], found, {})
     if figure:
-        from histoeval_research.view.figures.experiments import variance_figure
+        from histoeval_research.view.figures import variance_figure
 
         write_picture(output, "figure3a", variance_figure(found))

@@ -15,7 +15,7 @@ from histoeval.progress import step_progress
 from histoeval.run.models import Models, load_reader
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.view.exports import write_picture
-from histoeval_research.cli.options.experiment import ResamplesOption, SeedOption, print_experiment
+from histoeval_research.cli.experiment_options import ResamplesOption, SeedOption, print_experiment
 from histoeval_research.experiments.benchmark import (
     JudgeVariation,
     gap_of,
@@ -43,7 +43,7 @@ from histoeval_research.experiments.pathgls.cases import (
     tile_cases,
 )
 from histoeval_research.experiments.pathgls.tile_cases import splits_of
-from histoeval_research.view.terminal.pathgls import (
+from histoeval_research.view.experiment_tables import (
     ablation_beside,
     answer_notes,
     benchmark_beside,
@@ -192,7 +192,7 @@ def _write(
 def _draw(output: Path, repeats: list[JudgeVariation], bars: list[AblationBeside]) -> None:
     """Figure 3, where matplotlib is installed."""
     try:
-        from histoeval_research.view.figures.pathgls import figure_3
+        from histoeval_research.view.figures import figure_3
     except MissingDependency as error:
         typer.echo(f"figure 3 is not drawn: {error}", err=True)
         return

@@ -17,7 +17,7 @@ from histoeval.cli.options.output import (
 from histoeval.io.reports import open_reports
 from histoeval.progress import row_progress
 from histoeval.run.models import Models, load_reader
-from histoeval_research.cli.options.experiment import EditingModel, SeedOption
+from histoeval_research.cli.experiment_options import EditingModel, SeedOption
 from histoeval_research.experiments.perturb import Settings, perturb_file
 
 

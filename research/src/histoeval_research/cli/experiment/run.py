@@ -27,7 +27,7 @@ from histoeval.view.exports import write_picture
 from histoeval_research.cli.experiment.models import benchmark, gap, variance
 from histoeval_research.cli.experiment.pathgls import pathgls
 from histoeval_research.cli.experiment.perturb import perturb
-from histoeval_research.cli.options.experiment import (
+from histoeval_research.cli.experiment_options import (
     FigureOption,
     ResamplesOption,
     SeedOption,
@@ -40,8 +40,8 @@ from histoeval_research.experiments.hierarchy import read_graded, with_trust
 from histoeval_research.experiments.rows import read_perturbed
 from histoeval_research.experiments.sensitivity import measure_file, open_bench, read_scored
 from histoeval_research.experiments.sensitivity import sensitivity as drops_of
-from histoeval_research.view.html.experiments import experiment_page
-from histoeval_research.view.terminal.experiments import (
+from histoeval_research.view.experiment_page import experiment_page
+from histoeval_research.view.experiment_tables import (
     ablation_table,
     hierarchy_tables,
     sensitivity_notes,
@@ -152,7 +152,7 @@ def hierarchy(
     tables, about = hierarchy_tables(found), {"weights": str(weights)}
     print_experiment(output, "hierarchy", tables, notes, found, about)
     if options.figure:
-        from histoeval_research.view.figures.experiments import hierarchy_figure
+        from histoeval_research.view.figures import hierarchy_figure
 
         write_picture(output, "hierarchy", hierarchy_figure(found))
 
@@ -173,7 +173,7 @@ def ablation(
     about = {"weights": str(weights)}
     print_experiment(output, "figure3b", [ablation_table(found)], [], [found], about)
     if options.figure:
-        from histoeval_research.view.figures.experiments import ablation_figure
+        from histoeval_research.view.figures import ablation_figure
 
         write_picture(output, "figure3b", ablation_figure(found))
 

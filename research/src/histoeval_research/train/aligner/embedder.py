@@ -6,8 +6,9 @@ code: alpha 1, beta 60, base 0.5, and a margin of 0.2 in Euclidean distance for 
 keeps the pairs of all triplets that the margin does not yet separate.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,7 +16,10 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from histoeval.align.manifest import AlignerManifest, ChannelUse, write_aligner_manifest
+from histoeval.align.opposites.vector import VERSION
 from histoeval.errors import ModelError
+from histoeval.reader.manifest import ENCODER
 from histoeval.report import Noun
 from histoeval_research.train.aligner.sampling import (
     Draws,
@@ -24,8 +28,8 @@ from histoeval_research.train.aligner.sampling import (
     allied_pairs,
     draw,
 )
-from histoeval_research.train.core.checkpoint import TrainingStage
-from histoeval_research.train.core.loop import Schedule, fit
+from histoeval_research.train.core.loop import Schedule, TrainingStage, fit
+from histoeval_research.train.core.onnx_int8 import Unpadded, token_part, write_parts
 
 ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2
 
@@ -271,3 +275,30 @@ def _joined(vectors: Tensor, hundredths: Tensor, weight: float) -> Tensor:
         return vectors
     beside = hundredths.to(vectors.dtype) * (weight / 100)
     return nn.functional.normalize(torch.cat([vectors, beside], dim=-1), dim=-1)
+
+
+def write_aligner(
+    model: Embedder,
+    tokenizer: Any,
+    folder: Path,
+    *,
+    name: str,
+    tokens: int,
+    details: Mapping[str, Any],
+    channel: float = 0.0,
+    rounded: bool = True,
+) -> None:
+    """Write what `BuiltinAligner` loads.
+
+    `channel` is the weight of the channel beside the vector of the encoder; at 0 there is none.
+    """
+    part = token_part(Unpadded(model), tokens, ["vectors"])
+    manifest = AlignerManifest(
+        name=name,
+        files=write_parts(folder, {ENCODER: part}, tokenizer, rounded),
+        size=int(model.encoder.config.hidden_size),
+        tokens=tokens,
+        channel=ChannelUse(version=VERSION, weight=channel) if channel else None,
+        details=dict(details),
+    )
+    write_aligner_manifest(folder, manifest)

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval_research.train.aligner.concepts import ConceptPool
+from histoeval_research.train.aligner.names import ConceptPool
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

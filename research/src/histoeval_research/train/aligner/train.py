@@ -12,8 +12,6 @@ from histoeval.align.opposites.vector import identity as channel_identity
 from histoeval.io.settings_files import FilePath, ModelName
 from histoeval.progress import ignore
 from histoeval.report import Noun
-from histoeval_research.train.aligner.card import aligner_card
-from histoeval_research.train.aligner.concepts import ConceptPool
 from histoeval_research.train.aligner.embedder import (
     AlignerTraining,
     Embedder,
@@ -23,6 +21,7 @@ from histoeval_research.train.aligner.embedder import (
     shape_encoder,
 )
 from histoeval_research.train.aligner.names import (
+    ConceptPool,
     NameSettings,
     Ontology,
     listed,
@@ -30,15 +29,21 @@ from histoeval_research.train.aligner.names import (
     names_sha256,
 )
 from histoeval_research.train.aligner.sampling import NameSampler, phrases_of
-from histoeval_research.train.core.checkpoint import Checkpoint, TrainingStage, Watch
+from histoeval_research.train.cards import aligner_card
 from histoeval_research.train.core.encoder import (
     TorchEncoder,
     cut_tokenizer,
     kept_pieces,
     load_encoder,
 )
-from histoeval_research.train.core.model_folder import ModelFolder
-from histoeval_research.train.core.provenance import by_name, request_of, versions, weights_of
+from histoeval_research.train.core.loop import Checkpoint, TrainingStage, Watch
+from histoeval_research.train.core.model_folder import (
+    ModelFolder,
+    by_name,
+    request_of,
+    versions,
+    weights_of,
+)
 from histoeval_research.train.hare_bench.classifier import save
 
 
@@ -182,9 +187,8 @@ def _write(
 ) -> dict[str, Any]:
     """Write the aligner for Transformers and for `BuiltinAligner`, and measure the latter."""
     from histoeval.align.builtin import BuiltinAligner
-    from histoeval_research.evaluate.aligner import evaluate_aligner
-    from histoeval_research.evaluate.opposites import read_opposites
-    from histoeval_research.train.aligner.export import write_aligner
+    from histoeval_research.evaluate.aligner import evaluate_aligner, read_opposites
+    from histoeval_research.train.aligner.embedder import write_aligner
 
     save(begun.embedder.encoder, begun.for_transformers, folder)
     made_with = versions()

@@ -1,33 +1,247 @@
-"""`histoeval train concordance CONFIG`: from scored sheets to weights, scores and a card."""
+"""`histoeval train concordance`: weights of the parts, fitted to what experts score.
+
+Experts say which of two candidates is better more reliably than by how much. So the weights are
+those that put pairs of candidates into the experts' order (a logistic loss on differences inside
+one set, never between sets), and a rising curve of a few points takes the result to their scale.
+All scores are from nested cross-validation: weights are judged on cases they were not fitted to.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from histoeval.concordance.rubric import CRITERIA, TERMS_OF, with_coverage
-from histoeval.concordance.weights import Combination, Combinations, factors_of, matrix_of
+from histoeval.concordance.weights import (
+    COVERED,
+    TERMS,
+    Combination,
+    Combinations,
+    MonotoneCurve,
+    factors_of,
+    matrix_of,
+)
 from histoeval.errors import InputError
 from histoeval.io.settings_files import FilePath
 from histoeval.io.sheets import RatedPair, read_sheet
 from histoeval.io.writing import write_json
 from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
+from histoeval.statistics.calibration import fit_monotone
 from histoeval.statistics.raters import kappa_of_two
-from histoeval_research.train.concordance.card import concordance_card
-from histoeval_research.train.concordance.fit import (
-    FITTED,
-    FitData,
-    choose,
-    cross_validated,
-    fit,
-    joined_groups,
-)
-from histoeval_research.train.core.checkpoint import Checkpoint
-from histoeval_research.train.core.model_folder import ModelFolder
-from histoeval_research.train.core.provenance import file_of, sha256_of
+from histoeval_research.train.cards import concordance_card
+from histoeval_research.train.core.loop import Checkpoint
+from histoeval_research.train.core.model_folder import ModelFolder, file_of, sha256_of
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FITTED = tuple(term for term in TERMS if term != COVERED)
+"""The terms among which the fit chooses, where nothing else is said."""
+
+STRENGTHS = (0.02, 0.1)
+"""How strongly large weights are held back; the inner folds choose."""
+
+LEAST: Mapping[str, float] = {
+    "diagnosis*behaviour*laterality": 0.3,
+    "diagnosis*behaviour*stage": 0.06,
+    "diagnosis*behaviour*markers": 0.2,
+    "diagnosis*behaviour*findings": 0.2,
+    "diagnosis*behaviour*no_inventions": 0.2,
+    "diagnosis*behaviour*measurements": 0.12,
+    "diagnosis*behaviour*spread": 0.03,
+}
+"""Weights below which details do not fall, though sheets may hold too few of them to be fitted:
+generated reports hardly ever name a side or a marker, and a wrong one must still count."""
+
+_SHARPNESS = 6.0
+_LEAST_APART = 0.25
+"""Scores that are nearer than this are not put into an order."""
+_MOST_APART = 2.0
+_KNOTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FitData:
+    """What is fitted to: terms by pair, the experts' scores, and what belongs together."""
+
+    terms: Floats
+    scores: Floats
+    sets: NDArray[np.str_]
+    groups: NDArray[np.str_]
+    factors: Floats | None = None
+    """What is left of the terms of each pair; nothing is fitted to it, but all is judged with it.
+    The curve is fitted without it, so that it takes off what the experts' curve leaves."""
+    counted: tuple[str, ...] = FITTED
+    """The terms that may be given a weight."""
+
+    def some(self, places: Integers) -> FitData:
+        """Only these pairs."""
+        return FitData(
+            self.terms[places],
+            self.scores[places],
+            self.sets[places],
+            self.groups[places],
+            None if self.factors is None else self.factors[places],
+            self.counted,
+        )
+
+
+def fit(scored: FitData, strength: float, top: float, floor: float = 0.0) -> Combination:
+    """The weights and the curve for these pairs; a perfect candidate gets `top`."""
+    weights = fit_weights(scored, strength)
+    means = scored.terms @ weights / weights.sum()
+    curve = fit_curve(means, scored.scores, float(scored.scores.min()), top)
+    kept = {term: round(float(w), 4) for term, w in zip(TERMS, weights, strict=True) if w > 5e-4}
+    factored = scored.factors is not None
+    return Combination(weights=kept, curve=curve, floor=floor, factored=factored)
+
+
+def fit_weights(scored: FitData, strength: float) -> Floats:
+    """The weights, none of them negative, that put candidates into the experts' order."""
+    from scipy.optimize import minimize
+
+    better, worse, share = _ordered(scored)
+    places = [TERMS.index(term) for term in scored.counted]
+    differences = (scored.terms[better] - scored.terms[worse])[:, places]
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        """How unsure the order of pairs is, with its slope; large weights cost too."""
+        ahead = differences @ weights * _SHARPNESS
+        chance = 1 / (1 + np.exp(np.clip(ahead, -30, 30)))
+        slope = -(share * chance) @ differences * _SHARPNESS + 2 * strength * weights
+        return float(share @ np.logaddexp(0, -ahead) + strength * weights @ weights), slope
+
+    start = np.full(len(places), 0.1)
+    bounds = [(LEAST.get(term, 0.0), None) for term in scored.counted]
+    found = np.zeros(len(TERMS))
+    found[places] = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    if not found.sum() > 0:
+        raise InputError("the scores do not follow any part of the comparison")
+    return found
+
+
+def _ordered(scored: FitData) -> tuple[Integers, Integers, Floats]:
+    """All pairs of one set of which one is better, and how much each counts.
+
+    Sets count alike, however large; a zero says less than the rest, since it is given for many
+    reasons, so the order among those above it counts once more by half.
+    """
+    better, worse, share = [], [], []
+    for name in np.unique(scored.sets):
+        inside = np.flatnonzero(scored.sets == name)
+        above = inside[scored.scores[inside] > scored.scores[inside].min()]
+        for places, counts in ((inside, 1.0), (above, 0.5)):
+            apart = scored.scores[places][:, None] - scored.scores[places][None, :]
+            one, other = np.nonzero(apart > _LEAST_APART)
+            if len(one):
+                better.append(places[one])
+                worse.append(places[other])
+                weight = np.minimum(apart[one, other], _MOST_APART)
+                share.append(counts * weight / len(one))
+    if not better:
+        raise InputError("no two candidates have scores that differ: there is nothing to fit")
+    return np.concatenate(better), np.concatenate(worse), np.concatenate(share)
+
+
+def fit_curve(means: Floats, scores: Floats, bottom: float, top: float) -> MonotoneCurve:
+    """The rising line through a few points that is nearest to the scores; it ends at the top."""
+    heights = fit_monotone(means, scores, _KNOTS, bottom, top)
+    return MonotoneCurve(at=_KNOTS, value=tuple(round(height, 4) for height in heights))
+
+
+def predict(combination: Combination, terms: Floats, factors: Floats | None = None) -> Floats:
+    """The value of each row of terms."""
+    return combination.of_terms(terms, np.ones(len(terms)) if factors is None else factors)
+
+
+def _predicted(combination: Combination, scored: FitData) -> Floats:
+    return predict(combination, scored.terms, scored.factors)
+
+
+def cross_validated(
+    scored: FitData,
+    top: float,
+    floor: float = 0.0,
+    *,
+    folds: int = 10,
+    inner: int = 3,
+    seed: int = 0,
+) -> Floats:
+    """A value for each pair from a fit that has seen nothing of its group."""
+    values = np.zeros(len(scored.scores))
+    fold = fold_of(scored.groups, folds, seed)
+    for number in range(folds):
+        here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        if len(here):
+            strength = choose(scored.some(there), top, inner, seed)
+            fitted = fit(scored.some(there), strength, top, floor)
+            values[here] = _predicted(fitted, scored.some(here))
+    return values
+
+
+def choose(scored: FitData, top: float, folds: int, seed: int) -> float:
+    """The strength with which cross-validated values follow the scores best, all sets alike."""
+    if len(np.unique(scored.groups)) < 2:
+        raise InputError("too few cases for cross-validation: more are needed, or more folds")
+    fold = fold_of(scored.groups, folds, seed + 1)
+    tried = {
+        strength: _followed(scored, _validated(scored, fold, strength, top))
+        for strength in STRENGTHS
+    }
+    return max(tried, key=lambda strength: tried[strength])
+
+
+def _validated(scored: FitData, fold: Integers, strength: float, top: float) -> Floats:
+    values = np.zeros(len(scored.scores))
+    for number in np.unique(fold):
+        here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        values[here] = _predicted(fit(scored.some(there), strength, top), scored.some(here))
+    return values
+
+
+def _followed(scored: FitData, values: Floats) -> float:
+    """The mean rank correlation over the sets, and over what is above the lowest score in each."""
+    from scipy.stats import spearmanr
+
+    found = []
+    for name in np.unique(scored.sets):
+        inside = scored.sets == name
+        for those in (inside, inside & (scored.scores > scored.scores.min())):
+            if those.sum() > 2 and np.ptp(values[those]) and np.ptp(scored.scores[those]):
+                found.append(float(spearmanr(values[those], scored.scores[those])[0]))
+    return float(np.mean(found)) if found else 0.0
+
+
+def fold_of(groups: NDArray[np.str_], folds: int, seed: int) -> Integers:
+    """The fold of each pair: whole groups, dealt out by chance."""
+    names = np.unique(groups)
+    dealt = np.random.default_rng(seed).permutation(len(names)) % folds
+    number: Mapping[str, int] = dict(zip(names.tolist(), dealt.tolist(), strict=True))
+    return np.array([number[group] for group in groups.tolist()], dtype=np.int64)
+
+
+def joined_groups(groups: Sequence[str], references: Sequence[str]) -> list[str]:
+    """Groups that share a reference text are one: what was fitted on one would know the other."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        """The name that stands for all that were joined with this one."""
+        while parent.setdefault(name, name) != name:
+            name = parent[name]
+        return name
+
+    for group, reference in zip(groups, references, strict=True):
+        one, other = root(f"group {group}"), root(f"text {' '.join(reference.split())}")
+        parent[max(one, other)] = min(one, other)
+    return [root(f"group {group}") for group in groups]
+
 
 FLOOR = 0.6
 """What comes to little more than half a point is a zero: experts who write whole points, or half

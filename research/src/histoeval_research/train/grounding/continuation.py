@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from histoeval_research.train.core.checkpoint import TrainingStage
-from histoeval_research.train.core.loop import StepPlan, cosine_share, take_steps
+from histoeval_research.train.core.loop import StepPlan, TrainingStage, cosine_share, take_steps
 from histoeval_research.train.grounding.augmentation import AugmentationSettings, view
 from histoeval_research.train.grounding.model import ImageTowerModel
 

@@ -15,7 +15,7 @@ import torch
 from histoeval.evaluate.grounding_scores import Array, ScoredTiles
 from histoeval.evaluate.tile_labels import HE, TRUE, LabelledTile
 from histoeval.pathgls.grounding.builtin import stain_scores
-from histoeval_research.train.core.checkpoint import TrainingStage
+from histoeval_research.train.core.loop import TrainingStage
 from histoeval_research.train.grounding.loop import TileDataset, embedded, entry_vectors
 from histoeval_research.train.grounding.model import ContrastiveModel
 from histoeval_research.train.grounding.scope import fit_images

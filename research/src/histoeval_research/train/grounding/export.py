@@ -23,7 +23,7 @@ from histoeval.view.terminal.evaluation import OTHERS
 from histoeval_research.train.core.onnx_int8 import OnnxPart, token_part, write_parts
 from histoeval_research.train.grounding.cross_validation import FoldPredictions
 from histoeval_research.train.grounding.loop import TileDataset
-from histoeval_research.train.grounding.model import MEAN, STD, ImageTowerModel
+from histoeval_research.train.grounding.model import MEAN, STD, ImageTowerModel, PhraseTower
 from histoeval_research.train.grounding.scope import (
     KEPT_IMAGES,
     KEPT_PHRASES,
@@ -35,7 +35,6 @@ from histoeval_research.train.grounding.scope import (
     try_phrases,
     wordings_of,
 )
-from histoeval_research.train.grounding.text_tower import PhraseTower
 
 _SCOPED = 1500
 """Tiles that say what usual ones are like, run through the tower as it is written."""

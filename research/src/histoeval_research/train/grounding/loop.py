@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from histoeval.evaluate.tile_labels import LabelledTile, TileConcept, exclusive
-from histoeval_research.train.core.checkpoint import TrainingStage
-from histoeval_research.train.core.loop import StepPlan, cosine_share, take_steps
+from histoeval_research.train.core.loop import StepPlan, TrainingStage, cosine_share, take_steps
 from histoeval_research.train.grounding.augmentation import AugmentationSettings, normalised, view
 from histoeval_research.train.grounding.model import (
     ContrastiveModel,

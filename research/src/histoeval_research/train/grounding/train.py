@@ -32,10 +32,11 @@ from histoeval_research.train.aligner.embedder import (
 )
 from histoeval_research.train.aligner.names import Ontology
 from histoeval_research.train.aligner.train import encoded_by
-from histoeval_research.train.core.checkpoint import Checkpoint, TrainingStage, Watch
+from histoeval_research.train.cards import grounding_card
 from histoeval_research.train.core.encoder import cut_tokenizer, kept_pieces, load_encoder
-from histoeval_research.train.core.model_folder import ModelFolder
-from histoeval_research.train.core.provenance import (
+from histoeval_research.train.core.loop import Checkpoint, TrainingStage, Watch
+from histoeval_research.train.core.model_folder import (
+    ModelFolder,
     by_name,
     lists_sha256,
     request_of,
@@ -43,7 +44,6 @@ from histoeval_research.train.core.provenance import (
     weights_of,
 )
 from histoeval_research.train.grounding.augmentation import normalised
-from histoeval_research.train.grounding.card import grounding_card
 from histoeval_research.train.grounding.continuation import SelfSupervision, continue_trunk
 from histoeval_research.train.grounding.cross_validation import (
     FoldPredictions,
@@ -55,13 +55,15 @@ from histoeval_research.train.grounding.loop import LoopSettings, TileDataset, l
 from histoeval_research.train.grounding.model import (
     ContrastiveModel,
     DensityReference,
+    Distillation,
     ImageTowerModel,
+    PhraseTower,
     StainMatch,
     density_of,
+    distil,
     measured_density,
     trunk_from_onnx,
 )
-from histoeval_research.train.grounding.text_tower import Distillation, PhraseTower, distil
 
 _LEARNED = ("train", "val")
 _PIXELS_ONLY = "unlabelled"

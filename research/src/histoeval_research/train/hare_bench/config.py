@@ -17,7 +17,7 @@ from histoeval.report import Noun
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
 from histoeval_research.evaluate.matches import Matches, rates
 from histoeval_research.train.core.loop import Schedule
-from histoeval_research.train.core.provenance import request_of
+from histoeval_research.train.core.model_folder import request_of
 
 Types = Literal["all", "hare"]
 

@@ -8,11 +8,9 @@ from typing import Any, Protocol
 from histoeval.runtime.transformer import Transformer
 from histoeval.table import markdown_table
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.train.core.card import card, numbers_of, score_rows
-from histoeval_research.train.core.checkpoint import Checkpoint, TrainingStage, Watch
-from histoeval_research.train.core.loop import fit
-from histoeval_research.train.core.model_folder import ModelFolder
-from histoeval_research.train.core.provenance import versions, weights_of
+from histoeval_research.train.cards import card, numbers_of, score_rows
+from histoeval_research.train.core.loop import Checkpoint, TrainingStage, Watch, fit
+from histoeval_research.train.core.model_folder import ModelFolder, versions, weights_of
 from histoeval_research.train.hare_bench.classifier import (
     ClassifierExample,
     UntrainedClassifier,

@@ -25,7 +25,7 @@ from histoeval.reader.sentences import sentences
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes, resource_path, resource_text
 from histoeval.terms.plain import is_held_out
-from histoeval_research.train.core.provenance import lists_sha256
+from histoeval_research.train.core.model_folder import lists_sha256
 from histoeval_research.train.nli.data import DATA, lines_of, wordings
 
 MadeSet = Literal["train", "rest", "organs", "dev", "organs_dev"]

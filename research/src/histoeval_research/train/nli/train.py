@@ -15,36 +15,40 @@ from histoeval.nli.manifest import TOKENS, EntailerManifest, limits_of
 from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval_research.train.aligner.embedder import cut_pieces
-from histoeval_research.train.core.checkpoint import Checkpoint, TrainingStage, Watch
+from histoeval_research.train.cards import nli_card
 from histoeval_research.train.core.encoder import (
     TorchEncoder,
     cut_tokenizer,
     kept_pieces,
     load_encoder,
 )
-from histoeval_research.train.core.loop import Schedule, fit
-from histoeval_research.train.core.model_folder import ModelFolder
-from histoeval_research.train.core.provenance import (
+from histoeval_research.train.core.loop import Checkpoint, Schedule, TrainingStage, Watch, fit
+from histoeval_research.train.core.model_folder import (
+    ModelFolder,
     by_name,
     encoder_name,
     request_of,
     versions,
     weights_of,
 )
-from histoeval_research.train.nli.card import nli_card
-from histoeval_research.train.nli.changed import changed_pairs, stranger_pairs
-from histoeval_research.train.nli.corpora import companion_pairs, ontology_pairs, reports_of
 from histoeval_research.train.nli.data import (
     NO_ENTAILMENT,
     EncodedPairs,
     General,
     encode_pairs,
+    mixed_pairs,
     negation_pairs,
     read_pairs,
     split_general,
 )
-from histoeval_research.train.nli.mixed import mixed_pairs
-from histoeval_research.train.nli.model import CrossEncoder
+from histoeval_research.train.nli.model import (
+    CrossEncoder,
+    Floats,
+    NliTeacher,
+    batch_of,
+    pair_loss,
+    taught,
+)
 from histoeval_research.train.nli.pairs import (
     PairSettings,
     edit_pairs,
@@ -55,7 +59,13 @@ from histoeval_research.train.nli.pairs import (
     statement_pairs,
     written_statements,
 )
-from histoeval_research.train.nli.teacher import Floats, NliTeacher, batch_of, pair_loss, taught
+from histoeval_research.train.nli.report_pairs import (
+    changed_pairs,
+    companion_pairs,
+    ontology_pairs,
+    reports_of,
+    stranger_pairs,
+)
 
 
 class NliTraining(Schedule):
@@ -278,7 +288,7 @@ def write(
     """Write the model for `BuiltinEntailer`, and measure it as it is written."""
     from histoeval.nli.builtin import BuiltinEntailer
     from histoeval_research.evaluate.nli import evaluate_nli
-    from histoeval_research.train.nli.export import add_opinion, write_entailer
+    from histoeval_research.train.nli.model import add_opinion, write_entailer
 
     made_with = versions()
     write_entailer(

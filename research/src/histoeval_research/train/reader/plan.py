@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.train.core.model_folder import TrainingStep
-from histoeval_research.train.core.provenance import encoder_name, file_of, versions
+from histoeval_research.train.core.model_folder import TrainingStep, encoder_name, file_of, versions
 from histoeval_research.train.hare_bench.config import read_passages
 from histoeval_research.train.reader.config import ReaderSettings, UnlabelledSource
 from histoeval_research.train.reader.unlabelled import UnlabelledTexts, read_pool

@@ -12,7 +12,6 @@ from histoeval.progress import ignore
 from histoeval.reader.windows import Window, windows
 from histoeval.report import Relation, Report
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.train.core.checkpoint import TrainingStage, Watch
 from histoeval_research.train.core.encoder import (
     TorchEncoder,
     load_encoder,
@@ -21,7 +20,7 @@ from histoeval_research.train.core.encoder import (
     save_reader,
     save_teacher,
 )
-from histoeval_research.train.core.loop import Schedule, fit
+from histoeval_research.train.core.loop import Schedule, TrainingStage, Watch, fit
 from histoeval_research.train.core.model_folder import TrainingStep
 from histoeval_research.train.hare_bench.classifier import save
 from histoeval_research.train.reader.examples import ReaderBatch, ReaderExample, annotated, collate

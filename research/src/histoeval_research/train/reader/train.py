@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from histoeval_research.evaluate.reader import Evaluation, evaluate_reader
-from histoeval_research.train.core.checkpoint import Checkpoint
-from histoeval_research.train.core.encoder import load_encoder, load_reader
-from histoeval_research.train.core.model_folder import ModelFolder, TrainingStep
-from histoeval_research.train.core.provenance import weights_of
-from histoeval_research.train.hare_bench.config import shared_reports
-from histoeval_research.train.hare_bench.select import THIS_MACHINE, TrainingSite
-from histoeval_research.train.reader.card import (
+from histoeval_research.train.cards import (
     Scores,
     reader_card,
     scores_of_evaluation,
     scores_of_reader,
 )
+from histoeval_research.train.core.encoder import load_encoder, load_reader
+from histoeval_research.train.core.loop import Checkpoint
+from histoeval_research.train.core.model_folder import ModelFolder, TrainingStep, weights_of
+from histoeval_research.train.hare_bench.config import shared_reports
+from histoeval_research.train.hare_bench.select import THIS_MACHINE, TrainingSite
 from histoeval_research.train.reader.config import ReaderSettings
 from histoeval_research.train.reader.model import JointReader
 from histoeval_research.train.reader.plan import TrainingPlan

@@ -16,6 +16,7 @@ from histoeval_research.experiments.sensitivity import ScoredReports
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+
 PIXELS = 480
 """The longer side of a picture on the page."""
 

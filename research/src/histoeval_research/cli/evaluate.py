@@ -1,4 +1,4 @@
-"""`histoeval evaluate reader`: what a reader finds against an annotated corpus."""
+"""`histoeval evaluate reader`, `aligner` and `nli`: evaluate models on annotated data."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,8 +6,17 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from histoeval.cli.entail import ModelOption
+from histoeval.cli.evaluate.run import evaluate_app
 from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.models import DeviceOption, DtypeOption, ReaderOption, RelationsOption
+from histoeval.cli.options.models import (
+    AlignerOption,
+    DeviceOption,
+    DtypeOption,
+    PoolingOption,
+    ReaderOption,
+    RelationsOption,
+)
 from histoeval.cli.options.output import (
     ResultsFile,
     demand_folder,
@@ -19,20 +28,31 @@ from histoeval.cli.options.statistics import OptionalResamples
 from histoeval.console import Console
 from histoeval.errors import InputError, Problem
 from histoeval.labels import read_labels
+from histoeval.nli.load import open_entailer
 from histoeval.progress import step_progress
 from histoeval.reader.reader import Reader
-from histoeval.run.models import Models, is_joint, load_reader
+from histoeval.run.models import Models, is_joint, load_aligner, load_reader
 from histoeval_research.cli.corpus import FormatOption
 from histoeval_research.corpus import read_corpus
+from histoeval_research.evaluate.aligner import evaluate_aligner, read_opposites
 from histoeval_research.evaluate.mistakes import mistakes
+from histoeval_research.evaluate.nli import evaluate_nli
 from histoeval_research.evaluate.reader import (
     evaluate,
     evaluate_by_source,
     out_of_reach,
     read_passages,
 )
-from histoeval_research.view.terminal.corpus import refusal_table
-from histoeval_research.view.terminal.reader_evaluation import evaluation_tables, source_table
+from histoeval_research.ontology.obo import Kind, read_ontology
+from histoeval_research.train.aligner.names import listed
+from histoeval_research.train.nli.data import labelled_sets
+from histoeval_research.view.model_tables import (
+    aligner_tables,
+    evaluation_tables,
+    nli_tables,
+    refusal_table,
+    source_table,
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +69,7 @@ class EvaluatedReader:
         return load_reader(Models(labels=None if is_joint(self.reader) else labels, **vars(self)))
 
 
+@evaluate_app.command()
 @verb
 def reader(
     corpus: Annotated[
@@ -113,3 +134,80 @@ def reader(
         )
         Console(stderr=True).print(refusal_table(problems))
         raise typer.Exit(1)
+
+
+@evaluate_app.command()
+@verb
+def aligner(
+    ontology: Annotated[
+        Path, option("File of concepts and their names, as used to train the aligner.")
+    ],
+    kind: Annotated[Kind, option("Format of that file.")] = "ncit",
+    held_out: Annotated[
+        float, option("Share of concepts held out for testing.", min=0.001, max=1)
+    ] = 0.1,
+    opposites: Annotated[
+        Path | None, option("JSON lines of phrase, synonym, opposite, opposite_synonym and axis.")
+    ] = None,
+    aligner: AlignerOption = None,
+    pooling: PoolingOption = "cls",
+    device: DeviceOption = None,
+    output: ResultsFile = None,
+    resamples: OptionalResamples = 1000,
+) -> None:
+    """Measure whether an aligner finds concepts by unseen names, and separates opposites.
+
+    Examples:
+      histoeval evaluate aligner --ontology Thesaurus.txt --output aligner.json
+    """
+    demand_folder(output)
+    concepts = list(read_ontology(ontology, kind))
+    rows = read_opposites(opposites) if opposites else []
+    loaded = load_aligner(Models(aligner=aligner, pooling=pooling, device=device))
+    names = sum(len(concept.names) for concept in concepts)
+    with step_progress(f"embedding {ontology.name}", names) as report:
+        found = evaluate_aligner(
+            loaded,
+            concepts,
+            rows,
+            held_out=held_out,
+            known=listed(),
+            resamples=resamples,
+            report=report,
+        )
+    results = found.model_dump(mode="json")
+    write_results(output, {"ontology": ontology.name, "aligner": loaded.identity}, results)
+    print_tables(aligner_tables(results))
+
+
+@evaluate_app.command()
+@verb
+def nli(
+    general: Annotated[
+        Path | None,
+        option(
+            "JSON lines of premise, hypothesis, label and source; those of source snli_test "
+            "are used."
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None, option("JSON lines of premise, hypothesis, label and category; all are used.")
+    ] = None,
+    model: ModelOption = None,
+    device: DeviceOption = None,
+    output: ResultsFile = None,
+) -> None:
+    """Measure how well an NLI model recognises entailment, neutral and contradiction.
+
+    Examples:
+      histoeval evaluate nli --pairs pathology_pairs.jsonl
+    """
+    demand_folder(output)
+    sets = labelled_sets(general, pairs)
+    loaded = open_entailer(model, device)
+    results: dict[str, Any] = {}
+    for name, some in sets.items():
+        with step_progress(f"judging {name}", len(some)) as report:
+            results[name] = evaluate_nli(loaded, some, report).model_dump(mode="json")
+    write_results(output, {"model": loaded.identity}, results)
+    print_tables(nli_tables(results))

@@ -1,9 +1,10 @@
-"""Figures of two corpora, as in the HARE paper: word clouds, a word map, annotated reports."""
+"""Figures of corpora and experiments."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,14 @@ from histoeval.errors import InputError
 from histoeval.io.reports import open_reports
 from histoeval.resources import resource_text
 from histoeval.run.models import Models, load_models, load_reader
+from histoeval.statistics.resampling import Estimate
+from histoeval.table import number
 from histoeval.view.figures.canvas import (
+    BLUE,
     DARK_YELLOW,
+    INK,
     LARGE,
+    ORANGE,
     PALETTE,
     POINTS,
     SMALL,
@@ -25,11 +31,17 @@ from histoeval.view.figures.canvas import (
     drawable,
     drawing,
     finished,
+    fitted,
     page,
     width_of,
 )
-from histoeval_research.view.figures.annotated_report import annotated
-from histoeval_research.view.figures.words import (
+from histoeval_research.experiments.benchmark import JudgeVariation
+from histoeval_research.experiments.hierarchy import Ablation, Follows
+from histoeval_research.experiments.pathgls.answers import assumptions
+from histoeval_research.experiments.pathgls.beside import AblationBeside
+from histoeval_research.experiments.pathgls.published import published_ranks
+from histoeval_research.view.annotated_report import annotated
+from histoeval_research.view.words import (
     Embed,
     Vectors,
     count_terms,
@@ -41,6 +53,7 @@ from histoeval_research.view.figures.words import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 SAMPLE = 1000
 MAP_WORDS = 400
@@ -68,7 +81,7 @@ MAX_NAMED = 60
 @cache
 def stopwords() -> frozenset[str]:
     """Frequent words that are not about the content of a report."""
-    lines = resource_text("histoeval_research/view/figures/data/stopwords.txt").splitlines()
+    lines = resource_text("histoeval_research/view/data/stopwords.txt").splitlines()
     return frozenset(word for line in lines if line[:1] != "#" for word in line.split())
 
 
@@ -108,8 +121,8 @@ def corpus_figures(
             min(texts, key=len)[:MAX_CHARS]
         ]
         chosen = sorted(fitting, key=lambda text: -len(text))[:shown]
-        for number, report in enumerate(reader.read(chosen), start=1):
-            yield f"annotated_{place}_{number}", annotated(report, f"{name}, as it was read")
+        for nth, report in enumerate(reader.read(chosen), start=1):
+            yield f"annotated_{place}_{nth}", annotated(report, f"{name}, as it was read")
 
 
 def encoder_embed(models: Models) -> Embed:
@@ -238,3 +251,135 @@ def _label_words(axes: Axes, points: Vectors, words: Sequence[str], most: Vector
                 size=SMALL,
                 va="center_baseline",
             )
+
+
+MAX_NAME_WIDTH = 130.0
+
+
+@drawing
+def ablation_figure(found: Ablation) -> Canvas:
+    """Figure 3b: the rank correlation without each dimension."""
+    title = "Rank correlation with the error hierarchy, without each dimension"
+    names = ["all", *(f"without {each.dimension}" for each in found.without)]
+    estimates = [found.spearman, *(each.spearman for each in found.without)]
+    figure = blank(430, 260, title)
+    axes = figure.add_subplot()
+    for place, each in enumerate(estimates):
+        if each.value is None:
+            continue
+        axes.bar(place, each.value, width=0.6, color=BLUE if place == 0 else ORANGE)
+        if each.low is not None and each.high is not None:
+            axes.plot([place, place], [each.low, each.high], color=INK, linewidth=1.0)
+        axes.text(place, 0.02, f"{each.value:.2f}", ha="center", size=SMALL, color="white")
+    axes.set_xticks(range(len(names)), names)
+    axes.set(ylabel="Spearman (95 % interval)")
+    return finished(figure, title, _values(zip(names, estimates, strict=True)))
+
+
+@drawing
+def variance_figure(found: Sequence[JudgeVariation]) -> Canvas:
+    """Figure 3a: how much each judge varies between repeats."""
+    title = "Standard deviation between repeats"
+    figure = blank(430, 90 + 34 * len(found), title)
+    axes = figure.add_subplot()
+    for place, each in enumerate(found):
+        value = each.spread.value
+        if value is None:
+            continue
+        axes.barh(place, value, height=0.6, color=BLUE if each.name == "PathGLS" else ORANGE)
+        if each.spread.low is not None and each.spread.high is not None:
+            axes.plot([each.spread.low, each.spread.high], [place] * 2, color=INK, linewidth=1.0)
+        end = value if each.spread.high is None else each.spread.high
+        axes.text(end, place, f" {value:.3f}", va="center", size=SMALL)
+    axes.set_yticks(range(len(found)), [fitted(v.name, SMALL, MAX_NAME_WIDTH) for v in found])
+    axes.invert_yaxis()
+    axes.set(xlabel="mean over reports (95 % interval); scores run from 0 to 1")
+    return finished(figure, title, _values(((v.name, v.spread) for v in found), 4))
+
+
+@drawing
+def hierarchy_figure(found: Sequence[Follows]) -> Canvas:
+    """The mean of every measure at each level, as a share of its mean on true reports."""
+    title = "Measures along the error hierarchy"
+    figure = blank(450, 300, title)
+    axes = figure.add_subplot()
+    for place, each in enumerate(found):
+        if not each.levels or each.levels[0].mean <= 0:
+            continue
+        steps = [step.level for step in each.levels]
+        means = np.array([step.mean for step in each.levels]) / each.levels[0].mean
+        rho = "" if each.spearman.value is None else f" ({each.spearman.value:.2f})"
+        colour = PALETTE[place % len(PALETTE)]
+        axes.plot(steps, means, "o-", color=colour, markersize=3.5, label=f"{each.measure}{rho}")
+    axes.set(xlabel="error level", ylabel="mean, of that on true reports", ylim=(0, None))
+    figure.legend(loc="outside lower center", ncols=3)
+    values = _values((each.measure, each.spearman) for each in found)
+    return finished(figure, title, f"Spearman with the error level: {values}")
+
+
+def _values(named: Iterable[tuple[str, Estimate]], digits: int = 3) -> str:
+    """The description of a figure for readers who cannot see it."""
+    known = [(name, each.value) for name, each in named if each.value is not None]
+    return "; ".join(f"{name} {value:.{digits}f}" for name, value in known)
+
+
+NAME_WIDTH = 120.0
+BAR = 0.38
+
+
+@drawing
+def figure_3(repeats: Sequence[JudgeVariation], bars: Sequence[AblationBeside]) -> Canvas:
+    """Both panels; the bars are those of the first data set with the most dimensions."""
+    title = "PathGLS: repeats, and trust without each dimension"
+    figure = blank(640, 300, title)
+    left, right = figure.subplots(1, 2, width_ratios=(2, 3))
+    told = [*_repeats(left, repeats), *_bars(right, drawn_bars(bars))]
+    figure.legend(loc="outside lower center", ncols=2)
+    return finished(figure, title, "; ".join(told))
+
+
+def drawn_bars(bars: Sequence[AblationBeside]) -> list[AblationBeside]:
+    """The bars of the first data set with the most dimensions, by the first assumption."""
+    own = [bar for bar in bars if bar.answers == assumptions()[0].name]
+    data = Counter(bar.data for bar in own).most_common(1)
+    return [bar for bar in own if bar.data == data[0][0]]
+
+
+def _repeats(axes: Axes, repeats: Sequence[JudgeVariation]) -> Iterator[str]:
+    axes.set_title("(a) repeats")
+    for place, each in enumerate(repeats):
+        value = each.spread.value
+        if value is not None:
+            axes.barh(place, value, height=0.5, color=BLUE)
+            axes.text(value, place, f" {value:.4f}", va="center", size=SMALL)
+            yield f"{each.name}: {value:.4f}"
+    axes.set_yticks(range(len(repeats)), [fitted(v.name, SMALL, NAME_WIDTH) for v in repeats])
+    axes.set_ylim(len(repeats) - 0.5, -0.5)
+    widest = max((each.spread.value or 0.0 for each in repeats), default=0.0)
+    axes.set(xlim=(0, max(0.05, 1.4 * widest)))
+    paper = published_ranks().spread
+    axes.set(xlabel=f"mean standard deviation (PathGLS in the paper: {paper:.2f})")
+
+
+def _bars(axes: Axes, bars: Sequence[AblationBeside]) -> Iterator[str]:
+    axes.set_title("(b) trust without each dimension")
+    for place, bar in enumerate(bars):
+        both = ((-BAR / 2, bar.spearman.value, BLUE), (BAR / 2, bar.paper, ORANGE))
+        for shift, value, colour in both:
+            if value is not None:
+                axes.bar(place + shift, value, width=BAR, color=colour)
+                axes.text(place + shift, 0.02, f"{value:.2f}", ha="center", size=SMALL)
+        if bar.spearman.low is not None and bar.spearman.high is not None:
+            axes.plot([place - BAR / 2] * 2, [bar.spearman.low, bar.spearman.high], color=INK)
+        numbers = [number(value, 2) for _, value, _ in both]
+        yield f"{_name(bar)}: ours {numbers[0]}, paper {numbers[1]}"
+    axes.set_xticks(range(len(bars)), [_name(bar).replace(" ", "\n", 1) for bar in bars])
+    data = f"{bars[0].data}; answers under attack: {bars[0].answers}" if bars else "no data"
+    axes.set(ylabel="Spearman with the error level", xlabel=data)
+    axes.axhline(0, color=INK, linewidth=0.8)
+    for label, colour in (("ours (95 % interval)", BLUE), ("paper", ORANGE)):
+        axes.bar(0, 0, color=colour, label=label)
+
+
+def _name(bar: AblationBeside) -> str:
+    return f"without {bar.without}" if bar.without else "all"

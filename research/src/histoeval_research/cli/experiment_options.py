@@ -16,7 +16,7 @@ from histoeval.report import Noun
 from histoeval.table import ResultTable
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import Vlm, VlmConfig
-from histoeval_research.view.terminal.experiments import write_tables
+from histoeval_research.view.experiment_tables import write_tables
 
 LLM = "Language model that also edits reports"
 

@@ -1,0 +1,346 @@
+"""Tables of corpora, trainings and evaluated models in the terminal."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from histoeval.errors import Problem
+from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Assertion, EntityType
+from histoeval.table import ResultTable, terminal_table
+from histoeval.view.terminal.scores import problem_table
+from histoeval_research.evaluate.calibration import CalibrationError
+from histoeval_research.evaluate.corpus import HARE_NAMES, AnnotatorAgreement, Counts, Statistics
+from histoeval_research.evaluate.matches import PAIRS
+from histoeval_research.evaluate.nli import COLUMNS as NLI_COLUMNS
+from histoeval_research.evaluate.nli import nli_rows
+from histoeval_research.evaluate.reader import (
+    ALL,
+    CONFIDENT,
+    Evaluation,
+    Figure,
+    ReaderMeasure,
+    ReportEstimate,
+)
+from histoeval_research.train.cards import (
+    OPPOSITE_COLUMNS,
+    RETRIEVAL_COLUMNS,
+    STEP_COLUMNS,
+    numbers_of,
+    opposite_rows,
+    remarks_on,
+    retrieval_rows,
+    score_rows,
+    step_rows,
+)
+from histoeval_research.train.hare_bench.select import COLUMNS, REMARK, failures, selection_cells
+
+
+def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Retrieval of concepts by unseen names, and discrimination of opposites."""
+    title = f"Concepts found by unseen names, among {scores['concepts']:,}"
+    yield terminal_table(ResultTable(title, RETRIEVAL_COLUMNS, [*retrieval_rows(scores)]))
+    if scores["opposites"]:
+        rows = [*opposite_rows(scores)]
+        yield terminal_table(ResultTable("Opposites distinguished", OPPOSITE_COLUMNS, rows))
+
+
+def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """A table for each set of pairs, and a line on calibration."""
+    for name, found in scores.items():
+        yield terminal_table(ResultTable(name, NLI_COLUMNS, nli_rows(found)))
+        calibration = found["calibration"]
+        yield Text(
+            f"confidence {calibration['confidence']:.3f}, "
+            f"accuracy {calibration['accuracy']:.3f}, "
+            f"calibration error {calibration['error']:.3f}\n"
+        )
+
+
+def training_table(results: Mapping[str, Any]) -> RenderableType:
+    """Precision, recall and F1 of a model, by type and in total."""
+    columns = ["", "gold", "found", "precision", "recall", "F1"]
+    rows = [[name, *numbers_of(scores)] for name, scores in score_rows(results)]
+    return _with_remarks(ResultTable(_trained_on(results), columns, rows), remarks_on(results))
+
+
+def selection_table(results: Mapping[str, Any]) -> RenderableType:
+    """Table 4 of the HARE paper: the best number of each column in bold."""
+    title = "Model selection"
+    if len(results["seeds"]) > 1:
+        title += f": mean ± standard deviation over {len(results['seeds'])} seeds"
+    rows = [
+        [Text(cell.text, style="bold" if cell.best else "") for cell in row]
+        for row in selection_cells(results)
+    ]
+    table = ResultTable(title, ["encoder", "parameters", *COLUMNS], rows)
+    return _with_remarks(table, [REMARK, *failures(results)])
+
+
+def reader_table(results: Mapping[str, Any]) -> RenderableType:
+    """The scores after each step of a reader's training, and the gain from calibration."""
+    title = f"{_trained_on(results)}, F1"
+    table = ResultTable(title, ["reader", *STEP_COLUMNS], step_rows(results))
+    lines = [
+        f"calibration error of {measure.replace('_', ' ')}: "
+        f"{error['before']:.3f}, calibrated {error['after']:.3f}"
+        for measure, error in results["calibration"].items()
+    ]
+    return _with_remarks(table, [*lines, *remarks_on(results)])
+
+
+def _trained_on(results: Mapping[str, Any]) -> str:
+    request = results["request"]
+    return f"{request['encoder']['name']} on {request['data']['dev']['name']}"
+
+
+def _with_remarks(table: ResultTable, remarks: Iterable[str]) -> RenderableType:
+    return Group(terminal_table(table), *map(Text, remarks))
+
+
+HEADLINES: Mapping[str, tuple[ReaderMeasure, str]] = {
+    "entities, exact": (ReaderMeasure.EXACT, ALL),
+    "entities, HARE's five": (ReaderMeasure.HARE, ALL),
+    "entities, overlapping": (ReaderMeasure.OVERLAP, ALL),
+    f"entities, score ≥ {CONFIDENT:g}": (ReaderMeasure.CONFIDENT, ALL),
+    "relations, end to end": (ReaderMeasure.RELATIONS, ALL),
+    "relations, both found": (ReaderMeasure.RELATIONS_ON_FOUND, ALL),
+    "relations, on gold": (ReaderMeasure.RELATIONS_ON_GOLD, ALL),
+    "assertion, found": (ReaderMeasure.ASSERTION_ON_FOUND, ALL),
+    "assertion, on gold": (ReaderMeasure.ASSERTION_ON_GOLD, ALL),
+    "absent, on gold": (ReaderMeasure.ASSERTION_ON_GOLD, Assertion.ABSENT),
+}
+"""The rows of the first table."""
+
+IN_SHORT = {
+    ReaderMeasure.EXACT: "exact",
+    ReaderMeasure.OVERLAP: "overlap",
+    ReaderMeasure.RELATIONS: "end to end",
+    ReaderMeasure.RELATIONS_ON_GOLD: "on gold",
+    ReaderMeasure.ASSERTION_ON_GOLD: "on gold",
+    ReaderMeasure.ASSERTION_ON_FOUND: "found",
+}
+CALIBRATED = {
+    ReaderMeasure.EXACT: "entities",
+    ReaderMeasure.RELATIONS: "relations, end to end",
+    ReaderMeasure.RELATIONS_ON_GOLD: "relations, on gold",
+}
+RATES = ("F1", "95 %", "P", "R")
+_NONE = "none"
+
+
+def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
+    """The headline scores, then types, relations, assertions and calibration."""
+    yield Group(_headlines(evaluation), *map(Text, _remarks(evaluation)))
+    parts = {
+        "Entities": ([*EntityType, ALL], [ReaderMeasure.EXACT, ReaderMeasure.OVERLAP]),
+        "Relations": ([*PAIRS, ALL], [ReaderMeasure.RELATIONS, ReaderMeasure.RELATIONS_ON_GOLD]),
+        "Assertion": (
+            [*Assertion, ALL],
+            [ReaderMeasure.ASSERTION_ON_GOLD, ReaderMeasure.ASSERTION_ON_FOUND],
+        ),
+    }
+    for title, (kinds, measures) in parts.items():
+        known = [measure for measure in measures if measure in evaluation.figures]
+        if known:
+            yield _kinds(evaluation, title, kinds, known)
+    if evaluation.calibration:
+        yield _calibration_errors(evaluation.calibration)
+    for measure, calibration in evaluation.calibration.items():
+        yield _reliability(calibration, CALIBRATED[measure])
+
+
+def source_table(sources: Mapping[str, Evaluation]) -> RenderableType:
+    """Each source in one row: exact entities, relations end to end, assertion of found ones."""
+    rows = []
+    for source, evaluation in sources.items():
+        exact = _figure(evaluation, ReaderMeasure.EXACT, ALL)
+        others = [
+            _f1(_figure(evaluation, measure, ALL))
+            for measure in (ReaderMeasure.RELATIONS, ReaderMeasure.ASSERTION_ON_FOUND)
+        ]
+        rows.append([source, f"{evaluation.passages:,}", *_cells(exact)[:2], *others])
+    columns = ["passages", "exact F1", "95 %", "relations", "assertion"]
+    return _table("Sources", columns, rows)
+
+
+def _headlines(evaluation: Evaluation) -> RenderableType:
+    title = f"{evaluation.passages:,} passages of {evaluation.reports:,} reports"
+    rows = [[name, *_cells(_figure(evaluation, *place))] for name, place in HEADLINES.items()]
+    return _table(title, [*RATES, "gold", "found"], rows)
+
+
+def _remarks(evaluation: Evaluation) -> Iterator[str]:
+    """Why scores are missing, and what the columns mean."""
+    for label, (measure, kind) in HEADLINES.items():
+        if kind == ALL and measure in evaluation.missing:
+            yield f"{label}: {_NONE}, since {evaluation.missing[measure]}"
+    yield "P: precision, R: recall. F1 of all assertions together is their accuracy."
+    if evaluation.resamples and evaluation.reports > 1:
+        yield f"95 %: over {evaluation.resamples:,} resamples of reports, seed {evaluation.seed}."
+
+
+def _cells(figure: Figure | None) -> list[str]:
+    """F1, its interval, precision, recall, and the counts of gold and found."""
+    if figure is None:
+        return [_NONE] + [""] * 5
+    rates = [f"{rate.value:.3f}" for rate in (figure.precision, figure.recall)]
+    return [_f1(figure), _interval(figure.f1), *rates, f"{figure.gold:,}", f"{figure.found:,}"]
+
+
+def _kinds(
+    evaluation: Evaluation, title: str, kinds: Sequence[str], measures: Sequence[ReaderMeasure]
+) -> RenderableType:
+    """The first measure in full, and F1 of the others."""
+    first, *others = measures
+    rows = [
+        [
+            kind,
+            *_cells(_figure(evaluation, first, kind))[:-1],
+            *[_f1(_figure(evaluation, other, kind)) for other in others],
+        ]
+        for kind in kinds
+        if any(_figure(evaluation, measure, kind) for measure in measures)
+    ]
+    columns = [*RATES, "gold", *[IN_SHORT[other] for other in others]]
+    return _table(f"{title}, {IN_SHORT[first]}", columns, rows)
+
+
+def _calibration_errors(found: Mapping[ReaderMeasure, CalibrationError]) -> RenderableType:
+    rows = [
+        [
+            CALIBRATED[measure],
+            f"{each.count:,}",
+            *_decimals(each.confidence, each.accuracy, each.error, each.adaptive_error),
+        ]
+        for measure, each in found.items()
+    ]
+    columns = ["count", "confidence", "accuracy", "ECE", "adaptive ECE"]
+    return _table("Calibration", columns, rows)
+
+
+def _reliability(calibration: CalibrationError, what: str) -> RenderableType:
+    rows = [
+        [
+            f"{each.low:.2f}-{each.high:.2f}",
+            f"{each.count:,}",
+            *_decimals(each.confidence, each.accuracy),
+            f"{each.accuracy - each.confidence:+.3f}",
+        ]
+        for each in calibration.bins
+    ]
+    columns = ["count", "confidence", "accuracy", "difference"]
+    return _table(f"Reliability: {what}", columns, rows)
+
+
+def _figure(evaluation: Evaluation, measure: ReaderMeasure, kind: str) -> Figure | None:
+    return evaluation.figures.get(measure, {}).get(kind)
+
+
+def _f1(figure: Figure | None) -> str:
+    return _NONE if figure is None else f"{figure.f1.value:.3f}"
+
+
+def _interval(estimate: ReportEstimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{estimate.low:.3f}-{estimate.high:.3f}"
+
+
+def _decimals(*numbers: float) -> list[str]:
+    return [f"{number:.3f}" for number in numbers]
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
+    return terminal_table(ResultTable(title, ["", *columns], rows))
+
+
+MAX_SOURCE_COLUMNS = 4
+"""More sources do not fit beside the total."""
+
+
+def statistics_tables(statistics: Statistics, unit: str) -> Iterator[RenderableType]:
+    """Tables 1 and 3 of the HARE paper for a corpus."""
+    columns = {"all": statistics.total}
+    if 1 < len(statistics.sources) <= MAX_SOURCE_COLUMNS:
+        columns |= statistics.sources
+    yield _numbers("Annotation", list(columns), _annotation_rows(list(columns.values())))
+    yield _numbers("Samples", ["samples", unit], _sample_rows(statistics.total))
+    sources = [
+        [name, *_counts(c.passages, len(c.reports), c.tokens, c.entities.total())]
+        for name, c in (*statistics.sources.items(), ("all", statistics.total))
+    ]
+    yield _numbers("Sources", ["passages", "reports", unit, "entities"], sources)
+
+
+def agreement_table(agreed: AnnotatorAgreement, names: tuple[str, str]) -> RenderableType:
+    """F1 of each type that either side has, and of everything together."""
+    counted = [(str(kind), overlap) for kind, overlap in agreed.exact.items()]
+    counted += [
+        ("all types", agreed.all_exact),
+        ("HARE's five", agreed.hare_exact),
+        ("all types, overlapping", agreed.overlap),
+        ("relations of agreed entities", agreed.relations_between_agreed),
+        ("relations, end to end", agreed.relations),
+    ]
+    rows = [
+        [name, *_counts(o.one, o.other), f"{o.f1:.3f}"] for name, o in counted if o.one or o.other
+    ]
+    if agreed.assertion is not None:
+        rows.append(["same assertion", *_counts(agreed.asserted) * 2, f"{agreed.assertion:.3f}"])
+    return _numbers("Agreement", [*names, "F1"], rows)
+
+
+def left_out(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Iterator[str]:
+    """Passages that could not be compared, with an example."""
+    reasons = {
+        f"only in {names[0]}": agreed.only_one,
+        f"only in {names[1]}": agreed.only_other,
+        "with another text": agreed.other_text,
+    }
+    for reason, ids in reasons.items():
+        if ids:
+            yield f"{len(ids):,} passages {reason} and not compared, for example {ids[0]}"
+
+
+def refusal_table(problems: Sequence[Problem]) -> RenderableType:
+    """Passages that could not be read: reason, count, and an example."""
+    count = Counter(problem.code for problem in problems)
+    examples = {problem.code: problem.message for problem in reversed(problems)}
+    errors = {code: {"count": count[code], "example": examples[code]} for code in count}
+    return problem_table({"errors": errors}) or Text("")
+
+
+def _annotation_rows(columns: Sequence[Counts]) -> Iterator[list[str]]:
+    """Table 1: HARE's types, then ours, then assertions and relations."""
+    for name in HARE_NAMES:
+        yield [name, *_counts(*[counts.hare_entities[name] for counts in columns])]
+    paired = [sum(counts.relations[pair] for pair in HARE_RELATION_TYPES) for counts in columns]
+    yield ["Relations (of HARE)", *_counts(*paired)]
+    for kind in EntityType:
+        yield [kind, *_counts(*[counts.entities[kind] for counts in columns])]
+        for assertion in (Assertion.ABSENT, Assertion.UNCERTAIN):
+            found = [counts.assertions[kind, assertion] for counts in columns]
+            if any(found):
+                yield [f"  {assertion}", *_counts(*found)]
+    yield ["all entities", *_counts(*[counts.entities.total() for counts in columns])]
+    for pair in sorted(RELATION_TYPES):
+        yield ["-".join(pair), *_counts(*[counts.relations[pair] for counts in columns])]
+    yield ["all relations", *_counts(*[counts.relations.total() for counts in columns])]
+
+
+def _sample_rows(counts: Counts) -> Iterator[list[str]]:
+    """Table 3: the training samples of a tagger and a relation model."""
+    yield ["NER", *_counts(counts.passages, counts.tokens)]
+    yield ["relations", *_counts(counts.relations.total(), counts.relation_tokens)]
+    yield ["pairs without one", *_counts(counts.candidates, counts.candidate_tokens)]
+
+
+def _counts(*numbers: int) -> list[str]:
+    return [f"{number:,}" for number in numbers]
+
+
+def _numbers(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
+    return terminal_table(ResultTable(title, ["", *columns], [*rows]))

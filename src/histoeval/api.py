@@ -23,8 +23,7 @@ from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_me
 from histoeval.terms.language import english_problem
 
 if TYPE_CHECKING:
-    from histoeval.io.tables.columns import Columns
-    from histoeval.io.tables.references import ReferenceMode
+    from histoeval.io.tables.columns import Columns, ReferenceMode
     from histoeval.judges.choice import JudgeConfig
     from histoeval.judges.panel import JudgePanel, JudgeSampling
     from histoeval.pathgls.policy.policy import Policy
@@ -256,8 +255,8 @@ def score(
         >>> results.to_polars()
     """
     from histoeval.io.results import result_folder
+    from histoeval.io.submissions import Joining
     from histoeval.io.tables.columns import Columns
-    from histoeval.io.tables.joined import Joining
     from histoeval.progress import row_progress
     from histoeval.run.inputs import pair_source
     from histoeval.run.score import score_source
@@ -424,7 +423,7 @@ def judge(
     """
     from histoeval.io.files import GUESS
     from histoeval.io.results import result_folder
-    from histoeval.io.tables.joined import Joining
+    from histoeval.io.submissions import Joining
     from histoeval.judges.panel import JudgeSampling
     from histoeval.llm.usage import read_prices
     from histoeval.progress import row_progress

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.fuzz_files import READERS, Worker, fuzz, outcome_of, write_damaged
 from histoeval.errors import HistoEvalError, InputError
 from histoeval.io.pairs import open_source
-from histoeval.io.sheet_cells import rating_of
+from histoeval.io.sheets import rating_of
 from histoeval.judges.prompt import Criterion
 from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
 from histoeval_research.annotation.webanno import read_document

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.fuzz_files import TYPES, WEBANNO, XMI
 from histoeval.errors import HistoEvalError, InputError, Problem
 from histoeval.io.pairs import open_source
-from histoeval.io.yaml_files import read_yaml
+from histoeval.io.settings_files import read_yaml
 from histoeval_research.annotation.archives import documents
 from histoeval_research.corpus import read_corpus
 from tests.support.command import histoeval_here

@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError, OutputError
-from histoeval.io.finished_run import finished_run
-from histoeval.io.run_texts import RowTexts, beside, has_texts, read_texts, write_texts
+from histoeval.io.finished_run import (
+    RowTexts,
+    beside,
+    finished_run,
+    has_texts,
+    read_texts,
+    write_texts,
+)
 
 SUMMED_UP: dict[str, object] = {"input": {}, "metrics": {}, "routes": {}}
 

@@ -273,7 +273,7 @@ def test_records_in_memory_are_hashed_by_what_they_say() -> None:
 def test_parquet_is_read_slice_by_slice_with_its_ids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("histoeval.io.tables.parquet.SLICE_ROWS", 7)
+    monkeypatch.setattr("histoeval.io.tables.binary.SLICE_ROWS", 7)
     path = tmp_path / "a[1].parquet"
     references = [None if n == 20 else f"text {n}" for n in range(50)]
     frame = {"pair_id": range(50), "ref": references, "hyp": ["b"] * 50, "n": range(50)}

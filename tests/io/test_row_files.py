@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 import histoeval
 from histoeval import InputError, OutputError, SettingError
 from histoeval.cli.main import app
-from histoeval.io import row_tables, store
+from histoeval.io import row_files, store
+from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.results import MetricResult, ReadRow, ResultFolder, ResultRow, read_rows
 from histoeval.io.row_files import FORMS, pack, row_lines, stored_as
-from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.io.store import RowStore
 from histoeval.io.writing import write_json
 from histoeval.run.compare.compare import compare
@@ -67,7 +67,7 @@ def test_lines_of_scores_come_back_byte_for_byte(
 def test_rows_of_more_than_one_row_group_come_back_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_tables, "ROW_GROUP", 4)
+    monkeypatch.setattr(row_files, "ROW_GROUP", 4)
     plain, packed = tmp_path / "scores.jsonl", tmp_path / "scores.parquet"
     plain.write_bytes(b"".join(make_row(number).line() for number in range(11)))
     pack(plain, packed)

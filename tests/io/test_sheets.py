@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval import InputError
-from histoeval.io.sheet_cells import rating_of
-from histoeval.io.sheets import Sheet, read_sheet
+from histoeval.io.sheets import Sheet, rating_of, read_sheet
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.row_faults import Fault
 

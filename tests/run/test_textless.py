@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import histoeval
 from histoeval.cli.main import app
 from histoeval.errors import OutputError
-from histoeval.io.run_texts import TRUST_NAMES
+from histoeval.io.finished_run import TRUST_NAMES
 from histoeval.pathgls.results import Grounding
 from histoeval.run.trust.rows import TrustRow
 from tests.support.trust_runs import (

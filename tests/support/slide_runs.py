@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from histoeval.io.finished_run import write_texts
 from histoeval.io.images import image_hash
-from histoeval.io.run_texts import write_texts
 from histoeval.pathgls.policy.policy import read_policy
 from histoeval.pathgls.results import Claim, Grounding, ReportSpan, Spot, Support
 from histoeval.report import Assertion, EntityType

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args
 
 from histoeval.errors import InputError, OutputError, Problem, SettingError, did_you_mean
-from histoeval.io.files import check_there
+from histoeval.io.files import SeenNames, check_there
 from histoeval.io.folder_kinds import wrong_folder
-from histoeval.io.source import SeenNames
 from histoeval.io.tables.encoding import survey
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.json_documents import open_json
-from histoeval.io.tables.jsonlines import open_json_lines
+from histoeval.io.tables.json_documents import open_json, open_json_lines
 from histoeval.io.writing import whole_file
 from histoeval_research.annotation import formats, label_studio, webanno
 from histoeval_research.annotation.archives import Document, documents, endings

@@ -21,12 +21,11 @@ from histoeval.adapters import imported
 from histoeval.adapters.answers import best_answers, explanation
 from histoeval.adapters.runs import error_kinds
 from histoeval.errors import Problem
-from histoeval.io.finished_run import finished_run
+from histoeval.io.finished_run import beside, finished_run
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.results import ResultFolder, ResultRow
-from histoeval.io.run_texts import beside
 from histoeval.io.store import read_json
-from histoeval.io.tables.inspect_log import NO_MODEL
+from histoeval.io.tables.binary import NO_MODEL
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.metric import Metric
 from histoeval.run.models import load_metrics

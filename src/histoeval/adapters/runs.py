@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from histoeval.io.finished_run import FinishedRun, finished_run
+from histoeval.io.finished_run import FinishedRun, beside, finished_run
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.results import ResultFolder
-from histoeval.io.run_texts import beside
 from histoeval.io.store import read_json
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.run.trust.rows import TrustFolder

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
 
 from histoeval.errors import InputError
-from histoeval.io.yaml_files import read_yaml
+from histoeval.io.settings_files import read_yaml
 from histoeval.metrics.base import MAX_CHARS
 from histoeval.report import Noun
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES

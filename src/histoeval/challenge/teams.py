@@ -25,9 +25,9 @@ from histoeval.io.submissions import (
     Truth,
     how_ids_differ,
     read_submission,
+    system_names,
 )
 from histoeval.io.tables.columns import columns_by_name
-from histoeval.io.tables.joined import system_names
 
 SECONDS = "seconds"
 """The column of how long a report took."""

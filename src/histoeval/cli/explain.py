@@ -17,9 +17,8 @@ from histoeval.errors import InputError, SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import SCORES_FILES
 from histoeval.io.pairs import Columns, chosen_pair, open_source
-from histoeval.io.tables.cell_checks import text_of
 from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
-from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.row_faults import Fault, text_of
 from histoeval.metric import Explanation
 from histoeval.metrics.base import explain_pair
 from histoeval.report import Pair

@@ -13,9 +13,8 @@ from typing import Annotated, Self
 from pydantic import Field, ValidationError, model_validator
 
 from histoeval.errors import InputError, explain_validation
-from histoeval.io.tables.encoding import survey
-from histoeval.io.tables.jsonlines import bad_byte
-from histoeval.io.tables.lines import open_lines
+from histoeval.io.tables.encoding import open_lines, survey
+from histoeval.io.tables.json_documents import bad_byte
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_path
 

@@ -1,24 +1,29 @@
-"""Files of every format, opened as tables."""
+"""Files of every format, opened as tables, and the rows of such a table under their names."""
 
-import hashlib
+from __future__ import annotations
+
 import stat
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
-from histoeval.errors import InputError, did_you_mean
+from histoeval.errors import InputError, Problem, did_you_mean
 from histoeval.io.documents.fhir import is_fhir, open_fhir
 from histoeval.io.documents.hl7 import open_hl7
 from histoeval.io.documents.texts import table_of_document
 from histoeval.io.folder_kinds import wrong_folder
-from histoeval.io.tables.columns import Columns
+from histoeval.io.tables.binary import is_inspect_log, open_inspect_log, open_parquet
+from histoeval.io.tables.columns import Columns, TableLayout
 from histoeval.io.tables.delimited import open_delimited
-from histoeval.io.tables.encoding import Survey, open_bytes, survey
-from histoeval.io.tables.formats import RecordTable, table_of_records
-from histoeval.io.tables.inspect_log import is_inspect_log
-from histoeval.io.tables.json_documents import open_json
-from histoeval.io.tables.jsonlines import open_json_lines
+from histoeval.io.tables.encoding import Survey, survey, survey_binary
+from histoeval.io.tables.formats import Record, RecordTable, table_of_records
+from histoeval.io.tables.json_documents import open_json, open_json_lines
+from histoeval.io.tables.row_faults import Fault, name_of
 
 GUESS = Columns()
 """No column was named."""
@@ -62,8 +67,8 @@ ONE_TABLE = (
 )
 
 
-@dataclass(frozen=True)
-class OpenedTable:
+@dataclass(frozen=True, kw_only=True)
+class OpenedTable(Survey):
     """A table that was opened, and where it comes from.
 
     `name` has no directories, `encoding` is empty where there is none, `notes` are for the user,
@@ -72,12 +77,8 @@ class OpenedTable:
 
     name: str
     format: str
-    encoding: str
-    sha256: str
-    notes: tuple[str, ...]
-    size: int
     table: RecordTable = field(repr=False)
-    files: tuple[Path, ...] = field(default=(), repr=False, kw_only=True)
+    files: tuple[Path, ...] = field(default=(), repr=False)
 
     def description(self) -> dict[str, object]:
         """What a summary says of it."""
@@ -90,25 +91,28 @@ class OpenedTable:
         }
 
 
+def opened(
+    name: str, kind: str, table: RecordTable, surveyed: Survey, files: tuple[Path, ...] = ()
+) -> OpenedTable:
+    """A table with what one pass over its bytes has shown."""
+    return OpenedTable(**vars(surveyed), name=name, format=kind, table=table, files=files)
+
+
 def check_there(path: Path) -> None:
     """A path that was given must lead somewhere."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist{similar_file(path)}") from error
+        near = ""
+        with suppress(OSError):
+            near = did_you_mean(path.name, (file.name for file in path.parent.iterdir()))
+        raise InputError(f"{path} does not exist{near}") from error
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise InputError(
             f"{path} is a pipe or a device, and inputs are read more than once: give a file"
         )
-
-
-def similar_file(path: Path) -> str:
-    """A guess, in brackets, at which of the files in its folder was meant."""
-    with suppress(OSError):
-        return did_you_mean(path.name, (each.name for each in path.parent.iterdir()))
-    return ""
 
 
 def format_of(path: Path, accepted: str) -> str:
@@ -139,15 +143,24 @@ def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) 
     kind = demand_table(path)
     if kind == "json" and is_inspect_log(path):
         kind = INSPECT_LOG
-    if kind in ("parquet", INSPECT_LOG):
-        return opened(path.name, kind, *_open_binary(path, kind, encoding), files=(path,))
     if kind in DOCUMENTS:
         return opened(path.name, kind, *table_of_document(path), files=(path,))
+    if kind in PACKED:
+        # Such a file says itself how its texts are encoded.
+        surveyed = survey_binary(path)
+        table = open_parquet(path) if kind == "parquet" else open_inspect_log(path)
+        if encoding is not None:
+            format_name = kind[0].upper() + kind[1:]
+            note = f"{format_name} has no encoding; the one given was not used"
+            surveyed = replace(surveyed, notes=(note,))
+        return opened(path.name, kind, table, surveyed, files=(path,))
     surveyed = survey(path, encoding)
-    if exported := _exported(path, kind, surveyed.encoding, encoding):
-        kind = "hl7" if kind == "hl7" else "fhir"
-        return opened(path.name, kind, exported, surveyed, files=(path,))
-    if kind == "jsonl":
+    if kind == "hl7":
+        table = open_hl7(path, surveyed.encoding, named=encoding is not None)
+    elif kind in ("json", "jsonl") and is_fhir(path, surveyed.encoding):
+        table = open_fhir(path, surveyed.encoding, lines=kind == "jsonl")
+        kind = "fhir"
+    elif kind == "jsonl":
         table = open_json_lines(path, surveyed.encoding)
     elif kind == "json":
         table = open_json(path, surveyed.encoding)
@@ -162,46 +175,113 @@ def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
     return opened("records", "memory", *table_of_records(records))
 
 
-def opened(
-    name: str, kind: str, table: RecordTable, surveyed: Survey, files: tuple[Path, ...] = ()
-) -> OpenedTable:
-    """A table with what one pass over its bytes has shown."""
-    return OpenedTable(
-        name=name,
-        format=kind,
-        encoding=surveyed.encoding,
-        sha256=surveyed.sha256,
-        notes=surveyed.notes,
-        size=surveyed.size,
-        table=table,
-        files=files,
-    )
-
-
 def demand_rows(table: RecordTable, columns: tuple[str, ...], path: Path) -> None:
     """A table must have at least one row, though that may be a broken one."""
     if next(table.read(columns), None) is None:
         raise InputError(f"{path} has columns and no rows")
 
 
-def _exported(path: Path, kind: str, looks: str, named: str | None) -> RecordTable | None:
-    """The reports in an export of a hospital system; None where a file is no such thing."""
-    if kind == "hl7":
-        return open_hl7(path, looks, named=named is not None)
-    if kind in ("json", "jsonl") and is_fhir(path, looks):
-        return open_fhir(path, looks, lines=kind == "jsonl")
-    return None
+L = TypeVar("L", bound=TableLayout)
+Row = TypeVar("Row")
+Cells = Sequence[tuple[str, str | Fault | None]]
+
+_NO_ID = Fault("missing_id")
 
 
-def _open_binary(path: Path, kind: str, encoding: str | None) -> tuple[RecordTable, Survey]:
-    """A file that says itself how its texts are encoded."""
-    if kind == "parquet":
-        from histoeval.io.tables.parquet import open_parquet as open_file
-    else:
-        from histoeval.io.tables.inspect_log import open_inspect_log as open_file
+@dataclass(frozen=True, kw_only=True)
+class TableSource(OpenedTable, ABC, Generic[L, Row]):
+    """A table that was opened and understood: its rows, as often as one likes."""
 
-    with open_bytes(path) as (stream, _):
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    named = kind[0].upper() + kind[1:]
-    notes = () if encoding is None else (f"{named} has no encoding; the one given was not used",)
-    return open_file(path), Survey(path.stat().st_size, digest, notes=notes)
+    layout: L = field(repr=False)
+
+    def identity(self) -> dict[str, Any]:
+        """What makes two inputs the same."""
+        return {
+            "input": self.name,
+            "sha256": self.sha256,
+            "encoding": self.encoding,
+            "columns": self.layout.identity(),
+        }
+
+    def rows(self) -> Iterator[Row]:
+        """Every row, from the start, however often it is called."""
+        naming = RowNaming(self.layout.id)
+        for record in self.table.read(self.layout.columns):
+            if record.values is None:
+                assert record.problem is not None, "a record has values or a problem"
+                label = naming.place_name(record)
+                label = f"row {record.number}" if isinstance(label, Fault) else label
+                yield self._unreadable(record, label, (record.problem,))
+            else:
+                yield from self._readable(record, record.values, naming)
+
+    @abstractmethod
+    def _unreadable(self, record: Record, label: str, problems: tuple[Problem, ...]) -> Row:
+        """The row of a record that cannot be read at all."""
+
+    @abstractmethod
+    def _readable(
+        self, record: Record, values: Mapping[str, object], naming: RowNaming
+    ) -> Iterable[Row]:
+        """The rows of a record, good or broken."""
+
+    def problems_in(self, record: Record, cells: Cells) -> tuple[Problem, ...]:
+        """Everything that is wrong with the cells of a row."""
+        return tuple(
+            self.table.named(cell).problem(record.place, column)
+            for column, cell in cells
+            if isinstance(cell, Fault)
+        )
+
+
+class SeenNames:
+    """The names that have come by with their rows, as 64-bit hashes in sorted buckets.
+
+    That is twenty bytes for each. Two names share a hash in about one of a hundred thousand files
+    of ten million rows.
+    """
+
+    def __init__(self) -> None:
+        self._buckets = [(array("q"), array("q")) for _ in range(0x1000)]
+
+    def first(self, name: str, row: int) -> int:
+        """Take the name of a row in; the number of the first row that has it."""
+        key = hash(name)
+        keys, rows = self._buckets[key & 0xFFF]
+        place = bisect_left(keys, key)
+        if place < len(keys) and keys[place] == key:
+            return rows[place]
+        keys.insert(place, key)
+        rows.insert(place, row)
+        return row
+
+
+class RowNaming:
+    """What the rows of a table are called: by a column, by a key, or by their place."""
+
+    def __init__(self, column: str | None) -> None:
+        self._column = column
+        self._seen = SeenNames()
+
+    def name(
+        self, record: Record, values: Mapping[str, object], group: str = ""
+    ) -> tuple[str, Fault | None]:
+        """What the row is called, and what is wrong with that; in each group a name comes once."""
+        if self._column is not None:
+            name = name_of(values.get(self._column), _NO_ID)
+        else:
+            name = self.place_name(record)
+        if isinstance(name, Fault):
+            return f"row {record.number}", name
+        if self._column is None and record.key is None:
+            return name, None
+        first = self._seen.first(f"{name}\0{group}", record.number)
+        if first == record.number:
+            return name, None
+        return name, Fault("duplicate_id", {"id": name, "earlier": f"row {first}"})
+
+    def place_name(self, record: Record) -> str | Fault:
+        """The id that a row has by where it stands: a key, or its place counted from 0."""
+        if self._column is not None:
+            return _NO_ID
+        return str(record.number - 1) if record.key is None else name_of(record.key, _NO_ID)

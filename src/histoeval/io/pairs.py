@@ -1,7 +1,7 @@
 """From files to pairs: what the rest of the package calls to read its input."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,10 @@ from histoeval.io.files import (
     GUESS,
     ONE_TABLE,
     TABLES,
+    Cells,
     OpenedTable,
+    RowNaming,
+    TableSource,
     check_there,
     demand_rows,
     format_of,
@@ -22,13 +25,17 @@ from histoeval.io.files import (
 )
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.reports import TextSource, exports_in
-from histoeval.io.source import Cells, RowNaming, TableSource, problems_in
-from histoeval.io.tables.cell_checks import name_of, text_of
-from histoeval.io.tables.columns import Columns, Layout, notes_on
+from histoeval.io.submissions import AS_WRITTEN, Join, Joining, OutsideRow, join, open_joined
+from histoeval.io.tables.columns import (
+    Columns,
+    Layout,
+    ReferenceMode,
+    layout_of,
+    notes_on,
+    reference_texts,
+)
 from histoeval.io.tables.formats import Record
-from histoeval.io.tables.joined import AS_WRITTEN, Join, Joining, OutsideRow, join, open_joined
-from histoeval.io.tables.references import ReferenceMode, pair_layout, reference_texts
-from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.row_faults import Fault, name_of, text_of
 from histoeval.report import Pair, PairWithReferences
 
 __all__ = [
@@ -72,7 +79,7 @@ class PairRow(NamedTuple):
         return 0 if self.pair is None else len(self.pair.reference) + len(self.pair.candidate)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PairSource(TableSource[Layout, PairRow]):
     """What was opened, and the pairs in it: of each record, one row per system.
 
@@ -118,7 +125,10 @@ class PairSource(TableSource[Layout, PairRow]):
                 and not isinstance(references, Fault)
                 and isinstance(candidate, str)
             ):
-                pair = _pair(label, references, candidate, system)
+                first, *more = references
+                pair = Pair(id=label, reference=first, candidate=candidate, system=system)
+                if more:
+                    pair = PairWithReferences(**dict(pair), more_references=tuple(more))
                 rows.append(PairRow(record.number, label, system, pair, (), record.position))
                 continue
             cells: Cells = [
@@ -127,19 +137,10 @@ class PairSource(TableSource[Layout, PairRow]):
                 (layout.reference, references if isinstance(references, Fault) else None),
                 (column, candidate),
             ]
-            problems = problems_in(self.table, record, cells)
+            problems = self.problems_in(record, cells)
             known = system if isinstance(system, str) else None
             rows.append(PairRow(record.number, label, known, None, problems, record.position))
         return rows
-
-
-def _pair(name: str, references: Sequence[str], candidate: str, system: str) -> Pair:
-    first, *more = references
-    if not more:
-        return Pair(id=name, reference=first, candidate=candidate, system=system)
-    return PairWithReferences(
-        id=name, reference=first, candidate=candidate, system=system, more_references=tuple(more)
-    )
 
 
 def open_source(
@@ -160,19 +161,58 @@ def open_source(
         check_there(path)
     kinds = [format_of(path, ACCEPTED) for path in given]
     if len(given) == 1 and kinds[0] in TABLES:
-        return _one_table(given[0], columns, encoding, joining)
+        table = open_table(given[0], columns, encoding)
+        source = _source_of_table(table, columns, joining, str(given[0]))
+        demand_rows(table.table, source.layout.columns, given[0])
+        return source
     if len(given) < 2:
-        what = f"cannot be read alone. What can be read: {ACCEPTED}"
-        raise wrong_folder(given[0], what) if given else InputError(f"nothing {what}")
+        problem = f"cannot be read alone. What can be read: {ACCEPTED}"
+        raise wrong_folder(given[0], problem) if given else InputError(f"nothing {problem}")
     name = ", ".join(path.resolve().name for path in given)
     kind = kinds[0] if len(set(kinds)) == 1 else "files"
-    if not _is_parallel(given, set(kinds), truth, joining):
+    is_usual = truth is None and joining == AS_WRITTEN
+    # Lines, or files of the same name, belong together without ids.
+    is_parallel = kind == "text" or (
+        kind == "folder" and is_usual and not any(map(exports_in, given))
+    )
+    if not is_parallel:
         return _joined(name, kind, open_joined(given, columns, encoding, joining), joining)
     if columns != GUESS or joining != AS_WRITTEN:
         raise InputError("text files and folders have no columns to name, and one reference each")
     open_ = open_folders if kind == "folder" else open_text_files
     records, layout, surveyed = open_(given, encoding)
     return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
+
+
+def source_of_systems(
+    truth: TextSource, systems: Mapping[str, TextSource], joining: Joining = AS_WRITTEN
+) -> PairSource:
+    """Reports of systems that are open already, joined with the references by id."""
+    return _joined(
+        ", ".join([truth.name, *systems]), "joined", join(truth, systems, joining), joining
+    )
+
+
+def source_of_records(
+    records: Iterable[Mapping[str, object]],
+    columns: Columns = GUESS,
+    joining: Joining = AS_WRITTEN,
+) -> PairSource:
+    """The pairs of records that are in memory, such as the rows of a data frame."""
+    return _source_of_table(open_records(records), columns, joining, "the list of records")
+
+
+def _source_of_table(table: OpenedTable, named: Columns, joining: Joining, file: str) -> PairSource:
+    """The pairs of one table, with notes on the columns that were guessed."""
+    several = joining.references is not None
+    layout = layout_of(table.table, named, file, several=several)
+    notes = (*table.notes, *notes_on(layout, named, keyed=table.table.keyed))
+    return PairSource(**{**vars(table), "notes": notes}, layout=layout, joining=joining)
+
+
+def _joined(name: str, kind: str, cases: Join, joining: Joining) -> PairSource:
+    table = opened(name, kind, cases.table, cases.survey)
+    return PairSource(**vars(table), layout=cases.layout, joining=joining, outside=cases.outside)
 
 
 def chosen_pair(
@@ -209,7 +249,7 @@ def _similar_ids(rows: Iterable[PairRow], pair_id: str) -> str:
     from rapidfuzz import fuzz, process
 
     ids = list(dict.fromkeys(row.id for row in rows))
-    found = process.extract(
+    matches = process.extract(
         pair_id,
         ids,
         scorer=fuzz.ratio,
@@ -217,7 +257,7 @@ def _similar_ids(rows: Iterable[PairRow], pair_id: str) -> str:
         limit=MAX_SUGGESTIONS,
         score_cutoff=60,
     )
-    return f"; did you mean {' or '.join(repr(near) for near, *_ in found)}?" if found else ""
+    return f"; did you mean {' or '.join(repr(near) for near, *_ in matches)}?" if matches else ""
 
 
 def _first_ids(rows: Iterable[PairRow]) -> str:
@@ -228,51 +268,3 @@ def _first_ids(rows: Iterable[PairRow]) -> str:
             break
     more = " …" if len(ids) > MAX_SUGGESTIONS else ""
     return f". Its ids: {', '.join(map(repr, list(ids)[:MAX_SUGGESTIONS]))}{more}"
-
-
-def _is_parallel(
-    paths: Sequence[Path], kinds: set[str], truth: Path | None, joining: Joining
-) -> bool:
-    """Whether lines, or files of the same name, belong together without ids."""
-    if kinds != {"folder"} or truth is not None or joining != AS_WRITTEN:
-        return kinds == {"text"}
-    return not any(map(exports_in, paths))
-
-
-def _one_table(path: Path, columns: Columns, encoding: str | None, joining: Joining) -> PairSource:
-    table = open_table(path, columns, encoding)
-    several = joining.references is not None
-    layout = pair_layout(table.table, columns, str(path), several=several)
-    demand_rows(table.table, layout.columns, path)
-    return _understood(table, layout, columns, joining)
-
-
-def _joined(name: str, kind: str, found: Join, joining: Joining) -> PairSource:
-    table = opened(name, kind, found.table, found.survey)
-    return PairSource(**vars(table), layout=found.layout, joining=joining, outside=found.outside)
-
-
-def source_of_systems(
-    truth: TextSource, systems: Mapping[str, TextSource], joining: Joining = AS_WRITTEN
-) -> PairSource:
-    """Reports of systems that are open already, joined with the references by id."""
-    name = ", ".join([truth.name, *systems])
-    return _joined(name, "joined", join(truth, systems, joining), joining)
-
-
-def source_of_records(
-    records: Iterable[Mapping[str, object]],
-    columns: Columns = GUESS,
-    joining: Joining = AS_WRITTEN,
-) -> PairSource:
-    """The pairs of records that are in memory, such as the rows of a data frame."""
-    table = open_records(records)
-    several = joining.references is not None
-    layout = pair_layout(table.table, columns, "the list of records", several=several)
-    return _understood(table, layout, columns, joining)
-
-
-def _understood(table: OpenedTable, layout: Layout, named: Columns, joining: Joining) -> PairSource:
-    """The table, with notes on the columns that were guessed."""
-    notes = (*table.notes, *notes_on(layout, named, keyed=table.table.keyed))
-    return PairSource(**vars(replace(table, notes=notes)), layout=layout, joining=joining)

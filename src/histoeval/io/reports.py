@@ -1,7 +1,7 @@
 """From files to single reports: what the package calls to read texts that have no partner."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,8 @@ from histoeval.io.documents.texts import (
 from histoeval.io.files import (
     ONE_TABLE,
     OpenedTable,
+    RowNaming,
+    TableSource,
     check_there,
     demand_rows,
     format_of,
@@ -26,12 +28,10 @@ from histoeval.io.files import (
     open_table,
     opened,
 )
-from histoeval.io.source import RowNaming, TableSource, problems_in
-from histoeval.io.tables.cell_checks import text_of
-from histoeval.io.tables.columns import Columns, TextLayout
-from histoeval.io.tables.encoding import Survey, joined
+from histoeval.io.tables.columns import Columns, TextLayout, text_layout_of
+from histoeval.io.tables.encoding import joined
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.references import reference_layout
+from histoeval.io.tables.row_faults import text_of
 
 FHIR_ENDINGS = (".json", ".ndjson", ".jsonl")
 
@@ -60,7 +60,7 @@ class TextRow(NamedTuple):
         return len(self.text or "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TextSource(TableSource[TextLayout, TextRow]):
     """What was opened, and the texts in it."""
 
@@ -75,7 +75,7 @@ class TextSource(TableSource[TextLayout, TextRow]):
         if id_fault is None and isinstance(text, str):
             return [TextRow(record.number, label, text, (), record.position)]
         cells = [(self.layout.id or "id", id_fault), (self.layout.text, text)]
-        return [self._unreadable(record, label, problems_in(self.table, record, cells))]
+        return [self._unreadable(record, label, self.problems_in(record, cells))]
 
 
 def open_reports(
@@ -97,7 +97,7 @@ def open_reports(
     table = open_report_table(path, Columns(reference=text, id=id_), encoding)
     if kind in ("text", "folder"):
         return TextSource(**vars(table), layout=TextLayout(text=TEXT))
-    layout = reference_layout(table.table, text, id_, str(path), several=several)
+    layout = text_layout_of(table.table, text, id_, str(path), several=several)
     demand_rows(table.table, layout.columns, path)
     return TextSource(**vars(table), layout=layout)
 
@@ -114,17 +114,24 @@ def open_report_table(path: Path, named: Columns, encoding: str | None) -> Opene
 
 
 def _open_folder(path: Path, encoding: str | None) -> OpenedTable:
-    """A folder of documents, or of exports that may hold several reports each."""
+    """A folder of documents, or of exports that may hold several reports each.
+
+    An export that cannot be read is a problem and costs no other.
+    """
     name = path.resolve().name
     exports = exports_in(path)
     if not exports:
         return opened(name, "folder", *table_of_folders([path], [TEXT], encoding))
-    tables = {file: _open_export(file, encoding) for file in exports}
-    good = [(file.name, each) for file, each in tables.items() if isinstance(each, OpenedTable)]
-    whole = joined((n, Survey(t.size, t.sha256, t.encoding, t.notes)) for n, t in good)
+    tables: dict[Path, OpenedTable | Problem] = {}
+    for file in exports:
+        try:
+            tables[file] = open_table(file, encoding=encoding)
+        except InputError as error:
+            tables[file] = Problem("damaged_file", str(error))
+    whole = joined((each.name, each) for each in tables.values() if isinstance(each, OpenedTable))
     read = partial(_read_exports, tables)
     table = RecordTable((TEXT,), read, keyed=True, half_character="not_utf8")
-    return replace(opened(name, "folder", table, whole), files=tuple(tables))
+    return opened(name, "folder", table, whole, files=tuple(tables))
 
 
 def exports_in(folder: Path) -> list[Path]:
@@ -139,24 +146,16 @@ def exports_in(folder: Path) -> list[Path]:
     return [path for path in found if is_fhir(path, "utf-8")]
 
 
-def _open_export(path: Path, encoding: str | None) -> OpenedTable | Problem:
-    """A file of a folder; one that cannot be read is a problem and costs no other."""
-    try:
-        return open_table(path, encoding=encoding)
-    except InputError as error:
-        return Problem("damaged_file", str(error))
-
-
 def _read_exports(
     tables: Mapping[Path, OpenedTable | Problem], _needed: Sequence[str]
 ) -> Iterator[Record]:
     number = before = 0
-    for path, opened_ in tables.items():
-        if isinstance(opened_, Problem):
+    for path, table in tables.items():
+        if isinstance(table, Problem):
             number += 1
-            yield Record(number, None, opened_, position=before)
+            yield Record(number, None, table, position=before)
             continue
-        for record in opened_.table.read((TEXT,)):
+        for record in table.table.read((TEXT,)):
             number += 1
             yield record._replace(number=number, position=before + record.position)
         before += path.stat().st_size
@@ -171,5 +170,5 @@ def reports_of_records(
 ) -> TextSource:
     """The texts of records that are in memory, such as the rows of a data frame."""
     table = open_records(records)
-    layout = reference_layout(table.table, text, id_, "the list of records", several=several)
+    layout = text_layout_of(table.table, text, id_, "the list of records", several=several)
     return TextSource(**vars(table), layout=layout)

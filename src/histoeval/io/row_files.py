@@ -2,18 +2,28 @@
 
 Rows are written as plain lines while a run goes on, and packed when it has ended. Whoever reads
 them asks `stored_as` for the file and `row_lines` for its lines, and gets the same lines from each.
+
+In Parquet every number has a column of its own, and lists and objects are JSON text. The column
+`layout` has each row with names of columns in the place of values, and brings the line back as it
+was: `"id"` is the value of that column, `["errors"]` the JSON in it, and an empty list or object is
+itself.
 """
 
 import gzip
+import json
 import os
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Literal, cast, get_args
+from typing import Any, BinaryIO, Literal, cast, get_args
+
+from pydantic_core import from_json, to_json
 
 from histoeval.errors import SettingError
-from histoeval.io.row_tables import read_table, write_table
 from histoeval.io.writing import whole_file
 
 RowForm = Literal["jsonl", "jsonl.gz", "parquet"]
@@ -21,6 +31,14 @@ FORMS: tuple[str, ...] = get_args(RowForm)
 
 LEVEL = 6
 """Of gzip: 9 takes three times as long and saves a few percent."""
+
+LAYOUT = "layout"
+SCORES, PARTS, VALUE = "scores", "parts", "value"
+ROW_GROUP = 4096
+"""Rows that are written and read together; never another number, so that bytes do not change."""
+
+Place = tuple[str, ...]
+"""Where a value stands in a row: the names that lead to it."""
 
 
 def row_form(name: str | None) -> RowForm | None:
@@ -35,14 +53,10 @@ def in_form(plain: Path, form: str) -> Path:
     return plain.with_name(f"{plain.name.removesuffix('.jsonl')}.{form}")
 
 
-def all_forms(plain: Path) -> list[Path]:
-    """Every file that may hold the rows; the plain one counts first, since only that can grow."""
-    return [in_form(plain, form) for form in FORMS]
-
-
 def stored_as(plain: Path) -> Path:
-    """The file that holds the rows now; the plain one where there is none."""
-    return next((each for each in all_forms(plain) if each.exists()), plain)
+    """The file that holds the rows now; the plain one counts first, since only that can grow."""
+    files = (in_form(plain, form) for form in FORMS)
+    return next((file for file in files if file.exists()), plain)
 
 
 def row_lines(path: Path) -> Iterator[bytes]:
@@ -95,3 +109,139 @@ def drop_half_line(path: Path) -> None:
             end = start
         if end < size:
             file.truncate(end)
+
+
+class RowColumns:
+    """The columns of a file, in the order in which rows first have them; JSON comes last."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self.kinds: dict[Place, str] = {}
+        for row in rows:
+            _laid_out(row, self._learn)
+        self.names: dict[Place, str] = {}
+        taken = {LAYOUT}
+        for place in sorted(self.kinds, key=lambda place: self.kinds[place] == "json"):
+            name = _column_name(place)
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            self.names[place] = name
+
+    def _learn(self, place: Place, value: Any) -> None:
+        """Note what a column holds; where rows disagree, it holds JSON."""
+        kind = {type(None): "", str: "text", float: "float"}.get(type(value), "json")
+        if type(value) is int and -(2**63) <= value < 2**63:
+            kind = "int"
+        known = self.kinds.get(place, "")
+        self.kinds[place] = known or kind if not (known and kind) or known == kind else "json"
+
+    def schema(self) -> dict[str, Any]:
+        """The type of each column for polars."""
+        import polars as pl
+
+        types = {"int": pl.Int64, "float": pl.Float64}
+        named = {name: types.get(self.kinds[at], pl.String) for at, name in self.names.items()}
+        return {**named, LAYOUT: pl.String}
+
+    def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A row by columns."""
+        cells: dict[str, Any] = {}
+
+        def put(place: Place, value: Any) -> Any:
+            name = self.names[place]
+            if self.kinds[place] != "json":
+                cells[name] = value
+                return name
+            if value in ([], {}):
+                return value
+            cells[name] = None if value is None else to_json(value).decode()
+            return [name]
+
+        cells[LAYOUT] = to_json(_laid_out(row, put)).decode()
+        return cells
+
+
+def _laid_out(row: Mapping[str, Any], put: Callable[[Place, Any], Any]) -> dict[str, Any]:
+    """A row with what `put` returns in the place of each value that has a column."""
+
+    def field(metric: str, name: str, value: Any) -> Any:
+        if name == PARTS:
+            return {part: put((SCORES, metric, PARTS, part), n) for part, n in value.items()}
+        return value if value in ([], {}) else put((SCORES, metric, name), value)
+
+    content: dict[str, Any] = {}
+    for name, value in row.items():
+        if name != SCORES:
+            content[name] = put((name,), value)
+            continue
+        content[name] = {
+            metric: {key: field(metric, key, part) for key, part in result.items()}
+            for metric, result in value.items()
+        }
+    return content
+
+
+def _column_name(place: Place) -> str:
+    """`bleu` for its value, `bleu.precision_1` for a part of it, `bleu.evidence` for the rest."""
+    if place[0] != SCORES:
+        return place[0]
+    _, metric, field, *part = place
+    return metric if field == VALUE else ".".join([metric, *(part or [field])])
+
+
+def write_table(lines: Callable[[], Iterable[bytes]], file: BinaryIO) -> None:
+    """Write lines of JSON as Parquet, in two passes and in constant memory."""
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    columns = RowColumns(map(from_json, lines()))
+    schema = columns.schema()
+
+    def frames(*_: Any) -> Iterator[pl.DataFrame]:
+        rows = map(from_json, lines())
+        while few := list(islice(rows, ROW_GROUP)):
+            yield pl.DataFrame(list(map(columns.cells, few)), schema=schema)
+
+    try:
+        register_io_source(frames, schema=schema).sink_parquet(
+            file, compression="zstd", row_group_size=ROW_GROUP, engine="streaming"
+        )
+    except pl.exceptions.PolarsError as error:
+        # Polars quotes the error of the system, such as that of a full disk.
+        quoted = re.search(r"\(os error (\d+)\)", str(error))
+        if quoted is None:
+            raise OSError(str(error)) from error
+        raise OSError(int(quoted[1]), os.strerror(int(quoted[1]))) from error
+
+
+def read_table(path: Path) -> Iterator[bytes]:
+    """The lines that a file was written from; a `ValueError` where it is not such a file."""
+    import polars as pl
+
+    parsed_layout = lru_cache(maxsize=64)(from_json)
+    try:
+        frame = pl.scan_parquet(path, glob=False)
+        for start in range(0, frame.select(pl.len()).collect().item(), ROW_GROUP):
+            for cells in frame.slice(start, ROW_GROUP).collect().iter_rows(named=True):
+                row = _filled(parsed_layout(cells[LAYOUT]), cells)
+                # Scores were written by Pydantic, the rows of other verbs by Python.
+                line = (
+                    to_json(row) if SCORES in row else json.dumps(row, ensure_ascii=False).encode()
+                )
+                yield line + b"\n"
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, LookupError) as error:
+        raise ValueError(f"not a Parquet file of rows: {error}") from error
+
+
+def _python_json(row: Any) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode()
+
+
+def _filled(layout: Any, cells: Mapping[str, Any]) -> Any:
+    """A layout with the values of a row."""
+    if isinstance(layout, str):
+        return cells[layout]
+    if isinstance(layout, list):
+        text = cells[layout[0]] if layout else "[]"
+        return None if text is None else from_json(text)
+    return {name: _filled(part, cells) for name, part in layout.items()}

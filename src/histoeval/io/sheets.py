@@ -6,26 +6,26 @@
 | long | reference and candidate, and a column of numbers for each rater or criterion |
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
+from histoeval.callers import argument
 from histoeval.errors import InputError, Problem
-from histoeval.io.files import GUESS, demand_table
+from histoeval.io.files import GUESS, demand_rows, demand_table, open_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
-from histoeval.io.sheet_cells import Range, cases_of_rows, rating_of
-from histoeval.io.sheet_raters import guess_raters, naming_raters
-from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import (
     Columns,
-    Layout,
     columns_by_name,
     columns_found,
     demand_columns,
     normalised,
 )
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import Fault, shown
+from histoeval.io.tables.row_faults import Fault, kind_of, name_of, shown
 from histoeval.report import Noun, Pair
 
 EXPERT = "expert"
@@ -42,6 +42,49 @@ SENTENCES = {
     "correct it, or leave the cell empty",
     "missing_case": "{file} has no case for row {row} ({where}): add it, or leave the row out",
 }
+
+Range = tuple[float, float]
+
+NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+LARGEST = 1e300
+"""What a score looks like, and what none exceeds."""
+
+MISCOUNTING = frozenset({"broken_quotes", "record_too_long", "wrong_column_count"})
+"""After such trouble, what is one row and what are two is a guess."""
+
+RATER = re.compile(
+    r"annotator|assessor|clinician|doctor|evaluator|examiner|expert|grader|human|observer"
+    r"|pathologist|physician|rater|reader|reviewer|scorer|specialist|r\d+$"
+)
+"""A word of a column's name that starts so names a person."""
+
+SCORE = frozenset("likert mos points quality rating ratings score scores scoring".split())
+"""A column with such a word in its name holds scores, though perhaps not a person's."""
+
+NOT_A_SCORE = frozenset(
+    "accession accno age ages batch birth block blocks case cases characters chars cm code count "
+    "counts date dates day days depth dob duration fold gleason grade id ids idx index isup item "
+    "key length line lines minutes mm month months mrn n nb no nodes nr num number order page "
+    "pages pair pairs patient percent position rank row rows sample seconds seed size slide "
+    "slides specimen specimens stage study thickness time times timestamp tokens uid week weeks "
+    "weight words year years".split()
+)
+"""A column whose name ends so counts, names or measures something else."""
+
+METRIC = frozenset(
+    "bertscore bleu chrf cider concordance gleu green hare meteor radgraph ratescore rouge".split()
+)
+"""A column with such a word in its name holds what a metric said."""
+
+SPREAD = 2.0
+"""On one scale, the highest score of one rater is at most this many times that of another."""
+
+LOWEST = 5.0
+"""A scale starts below this, or below half of the range of its scores: ages and years do not."""
+
+MIN_DISTINCT = 6
+"""From so many rows on, whole numbers that never come up twice number the rows."""
+
 
 _NOTHING = Fault("missing_value")
 
@@ -84,10 +127,59 @@ class _Plan:
     scores: Mapping[str, Mapping[str, str]]
     group: str | None
     set: str | None
-    labels: tuple[str, ...]
+    labels: Sequence[str]
     within: Range | None
     cases: Mapping[int, str | Fault] | None
-    not_raters: tuple[str, ...] = ()
+
+    def rated(self, row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
+        """One row of one system: what was scored, or everything that is wrong with it."""
+        if record.values is None:
+            return row.problems
+        values = record.values
+        candidate = row.system
+        if self.source.layout.system or not self.wide:
+            candidate = self.source.layout.candidates[0]
+        assert candidate is not None, "without a column for it, the candidate column is the system"
+        columns = self.scores[candidate]
+        ratings = {name: rating_of(values.get(at), self.within) for name, at in columns.items()}
+        group: str | Fault | None = None
+        if self.cases is not None:
+            group = self.cases[record.number]
+        elif self.group is not None:
+            group = name_of(values.get(self.group), _NOTHING)
+        subset = "" if self.set is None else _label(values.get(self.set))
+        labels = {name: _label(values.get(name)) for name in self.labels}
+        cells: list[tuple[str, object]] = [
+            (self.group or "case", group),
+            (self.set or "set", subset),
+            *labels.items(),
+            *((columns[name], rating) for name, rating in ratings.items()),
+        ]
+        wrong = [
+            self._problem(cell, record, name) for name, cell in cells if isinstance(cell, Fault)
+        ]
+        pair = row.pair
+        if pair is None or wrong or isinstance(group, Fault) or isinstance(subset, Fault):
+            return (*row.problems, *wrong)
+        return RatedPair(
+            pair=pair.model_copy(update={"id": f"{row.id}.{candidate}"}) if self.wide else pair,
+            group=" ".join((group or pair.reference).split()),
+            set=subset,
+            labels={name: label for name, label in labels.items() if isinstance(label, str)},
+            scores={name: rating for name, rating in ratings.items() if isinstance(rating, float)},
+        )
+
+    def _problem(self, fault: Fault, record: Record, column: str) -> Problem:
+        if fault.kind not in SENTENCES:
+            return self.source.table.named(fault).problem(record.place, column)
+        text = SENTENCES[fault.kind].format(where=record.place, column=column, **fault.details)
+        return Problem(code=fault.kind, message=shown(text), column=column)
+
+
+def _label(value: object) -> str | Fault:
+    """A name in a cell; one that is left empty is one too."""
+    label = name_of(value, _NOTHING)
+    return "" if label is _NOTHING else label
 
 
 def read_sheet(
@@ -114,93 +206,86 @@ def read_sheet(
         source, path = sheet, Path(sheet.name)
     source = replace(source, table=_in_memory(source.table))
     table, layout = source.table, source.layout
-    wide = _is_wide(layout, table)
-    group_column = _column(group, GROUP_NAMES, table, path)
-    set_column = _column(set, SET_NAMES, table, path)
-    demand_columns(labels, table.columns, path)
-    used = (*layout.columns, group_column, set_column, *tuple(labels))
-    if cases is not None and not wide:
+    by_name = columns_by_name(table.columns)
+    beside = {name: by_name.get(f"scoring_{normalised(name)}") for name in layout.candidates}
+    paired = {name: {EXPERT: column} for name, column in beside.items() if column is not None}
+    is_wide = len(paired) == len(beside)
+    demand_columns((group, set, *labels), table.columns, path)
+    group_column = group or next((by_name[name] for name in GROUP_NAMES if name in by_name), None)
+    set_column = set or next((by_name[name] for name in SET_NAMES if name in by_name), None)
+    if cases is not None and not is_wide:
         raise InputError(f"{cases} cannot be used: {path} is in long layout; name a group column")
     if cases is not None and group is not None:
         raise InputError(f"{cases} and the column {group!r} both say the case: give one of them")
-    chosen, left = (
-        (_paired(table, layout, scores, path), ())
-        if wide
-        else _single(table, layout, scores, used, path)
-    )
+    not_raters: tuple[str, ...] = ()
+    if not is_wide:
+        used = (*layout.columns, group_column, set_column, *labels)
+        raters, not_raters = _raters(source, scores, used, path)
+        paired = {layout.candidates[0]: {name: name for name in raters}}
+    elif scores is not None and list(scores) != [EXPERT]:
+        raise InputError(f"{path} is in HARE's layout: its only score is called {EXPERT!r}")
     plan = _Plan(
         source=source,
-        wide=wide,
-        scores=chosen,
-        not_raters=left,
+        wide=is_wide,
+        scores=paired,
         group=group_column,
         set=set_column,
-        labels=tuple(labels),
+        labels=labels,
         within=within,
         cases=None if cases is None else cases_of_rows(table, cases, path),
     )
-    return _read(plan)
+    records = {record.number: record for record in table.read(())}
+    rated: list[RatedPair] = []
+    problems: dict[Problem, None] = {}
+    for row in source.rows():
+        outcome = plan.rated(row, records[row.number])
+        if isinstance(outcome, RatedPair):
+            rated.append(outcome)
+        else:
+            problems |= dict.fromkeys(outcome)
+    return Sheet(
+        rated=tuple(rated),
+        wide=is_wide,
+        not_raters=not_raters,
+        problems=tuple(problems),
+        notes=source.notes,
+    )
 
 
 def _in_memory(table: RecordTable) -> RecordTable:
     """The table with its rows read, and with the columns that come up only in later rows."""
     records = list(table.read([name for name in table.columns if name]))
     later = (name for record in records for name in record.values or ())
-    found = tuple(name for name in dict.fromkeys((*table.columns, *later)) if name)
-    return replace(table, columns=found, read=lambda _: iter(records))
+    names = tuple(name for name in dict.fromkeys((*table.columns, *later)) if name)
+    return replace(table, columns=names, read=lambda _: iter(records))
 
 
-def _column(named: str | None, usual: Sequence[str], table: RecordTable, path: Path) -> str | None:
-    """The column that was named, or one that has a usual name, or none."""
-    if named is not None:
-        demand_columns((named,), table.columns, path)
-        return named
-    by_name = columns_by_name(table.columns)
-    return next((by_name[name] for name in usual if name in by_name), None)
-
-
-def _is_wide(layout: Layout, table: RecordTable) -> bool:
-    by_name = columns_by_name(table.columns)
-    return all(f"scoring_{normalised(name)}" in by_name for name in layout.candidates)
-
-
-def _paired(
-    table: RecordTable, layout: Layout, named: Sequence[str] | None, path: Path
-) -> dict[str, dict[str, str]]:
-    """The scores of HARE's layout: one column beside each candidate."""
-    if named is not None and list(named) != [EXPERT]:
-        raise InputError(f"{path} is in HARE's layout: its only score is called {EXPERT!r}")
-    by_name = columns_by_name(table.columns)
-    return {name: {EXPERT: by_name[f"scoring_{normalised(name)}"]} for name in layout.candidates}
-
-
-def _single(
-    table: RecordTable,
-    layout: Layout,
-    named: Sequence[str] | None,
-    used: Sequence[str | None],
-    path: Path,
-) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
-    """The scores of the long layout: columns that were named, or a guess, and what that left."""
-    if len(layout.candidates) > 1:
+def _raters(
+    source: PairSource, named: Sequence[str] | None, used: Sequence[str | None], path: Path
+) -> tuple[Sequence[str], tuple[str, ...]]:
+    """The columns of scores of the long layout, named or guessed, and what a guess left."""
+    table, candidates = source.table, source.layout.candidates
+    if len(candidates) > 1:
         raise InputError(
-            f"{path} has {len(layout.candidates)} candidate columns "
-            f"({', '.join(layout.candidates)}), and which of them was scored is not clear: give "
+            f"{path} has {len(candidates)} candidate columns "
+            f"({', '.join(candidates)}), and which of them was scored is not clear: give "
             "each a column `Scoring NAME`, or each text a row of its own"
         )
-    free = [name for name in table.columns if name not in used]
     demand_columns(named or (), table.columns, path)
-    chosen: Sequence[str] = named or ()
+    raters: Sequence[str] = named or ()
     left: tuple[str, ...] = ()
     if named is None:
-        numbers = {name: found for name in free if (found := _numbers(name, table))}
-        chosen, left = guess_raters(numbers, path)
-    if not chosen:
+        numbers: dict[str, list[float]] = {}
+        for name in table.columns:
+            if name not in used and (column := _numbers(name, table)):
+                numbers[name] = column
+        raters, left = guess_raters(numbers, path)
+    if not raters:
         raise InputError(
             f"{path} has no column of scores; name those to use: {naming_raters()}"
             f"{columns_found(table.columns)}"
         )
-    return {layout.candidates[0]: {name: name for name in chosen}}, left
+    return raters, left
 
 
 def _numbers(name: str, table: RecordTable) -> list[float]:
@@ -210,73 +295,125 @@ def _numbers(name: str, table: RecordTable) -> list[float]:
     return numbers if len(numbers) * 2 > sum(cell is not None for cell in cells) else []
 
 
-def _read(plan: _Plan) -> Sheet:
-    by_number = {record.number: record for record in plan.source.table.read(())}
-    rated: list[RatedPair] = []
-    problems: dict[Problem, None] = {}
-    for row in plan.source.rows():
-        outcome = _rated(plan, row, by_number[row.number])
-        if isinstance(outcome, RatedPair):
-            rated.append(outcome)
-        else:
-            problems |= dict.fromkeys(outcome)
-    return Sheet(
-        rated=tuple(rated),
-        wide=plan.wide,
-        not_raters=plan.not_raters,
-        problems=tuple(problems),
-        notes=plan.source.notes,
-    )
+def guess_raters(
+    columns: Mapping[str, Sequence[float]], path: Path
+) -> tuple[list[str], tuple[str, ...]]:
+    """The raters among columns of numbers, and the other columns.
+
+    Raters are those whose names say so. Where no name does, they are all columns that may hold
+    scores, if there are several and they share a scale; else nothing is guessed.
+    """
+    words = {name: normalised(name).split("_") for name in columns}
+    possible = [name for name in columns if _last_word(words[name]) not in NOT_A_SCORE]
+    chosen = [name for name in possible if any(map(RATER.match, words[name]))]
+    own = [name for name in possible if METRIC.isdisjoint(words[name])]
+    chosen = chosen or [name for name in own if not SCORE.isdisjoint(words[name])]
+    if not chosen and own:
+        chosen = [name for name in own if not _numbers_rows(columns[name])]
+        if not _is_one_scale([columns[name] for name in chosen]):
+            ranges = [f"{n!r} ({min(c):g} to {max(c):g})" for n, c in columns.items()]
+            raise InputError(
+                f"{path}: which columns hold experts' scores is not clear; name each: "
+                f"{naming_raters()}. Columns of numbers: {', '.join(ranges)}"
+            )
+    return chosen, tuple(name for name in columns if name not in chosen)
 
 
-def _rated(plan: _Plan, row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
-    """One row of one system: what was scored, or everything that is wrong with it."""
-    if record.values is None:
-        return row.problems
-    values = record.values
-    candidate = (
-        plan.source.layout.candidates[0]
-        if plan.source.layout.system or not plan.wide
-        else row.system
-    )
-    assert candidate is not None, "without a column for it, the candidate column is the system"
-    columns = plan.scores[candidate]
-    ratings = {name: rating_of(values.get(at), plan.within) for name, at in columns.items()}
-    group = _group(plan, record, values)
-    subset = "" if plan.set is None else _label(values.get(plan.set))
-    labels = {name: _label(values.get(name)) for name in plan.labels}
-    cells: list[tuple[str, object]] = [(plan.group or "case", group), (plan.set or "set", subset)]
-    cells += labels.items()
-    cells += [(columns[name], rating) for name, rating in ratings.items()]
-    wrong = [_problem(plan, cell, record, name) for name, cell in cells if isinstance(cell, Fault)]
-    if row.pair is None or wrong or isinstance(group, Fault) or isinstance(subset, Fault):
-        return (*row.problems, *wrong)
-    pair = row.pair.model_copy(update={"id": f"{row.id}.{candidate}"}) if plan.wide else row.pair
-    return RatedPair(
-        pair=pair,
-        group=" ".join((group or pair.reference).split()),
-        set=subset,
-        labels={name: label for name, label in labels.items() if isinstance(label, str)},
-        scores={name: rating for name, rating in ratings.items() if isinstance(rating, float)},
-    )
+def naming_raters() -> str:
+    """How raters are named, from Python or the command line."""
+    return argument("raters", ["NAME"]) or argument("rater", "NAME")
 
 
-def _label(value: object) -> str | Fault:
-    """A name in a cell; one that is left empty is one too."""
-    label = name_of(value, _NOTHING)
-    return "" if label is _NOTHING else label
+def _last_word(words: Sequence[str]) -> str:
+    """The last word, without a number behind it."""
+    return next((bare for word in reversed(words) if (bare := word.rstrip("0123456789"))), "")
 
 
-def _group(plan: _Plan, record: Record, values: Mapping[str, object]) -> str | Fault | None:
-    """The case that a row is of, where the sheet or its file of cases says it."""
-    if plan.cases is not None:
-        return plan.cases[record.number]
-    return None if plan.group is None else name_of(values.get(plan.group), _NOTHING)
+def _numbers_rows(numbers: Sequence[float]) -> bool:
+    """True for a column that numbers its rows: whole, one after the other or none twice."""
+    if len(numbers) < 3 or not all(number.is_integer() for number in numbers):
+        return False
+    steps = {later - earlier for earlier, later in pairwise(numbers)}
+    distinct = len(set(numbers)) == len(numbers)
+    return steps in ({1.0}, {-1.0}) or (distinct and len(numbers) >= MIN_DISTINCT)
 
 
-def _problem(plan: _Plan, fault: Fault, record: Record, column: str) -> Problem:
-    """What is wrong with a cell, as a problem."""
-    if fault.kind not in SENTENCES:
-        return plan.source.table.named(fault).problem(record.place, column)
-    text = SENTENCES[fault.kind].format(where=record.place, column=column, **fault.details)
-    return Problem(code=fault.kind, message=shown(text), column=column)
+def _is_one_scale(columns: Sequence[Sequence[float]]) -> bool:
+    """True where several columns run over about the same range; one alone shows nothing."""
+    if len(columns) < 2:
+        return False
+    lows, highs = [min(column) for column in columns], [max(column) for column in columns]
+    start = max(LOWEST, (max(highs) - min(lows)) / 2)
+    return max(highs) <= SPREAD * min(highs) and min(lows) <= start
+
+
+def rating_of(value: object, within: Range | None = None) -> float | Fault | None:
+    """The score in a cell, None where there is none, or what is wrong with it."""
+    if value is None or isinstance(value, Fault):
+        return value
+    if isinstance(value, str):
+        # Python itself would take `nan` and `1_0` for numbers.
+        if NUMBER.fullmatch(value.strip()):
+            return _checked(float(value), within)
+        return Fault("not_a_number", {"value": repr(value[:40])}) if value.strip() else None
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return Fault("not_a_number", {"value": kind_of(value)})
+    return _checked(value, within)
+
+
+def _checked(value: float | Decimal, within: Range | None) -> float | Fault | None:
+    """A number, if it is a finite one in its range; data frames have one that says nothing."""
+    if value != value:  # noqa: PLR0124 - so is a NaN known, of whatever type
+        return None
+    if not -LARGEST <= value <= LARGEST:
+        return Fault("not_a_number", {"value": "infinite"})
+    number = float(value)
+    if within is not None and not within[0] <= number <= within[1]:
+        return Fault("out_of_range", {"value": number, "low": within[0], "high": within[1]})
+    return number
+
+
+def cases_of_rows(table: RecordTable, cases: Path, path: Path) -> dict[int, str | Fault]:
+    """The case of every row by its number, where rows can be counted."""
+    records = list(table.read(()))
+    for record in records:
+        if record.problem is not None and record.problem.code in MISCOUNTING:
+            raise InputError(
+                f"the rows of {path} cannot be counted, and so not matched with {cases}: "
+                f"{record.problem.message}"
+            )
+    known = read_cases(cases)
+    if (last := max(known)) >= len(records):
+        raise InputError(
+            f"{cases} has a case for row {last}, and {path} has the rows 0 to {len(records) - 1}, "
+            "counted from 0: is it for another sheet?"
+        )
+    return {
+        row + 1: known.get(row, Fault("missing_case", {"file": cases.name, "row": row}))
+        for row in range(len(records))
+    }
+
+
+def read_cases(path: Path) -> dict[int, str]:
+    """The case of each row of a sheet, counted from 0, from a table with columns row and case."""
+    table = open_table(path, Columns(id="row", system="case")).table
+    by_name = columns_by_name(table.columns)
+    if missing := [name for name in ("row", "case") if name not in by_name]:
+        raise InputError(f"{path} has no column {missing[0]!r}{columns_found(table.columns)}")
+    used = (by_name["row"], by_name["case"])
+    demand_rows(table, used, path)
+    cases: dict[int, str] = {}
+    for record in table.read(used):
+        if record.values is None:
+            assert record.problem is not None, "a record has values or a problem"
+            raise InputError(f"{path}: {record.problem.message}")
+        row = rating_of(record.values.get(used[0]))
+        case = name_of(record.values.get(used[1]), _NOTHING)
+        if not isinstance(row, float) or not row.is_integer() or row < 0:
+            raise InputError(f"{path}: row is not the number of a row ({record.place})")
+        if isinstance(case, Fault):
+            raise InputError(f"{path}: {table.named(case).problem(record.place, 'case').message}")
+        if int(row) in cases:
+            raise InputError(f"{path} has row {int(row)} more than once ({record.place})")
+        cases[int(row)] = case
+    return cases

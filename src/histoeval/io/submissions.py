@@ -1,24 +1,36 @@
-"""Reports by id: the truth of a study, and what a system hands in for it, each flaw by its id.
+"""Reports by id: the truth of a study, what a system hands in for it, and both joined.
 
-A file that cannot be read as reports with ids at all is an `InputError`; whatever is wrong with one
-row or one id is a `SubmissionProblem`, and the other reports are there.
+References and candidates lie in files of their own, as challenges keep them. A file that cannot be
+read as reports with ids at all is an `InputError`; whatever is wrong with one row or one id is a
+`SubmissionProblem` or a row outside of the cases, and the other reports are there.
 """
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
+
+from pydantic import field_validator
 
 from histoeval.callers import argument
-from histoeval.errors import InputError, Problem
+from histoeval.errors import InputError, Problem, SettingError
+from histoeval.io.documents.texts import text_layout
 from histoeval.io.reports import TextSource, open_reports
-from histoeval.io.tables.cell_checks import name_of
-from histoeval.io.tables.formats import Record
-from histoeval.io.tables.references import reference_texts
-from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.columns import (
+    Columns,
+    Layout,
+    ReferenceMode,
+    how_to_take,
+    reference_texts,
+)
+from histoeval.io.tables.encoding import Survey, joined
+from histoeval.io.tables.formats import Record, RecordTable
+from histoeval.io.tables.row_faults import Fault, name_of
+from histoeval.report import Noun
 
 ID_ENDINGS = tuple(
     ".tiff .tif .svs .ndpi .mrxs .scn .bif .vms .vmu .qptiff .isyntax .czi .dcm .png .jpg .jpeg "
@@ -151,17 +163,22 @@ def read_submission(
         longest: the most characters that a report may have.
     """
     source = open_reports(path, text=text, id_=id_, encoding=encoding)
-    lines = [_checked(line, longest) for line in report_lines(demand_ids(source))]
-    found = match_ids(lines, truth.references, loose=loose_ids)
+    lines = report_lines(demand_ids(source))
+    for number, line in enumerate(lines):
+        length = 0 if isinstance(line.texts, Fault) else max(map(len, line.texts), default=0)
+        if longest is not None and length > longest:
+            fault = Fault("too_long", {"length": length, "most": longest})
+            lines[number] = line._replace(texts=fault)
+    matched = match_ids(lines, truth.references, loose=loose_ids)
     reports = {
-        name: line.texts[0]
+        name: report.texts[0]
         for name in truth.references
-        if (line := found.reports.get(name)) and not isinstance(line.texts, Fault)
+        if (report := matched.reports.get(name)) and not isinstance(report.texts, Fault)
     }
-    problems = [*_row_problems(lines, source), *_id_problems(found, source.name, truth)]
+    problems = [*_row_problems(lines, source), *_id_problems(matched, source.name, truth)]
     problems.sort(key=lambda problem: problem.row or len(lines) + 1)
     return Submission(
-        source.name, reports, tuple(problems), source.sha256, source.notes, found.renamed
+        source.name, reports, tuple(problems), source.sha256, source.notes, matched.renamed
     )
 
 
@@ -257,15 +274,6 @@ def unknown_id(line: ReportLine, near: Mapping[str, str], truth: str = REFERENCE
     return Fault("near_id", {**details, "other": other, "hint": near_hint(other)})
 
 
-def missing_report(name: str, near: Mapping[str, str]) -> Fault:
-    """Why a system has nothing for an id of the truth; `near` has written ids by this id."""
-    written = near.get(name)
-    if written is None:
-        return Fault("missing_report", {"key": name, "truth": REFERENCES})
-    details = {"key": name, "truth": REFERENCES, "written": written, "hint": near_hint(name)}
-    return Fault("nearly_there", details)
-
-
 def _line(source: TextSource, record: Record, *, several: bool) -> ReportLine:
     column = source.layout.id
     if record.values is None:
@@ -285,15 +293,6 @@ def _unusable(source: TextSource, record: Record, name: str | None, fault: Fault
     named = source.table.named(fault)
     problem = named.problem(record.place, source.layout.id or "id")
     return ReportLine(record, name, problem=problem, kind=named.kind)
-
-
-def _checked(line: ReportLine, longest: int | None) -> ReportLine:
-    if longest is None or isinstance(line.texts, Fault):
-        return line
-    length = max(map(len, line.texts), default=0)
-    if length <= longest:
-        return line
-    return line._replace(texts=Fault("too_long", {"length": length, "most": longest}))
 
 
 def _near(strangers: Sequence[str], free: Iterable[str]) -> dict[str, str]:
@@ -320,14 +319,212 @@ def _row_problems(lines: Iterable[ReportLine], source: TextSource) -> Iterator[S
             yield SubmissionProblem(line.id, row, line.texts.kind, why)
 
 
-def _id_problems(found: Matched, name: str, truth: Truth) -> Iterator[SubmissionProblem]:
-    for line in found.strangers:
-        fault = unknown_id(line, found.near, truth.name)
+def _id_problems(matched: Matched, name: str, truth: Truth) -> Iterator[SubmissionProblem]:
+    for line in matched.strangers:
+        fault = unknown_id(line, matched.near, truth.name)
         why = fault.problem(line.record.place, name).message
-        meant = found.near.get(line.id or "")
+        meant = matched.near.get(line.id or "")
         yield SubmissionProblem(line.id, line.record.number, fault.kind, why, meant)
-    covered = {*found.reports, *found.near.values()}
+    covered = {*matched.reports, *matched.near.values()}
     for missing in truth.references:
         if missing not in covered:
             why = Fault("not_handed_in", {"key": missing}).problem(truth.name).message
             yield SubmissionProblem(missing, None, "missing_report", why)
+
+
+class Joining(Noun):
+    """How what belongs to one case is brought together.
+
+    `loose_ids` accepts ids that differ only in ending, case, spaces or zeros; `references` is what
+    counts where a case has several.
+    """
+
+    loose_ids: bool = False
+    references: ReferenceMode | None = None
+
+    @field_validator("references", mode="before")
+    @classmethod
+    def _known(cls, given: object) -> object:
+        if given not in (None, *get_args(ReferenceMode)):
+            way = argument("several_references", given)
+            raise SettingError(f"{way or given}: of several references 'best' or 'mean' can count")
+        return given
+
+    def identity(self) -> dict[str, object]:
+        """What results depend on; nothing where everything is as usual."""
+        return self.model_dump(exclude_defaults=True)
+
+
+AS_WRITTEN = Joining()
+"""Ids must be the same, and a case has one reference."""
+
+
+class OutsideRow(NamedTuple):
+    """A row of a system that is no report on a case of the truth, and why."""
+
+    number: int
+    id: str
+    system: str
+    problem: Problem
+
+
+class Join(NamedTuple):
+    """The cases of the truth with what each system has for them, and what fits none of them."""
+
+    table: RecordTable
+    layout: Layout
+    survey: Survey
+    outside: tuple[OutsideRow, ...]
+
+
+def open_joined(
+    paths: Sequence[Path], columns: Columns, encoding: str | None, joining: Joining
+) -> Join:
+    """The references first; each other file or folder is a system, called like it."""
+    if len(columns.candidates) > 1 or columns.system is not None:
+        raise InputError("a table of one system has one column of candidates, and no system column")
+    several = joining.references is not None
+    candidate = next(iter(columns.candidates), None)
+    names = system_names(paths[1:])
+    truth, *systems = [
+        open_reports(
+            path,
+            text=None if path.is_dir() else text,
+            id_=None if path.is_dir() else columns.id,
+            encoding=encoding,
+            several=several and path is paths[0],
+        )
+        for path, text in zip(paths, [columns.reference, *[candidate] * len(names)], strict=True)
+    ]
+    return join(truth, dict(zip(names, systems, strict=True)), joining)
+
+
+def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:
+    """What systems are called: like their files, with the folder where two are called the same."""
+    stems = [
+        path.resolve().name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
+        for path in paths
+    ]
+    names = [
+        f"{path.resolve().parent.name}/{stem}" if stems.count(stem) > 1 else stem
+        for path, stem in zip(paths, stems, strict=True)
+    ]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(
+            f"two {what} would be called {', '.join(twice)}: rename one of the files, or put each "
+            "into a folder of its own"
+        )
+    return names
+
+
+def join(truth: TextSource, systems: Mapping[str, TextSource], joining: Joining) -> Join:
+    """Join references with the reports of each system.
+
+    What a system has no report for is an error of that system; what the references do not have,
+    what comes twice and what cannot be read is outside: listed, and not scored.
+    """
+    layout = text_layout(list(systems))
+    lines = _merged(report_lines(demand_ids(truth), several=joining.references is not None))
+    ids = [line.id for line in lines if line.id is not None and line.problem is None]
+    matches = {
+        name: match_ids(report_lines(demand_ids(source)), ids, loose=joining.loose_ids)
+        for name, source in systems.items()
+    }
+    notes = [note for name, matched in matches.items() for note in _notes(name, matched)]
+    if several := sum(not isinstance(line.texts, Fault) and len(line.texts) > 1 for line in lines):
+        notes.append(f"cases with several references: {several:,}; the {joining.references} counts")
+    whole = joined((source.name, source) for source in (truth, *systems.values()))
+    by_column = dict(zip(layout.candidates, matches.values(), strict=True))
+    table = RecordTable(layout.columns, partial(_read, lines, layout, by_column), keyed=True)
+    outside = tuple(row for name, matched in by_column.items() for row in _outside(name, matched))
+    return Join(table, layout, replace(whole, notes=(*whole.notes, *notes)), outside)
+
+
+def _merged(lines: Sequence[ReportLine]) -> list[ReportLine]:
+    """The references of an id together, where its first is; a second one may be a problem."""
+    merged: dict[object, ReportLine] = {}
+    for line in lines:
+        if line.kind == "duplicate_id":
+            fault = Fault("second_reference", {"id": line.id, "way": how_to_take()})
+            problem = fault.problem(line.record.place, "id")
+            merged[line.record.number] = line._replace(problem=problem)
+        elif line.problem is not None:
+            merged[line.record.number] = line
+        elif (first := merged.get(line.id)) is None:
+            merged[line.id] = line
+        elif not isinstance(first.texts, Fault):
+            together = line.texts if isinstance(line.texts, Fault) else first.texts + line.texts
+            merged[line.id] = first._replace(texts=together)
+    return list(merged.values())
+
+
+def _outside(system: str, matched: Matched) -> Iterator[OutsideRow]:
+    lines = sorted((*matched.strangers, *matched.broken), key=lambda line: line.record.number)
+    for line in lines:
+        if line.problem is None:
+            fault = unknown_id(line, matched.near)
+        elif line.kind == "duplicate_id":
+            fault = Fault("repeated_report", {"id": line.id})
+        else:
+            fault = Fault("unusable_row", {"reason": line.problem.message})
+        number = line.record.number
+        problem = fault.problem(line.record.place, system)
+        yield OutsideRow(number, line.id or f"row {number}", system, problem)
+
+
+def _notes(system: str, matched: Matched) -> Iterator[str]:
+    example = next(iter(matched.near.items()), ("", ""))
+    about = f"{len(matched.near):,}, for example {example[0]!r} for {example[1]!r}"
+    strangers = [line.id for line in matched.strangers if line.id not in matched.near]
+    broken = [line.problem.message for line in matched.broken if line.problem is not None]
+    if matched.renamed:
+        yield f"{system}: ids taken for those of the truth: {about}"
+    elif matched.near:
+        accept = argument("loose_ids")
+        yield (
+            f"{system}: ids that differ from those of the truth only in ending, case, spaces or "
+            f"zeros, and are not scored: {about}" + (accept and f"; to accept them: {accept}")
+        )
+    for what, some in (("ids that the references lack", strangers), ("unusable rows", broken)):
+        if some:
+            yield f"{system}: {what}, which are not scored: {len(some):,}, for example: {some[0]}"
+
+
+def _read(
+    truth: Sequence[ReportLine],
+    layout: Layout,
+    matches: Mapping[str, Matched],
+    _needed: Sequence[str],
+) -> Iterator[Record]:
+    written = {
+        system: {name: near for near, name in matched.near.items()}
+        for system, matched in matches.items()
+    }
+    for record, name, texts, problem, _ in truth:
+        if name is None or problem is not None:
+            yield record._replace(values=None, problem=problem, key=None)
+            continue
+        values: dict[str, object] = {layout.reference: texts}
+        if not isinstance(texts, Fault) and len(texts) == 1:
+            values[layout.reference] = texts[0]
+        for system, matched in matches.items():
+            values[system] = _candidate(name, system, matched, written[system])
+        yield record._replace(values=values, key=name)
+
+
+def _candidate(name: str, system: str, matched: Matched, written: Mapping[str, str]) -> str | Fault:
+    """The report of a system, or what is wrong with it, by its row in the file of the system."""
+    line = matched.reports.get(name)
+    if line is None:
+        details = {"key": name, "truth": REFERENCES}
+        if (near := written.get(name)) is None:
+            return Fault("missing_report", details)
+        return Fault("nearly_there", {**details, "written": near, "hint": near_hint(name)})
+    if not isinstance(line.texts, Fault):
+        return line.texts[0]
+    place = {
+        "column": f"the report of {system}",
+        "where": f"{line.record.place} of its file",
+        "way": "",  # only references can be several
+    }
+    return line.texts._replace(details={**line.texts.details, **place})

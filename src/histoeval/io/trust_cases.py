@@ -1,37 +1,24 @@
 """From files to cases: a report, the image it is about, and what was written under attack."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import Problem
-from histoeval.io.files import demand_rows, open_records
+from histoeval.io.files import RowNaming, TableSource, demand_rows, open_records
 from histoeval.io.reports import open_report_table
-from histoeval.io.source import RowNaming, TableSource, problems_in
-from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import (
+    ATTACKED,
+    AUGMENTED,
+    CaseLayout,
     Columns,
-    TableLayout,
-    demand_columns,
+    case_layout_of,
     normalised,
     taken_note,
-    text_layout_of,
 )
-from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import Fault
-
-REPORT = ("report",)
-"""The preferred name of the column of reports, also where a reference stands beside it."""
-
-IMAGE = ("image", "image_path", "slide", "slide_path", "image_file", "file_name", "filename")
-"""Names by which the column of images is known, the preferred first."""
-
-AUGMENTED, ATTACKED = "report_augmented", "report_attacked"
-"""Columns of reports under attack; with `_NAME` behind it a column is the attack NAME."""
-
-SPECIMEN = ("specimen",)
-"""What the model knew of the specimen, as `histoeval generate` writes it."""
+from histoeval.io.tables.formats import Record
+from histoeval.io.tables.row_faults import Fault, name_of, text_of
 
 _NO_CELL = Fault("missing_value")
 
@@ -41,16 +28,6 @@ class AttackedReport(NamedTuple):
 
     attack: str
     text: str
-
-
-class CaseLayout(TableLayout):
-    """The columns of a table of cases."""
-
-    report: str
-    image: str | None = None
-    augmented: tuple[str, ...] = ()
-    attacked: tuple[str, ...] = ()
-    specimen: str | None = None
 
 
 class TrustCase(NamedTuple):
@@ -73,7 +50,7 @@ class TrustCase(NamedTuple):
     position: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CaseSource(TableSource[CaseLayout, TrustCase]):
     """What was opened, and the cases in it; images are named relative to `folder`."""
 
@@ -91,16 +68,17 @@ class CaseSource(TableSource[CaseLayout, TrustCase]):
         cells = [(layout.id or "id", id_fault), (layout.report, text)]
         augmented, broken_augmented = self._attacks(record, values, layout.augmented, AUGMENTED)
         attacked, broken_attacked = self._attacks(record, values, layout.attacked, ATTACKED)
+        specimen = values.get(layout.specimen or "")
         case = TrustCase(
             number=record.number,
             id=label,
             report=text if id_fault is None and isinstance(text, str) else None,
-            problems=problems_in(self.table, record, cells),
+            problems=self.problems_in(record, cells),
             image=self._image(record, values),
             augmented=augmented,
             attacked=attacked,
             troubled=(*broken_augmented, *broken_attacked),
-            specimen=_filling(values, layout.specimen),
+            specimen=specimen.strip() if layout.specimen and isinstance(specimen, str) else "",
             position=record.position,
         )
         return [case]
@@ -108,26 +86,32 @@ class CaseSource(TableSource[CaseLayout, TrustCase]):
     def _image(self, record: Record, values: Mapping[str, object]) -> str | Problem | None:
         """What a row names its image, if it does."""
         column = self.layout.image
-        if column is None:
+        name = _NO_CELL if column is None else name_of(values.get(column), _NO_CELL)
+        if column is None or name == _NO_CELL:
             return None
-        named = name_of(values.get(column), _NO_CELL)
-        if isinstance(named, str):
-            return named.strip()
-        if named == _NO_CELL:
-            return None
-        return problems_in(self.table, record, [(column, named)])[0]
+        if isinstance(name, str):
+            return name.strip()
+        return self.problems_in(record, [(column, name)])[0]
 
     def _attacks(
         self, record: Record, values: Mapping[str, object], columns: Sequence[str], kind: str
     ) -> tuple[tuple[AttackedReport, ...], tuple[Problem, ...]]:
-        """The reports of one kind of attack, and the cells of it that hold what is no report."""
-        cells = [(name, text_of(values.get(name))) for name in columns if _is_filled(values, name)]
-        written = [
-            AttackedReport(_attack(name, kind), cell)
-            for name, cell in cells
-            if isinstance(cell, str)
-        ]
-        return tuple(written), problems_in(self.table, record, cells)
+        """The reports of one kind of attack, and the cells of it that hold what is no report.
+
+        Some attacks may well be missing in a row. An attack is called by what stands behind the
+        kind in the name of its column.
+        """
+        usual = {AUGMENTED: "stain", ATTACKED: "prompt"}[kind]
+        reports: list[AttackedReport] = []
+        problems: list[Problem] = []
+        for column in columns:
+            cell = text_of(values.get(column))
+            if isinstance(cell, str):
+                attack = normalised(column).removeprefix(kind).strip("_") or usual
+                reports.append(AttackedReport(attack, cell))
+            elif cell.kind not in ("missing_value", "empty_text"):
+                problems += self.problems_in(record, [(column, cell)])
+        return tuple(reports), tuple(problems)
 
 
 def open_cases(
@@ -141,15 +125,17 @@ def open_cases(
 ) -> CaseSource:
     """Open a table of cases; columns that are not named are guessed."""
     table = open_report_table(path, Columns(reference=text, id=id_), encoding)
-    layout = _layout_of(table.table, text, image, id_, str(path))
+    layout = case_layout_of(table.table, text, image, id_, str(path))
     demand_rows(table.table, layout.columns, path)
     guessed = {
         "id": () if id_ or layout.id is None else (layout.id,),
         "report": () if text else (layout.report,),
         "image": () if image or layout.image is None else (layout.image,),
     }
-    table = replace(table, notes=(*table.notes, *taken_note(guessed)))
-    return CaseSource(**vars(table), layout=layout, folder=images or path.parent)
+    notes = (*table.notes, *taken_note(guessed))
+    return CaseSource(
+        **{**vars(table), "notes": notes}, layout=layout, folder=images or path.parent
+    )
 
 
 def cases_of_records(
@@ -162,51 +148,5 @@ def cases_of_records(
 ) -> CaseSource:
     """The cases of records that are in memory, such as the rows of a data frame."""
     table = open_records(records)
-    layout = _layout_of(table.table, text, image, id_, "the list of records")
+    layout = case_layout_of(table.table, text, image, id_, "the list of records")
     return CaseSource(**vars(table), layout=layout, folder=images or Path())
-
-
-def _layout_of(
-    table: RecordTable, text: str | None, image: str | None, id_: str | None, file: str
-) -> CaseLayout:
-    demand_columns((image,), table.columns, file)
-    image = image or _first(table.columns, IMAGE)
-    attacks = {
-        kind: tuple(name for name in table.columns if normalised(name).startswith(kind))
-        for kind in (AUGMENTED, ATTACKED)
-    }
-    specimen = _first(table.columns, SPECIMEN)
-    taken = {image, specimen, *attacks[AUGMENTED], *attacks[ATTACKED]} - {text, id_}
-    free = [name for name in table.columns if name not in taken]
-    wanted = text or _first(free, REPORT)
-    layout = text_layout_of(table, wanted, id_, file, tuple(taken))
-    return CaseLayout(
-        report=layout.text,
-        id=layout.id,
-        image=image,
-        augmented=attacks[AUGMENTED],
-        attacked=attacks[ATTACKED],
-        specimen=specimen,
-    )
-
-
-def _first(found: Sequence[str], known: Sequence[str]) -> str | None:
-    return next((name for alias in known for name in found if normalised(name) == alias), None)
-
-
-def _filling(values: Mapping[str, object], column: str | None) -> str:
-    """What a cell holds as text, or nothing."""
-    text = None if column is None else values.get(column)
-    return text.strip() if isinstance(text, str) else ""
-
-
-def _is_filled(values: Mapping[str, object], column: str) -> bool:
-    """Whether a cell holds anything; one kind of attack may well be missing in a row."""
-    value = values.get(column)
-    return not (isinstance(value, str) and not value.strip()) and text_of(value) != _NO_CELL
-
-
-def _attack(column: str, kind: str) -> str:
-    """The name of an attack: what stands behind the kind, or the kind itself."""
-    rest = normalised(column).removeprefix(kind).strip("_")
-    return rest or {AUGMENTED: "stain", ATTACKED: "prompt"}[kind]

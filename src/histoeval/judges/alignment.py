@@ -16,7 +16,7 @@ import yaml
 from pydantic import FiniteFloat, ValidationError, model_validator
 
 from histoeval.errors import InputError, SettingError, explain_validation
-from histoeval.io.yaml_files import read_yaml
+from histoeval.io.settings_files import read_yaml
 from histoeval.metric import FrozenDict, Score
 from histoeval.report import Noun
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation
+from histoeval.io.settings_files import read_yaml
 from histoeval.io.tables.row_faults import shown
-from histoeval.io.yaml_files import read_yaml
 from histoeval.llm.chat import RULE, Message, fenced, mark_of
 from histoeval.llm.replies import Unreadable, only_object, strip_reasoning
 from histoeval.report import Noun

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError, Problem, SettingError, did_you_mean
-from histoeval.io.files import ENDINGS, demand_rows, open_table
+from histoeval.io.files import ENDINGS, RowNaming, TableSource, demand_rows, open_table
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.images import check_image
-from histoeval.io.source import RowNaming, TableSource, problems_in
-from histoeval.io.tables.cell_checks import name_of, text_of
 from histoeval.io.tables.columns import (
     TableLayout,
     columns_by_name,
@@ -24,7 +22,7 @@ from histoeval.io.tables.columns import (
     normalised,
 )
 from histoeval.io.tables.formats import Record
-from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.row_faults import Fault, name_of, text_of
 from histoeval.pathgls.grounding.embedded_image import PICTURE
 from histoeval.pathgls.stability.examine import Examination
 
@@ -177,7 +175,7 @@ class _ImageLayout(TableLayout):
     about: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _ImageSource(TableSource[_ImageLayout, ImageCase]):
     folder: Path
 
@@ -191,7 +189,7 @@ class _ImageSource(TableSource[_ImageLayout, ImageCase]):
         label, id_fault = naming.name(record, values)
         image = name_of(values.get(layout.image), Fault("missing_value"))
         cells = [(layout.id or "id", id_fault), (layout.image, image)]
-        problems = problems_in(self.table, record, cells)
+        problems = self.problems_in(record, cells)
         texts = {name: text_of(values.get(name)) for name in layout.columns}
         known = {name: text for name, text in texts.items() if isinstance(text, str)}
         reference = known.get(layout.reference or "")

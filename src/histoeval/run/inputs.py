@@ -11,8 +11,8 @@ from histoeval.errors import SettingError
 from histoeval.io.files import GUESS
 from histoeval.io.pairs import PairSource, open_source, source_of_records, source_of_systems
 from histoeval.io.reports import TextSource, open_reports, reports_of_records
+from histoeval.io.submissions import AS_WRITTEN, Joining, system_names
 from histoeval.io.tables.columns import Columns
-from histoeval.io.tables.joined import AS_WRITTEN, Joining, system_names
 from histoeval.io.tables.remote import local_input
 from histoeval.io.trust_cases import CaseSource, cases_of_records, open_cases
 

@@ -12,8 +12,7 @@ from histoeval.callers import argument
 from histoeval.errors import InputError
 from histoeval.io.pairs import PairSource
 from histoeval.io.results import Key, ScoredMetric
-from histoeval.io.sheet_raters import naming_raters
-from histoeval.io.sheets import RatedPair, Sheet, read_sheet
+from histoeval.io.sheets import RatedPair, Sheet, naming_raters, read_sheet
 from histoeval.statistics.regression import Range
 
 HARE_SCALE = (0.0, 5.0)

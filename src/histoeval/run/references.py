@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from histoeval.errors import Problem
-from histoeval.io.tables.references import ReferenceMode
+from histoeval.io.tables.columns import ReferenceMode
 from histoeval.metric import Metric, Score, Signature
 from histoeval.metrics.base import AdaptedMetric
 from histoeval.report import Pair, PairWithReferences

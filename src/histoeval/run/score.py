@@ -8,9 +8,9 @@ from platform import python_version
 from typing import Any, Protocol, runtime_checkable
 
 from histoeval.errors import Problem, SettingError
+from histoeval.io.finished_run import RowTexts, write_texts
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow
-from histoeval.io.run_texts import RowTexts, write_texts
 from histoeval.io.store import RowStore
 from histoeval.metric import Metric, Score
 from histoeval.metrics.base import one_each

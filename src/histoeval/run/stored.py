@@ -13,11 +13,10 @@ from histoeval.agreement.study import Study, StudyPlan
 from histoeval.agreement.systems import Contest
 from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, InputError, SettingError, did_you_mean
-from histoeval.io.finished_run import finished_run
+from histoeval.io.finished_run import KEEP, beside, finished_run, has_texts
 from histoeval.io.folder_kinds import folder_kind, wrong_folder
 from histoeval.io.pairs import PairRow, chosen_pair
 from histoeval.io.results import MetricResult, ResultRow, read_rows
-from histoeval.io.run_texts import KEEP, beside, has_texts
 from histoeval.io.store import read_json
 from histoeval.metric import Explanation, Score, Signature
 from histoeval.metrics.base import explain_pair, explained

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from histoeval.errors import Problem
-from histoeval.io.run_texts import without_texts
+from histoeval.io.finished_run import without_texts
 from histoeval.run.engines.engine import Block, Task
 
 

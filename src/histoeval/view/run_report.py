@@ -10,8 +10,7 @@ from typing import Literal, get_args
 
 from histoeval.callers import argument
 from histoeval.errors import OutputError, SettingError
-from histoeval.io.finished_run import FinishedRun, Kind, finished_run
-from histoeval.io.run_texts import textless_copy
+from histoeval.io.finished_run import FinishedRun, Kind, finished_run, textless_copy
 from histoeval.io.writing import check_not_input, make_folder, protecting, write_whole, writing_to
 from histoeval.view.html.page import Website
 

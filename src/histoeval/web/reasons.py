@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from histoeval.concordance.rubric import CRITERIA
+from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.results import MetricResult, ResultRow, read_rows
-from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.run.history.shelf import StoredRun
 from histoeval.web.pages import page, page_number
 from histoeval.web.score import Scorer

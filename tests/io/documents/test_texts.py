@@ -76,7 +76,7 @@ def test_a_bad_byte_costs_its_line_only(tmp_path: Path) -> None:
 
 
 def test_a_line_that_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("histoeval.io.tables.lines.RECORD_LIMIT", 1000)
+    monkeypatch.setattr("histoeval.io.tables.encoding.RECORD_LIMIT", 1000)
     monkeypatch.setattr("histoeval.io.documents.texts.RECORD_LIMIT", 1000)
     write(tmp_path, {"refs.txt": "a\nb\n", "ours.txt": f"{'x' * 100_000}\nc\n"})
     rows = list(opened(tmp_path, "refs.txt", "ours.txt").rows())

@@ -152,7 +152,7 @@ def test_a_cell_of_a_million_characters_is_fine(path: Path) -> None:
 def test_a_row_that_never_ends_is_refused_without_holding_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("histoeval.io.tables.lines.RECORD_LIMIT", 1000)
+    monkeypatch.setattr("histoeval.io.tables.encoding.RECORD_LIMIT", 1000)
     monkeypatch.setattr("histoeval.io.tables.delimited.RECORD_LIMIT", 1000)
     long_line = f"1,a,{'x' * 5_000_000}\n"
     open_quote = '3,"a,b\n' + "".join(f"{n},a,b\n" for n in range(4, 400))
@@ -186,7 +186,7 @@ def test_a_record_that_is_too_long_costs_one_error_and_the_rows_behind_it_are_re
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("histoeval.io.tables.delimited.RECORD_LIMIT", 5_000)
-    monkeypatch.setattr("histoeval.io.tables.lines.RECORD_LIMIT", 5_000)
+    monkeypatch.setattr("histoeval.io.tables.encoding.RECORD_LIMIT", 5_000)
     long = '3,"' + "a line of a report without an end\n" * 400 + '",x\n'
     content = f"id,reference,candidate\n1,a,b\n2,c,d\n{long}4,e,f\n5,g,h\n"
     (tmp_path / "pairs.csv").write_text(content, "utf-8")

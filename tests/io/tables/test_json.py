@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from histoeval.errors import InputError
 from histoeval.io.tables import json_documents
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.json_documents import open_json
-from histoeval.io.tables.jsonlines import open_json_lines
+from histoeval.io.tables.json_documents import open_json, open_json_lines
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
@@ -123,8 +122,8 @@ def test_the_place_of_a_broken_line_is_said(lines: Opener) -> None:
 def test_a_line_that_never_ends_is_refused_without_holding_it(
     lines: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("histoeval.io.tables.lines.RECORD_LIMIT", 1000)
-    monkeypatch.setattr("histoeval.io.tables.jsonlines.RECORD_LIMIT", 1000)
+    monkeypatch.setattr("histoeval.io.tables.encoding.RECORD_LIMIT", 1000)
+    monkeypatch.setattr("histoeval.io.tables.json_documents.RECORD_LIMIT", 1000)
     good = json.dumps(ROW)
     table = lines("\n".join([good, json.dumps({"reference": "x" * 5_000_000}), good]))
     assert codes(table) == ["good", "record_too_long", "good"]

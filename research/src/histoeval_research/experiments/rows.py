@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.tables.encoding import survey
-from histoeval.io.tables.lines import open_lines
+from histoeval.io.tables.encoding import open_lines, survey
 from histoeval.report import Noun
 from histoeval_research.experiments.edits.source_report import Change
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from histoeval.cli.options.bundle import option
 from histoeval.io.pairs import Columns, Joining
-from histoeval.io.tables.references import ReferenceMode
+from histoeval.io.tables.columns import ReferenceMode
 from histoeval.io.tables.remote import local_input
 
 COLUMNS = "Columns (guessed when omitted)"

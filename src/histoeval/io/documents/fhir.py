@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import InputError
-from histoeval.io.documents.markup import html_text
-from histoeval.io.documents.pdf import inner_pdf_text
+from histoeval.io.documents.contents import html_text, inner_pdf_text
 from histoeval.io.documents.texts import TEXT
+from histoeval.io.tables.encoding import open_text
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.jsonlines import read_json_lines
-from histoeval.io.tables.lines import open_text
+from histoeval.io.tables.json_documents import read_json_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place
 
 SEEN = 1 << 16

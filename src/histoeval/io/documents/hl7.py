@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError
-from histoeval.io.documents.markup import html_text
-from histoeval.io.documents.pdf import inner_pdf_text
+from histoeval.io.documents.contents import html_text, inner_pdf_text
 from histoeval.io.documents.texts import TEXT
 from histoeval.io.tables.encoding import BAD_BYTES, CHUNK, open_bytes
 from histoeval.io.tables.formats import Record, RecordTable

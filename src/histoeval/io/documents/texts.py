@@ -3,8 +3,7 @@
 A file in a folder may be plain text, a Word document or a PDF with a text layer.
 """
 
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -12,13 +11,18 @@ from itertools import zip_longest
 from pathlib import Path
 
 from histoeval.errors import InputError
-from histoeval.io.documents.pdf import demand_pypdf, pdf_file_text
-from histoeval.io.documents.word import word_text
+from histoeval.io.documents.contents import demand_pypdf, pdf_file_text, word_text
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.tables.columns import Layout
-from histoeval.io.tables.encoding import BAD_BYTES, Survey, joined, open_bytes, scan_file, survey
+from histoeval.io.tables.encoding import (
+    BAD_BYTES,
+    Survey,
+    joined,
+    open_lines,
+    survey,
+    survey_binary,
+)
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.lines import open_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, shown
 
 REFERENCE = "reference"
@@ -99,39 +103,38 @@ def table_of_folders(
 
     A file that is empty or binary is the trouble of its row alone.
     """
-    found = [_files(folder) for folder in folders]
-    whole = joined(
-        (path.relative_to(folder).as_posix(), _survey(path, encoding))
-        for folder, files in zip(folders, found, strict=True)
-        for path in files.values()
-    )
-    notes = [
-        n for one, files in zip(folders, found, strict=True) for n in _note(one, files.values())
-    ]
-    read = partial(_read_files, found, encoding, columns)
+    reports: list[dict[str, Path]] = []
+    surveys: list[tuple[str, Survey]] = []
+    notes: list[str] = []
+    for folder in folders:
+        files, unread = _reports_in(folder)
+        reports.append(files)
+        surveys += [
+            (path.relative_to(folder).as_posix(), _survey(path, encoding))
+            for path in files.values()
+        ]
+        if unread:
+            notes.append(
+                f"{unread:,} .docx and .pdf files of {folder.name} were not read, as it has text "
+                "files"
+            )
+    whole = joined(surveys)
+    read = partial(_read_files, reports, encoding, columns)
     table = RecordTable(tuple(columns), read, keyed=True, half_character="not_utf8")
     return table, replace(whole, notes=(*whole.notes, *notes))
 
 
 def table_of_document(path: Path) -> tuple[RecordTable, Survey]:
     """A table with one row: the text of a Word document or a PDF."""
-    found = {path.stem: path}
-    _demand_readers(found.values())
-    read = partial(_read_files, [found], None, [TEXT])
-    return RecordTable((TEXT,), read, keyed=True), _survey(path, None)
+    if path.suffix.lower() == ".pdf":
+        demand_pypdf(path.name)
+    read = partial(_read_files, [{path.stem: path}], None, [TEXT])
+    return RecordTable((TEXT,), read, keyed=True), survey_binary(path)
 
 
 def _survey(path: Path, encoding: str | None) -> Survey:
-    if path.suffix.lower() in TEXT_ENDINGS:
-        return scan_file(path).survey(encoding)
-    with open_bytes(path) as (stream, _):
-        return Survey(path.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest())
-
-
-def _demand_readers(files: Iterable[Path]) -> None:
-    """Without pypdf no PDF can be read, which is better known before work begins."""
-    if pdf := next((path for path in files if path.suffix.lower() == ".pdf"), None):
-        demand_pypdf(pdf.name)
+    is_text = path.suffix.lower() in TEXT_ENDINGS
+    return survey(path, encoding, any_content=True) if is_text else survey_binary(path)
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -139,58 +142,53 @@ def files_below(folder: Path) -> list[Path]:
 
     macOS leaves `._report.txt` in archives, and Word `~$report.docx` beside an open document.
     """
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
     return [
         path
-        for path in found
+        for path in files
         if not any(part.startswith((".", "~$")) for part in path.relative_to(folder).parts)
     ]
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def _reports_in(folder: Path) -> tuple[dict[str, Path], int]:
     """The reports of a folder and the folders in it, by name without ending, in order.
 
-    Where there are plain texts, documents beside them are what those were made from.
+    Where there are plain texts, documents beside them are what those were made from: they are
+    counted and not read.
     """
-    found = files_below(folder)
-    texts = [path for path in found if path.suffix.lower() in TEXT_ENDINGS]
-    documents = [path for path in found if path.suffix.lower() in DOCUMENT_ENDINGS]
-    files: dict[str, Path] = {}
+    files = files_below(folder)
+    texts = [path for path in files if path.suffix.lower() in TEXT_ENDINGS]
+    documents = [path for path in files if path.suffix.lower() in DOCUMENT_ENDINGS]
+    reports: dict[str, Path] = {}
     for path in texts or documents:
         stem = path.relative_to(folder).with_suffix("").as_posix()
-        if stem in files:
+        if stem in reports:
             raise InputError(
-                f"{folder} holds two files for {stem}: {files[stem].name} and {path.name}; keep one"
+                f"{folder} holds two files for {stem}: {reports[stem].name} and {path.name}; "
+                "keep one"
             )
-        files[stem] = path
-    if not files:
+        reports[stem] = path
+    if not reports:
         raise wrong_folder(
             folder, "holds no reports: no file in it ends in .txt, .md, .docx or .pdf"
         )
-    _demand_readers(files.values())
-    return files
-
-
-def _note(folder: Path, files: Iterable[Path]) -> list[str]:
-    """That documents were not read, where texts were."""
-    if any(path.suffix.lower() in DOCUMENT_ENDINGS for path in files):
-        return []
-    left = sum(path.suffix.lower() in DOCUMENT_ENDINGS for path in files_below(folder))
-    some = f"{left:,} .docx and .pdf files of {folder.name} were not read, as it has text files"
-    return [some] if left else []
+    # Without pypdf no PDF can be read, which is better known before work begins.
+    if pdf := next((path for path in reports.values() if path.suffix.lower() == ".pdf"), None):
+        demand_pypdf(pdf.name)
+    return reports, len(documents) if texts else 0
 
 
 def _read_files(
-    found: Sequence[dict[str, Path]],
+    reports: Sequence[dict[str, Path]],
     encoding: str | None,
     columns: Sequence[str],
     _needed: Sequence[str],
 ) -> Iterator[Record]:
     position = 0
-    for number, key in enumerate(sorted(set().union(*found)), start=1):
-        expected = next(files[key].name for files in found if key in files)
+    for number, key in enumerate(sorted(set().union(*reports)), start=1):
+        expected = next(files[key].name for files in reports if key in files)
         values: dict[str, object] = {}
-        for column, files in zip(columns, found, strict=True):
+        for column, files in zip(columns, reports, strict=True):
             if path := files.get(key):
                 values[column] = _text(path, encoding)
                 position += path.stat().st_size
@@ -207,5 +205,5 @@ def _text(path: Path, encoding: str | None) -> str | Fault:
         return pdf_file_text(path)
     if path.stat().st_size > RECORD_LIMIT:
         return Fault("long_text")
-    settled = scan_file(path).survey(encoding).encoding
+    settled = _survey(path, encoding).encoding
     return path.read_bytes().decode(settled, BAD_BYTES).removesuffix("\n").removesuffix("\r")

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from statistics import median
 from string import digits
+from typing import Literal
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, did_you_mean
 from histoeval.io.tables.formats import RecordTable
-from histoeval.io.tables.row_faults import save_as_utf8, shown
+from histoeval.io.tables.row_faults import Fault, save_as_utf8, shown, text_of
 from histoeval.report import Noun
 from histoeval.resources import load_toml
+
+ReferenceMode = Literal["best", "mean"]
+"""What the score of a candidate is where its case has several references."""
 
 ROWS_LOOKED_AT = 200
 """How many rows show what a column holds."""
@@ -24,7 +27,11 @@ SHARED = 0.2
 HEADINGS = ("reference", "candidate", "id", "system", "text", "not_a_system")
 """Roles whose names tell that a line is a header."""
 
+AUGMENTED, ATTACKED = "report_augmented", "report_attacked"
+"""Columns of reports under attack; with `_NAME` behind it a column is the attack NAME."""
+
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_NOTHING = ("missing_value", "empty_text", "placeholder")
 
 
 class Columns(Noun):
@@ -48,9 +55,14 @@ class TableLayout(Noun):
         named = [name for role in roles for name in (role if isinstance(role, tuple) else (role,))]
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
+    def identity(self) -> dict[str, object]:
+        """The columns as results depend on them; further references only where there are any."""
+        unused = set() if getattr(self, "more_references", ()) else {"more_references"}
+        return self.model_dump(mode="json", exclude=unused)
+
 
 class Layout(TableLayout):
-    """The columns of a table of pairs.
+    """The columns of a table of pairs, which may have further references beside the first.
 
     Each candidate column is a system and gives it its name, unless a column of its own names the
     system of each row.
@@ -59,38 +71,158 @@ class Layout(TableLayout):
     reference: str
     candidates: tuple[str, ...]
     system: str | None = None
+    more_references: tuple[str, ...] = ()
 
 
 class TextLayout(TableLayout):
-    """The columns of a table with one text in each row."""
+    """The columns of a table with one text in each row, or with several references."""
 
     text: str
+    more_references: tuple[str, ...] = ()
 
 
-def layout_of(table: RecordTable, named: Columns, file: str) -> Layout:
-    """Settle the columns of a table: those that were named, and a guess at the others.
+class CaseLayout(TableLayout):
+    """The columns of a table of reports, their images, and reports under attack."""
 
-    Rows that bring their id with them need no column for it.
+    report: str
+    image: str | None = None
+    augmented: tuple[str, ...] = ()
+    attacked: tuple[str, ...] = ()
+    specimen: str | None = None
+
+
+def layout_of(table: RecordTable, named: Columns, file: str, *, several: bool = False) -> Layout:
+    """Settle the columns of a table of pairs: those that were named, and a guess at the others.
+
+    Rows that bring their id with them need no column for it. `several` takes numbered columns of
+    references together.
     """
     found = table.columns
+    references = _numbered_references(found, named.reference, "reference") if several else ()
+    if references:
+        named = named.model_copy(update={"reference": references[0]})
     explicit = (named.reference, *named.candidates, named.id, named.system)
     demand_columns(explicit, found, file)
     if len(set(named.candidates)) < len(named.candidates):
         raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
-    reference = named.reference or _first("reference", _besides(found, explicit))
+    reference = named.reference or _preferred("reference", _besides(found, explicit))
     if reference is None:
         raise _no_reference(file, found)
-    id_ = named.id or _first("id", _besides(found, (*explicit, reference)))
-    others = _besides(found, (*explicit, reference, id_))
-    candidates = named.candidates or _rated(found, others) or _candidates(others)
-    candidates = candidates or _like_reports(table, reference, others, file)
-    system = named.system or _guessed_system(_besides(others, candidates), candidates)
-    if id_ is None and not table.keyed:
-        id_ = _naming(table, _besides(others, (*candidates, system)), system)
-    id_ = named.id if table.keyed else id_
-    layout = Layout(reference=reference, candidates=candidates, id=id_, system=system)
-    _check(layout, file)
+    id_ = named.id or _preferred("id", _besides(found, (*explicit, reference)))
+    free = _besides(found, (*explicit, reference, id_))
+    candidates = named.candidates or _candidates(found, free)
+    candidates = candidates or _like_reports(table, reference, free, file)
+    system = named.system
+    if system is None and len(candidates) == 1:
+        system = _preferred("system", _besides(free, candidates))
+    if table.keyed:
+        id_ = named.id
+    elif id_ is None:
+        id_ = _naming(table, _besides(free, (*candidates, system)), system)
+    if system is not None and len(candidates) > 1:
+        raise InputError(
+            f"in {file}, {system!r} is to name the system of each row, and there are "
+            f"{len(candidates)} candidate columns ({', '.join(candidates)}): "
+            f"the one that holds the texts: {_name_it('candidate')}"
+        )
+    layout = Layout(
+        reference=reference,
+        candidates=candidates,
+        id=id_,
+        system=system,
+        more_references=references[1:],
+    )
+    _check_spelling(layout, file)
     return layout
+
+
+def text_layout_of(
+    table: RecordTable,
+    text: str | None,
+    id_: str | None,
+    file: str,
+    taken: Sequence[str | None] = (),
+    *,
+    several: bool = False,
+) -> TextLayout:
+    """Settle the columns of a table of single texts, guessing those that were not named.
+
+    Columns that are taken by something else are not guessed at. `several` takes numbered columns
+    of references together.
+    """
+    found = table.columns
+    references = _numbered_references(found, text, "reference", "text") if several else ()
+    if references:
+        text, *taken = references
+    demand_columns((text, id_), found, file)
+    text = text or _guessed_text(_besides(found, (id_, *taken)), found, file)
+    if id_ is None and not table.keyed:
+        free = _besides(found, (text, *taken))
+        id_ = _preferred("id", free) or _naming(table, free, None)
+    layout = TextLayout(text=text, id=id_, more_references=references[1:])
+    _check_spelling(layout, file)
+    return layout
+
+
+def case_layout_of(
+    table: RecordTable, text: str | None, image: str | None, id_: str | None, file: str
+) -> CaseLayout:
+    """Settle the columns of a table of cases; a reference may stand beside the report."""
+    found = table.columns
+    demand_columns((image,), found, file)
+    image = image or _preferred("image", found)
+    specimen = _preferred("specimen", found)
+    augmented, attacked = (
+        tuple(name for name in found if normalised(name).startswith(kind))
+        for kind in (AUGMENTED, ATTACKED)
+    )
+    taken = {image, specimen, *augmented, *attacked} - {text, id_}
+    text = text or _preferred("report", _besides(found, tuple(taken)))
+    layout = text_layout_of(table, text, id_, file, tuple(taken))
+    return CaseLayout(
+        report=layout.text,
+        id=layout.id,
+        image=image,
+        augmented=augmented,
+        attacked=attacked,
+        specimen=specimen,
+    )
+
+
+def reference_texts(
+    values: Mapping[str, object], column: str, layout: Layout | TextLayout, *, several: bool
+) -> tuple[str, ...] | Fault:
+    """The references of a row, or what is wrong with one of them.
+
+    A list of texts is that many references where `several` says so. Of numbered columns those that
+    are empty are passed over, as long as one is not.
+    """
+    cell = values.get(column)
+    if not several and (count := len(_items(cell))):
+        return Fault("reference_list", {"count": count, "way": how_to_take()})
+    cells = [cell]
+    if several and layout.more_references:
+        cells = [values.get(name) for name in (column, *layout.more_references)]
+        cells = [each for each in cells if not _is_empty(each)]
+    texts = [text_of(text) for each in cells or [cell] for text in (_items(each) or [each])]
+    fault = next((text for text in texts if isinstance(text, Fault)), None)
+    return fault or tuple(text for text in texts if isinstance(text, str))
+
+
+def how_to_take() -> str:
+    """How several references are taken together, where the caller has a way to say so."""
+    way = argument("several_references", "best") or argument("references", "best")
+    return way and f", or take several together: {way}"
+
+
+def _items(cell: object) -> Sequence[object]:
+    """The texts of a list; nothing where a cell is no list."""
+    return cell if isinstance(cell, list | tuple) and not isinstance(cell, Fault) else ()
+
+
+def _is_empty(cell: object) -> bool:
+    text = text_of(cell)
+    return isinstance(text, Fault) and text.kind in _NOTHING
 
 
 def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
@@ -115,28 +247,6 @@ def taken_note(guessed: Mapping[str, Sequence[str]]) -> list[str]:
     return [shown(f"columns used: {', '.join(taken)}")] if taken else []
 
 
-def text_layout_of(
-    table: RecordTable,
-    text: str | None,
-    id_: str | None,
-    file: str,
-    taken: Sequence[str | None] = (),
-) -> TextLayout:
-    """Settle the columns of a table of single texts, guessing those that were not named.
-
-    Columns that are taken by something else are not guessed at.
-    """
-    found = table.columns
-    demand_columns((text, id_), found, file)
-    text = text or _guessed_text(_besides(found, (id_, *taken)), found, file)
-    if id_ is None and not table.keyed:
-        free = _besides(found, (text, *taken))
-        id_ = _first("id", free) or _naming(table, free, None)
-    layout = TextLayout(text=text, id=id_)
-    _check_spelling(layout.columns, file)
-    return layout
-
-
 def demand_columns(named: Sequence[str | None], found: Sequence[str], file: str | Path) -> None:
     """Every column that was named must be there."""
     for name in named:
@@ -153,14 +263,20 @@ def columns_by_name(found: Sequence[str]) -> dict[str, str]:
 def recognised(found: Sequence[str], named: Columns) -> int:
     """How many of these names are known or were named: a measure of being a header."""
     wanted = {named.reference, *named.candidates, named.id, named.system}
-    known = {alias for role in HEADINGS for alias in _aliases()[role]}
+    known = {alias for role in HEADINGS for alias in _aliases(role)}
     return sum(name in wanted or normalised(name) in known for name in found)
 
 
 def numbered_columns(found: Sequence[str], *roles: str) -> tuple[str, ...]:
     """Columns of a role that are numbered, as `reference_1`, with the one that has no number."""
-    known = {alias for role in roles for alias in _aliases()[role]}
+    known = {alias for role in roles for alias in _aliases(role)}
     return tuple(name for name in found if normalised(name).rstrip(digits).rstrip("_") in known)
+
+
+def _numbered_references(found: Sequence[str], named: str | None, *roles: str) -> tuple[str, ...]:
+    """Columns of several references, where nobody has named one column."""
+    numbered = numbered_columns(found, *roles) if named is None else ()
+    return numbered if len(numbered) > 1 else ()
 
 
 def normalised(name: str) -> str:
@@ -168,33 +284,27 @@ def normalised(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name.casefold()).strip("_")
 
 
-def _first(role: str, found: Sequence[str]) -> str | None:
+def _preferred(role: str, found: Sequence[str]) -> str | None:
     """The column with the most preferred name for a role; of two equal ones, the left."""
-    for alias in _aliases()[role]:
-        for name in found:
-            if normalised(name) == alias:
-                return name
-    return None
+    by_name = columns_by_name(found)
+    return next((by_name[alias] for alias in _aliases(role) if alias in by_name), None)
 
 
-def _candidates(found: Sequence[str]) -> tuple[str, ...]:
-    """Every column called a candidate, with or without the name of a system behind it."""
-    return tuple(name for name in found if _is_candidate(normalised(name)))
+def _candidates(found: Sequence[str], free: Sequence[str]) -> tuple[str, ...]:
+    """The columns with a column `Scoring NAME` beside them; or else those called a candidate."""
+    names = columns_by_name(found)
+    rated = tuple(name for name in free if f"scoring_{normalised(name)}" in names)
+    return rated or tuple(name for name in free if _is_candidate(normalised(name)))
 
 
 def _is_candidate(name: str) -> bool:
-    aliases = _aliases()["candidate"]
+    """True for the name of a candidate, with or without that of a system behind it."""
+    aliases = _aliases("candidate")
     if name in aliases:
         return True
     rests = [name.removeprefix(f"{alias}_") for alias in aliases if name.startswith(f"{alias}_")]
     last_words = {rest.rpartition("_")[2] for rest in rests}
-    return bool(rests) and last_words.isdisjoint(_aliases()["not_a_system"])
-
-
-def _rated(found: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """The candidate columns of an expert sheet: those with a column `Scoring NAME` beside them."""
-    names = {normalised(name) for name in found}
-    return tuple(name for name in others if f"scoring_{normalised(name)}" in names)
+    return bool(rests) and last_words.isdisjoint(_aliases("not_a_system"))
 
 
 def _like_reports(
@@ -205,12 +315,12 @@ def _like_reports(
     A column counts if its texts share words with the references beside them and are not much
     shorter. Where another column of texts could be meant as well, the user must say which.
     """
-    others = {name for role in ("id", "system", "name") for name in _aliases()[role]}
-    words = set(_aliases()["not_a_report"])
+    other_roles = {name for role in ("id", "system", "name") for name in _aliases(role)}
+    words = set(_aliases("not_a_report"))
     open_ = [
         name
         for name in free
-        if normalised(name) not in others and words.isdisjoint(normalised(name).split("_"))
+        if normalised(name) not in other_roles and words.isdisjoint(normalised(name).split("_"))
     ]
     rows = [
         record.values
@@ -240,7 +350,7 @@ def _like(pairs: Sequence[tuple[object, object]]) -> bool | None:
 
 def _naming(table: RecordTable, free: Sequence[str], system: str | None) -> str | None:
     """A column that names rows: called so, with a different name in each row of a system."""
-    usual = _aliases()["name"]
+    usual = _aliases("name")
     called = [name for alias in usual for name in free if normalised(name) == alias]
     called += [name for name in free if normalised(name).rpartition("_")[2] in ("id", "uid")]
     for column in dict.fromkeys(called):
@@ -255,14 +365,9 @@ def _naming(table: RecordTable, free: Sequence[str], system: str | None) -> str 
     return None
 
 
-def _guessed_system(found: Sequence[str], candidates: Sequence[str]) -> str | None:
-    """A column that names the system of each row makes sense with one candidate column only."""
-    return _first("system", found) if len(candidates) == 1 else None
-
-
 def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
     """The column called text, or the only one that has one of the other usual names."""
-    usual = {*_aliases()["text"], *_aliases()["reference"]}
+    usual = {*_aliases("text"), *_aliases("reference")}
     named = [n for n in free if normalised(n) in usual or _is_candidate(normalised(n))]
     plain = [n for n in named if normalised(n) == "text"]
     guesses = plain or named
@@ -274,18 +379,8 @@ def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
     raise InputError(f"{file} has {what}; {_name_it('text')}{columns_found(guesses or found)}")
 
 
-def _check(layout: Layout, file: str) -> None:
-    if layout.system is not None and len(layout.candidates) > 1:
-        raise InputError(
-            f"in {file}, {layout.system!r} is to name the system of each row, and there are "
-            f"{len(layout.candidates)} candidate columns ({', '.join(layout.candidates)}): "
-            f"the one that holds the texts: {_name_it('candidate')}"
-        )
-    _check_spelling(layout.columns, file)
-
-
-def _check_spelling(columns: Sequence[str], file: str) -> None:
-    for name in columns:
+def _check_spelling(layout: TableLayout, file: str) -> None:
+    for name in layout.columns:
         if shown(name) != name:
             raise InputError(
                 f"the column name {shown(name)!r} of {file} cannot be read: {save_as_utf8()}"
@@ -329,6 +424,6 @@ def columns_found(found: Sequence[str]) -> str:
     return f". Columns found: {', '.join(map(repr, names))}{' …' if len(found) > 20 else ''}"
 
 
-@cache
-def _aliases() -> dict[str, list[str]]:
-    return load_toml("io/tables/columns.toml")
+def _aliases(role: str) -> list[str]:
+    names: list[str] = load_toml("io/tables/columns.toml")[role]
+    return names

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from io import StringIO
@@ -19,8 +20,8 @@ from typing import Any
 
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns, recognised
+from histoeval.io.tables.encoding import Lines, open_lines
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.lines import Lines, open_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place, shown
 
 OWN_HEADER = ("id", "image", "system", "level", "specimen", "report")
@@ -46,7 +47,7 @@ def csv_text(records: Sequence[Mapping[str, Any]], line_end: str = "\n") -> str:
     return text.getvalue()
 
 
-def _as_written(cell: str) -> str:
+def _without_proof(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
@@ -61,30 +62,24 @@ def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -
         line = next((line for line in lines if not line.isspace()), None)
         if line is None:
             raise InputError(f"{path} holds nothing but blank lines")
-        delimiter = max(delimiters, key=lambda each: _fit(line, each, named))
+
+        def fit(delimiter: str) -> tuple[int, int]:
+            names = line.rstrip("\r\n").replace('"', "").split(delimiter)
+            return recognised(names, named), len(names)
+
+        delimiter = max(delimiters, key=fit)
         lines.take_back([line])
-        columns = _header(lines, delimiter, path)
+        try:
+            columns = RecordReader(lines, delimiter).header()
+        except StopIteration:
+            raise InputError(f"{path} holds no names of columns") from None
+        except (csv.Error, RecordTooLongError) as error:
+            raise InputError(f"the header of {path} cannot be read: {error}") from error
+    counts = Counter(name for name in columns if name)
+    if twice := [shown(name) for name, count in counts.items() if count > 1]:
+        raise InputError(f"{path} has more than one column called {', '.join(map(repr, twice))}")
     read = partial(_read, path, encoding, delimiter, columns)
     return RecordTable(columns, read, half_character="not_utf8")
-
-
-def _fit(header: str, delimiter: str, named: Columns) -> tuple[int, int]:
-    names = header.rstrip("\r\n").replace('"', "").split(delimiter)
-    return recognised(names, named), len(names)
-
-
-def _header(lines: Lines, delimiter: str, path: Path) -> tuple[str, ...]:
-    reader = RecordReader(lines, delimiter)
-    try:
-        columns = reader.header()
-    except StopIteration:
-        raise InputError(f"{path} holds no names of columns") from None
-    except (csv.Error, RecordTooLongError) as error:
-        raise InputError(f"the header of {path} cannot be read: {error}") from error
-    named = [name for name in columns if name]
-    if twice := [shown(name) for name in dict.fromkeys(named) if named.count(name) > 1]:
-        raise InputError(f"{path} has more than one column called {', '.join(map(repr, twice))}")
-    return columns
 
 
 def _read(
@@ -94,17 +89,17 @@ def _read(
     with open_lines(path, encoding) as lines:
         reader = RecordReader(lines, delimiter)
         reader.header()
-        for number, (line, outcome) in enumerate(reader.records(), start=1):
-            if isinstance(outcome, Fault):
-                trouble = outcome.problem(place(number, line, lines.number))
-                yield Record(number, None, trouble, line, lines.position())
-            else:
-                cells = map(_as_written, outcome) if is_own else outcome
-                values = dict(zip(columns, cells, strict=True))
-                yield Record(number, values, None, line, lines.position())
+        for number, (line, cells) in enumerate(reader.records(), start=1):
+            if isinstance(cells, Fault):
+                problem = cells.problem(place(number, line, lines.number))
+                yield Record(number, None, problem, line, lines.position())
+                continue
+            texts = map(_without_proof, cells) if is_own else cells
+            values = dict(zip(columns, texts, strict=True))
+            yield Record(number, values, None, line, lines.position())
 
 
-def _plainly(error: csv.Error) -> str:
+def _plain_reason(error: csv.Error) -> str:
     """What the csv module complains of, in plain words."""
     if "end of data" in str(error):
         return "one is opened and never closed"
@@ -166,7 +161,7 @@ class RecordReader:
             except RecordTooLongError:
                 outcome: list[str] | Fault = self._give_back(Fault("record_too_long"))
             except csv.Error as error:
-                outcome = self._give_back(Fault("broken_quotes", {"reason": _plainly(error)}))
+                outcome = self._give_back(Fault("broken_quotes", {"reason": _plain_reason(error)}))
             else:
                 if not fields:
                     continue

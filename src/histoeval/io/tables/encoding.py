@@ -1,19 +1,21 @@
-"""How a file is encoded: seen in one pass that also takes its hash, in constant memory."""
+"""From bytes to text: a file's encoding and hash in one pass, and its lines in constant memory."""
 
 import codecs
 import gzip
 import hashlib
+import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from io import BufferedReader
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self, TextIO
 
 from histoeval.callers import argument
 from histoeval.errors import InputError
 from histoeval.io.folder_kinds import wrong_folder
+from histoeval.io.tables.row_faults import RECORD_LIMIT
 
 CHUNK = 2**20
 
@@ -73,11 +75,6 @@ def _mark_bad_bytes(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(BAD_BYTES, _mark_bad_bytes)
-
-
-def marked_byte(character: str) -> int:
-    """The byte that a lone surrogate, put there by `BAD_BYTES`, stands for."""
-    return ord(character) & 0xFF
 
 
 @dataclass(frozen=True)
@@ -146,36 +143,44 @@ class Scan:
             return "utf-8", ()
         if self._good or self._unlikely:
             return "utf-8", ("some bytes are not UTF-8; the rows that hold them are refused",)
-        name = "cp1252" if self._windows else "latin-1"
-        shown = "Windows-1252" if self._windows else "Latin-1"
+        name, spelling = ("cp1252", "Windows-1252") if self._windows else ("latin-1", "Latin-1")
         way = argument("encoding", "NAME")
         wrong = f" (if that is wrong, give {way})" if way else ""
-        return name, (f"not UTF-8; read as {shown}{wrong}",)
-
-    def survey(self, encoding: str | None = None) -> Survey:
-        """All of it, with the encoding that was given, if one was."""
-        found, notes = self.encoding()
-        if encoding is not None:
-            found, notes = known_encoding(encoding, found), ()
-        return Survey(self.size, self.digest.hexdigest(), found, notes)
+        return name, (f"not UTF-8; read as {spelling}{wrong}",)
 
     def _marked(self) -> str | None:
         marks = (name for mark, name in BYTE_ORDER_MARKS.items() if self._head.startswith(mark))
         return next(marks, None)
 
 
-def survey(path: Path, encoding: str | None = None) -> Survey:
-    """Read a text file once: its size on disk, its hash, and its encoding unless that is given."""
-    scan = scan_file(path)
-    if not scan.size:
+def survey(path: Path, encoding: str | None = None, *, any_content: bool = False) -> Survey:
+    """Read a text file once: its size on disk, its hash, and its encoding unless that is given.
+
+    An empty or binary file is refused, but with `any_content`.
+    """
+    scan = Scan()
+    with open_bytes(path) as (stream, _):
+        for chunk in iter(lambda: stream.read(CHUNK), b""):
+            scan.feed(chunk)
+    if not scan.size and not any_content:
         raise InputError(f"{path} is empty")
-    if encoding is None and (kind := scan.binary()):
+    if encoding is None and not any_content and (kind := scan.binary()):
         raise InputError(f"{path} is not a text file: it looks like {kind}")
-    return replace(scan.survey(encoding), size=path.stat().st_size)
+    name, notes = scan.encoding()
+    if encoding is not None:
+        name, notes = _known_encoding(encoding, name), ()
+    return Survey(path.stat().st_size, scan.digest.hexdigest(), name, notes)
 
 
-def known_encoding(name: str, found: str = "") -> str:
-    """The encoding a person named, in Python's spelling; a mark that was found stays known."""
+def survey_binary(path: Path) -> Survey:
+    """The size and the hash of a file that is no text."""
+    with open_bytes(path) as (stream, _):
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return Survey(path.stat().st_size, digest)
+
+
+def _known_encoding(name: str, seen: str) -> str:
+    """The encoding a person named, in Python's spelling; a mark that was seen stays known."""
     try:
         "a".encode(name)
     except (LookupError, UnicodeError):
@@ -183,21 +188,12 @@ def known_encoding(name: str, found: str = "") -> str:
             f"there is no encoding {name!r}; try utf-8, latin-1, cp1252 or utf-16"
         ) from None
     name = codecs.lookup(name).name
-    marked = found in BYTE_ORDER_MARKS.values() and name.startswith(found.removesuffix("-sig"))
-    return found if marked else name
-
-
-def scan_file(path: Path) -> Scan:
-    """Look at every byte of a file, unpacked."""
-    scan = Scan()
-    with open_bytes(path) as (stream, _):
-        for chunk in iter(lambda: stream.read(CHUNK), b""):
-            scan.feed(chunk)
-    return scan
+    is_marked = seen in BYTE_ORDER_MARKS.values() and name.startswith(seen.removesuffix("-sig"))
+    return seen if is_marked else name
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, BufferedReader]]:
+def open_bytes(path: Path) -> Iterator[tuple[io.BufferedReader | gzip.GzipFile, io.BufferedReader]]:
     """The content of a file, unpacked if it is a .gz, and the file as it lies on the disk."""
     try:
         with path.open("rb") as raw:
@@ -219,11 +215,65 @@ def joined(surveys: Iterable[tuple[str, Survey]]) -> Survey:
     digest, size = hashlib.sha256(), 0
     encodings: set[str] = set()
     notes: dict[str, None] = {}
-    for name, each in surveys:
-        digest.update(f"{each.sha256}  {name}\n".encode("utf-8", "surrogateescape"))
-        size += each.size
-        encodings.add(each.encoding)
-        notes |= {f"{name}: {note}": None for note in each.notes}
-    return Survey(
-        size, digest.hexdigest(), ", ".join(sorted(filter(None, encodings))), tuple(notes)
-    )
+    for name, part in surveys:
+        digest.update(f"{part.sha256}  {name}\n".encode("utf-8", "surrogateescape"))
+        size += part.size
+        encodings.add(part.encoding)
+        notes |= {f"{name}: {note}": None for note in part.notes}
+    encoding = ", ".join(sorted(filter(None, encodings)))
+    return Survey(size, digest.hexdigest(), encoding, tuple(notes))
+
+
+class Lines:
+    """An iterator over physical lines, ends of line included; lines can be taken back.
+
+    A line over the limit comes cut just above it, and the rest of it is passed over, so that
+    no line can fill the memory and whoever reads can tell by the length.
+    """
+
+    def __init__(self, text: TextIO, position: Callable[[], int]) -> None:
+        self.number = 0
+        self.position = position
+        self._read = text.readline
+        self._returned: list[str] = []
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        if self._returned:
+            line = self._returned.pop()
+        elif line := self._read(RECORD_LIMIT + 1):
+            rest = line if len(line) > RECORD_LIMIT else ""
+            while rest and not rest.endswith(("\n", "\r")):
+                rest = self._read(CHUNK)
+        else:
+            raise StopIteration
+        self.number += 1
+        return line
+
+    def take_back(self, lines: list[str]) -> None:
+        """Have these lines, the last ones given, come once more."""
+        self._returned.extend(reversed(lines))
+        self.number -= len(lines)
+
+
+@contextmanager
+def open_text(path: Path, encoding: str) -> Iterator[tuple[TextIO, Callable[[], int]]]:
+    """A file as text, ends of line untouched, and the place reached on the disk.
+
+    A line ends at a line feed. A carriage return ends one only in a file, of very old make, that
+    has no line feeds; elsewhere it is part of the text, and lines must not shift because of it.
+    """
+    with open_bytes(path) as (stream, _):
+        has_line_feed = any(b"\n" in chunk for chunk in iter(lambda: stream.read(CHUNK), b""))
+    with open_bytes(path) as (stream, raw):
+        end = "\n" if has_line_feed else "\r"
+        yield io.TextIOWrapper(stream, encoding, BAD_BYTES, newline=end), raw.tell
+
+
+@contextmanager
+def open_lines(path: Path, encoding: str) -> Iterator[Lines]:
+    """The lines of a file."""
+    with open_text(path, encoding) as (text, position):
+        yield Lines(text, position)

@@ -78,26 +78,24 @@ def columns_of(
 
 
 def table_of_records(records: Iterable[Mapping[str, object]]) -> tuple[RecordTable, Survey]:
-    """A table of what is in memory already."""
-    kept = list(records)
-    read = partial(_read_memory, kept)
-    columns = columns_of(read(()), "the list of records", most=len(kept))
-    return RecordTable(columns, read), Survey(0, _hash_of(kept))
+    """A table of what is in memory already.
 
-
-def _read_memory(records: Sequence[object], _needed: Sequence[str]) -> Iterator[Record]:
-    for number, record in enumerate(records, start=1):
-        if isinstance(record, Mapping):
-            yield Record(number, {str(name): value for name, value in record.items()})
-        else:
-            trouble = Fault("not_an_object", {"kind": kind_of(record)}).problem(place(number))
-            yield Record(number, None, trouble)
-
-
-def _hash_of(records: Iterable[object]) -> str:
-    """A hash of what the records say; of values that JSON does not know, their kind counts."""
+    Its hash is of what the records say; of values that JSON does not know, their kind counts.
+    """
+    rows = list(records)
+    read = partial(_read_memory, rows)
     digest = hashlib.sha256()
-    for record in records:
-        line = json.dumps(record, default=lambda value: type(value).__name__)
+    for row in rows:
+        line = json.dumps(row, default=lambda value: type(value).__name__)
         digest.update(f"{line}\n".encode())
-    return digest.hexdigest()
+    columns = columns_of(read(()), "the list of records", most=len(rows))
+    return RecordTable(columns, read), Survey(0, digest.hexdigest())
+
+
+def _read_memory(rows: Sequence[object], _needed: Sequence[str]) -> Iterator[Record]:
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, Mapping):
+            yield Record(number, {str(name): value for name, value in row.items()})
+        else:
+            problem = Fault("not_an_object", {"kind": kind_of(row)}).problem(place(number))
+            yield Record(number, None, problem)

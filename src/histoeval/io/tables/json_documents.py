@@ -1,7 +1,8 @@
-"""One JSON document with many rows: a list, a list inside an object, objects or texts by their ids.
+"""JSON as a table: one object per line, or one document with many rows.
 
-Python's own decoder takes one row at a time, from a part of the text that moves along, so that
-memory stays flat, the rows before a break are delivered, a key that comes twice is seen, and half a
+A document is a list, a list inside an object, or objects or texts by their ids. Python's own
+decoder takes one row of it at a time, from a part of the text that moves along, so that memory
+stays flat, the rows before a break are delivered, a key that comes twice is seen, and half a
 character that was escaped stays half.
 """
 
@@ -14,17 +15,15 @@ from typing import Literal, NamedTuple
 
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns, recognised
-from histoeval.io.tables.encoding import CHUNK
+from histoeval.io.tables.encoding import CHUNK, open_lines, open_text
 from histoeval.io.tables.formats import Record, RecordTable, columns_of
-from histoeval.io.tables.jsonlines import bad_byte, open_json_lines
-from histoeval.io.tables.lines import open_text
 from histoeval.io.tables.row_faults import (
     RECORD_LIMIT,
     Fault,
     RepeatedKeys,
+    half_character,
     kind_of,
     place,
-    where_json_breaks,
 )
 
 VALUE_LIMIT = 128 * 2**20
@@ -34,6 +33,61 @@ TAIL = 4
 """Characters that must follow a value, so that a number such as 1.5e-7 is not cut in two."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def open_json_lines(path: Path, encoding: str) -> RecordTable:
+    """A table with one JSON object per line; blank lines are passed over."""
+    read = partial(read_json_lines, path, encoding)
+    return RecordTable(columns_of(read(()), str(path)), read)
+
+
+def read_json_lines(path: Path, encoding: str, _needed: Sequence[str] = ()) -> Iterator[Record]:
+    """A record for each line that is not blank."""
+    with open_lines(path, encoding) as lines:
+        number = 0
+        for line in lines:
+            if line.isspace():
+                continue
+            number += 1
+            content = _object(line)
+            if isinstance(content, Fault):
+                problem = content.problem(place(number, lines.number))
+                yield Record(number, None, problem, lines.number, lines.position())
+            else:
+                yield Record(number, content, None, lines.number, lines.position())
+
+
+def _object(line: str) -> dict[str, object] | Fault:
+    if len(line) > RECORD_LIMIT:
+        return Fault("record_too_long")
+    if fault := bad_byte(line):
+        return fault
+    repeated = RepeatedKeys()
+    try:
+        value = json.loads(line, object_pairs_hook=repeated)
+    except json.JSONDecodeError as error:
+        return Fault("broken_json", {"reason": _reason(error.msg, error.pos)})
+    except (ValueError, RecursionError) as error:
+        return Fault("broken_json", {"reason": str(error)})
+    return repeated.take() or _demand_object(value)
+
+
+def bad_byte(text: str) -> Fault | None:
+    """The first byte of a piece of JSON that could not be decoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return half_character(text, error.start)._replace(kind="unreadable_line")
+    return None
+
+
+def _demand_object(value: object) -> dict[str, object] | Fault:
+    return value if isinstance(value, dict) else Fault("not_an_object", {"kind": kind_of(value)})
+
+
+def _reason(message: str, position: int) -> str:
+    """What Python says of broken JSON, with the place counted from 1."""
+    return f"{message.removesuffix(' at')} at character {position + 1}"
 
 
 class BrokenDocumentError(Exception):
@@ -126,8 +180,8 @@ class Walk:
         if self.peek():
             raise self._broken("Extra data", self._at)
 
-    def _broken(self, reason: str, at: int) -> BrokenDocumentError:
-        return BrokenDocumentError(where_json_breaks(reason, self._before + at))
+    def _broken(self, message: str, at: int) -> BrokenDocumentError:
+        return BrokenDocumentError(_reason(message, self._before + at))
 
 
 def open_json(path: Path, encoding: str) -> RecordTable:
@@ -195,11 +249,16 @@ def _read(
         walk = Walk(stream.read)
         try:
             for number, (key, found, raw) in enumerate(_rows(walk, shape), start=1):
-                value = {"text": found} if shape.kind == "texts" else found
-                fault = walk.repeated.take() or _fault(value, raw)
-                problem = None if fault is None else fault.problem(place(number))
-                values = value if fault is None and isinstance(value, dict) else None
-                yield Record(number, values, problem, position=position(), key=key)
+                content = {"text": found} if shape.kind == "texts" else found
+                too_long = Fault("record_too_long") if len(raw) > RECORD_LIMIT else None
+                outcome = (
+                    walk.repeated.take() or too_long or bad_byte(raw) or _demand_object(content)
+                )
+                if isinstance(outcome, Fault):
+                    problem = outcome.problem(place(number))
+                    yield Record(number, None, problem, position=position(), key=key)
+                else:
+                    yield Record(number, outcome, position=position(), key=key)
         except BrokenDocumentError as error:
             number += 1
             trouble = Fault("broken_document", {"reason": str(error)}).problem(place(number))
@@ -218,11 +277,3 @@ def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object
             else:
                 walk.value()
     walk.end()
-
-
-def _fault(value: object, raw: str) -> Fault | None:
-    if len(raw) > RECORD_LIMIT:
-        return Fault("record_too_long")
-    if fault := bad_byte(raw):
-        return fault
-    return None if isinstance(value, dict) else Fault("not_an_object", {"kind": kind_of(value)})

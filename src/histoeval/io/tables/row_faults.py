@@ -1,8 +1,11 @@
-"""What is wrong with a row: one sentence per kind, from a file."""
+"""What makes a cell usable as a report or a name, and what else is wrong: a sentence per fault."""
 
+import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
+from numbers import Real
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -12,6 +15,16 @@ from histoeval.resources import load_toml
 
 RECORD_LIMIT = 32 * 2**20
 """The most characters one row may have; more is a quote left open, or no table at all."""
+
+CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r"))
+"""Control characters that no text holds in number; form feeds are common in scanned text."""
+
+LONGEST_NO_REPORT = 600
+"""Characters of a refusal; a longer one is left to whoever reads the reports."""
+
+_AROUND = " \t\r\n.,:;!?#*_~`'\"()[]<>|/\\-\u2013\u2014\u2026"
+"""Marks around a placeholder, as in `#N/A!` and `(none)`."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -24,7 +37,7 @@ class Fault(NamedTuple):
 
     def problem(self, where: str, column: str | None = None) -> Problem:
         """The fault as a problem of a place in a file; details may name another place."""
-        entry = _sentences()[self.kind]
+        entry = load_toml("io/tables/problems.toml")[self.kind]
         usual = {"where": where, "column": column, "limit": RECORD_LIMIT // 2**20}
         message = entry["text"].format_map(
             {**usual, "save_as_utf8": save_as_utf8(), **self.details}
@@ -69,11 +82,6 @@ class RepeatedKeys:
         return None if key is None else Fault("repeated_key", {"key": key})
 
 
-def where_json_breaks(reason: str, position: int) -> str:
-    """What Python says of broken JSON, with the place counted from 1."""
-    return f"{reason.removesuffix(' at')} at character {position + 1}"
-
-
 def kind_of(value: object) -> str:
     """What a value is, in plain words."""
     if isinstance(value, bool):
@@ -89,6 +97,69 @@ def shown(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def text_of(value: object) -> str | Fault:
+    """The text of a report in a cell, or what is wrong with it."""
+    if isinstance(value, Fault):
+        return value
+    if not isinstance(value, str):
+        is_missing = value is None or _is_nan(value)
+        return Fault("missing_value") if is_missing else Fault("not_text", {"kind": kind_of(value)})
+    try:
+        raw = value.encode()
+    except UnicodeEncodeError as error:
+        return half_character(value, error.start)
+    if not value or value.isspace():
+        return Fault("empty_text")
+    controls = len(raw) - len(raw.translate(None, CONTROLS))
+    # A careless scan leaves a few control characters behind, and never a NUL.
+    if controls and ("\0" in value or (controls > 2 and controls * 100 > len(value))):
+        return Fault("binary_text", {"count": controls})
+    return no_report(value) or value
+
+
+def no_report(text: str) -> Fault | None:
+    """Why a text is no report: a placeholder such as N/A, or a language model that refuses."""
+    if len(text) > LONGEST_NO_REPORT:
+        return None
+    placeholders, refusal, addressed = _no_report_patterns()
+    plain = text.strip(_AROUND).casefold().replace("\u2019", "'")
+    if plain in placeholders:
+        return Fault("placeholder", {"written": text.strip()})
+    if refusal.match(plain) and all(map(addressed.search, _SENTENCE_END.split(plain))):
+        return Fault("refusal")
+    return None
+
+
 @cache
-def _sentences() -> dict[str, dict[str, str]]:
-    return load_toml("io/tables/problems.toml")
+def _no_report_patterns() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
+    """Placeholders, how a refusal begins, and what each of its sentences has."""
+    lists = load_toml("io/tables/no_report.toml")
+    refusals = re.compile("|".join(lists["refusals"]))
+    return frozenset(lists["placeholders"]), refusals, re.compile(lists["addressed"])
+
+
+def name_of(value: object, missing: Fault) -> str | Fault:
+    """The name in a cell of ids or systems; a number is a name too."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            return half_character(value, error.start)
+        return missing if not value or value.isspace() else value
+    if value is None or _is_nan(value):
+        return missing
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return str(value)
+    return Fault("not_a_name", {"kind": kind_of(value)})
+
+
+def half_character(text: str, start: int) -> Fault:
+    """A lone surrogate: half an escaped character, or a byte that could not be decoded."""
+    code = ord(text[start])
+    details = {"surrogate": code, "byte": code & 0xFF, "position": start + 1}
+    return Fault("lone_surrogate", details)
+
+
+def _is_nan(value: object) -> bool:
+    """True for the number by which data frames say that there is nothing."""
+    return isinstance(value, float) and math.isnan(value)

@@ -13,7 +13,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from histoeval.errors import InputError, SettingError, did_you_mean
-from histoeval.io.yaml_files import read_yaml
+from histoeval.io.settings_files import read_yaml
 from histoeval.pathgls.results import Share
 from histoeval.report import Noun
 from histoeval.resources import resource_path

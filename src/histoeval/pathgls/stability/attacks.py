@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from histoeval.errors import InputError, SettingError, did_you_mean
-from histoeval.io.yaml_files import read_yaml
+from histoeval.io.settings_files import read_yaml
 from histoeval.llm.chat import REPORTS, SITE, TASK, Instruction, Kind, disarmed
 from histoeval.resources import resource_path
 

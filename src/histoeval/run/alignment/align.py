@@ -20,8 +20,8 @@ from histoeval.agreement.score_mappings import ScoredCriterion
 from histoeval.callers import front_door
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.errors import InputError, Problem, SettingError
+from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.results import Key, MetricResult, key_of, read_rows, read_summary
-from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.io.store import read_json
 from histoeval.io.tables.columns import Columns
 from histoeval.judges.alignment import RAW

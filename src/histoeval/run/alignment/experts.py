@@ -13,9 +13,7 @@ from statistics import fmean
 from histoeval.errors import InputError, Problem
 from histoeval.io.files import open_table
 from histoeval.io.results import Key
-from histoeval.io.sheet_cells import Range, rating_of
-from histoeval.io.sheets import SENTENCES
-from histoeval.io.tables.cell_checks import name_of
+from histoeval.io.sheets import SENTENCES, Range, rating_of
 from histoeval.io.tables.columns import (
     Columns,
     columns_by_name,
@@ -24,7 +22,7 @@ from histoeval.io.tables.columns import (
     normalised,
 )
 from histoeval.io.tables.formats import Record
-from histoeval.io.tables.row_faults import Fault, shown
+from histoeval.io.tables.row_faults import Fault, name_of, shown
 from histoeval.report import Noun
 
 _NO_ID = Fault("missing_id")

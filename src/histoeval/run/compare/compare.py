@@ -12,9 +12,8 @@ from histoeval.callers import argument, front_door
 from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.files import open_table
 from histoeval.io.results import read_rows
-from histoeval.io.tables.cell_checks import name_of
 from histoeval.io.tables.columns import Columns, columns_by_name, columns_found
-from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.row_faults import Fault, name_of
 from histoeval.io.writing import make_folder, write_json, writing_to
 from histoeval.run.compare.changes import PairedTest
 from histoeval.run.compare.conditions import read_conditions

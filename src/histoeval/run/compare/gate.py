@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.io.run_texts import has_texts, read_texts
+from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.report import Noun
 from histoeval.run.compare.changes import MetricChange, PairedTest, Successor, WorseCase
 from histoeval.run.compare.conditions import Condition

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from histoeval.errors import InputError, OutputError, Problem
+from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.images import check_image, image_hash
-from histoeval.io.run_texts import has_texts, read_texts
 from histoeval.pathgls.results import Grounding
 from histoeval.run.trust.patch_scores import PatchScores, patches_file, read_patch_scores
 from histoeval.run.trust.rows import ROWS, TrustRow

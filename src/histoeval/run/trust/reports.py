@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import Problem
+from histoeval.io.finished_run import write_texts
 from histoeval.io.images import refuse_changed
-from histoeval.io.run_texts import write_texts
 from histoeval.io.store import RowStore
 from histoeval.io.trust_cases import CaseSource, TrustCase
 from histoeval.io.writing import protecting

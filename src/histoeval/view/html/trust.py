@@ -9,7 +9,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from histoeval.io.run_texts import has_texts, read_texts
+from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.store import read_json
 from histoeval.io.trust_cases import CaseSource
 from histoeval.io.writing import write_text, writing_to

@@ -16,11 +16,9 @@ from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.io.pairs import PairSource, open_source
 from histoeval.io.results import Key, ScoredMetric, read_scored
 from histoeval.io.settings_files import FilePath, read_settings
-from histoeval.io.sheet_raters import RATER, guess_raters
-from histoeval.io.sheets import GROUP_NAMES, SET_NAMES
-from histoeval.io.tables.cell_checks import name_of
+from histoeval.io.sheets import GROUP_NAMES, RATER, SET_NAMES, guess_raters
 from histoeval.io.tables.columns import Columns, columns_by_name, demand_columns, normalised
-from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.row_faults import Fault, name_of
 from histoeval.io.writing import write_text, writing_to
 from histoeval.judges.prompt import Criterion, load_prompt
 from histoeval.report import Noun

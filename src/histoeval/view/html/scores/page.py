@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from histoeval.io.finished_run import beside, has_texts, read_finished_lines
 from histoeval.io.results import scores_file
-from histoeval.io.run_texts import beside, has_texts, read_finished_lines
 from histoeval.io.store import read_json
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.table import html_table

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError
-from histoeval.io.yaml_files import YamlFile, read_yaml
+from histoeval.io.settings_files import YamlFile, read_yaml
 
 
 def read(folder: Path, text: str | bytes) -> YamlFile:

@@ -11,8 +11,12 @@ import pytest
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding import decided
 from histoeval.evaluate.grounding_decisions import NEVER, claim_scores, fit_decisions, told_organs
-from histoeval.evaluate.grounding_images import JudgedImages, judged_images
-from histoeval.evaluate.grounding_scores import ScoredTiles, replaced_figures
+from histoeval.evaluate.grounding_scores import (
+    JudgedImages,
+    ScoredTiles,
+    judged_images,
+    replaced_figures,
+)
 from histoeval.evaluate.grounding_verdicts import decided_figures, decided_remarks, judge_stated
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
 from histoeval.pathgls.grounding.behaviour import SpecimenBehaviour

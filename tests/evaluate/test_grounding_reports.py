@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from histoeval.evaluate.grounding import embedded, entry_vectors, tiles_of
-from histoeval.evaluate.grounding_reports import report_claim, unsafe_figures, worded_figures
 from histoeval.evaluate.grounding_scores import ScoredTiles, scored
-from histoeval.evaluate.grounding_verdicts import decided_remarks
+from histoeval.evaluate.grounding_verdicts import (
+    decided_remarks,
+    report_claim,
+    unsafe_figures,
+    worded_figures,
+)
 from histoeval.evaluate.tile_labels import entries_of, read_pixels
 from histoeval.pathgls.grounding.decisions import BehaviourLimits
 from histoeval.pathgls.grounding.encoder import Vectors

@@ -11,7 +11,7 @@ from PIL import Image
 pytest.importorskip("openslide")
 
 from histoeval.slides.open import open_slide
-from histoeval.slides.pyramid import SIDE, NoSuchTile, TilePyramid
+from histoeval.slides.open_slides import SIDE, NoSuchTile, TilePyramid
 from histoeval.slides.slide import Pixels
 from tests.support.painted_slides import stained, write_pyramid
 

@@ -15,8 +15,7 @@ from PIL import Image
 
 from histoeval.errors import InputError, SettingError
 from histoeval.slides.open import open_slide
-from histoeval.slides.resolution import Resolution
-from histoeval.slides.slide import Pixels, Slide, levels_of
+from histoeval.slides.slide import Pixels, Resolution, Slide, levels_of
 from histoeval.slides.tiles import (
     TilePlace,
     TilePlan,

@@ -13,18 +13,18 @@ import numpy as np
 
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
-from histoeval.evaluate.grounding_images import JudgedImages, judged_images
-from histoeval.evaluate.grounding_reports import unsafe_figures, worded_figures
 from histoeval.evaluate.grounding_scores import (
+    JudgedImages,
     ScoredTiles,
     apart,
     behaviour_figures,
     figures,
+    judged_images,
     organ_figures,
     replaced_figures,
     scored,
 )
-from histoeval.evaluate.grounding_verdicts import decided_figures
+from histoeval.evaluate.grounding_verdicts import decided_figures, unsafe_figures, worded_figures
 from histoeval.evaluate.tile_labels import (
     HE,
     INDEX,

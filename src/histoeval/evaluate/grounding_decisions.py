@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_images import JudgedImages
-from histoeval.evaluate.grounding_scores import KINDS, Array, ScoredTiles, auroc
+from histoeval.evaluate.grounding_scores import KINDS, Array, JudgedImages, ScoredTiles, auroc
 from histoeval.evaluate.tile_labels import FALSE, HE, TRUE, LabelledTile
 from histoeval.pathgls.grounding.decisions import (
     ALLOWED,

@@ -23,8 +23,14 @@ from histoeval.io.tables.row_faults import shown
 from histoeval.io.writing import whole_file, write_json, writing_to
 from histoeval.llm.usage import Usage
 from histoeval.pathgls.stability.attacks import task_of
-from histoeval.pathgls.stability.examine import Examination, draft, views_in
-from histoeval.pathgls.stability.tile_reports import TileReport, TileReportDraft, write_all
+from histoeval.pathgls.stability.examine import (
+    Examination,
+    TileReport,
+    TileReportDraft,
+    draft,
+    views_in,
+    write_all,
+)
 from histoeval.report import Noun
 from histoeval.run.engines.engine import INLINE, Engine, Task
 from histoeval.run.image_list import Cases, ContextLevel, ImageCase

@@ -23,10 +23,10 @@ from typing import IO, Any
 import numpy as np
 
 from histoeval.errors import HistoEvalError, InputError, MissingDependency
-from histoeval.slides.resolution import Resolution
 from histoeval.slides.slide import (
     DamagedRegion,
     Pixels,
+    Resolution,
     Slide,
     SlideLevel,
     TruncatedSlide,

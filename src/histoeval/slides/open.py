@@ -6,10 +6,15 @@ from pathlib import Path
 from histoeval.errors import InputError
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.images import check_image, is_file, is_folder
-from histoeval.slides import resolution
-from histoeval.slides.file_type import checked_type, file_type, named_type
 from histoeval.slides.isolated import IsolatedSlide
-from histoeval.slides.slide import ContradictorySlide, Slide, TruncatedSlide, unreadable
+from histoeval.slides.slide import (
+    Slide,
+    checked_type,
+    file_type,
+    given_resolution,
+    named_type,
+    unreadable,
+)
 
 PICTURES = frozenset({"png", "jpeg", "bmp", "webp"})
 MIN_SIDE = 16
@@ -24,7 +29,7 @@ def open_slide(path: Path | str, *, mpp: float | None = None) -> Slide:
     """
     path = Path(path)
     check_image(path)
-    given = None if mpp is None else resolution.given(mpp)
+    given = None if mpp is None else given_resolution(mpp)
     slide = _opened(path)
     if min(slide.width, slide.height) < MIN_SIDE:
         slide.close()
@@ -135,48 +140,17 @@ def _open_folder(path: Path) -> Slide:
 def _open_file(path: Path) -> Slide:
     content = checked_type(path)
     if content == "deepzoom":
-        from histoeval.slides.formats.deepzoom_files import DeepZoomSlide
+        from histoeval.slides.formats.picture_files import DeepZoomSlide
 
         return DeepZoomSlide(path)
     if content == "dicom":
         from histoeval.slides.formats.dicom_files import DicomSlide
 
         return DicomSlide(path)
+    from histoeval.slides.formats.tiff_files import OpenslideSlide, open_tiff, recognises
+
     if content == "tiff":
-        return _open_tiff(path)
-    return _open_other(path)
-
-
-def _open_tiff(path: Path) -> Slide:
-    """By openslide if it knows the format, else, or if openslide fails, by tifffile.
-
-    Openslide reads OME-TIFF as plain TIFF, without its levels and its resolution.
-    """
-    from histoeval.slides.formats.openslide_files import OpenslideSlide, recognises
-    from histoeval.slides.formats.tiff_files import TiffSlide, check_whole
-
-    try:
-        kind = check_whole(path)
-    except (TruncatedSlide, ContradictorySlide):
-        raise
-    except InputError:
-        if recognises(path) is None:
-            raise
-        kind = ""  # openslide may still read what tifffile cannot
-    if kind == "OME-TIFF" or recognises(path) is None:
-        return TiffSlide(path)
-    try:
-        return OpenslideSlide(path)
-    except InputError as refusal:
-        try:
-            return TiffSlide(path)
-        except InputError as second:
-            raise InputError(f"{refusal}; tifffile: {second}") from second
-
-
-def _open_other(path: Path) -> Slide:
-    from histoeval.slides.formats.openslide_files import OpenslideSlide, recognises
-
+        return open_tiff(path)
     if recognises(path) is None:
         raise InputError(f"{path} is not an image or slide in a supported format")
     return OpenslideSlide(path)

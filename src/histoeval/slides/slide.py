@@ -1,20 +1,31 @@
-"""A slide, or a plain image, as levels of pixels that regions are read from."""
+"""A slide, or a plain image, as levels of pixels that regions are read from.
 
+Its microns per pixel are stated by the file, given by the user, or missing; never guessed. An
+objective power ("20x") is not a resolution, and dots per inch of an image are about paper, so
+neither is used; only a length per pixel that a microscope can have is.
+"""
+
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from histoeval.errors import InputError, reason_of
+from histoeval.errors import InputError, SettingError, reason_of
 from histoeval.io.images import is_file, is_folder
-from histoeval.slides.resolution import Resolution
+from histoeval.resources import load_toml
 
 Pixels = NDArray[np.uint8]
 """Rows, columns, and red, green, blue."""
+
+FINEST, COARSEST = 0.02, 10.0
+"""Range of microns per pixel of scanned slides. 72 dots per inch would be 353."""
 
 WHITE = 255
 """The colour of pixels outside of the slide."""
@@ -30,6 +41,57 @@ class TruncatedSlide(InputError):  # noqa: N818 - reads better than TruncatedSli
 
 class ContradictorySlide(InputError):  # noqa: N818 - as above
     """What a file states of itself cannot all be true, so no library may have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Microns per pixel of the finest level along x and y, and where they come from."""
+
+    x: float
+    y: float
+    source: Literal["file", "given"]
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean of both axes."""
+        return math.sqrt(self.x * self.y)
+
+
+def is_plausible(microns: float) -> bool:
+    """Whether a microscope can have this resolution."""
+    return math.isfinite(microns) and FINEST <= microns <= COARSEST
+
+
+def stated_resolution(x: float | None, y: float | None) -> Resolution | None:
+    """The resolution that a file states, if it states both axes and they are plausible."""
+    if x is None or y is None or not (is_plausible(x) and is_plausible(y)):
+        return None
+    return Resolution(x, y, "file")
+
+
+def given_resolution(mpp: float) -> Resolution:
+    """The resolution that the user gives; refused if it is not plausible."""
+    if not is_plausible(mpp):
+        raise SettingError(
+            f"{mpp:g} microns per pixel is not the resolution of a slide; it must be between "
+            f"{FINEST:g} and {COARSEST:g}"
+        )
+    return Resolution(mpp, mpp, "given")
+
+
+def text_number(text: str | None) -> float | None:
+    """A number from a metadata text; None if it is not one."""
+    if text is None:
+        return None
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None
+
+
+def per_unit(pixels: float, unit_in_microns: float | None) -> float | None:
+    """Microns per pixel from pixels per unit of length."""
+    return unit_in_microns / pixels if unit_in_microns and pixels > 0 else None
 
 
 class SlideLevel(NamedTuple):
@@ -183,3 +245,62 @@ def _spans(start: int, length: int, block: int) -> Iterator[tuple[int, slice, sl
         last = min(start + length, (number + 1) * block)
         within = slice(first - number * block, last - number * block)
         yield number, within, slice(first - start, last - start)
+
+
+HEAD_BYTES = 132 + 4
+"""The DICOM signature follows 128 bytes."""
+
+SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "png",
+    b"\xff\xd8\xff": "jpeg",
+    b"II*\x00": "tiff",
+    b"MM\x00*": "tiff",
+    b"II+\x00": "tiff",
+    b"MM\x00+": "tiff",
+    b"BM": "bmp",
+}
+
+
+def file_type(path: Path) -> str:
+    """The type of a file, such as `png`; `unknown` if its first bytes are not those of an image."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if not head:
+        return "empty"
+    if head[128:132] == b"DICM":
+        return "dicom"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "webp"
+    if path.suffix.lower() == ".dzi":
+        return "deepzoom"
+    return next(
+        (kind for signature, kind in SIGNATURES.items() if head.startswith(signature)), "unknown"
+    )
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    """The type that each file name extension stands for."""
+    table = load_toml("slides/kinds.toml")
+    return {f".{ending}": kind for kind, endings in table.items() for ending in endings}
+
+
+def named_type(path: Path) -> str | None:
+    """The type that the file name stands for; None for extensions that are not of images."""
+    return _kinds().get(path.suffix.lower())
+
+
+def checked_type(path: Path) -> str:
+    """The type of a file; refused if it is not an image or its name says otherwise."""
+    content, promise = file_type(path), named_type(path)
+    if content == "empty":
+        raise InputError(f"{path} is empty")
+    if promise == "any":
+        return "any"
+    if content == "unknown" and promise is not None:
+        raise InputError(f"{path} is not an image, although its name says so")
+    if promise not in {None, content}:
+        raise InputError(
+            f"{path} ends in {path.suffix} but contains {content.upper()}; rename or replace it"
+        )
+    return content

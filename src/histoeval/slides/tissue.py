@@ -15,8 +15,7 @@ from scipy import ndimage
 
 from histoeval.runtime.threads import WORKERS
 from histoeval.slides.overview import make_overview
-from histoeval.slides.resolution import Resolution
-from histoeval.slides.slide import Pixels, Slide
+from histoeval.slides.slide import Pixels, Resolution, Slide
 
 Mask = NDArray[np.bool_]
 Density = NDArray[np.float32]

@@ -22,8 +22,14 @@ from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust
 from histoeval.run.trust.patch_scores import PatchScores
 from histoeval.run.trust.reasons import policy_of
 from histoeval.run.trust.rows import ROWS, TrustFolder, TrustRow
-from histoeval.slides.open_slides import FileState, OpenSlides, file_state
-from histoeval.slides.pyramid import SIDE, NoSuchTile, TilePyramid
+from histoeval.slides.open_slides import (
+    SIDE,
+    FileState,
+    NoSuchTile,
+    OpenSlides,
+    TilePyramid,
+    file_state,
+)
 from histoeval.view.html.trust_card import slide_case
 from histoeval.view.image_evidence import geojson, grounding_of, objects
 from histoeval.web.pages import number_in, page, without_paths

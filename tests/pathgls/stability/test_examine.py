@@ -14,11 +14,13 @@ from histoeval.pathgls.results import Stability
 from histoeval.pathgls.stability.examine import (
     Examination,
     Reports,
+    TileReport,
+    TileReportDraft,
     make_examination,
     reports_for,
     stability_for,
+    write_all,
 )
-from histoeval.pathgls.stability.tile_reports import TileReport, TileReportDraft, write_all
 from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 from tests.support.fake_server import Call, Wrong
 from tests.support.fake_vlm import (

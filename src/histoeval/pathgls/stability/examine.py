@@ -20,6 +20,7 @@ from histoeval.pathgls.stability.attacks import (
     attack_of,
     load_attacks,
     load_instruction,
+    merge_of,
     task_of,
 )
 from histoeval.pathgls.stability.distance import Distance
@@ -32,9 +33,79 @@ from histoeval.pathgls.stability.image_views import (
     views_of,
 )
 from histoeval.pathgls.stability.score import Named, stability_of
-from histoeval.pathgls.stability.tile_reports import TileReport, TileReportDraft, write_all
 from histoeval.report import Noun
-from histoeval.vlm.model import Ask, Vlm
+from histoeval.vlm.model import Ask, Vlm, VlmAnswer
+
+
+class TileReportDraft(NamedTuple):
+    """A report to be written: a question for each picture that it is about."""
+
+    name: str
+    asks: tuple[Ask, ...]
+
+
+class TileReport(NamedTuple):
+    """A report that was written, with notes for the reader."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def write_all(
+    drafts: Sequence[TileReportDraft], subject: Vlm, merge: Instruction | None
+) -> list[TileReport | Problem]:
+    """The report of each draft, or why there is none; without `merge` texts are plainly joined.
+
+    Where one picture of several has no answer because a request failed, there is no report: it
+    would be incomplete without showing it. Empty answers are counted in a note.
+    """
+    answers = iter(subject.describe_all([ask for draft in drafts for ask in draft.asks]))
+    gathered = [_gathered(draft, [next(answers) for _ in draft.asks]) for draft in drafts]
+    waiting = [
+        Ask(merge, merge_of(merge, each.texts))
+        for each in gathered
+        if merge is not None and isinstance(each, _Parts) and len(each.texts) > 1
+    ]
+    merged = iter(subject.describe_all(waiting))
+    return [
+        each
+        if isinstance(each, Problem)
+        else _whole(each, next(merged) if merge is not None and len(each.texts) > 1 else None)
+        for each in gathered
+    ]
+
+
+class _Parts(NamedTuple):
+    """The answers on the pictures of one draft."""
+
+    name: str
+    texts: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def _gathered(draft: TileReportDraft, answers: Sequence[VlmAnswer | Problem]) -> _Parts | Problem:
+    empty = sum(isinstance(each, Problem) and each.code == "empty_report" for each in answers)
+    failed = [e for e in answers if isinstance(e, Problem) and e.code != "empty_report"]
+    if failed:
+        return failed[0]
+    if empty == len(answers):
+        return Problem("empty_report", "the model answered with nothing")
+    written = [each for each in answers if isinstance(each, VlmAnswer)]
+    notes = [f"{draft.name}: empty answers on {empty} of {len(answers)} tiles"] if empty else []
+    if cut := sum(each.cut for each in written):
+        notes.append(f"{draft.name}: {cut} of {len(answers)} answers hit the token limit")
+    return _Parts(draft.name, tuple(each.text for each in written), tuple(notes))
+
+
+def _whole(parts: _Parts, merged: VlmAnswer | Problem | None) -> TileReport | Problem:
+    """One report of the parts."""
+    if merged is None:
+        return TileReport("\n\n".join(parts.texts), parts.notes)
+    if isinstance(merged, Problem):
+        return Problem(merged.code, f"when reports on tiles were merged: {merged.message}")
+    cut = (f"{parts.name}: the merged report hit the token limit",) if merged.cut else ()
+    return TileReport(merged.text, (*parts.notes, *cut))
+
 
 JOIN = "join"
 """In place of a merge prompt: the reports on tiles one after the other."""
@@ -95,7 +166,7 @@ def make_examination(
 
 
 class Reports(NamedTuple):
-    """What a model writes on one image: as it is, re-stained, and under attacks."""
+    """The reports of a model on one image: as it is, re-stained, and under attacks."""
 
     neutral: str | Problem
     augmented: tuple[Named, ...]
@@ -162,8 +233,20 @@ def reports_for(
     ]
     attacked = write_all(drafts, subject, examination.merge)
     under = {each.name: report for each, report in zip(drafts, attacked, strict=True)}
-    looked = [note for each in views.values() for note in each.notes]
-    return _gathered(neutral, unattacked, under, looked)
+    notes = [note for each in views.values() for note in each.notes]
+    notes += neutral.notes if isinstance(neutral, TileReport) else ()
+    texts: dict[str, str] = {}
+    for name, written in (unattacked | under).items():
+        if isinstance(written, Problem):
+            return Problem(written.code, f"under the attack '{name}': {written.message}")
+        texts[name] = written.text
+        notes += written.notes
+    return Reports(
+        neutral if isinstance(neutral, Problem) else neutral.text,
+        tuple((name, texts[name]) for name in unattacked),
+        tuple((name, texts[name]) for name in under),
+        tuple(dict.fromkeys(notes)),
+    )
 
 
 def views_in(image: Path | str, examination: Examination) -> ImageViews | Problem:
@@ -207,28 +290,6 @@ def _shown(image: Path | str, examination: Examination) -> dict[str, ImageViews]
             return each
         found[STAIN if not number else f"{STAIN}_{number + 1}"] = each
     return found
-
-
-def _gathered(
-    neutral: TileReport | Problem,
-    augmented: dict[str, TileReport | Problem],
-    attacked: dict[str, TileReport | Problem],
-    looked: Sequence[str],
-) -> Reports | Problem:
-    """Everything together, or the first thing that is missing."""
-    notes = [*looked, *(neutral.notes if isinstance(neutral, TileReport) else ())]
-    texts: dict[str, str] = {}
-    for name, written in (augmented | attacked).items():
-        if isinstance(written, Problem):
-            return Problem(written.code, f"under the attack '{name}': {written.message}")
-        texts[name] = written.text
-        notes += written.notes
-    return Reports(
-        neutral if isinstance(neutral, Problem) else neutral.text,
-        tuple((name, texts[name]) for name in augmented),
-        tuple((name, texts[name]) for name in attacked),
-        tuple(dict.fromkeys(notes)),
-    )
 
 
 def _repeated(original: str, neutral: str | Problem, distance: Distance) -> str:

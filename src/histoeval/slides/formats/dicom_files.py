@@ -10,14 +10,14 @@ import numpy as np
 from histoeval.errors import InputError
 from histoeval.io.images import is_file
 from histoeval.slides import require
-from histoeval.slides.file_type import file_type
-from histoeval.slides.resolution import stated
 from histoeval.slides.slide import (
     Pixels,
     Slide,
     TruncatedSlide,
     damaged,
+    file_type,
     levels_of,
+    stated_resolution,
     unreadable,
 )
 
@@ -105,7 +105,9 @@ class DicomSlide(Slide):
         sizes = [(layer.size.width, layer.size.height) for layer in layers]
         levels = levels_of(sizes)
         self._layers = [layers[sizes.index((each.width, each.height))].level for each in levels]
-        super().__init__(path, "DICOM", levels, stated(*_spacing(self._wsi)))
+        spacing = self._wsi.mpp
+        x, y = (None, None) if spacing is None else (spacing.width, spacing.height)
+        super().__init__(path, "DICOM", levels, stated_resolution(x, y))
 
     def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
         try:
@@ -130,9 +132,3 @@ def _opened(path: Path) -> Any:
         return wsidicom.WsiDicom.open(files)
     except Exception as error:
         raise unreadable(path, error, "DICOM slide") from error
-
-
-def _spacing(wsi: Any) -> tuple[float | None, float | None]:
-    """Microns per pixel, if the files state them."""
-    spacing = wsi.mpp
-    return (spacing.width, spacing.height) if spacing is not None else (None, None)

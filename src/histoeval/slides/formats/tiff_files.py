@@ -1,4 +1,8 @@
-"""TIFF that openslide refuses, by tifffile: OME-TIFF, striped TIFF, unusual compressions."""
+"""TIFF and the formats of scanners: by openslide where it knows them, else by tifffile.
+
+Openslide reads SVS, NDPI, MRXS, SCN, BIF, Philips, pyramidal TIFF and more; tifffile what openslide
+refuses: OME-TIFF, striped TIFF, unusual compressions.
+"""
 
 import logging
 import math
@@ -14,18 +18,22 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, MissingDependency
 from histoeval.slides import require
-from histoeval.slides.resolution import Resolution, per_unit, stated, text_number
 from histoeval.slides.slide import (
     WHITE,
     ContradictorySlide,
     Pixels,
+    Resolution,
     Slide,
     TruncatedSlide,
     damaged,
     levels_of,
+    on_white,
+    per_unit,
     region_blocks,
+    stated_resolution,
+    text_number,
     unreadable,
 )
 
@@ -44,11 +52,88 @@ UNITS = {2: 25_400.0, 3: 10_000.0}
 APERIO = re.compile(r"\|\s*MPP\s*=\s*([0-9.]+)")
 """Microns per pixel in the description of Aperio scanners."""
 
+TILE_OFFSETS = 324
+"""TIFF's code of the tag that says where the tiles are."""
+
+VALUE_BYTES = dict(
+    zip(range(1, 19), (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8), strict=True)
+)
+"""Bytes of one value of a tag, by TIFF's code of its type."""
+
 LENGTHS = {"nm": 1e-3, "µm": 1.0, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6}
 """Microns per unit of OME."""
 
 
-def library() -> Any:
+def _openslide() -> Any:
+    """The package openslide, with its binary."""
+    require("openslide")
+    try:
+        import openslide
+    except ImportError as error:
+        raise MissingDependency(
+            "openslide-python is installed, but not the library that it needs; "
+            "run: pip install openslide-bin"
+        ) from error
+    return openslide
+
+
+def recognises(path: Path) -> str | None:
+    """The name of the format, if openslide knows it."""
+    name: str | None = _openslide().OpenSlide.detect_format(str(path))
+    return name
+
+
+class OpenslideSlide(Slide):
+    """A slide that openslide reads.
+
+    After an error a handle of openslide is unusable. So each thread has its own and drops it when a
+    region is damaged: one bad block costs one tile.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._openslide = _openslide()
+        self._cache = self._openslide.OpenSlideCache(CACHE_BYTES)
+        self._handles = threading.local()
+        self._path = path
+        try:
+            handle = self._handle()
+        except (self._openslide.OpenSlideError, OSError) as error:
+            raise unreadable(path, error, "slide") from error
+        sizes = [tuple(size) for size in handle.level_dimensions]
+        properties = handle.properties
+        self._numbers = [sizes.index((level.width, level.height)) for level in levels_of(sizes)]
+        self._downsamples = handle.level_downsamples
+        name = properties.get("openslide.vendor", "openslide")
+        x, y = (text_number(properties.get(f"openslide.mpp-{axis}")) for axis in "xy")
+        power = properties.get("openslide.objective-power")
+        notes = (f"objective {power}x, by the file",) if power else ()
+        super().__init__(path, name, levels_of(sizes), stated_resolution(x, y), notes)
+
+    def _handle(self) -> Any:
+        """This thread's own handle."""
+        if (handle := getattr(self._handles, "handle", None)) is None:
+            handle = self._openslide.OpenSlide(str(self._path))
+            handle.set_cache(self._cache)
+            self._handles.handle = handle
+        return handle
+
+    def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
+        number = self._numbers[level]
+        scale = self._downsamples[number]
+        place = (round(x * scale), round(y * scale))
+        try:
+            picture = self._handle().read_region(place, number, (width, height))
+        except self._openslide.OpenSlideError as error:
+            del self._handles.handle
+            raise damaged(self.path, *place, error) from error
+        return on_white(picture)
+
+    def close(self) -> None:
+        """Drop this thread's handle; those of other threads end with them."""
+        self._handles = threading.local()
+
+
+def _tifffile() -> Any:
     """The package tifffile, with its codecs."""
     require("tifffile", "imagecodecs")
     import tifffile
@@ -71,10 +156,10 @@ def kind_of(tiff: Any) -> str:
     return "OME-TIFF" if tiff.is_ome else "TIFF"
 
 
-def open_tiff(path: Path) -> Any:
+def _tiff_file(path: Path) -> Any:
     """The opened file, with at least one page."""
     with damage_errors(path):
-        tiff = library().TiffFile(path)
+        tiff = _tifffile().TiffFile(path)
         if len(tiff.pages) == 0:
             tiff.close()
             raise TruncatedSlide(
@@ -87,7 +172,7 @@ class TiffSlide(Slide):
     """A TIFF that tifffile reads, block by block."""
 
     def __init__(self, path: Path) -> None:
-        self._tiff = open_tiff(path)
+        self._tiff = _tiff_file(path)
         self._lock = threading.Lock()
         try:
             with damage_errors(path):
@@ -213,10 +298,10 @@ def _resolution(tiff: Any, page: Any) -> Resolution | None:
         return _ome_resolution(tiff.ome_metadata)
     if tiff.is_svs and (aperio := APERIO.search(page.keyframe.description)):
         size = text_number(aperio[1])
-        return stated(size, size)
+        return stated_resolution(size, size)
     unit = UNITS.get(int(page.keyframe.resolutionunit))
     pixels = page.keyframe.resolution
-    return stated(per_unit(pixels[0], unit), per_unit(pixels[1], unit))
+    return stated_resolution(per_unit(pixels[0], unit), per_unit(pixels[1], unit))
 
 
 def _ome_resolution(xml: str) -> Resolution | None:
@@ -229,21 +314,36 @@ def _ome_resolution(xml: str) -> Resolution | None:
     sizes = [text_number(pixels.get(f"PhysicalSize{axis}")) for axis in "XY"]
     units = [LENGTHS.get(pixels.get(f"PhysicalSize{axis}Unit", "µm")) for axis in "XY"]
     x, y = (s * u if s and u else None for s, u in zip(sizes, units, strict=True))
-    return stated(x, y)
+    return stated_resolution(x, y)
 
 
-TILE_OFFSETS = 324
-"""TIFF's code of the tag that says where the tiles are."""
+def open_tiff(path: Path) -> Slide:
+    """By openslide if it knows the format, else, or if openslide fails, by tifffile.
 
-VALUE_BYTES = dict(
-    zip(range(1, 19), (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8), strict=True)
-)
-"""Bytes of one value of a tag, by TIFF's code of its type."""
+    Openslide reads OME-TIFF as plain TIFF, without its levels and its resolution.
+    """
+    try:
+        kind = check_whole(path)
+    except (TruncatedSlide, ContradictorySlide):
+        raise
+    except InputError:
+        if recognises(path) is None:
+            raise
+        kind = ""  # openslide may still read what tifffile cannot
+    if kind == "OME-TIFF" or recognises(path) is None:
+        return TiffSlide(path)
+    try:
+        return OpenslideSlide(path)
+    except InputError as refusal:
+        try:
+            return TiffSlide(path)
+        except InputError as second:
+            raise InputError(f"{refusal}; tifffile: {second}") from second
 
 
 def check_whole(path: Path) -> str:
     """The kind of a TIFF; refused if it ends before its data do, as an interrupted copy does."""
-    with open_tiff(path) as tiff, damage_errors(path):
+    with _tiff_file(path) as tiff, damage_errors(path):
         for page in tiff.pages:
             _refuse_lost_tiles(path, page)
         end = max(max(_end_of(page), _tags_end(tiff, page.offset)) for page in tiff.pages)

@@ -207,7 +207,6 @@ _READ: Mapping[str, Callable[[Path], RunTables]] = {
 
 
 def _xlsx(tables: RunTables) -> bytes:
-    """A workbook with a sheet for each kind of records."""
     import xlsxwriter
 
     content = BytesIO()

@@ -80,52 +80,48 @@ def _with_rubric(
     texts: dict[int, Mapping[str, Any]] = {}
     if wanted and has_texts(run.place):
         texts = {n: each for n, each in enumerate(read_texts(run.place), 1) if n in wanted}
+
+    def rubric(reference: str, candidate: str) -> MetricResult | None:
+        result = scorer.score(reference, candidate)["scores"].get(RUBRIC)
+        return None if result is None else MetricResult(**result)
+
     for pair in pairs:
         both = texts.get(pair.place, {})
-        key = ("rubric", run.stamp, pair.place)
-        rubric = shelf.results.once(key, partial(_rubric, scorer, both)) if both else pair.rubric
-        yield pair._replace(rubric=rubric)
-
-
-def _rubric(scorer: Scorer, texts: Mapping[str, Any]) -> MetricResult | None:
-    """The rubric on two texts, None where it has no score for them."""
-    reference, candidate = texts.get("reference"), texts.get("candidate")
-    if not reference or not candidate:
-        return None
-    found = scorer.score(reference, candidate)["scores"].get(RUBRIC)
-    return None if found is None else MetricResult(**found)
+        reference, candidate = both.get("reference"), both.get("candidate")
+        if reference and candidate:
+            make = partial(rubric, reference, candidate)
+            result = shelf.results.once(("rubric", run.stamp, pair.place), make)
+            yield pair._replace(rubric=result)
+        else:
+            yield pair
 
 
 def _shown(pair: JudgedPair) -> dict[str, Any]:
     judge, rubric = pair.judge, pair.rubric
-    names = [name for name in judge.parts if not name.endswith("spread")]
-    criteria = [
-        {
-            "name": name.replace("_", " "),
-            "judge": judge.parts[name],
-            "rubric": None if rubric is None else rubric.parts.get(name),
-            "most": CRITERIA.get(name),
-        }
-        for name in names
-    ]
+    alone = {"reasoning": judge.evidence.get("reasoning", "")}
+    reasons = []  # of each judge; one that was asked several times is numbered
+    for answer in judge.evidence.get("answers") or [alone]:
+        name = str(answer.get("judge", "")).rpartition("@")[0]
+        again = f", repeat {answer['repeat'] + 1}" if answer.get("repeat") else ""
+        swapped = ", candidate shown first" if answer.get("order", "usual") != "usual" else ""
+        reasons.append((f"{name}{again}{swapped}", str(answer.get("reasoning", ""))))
     return {
         "id": pair.row.id,
         "system": pair.row.system,
         "place": pair.place,
         "judge": judge.value,
         "rubric": None if rubric is None else rubric.value,
-        "criteria": criteria,
-        "reasons": list(_reasons(judge.evidence)),
+        "criteria": [
+            {
+                "name": name.replace("_", " "),
+                "judge": value,
+                "rubric": None if rubric is None else rubric.parts.get(name),
+                "most": CRITERIA.get(name),
+            }
+            for name, value in judge.parts.items()
+            if not name.endswith("spread")
+        ],
+        "reasons": reasons,
         "rubric_reasons": "" if rubric is None else str(rubric.evidence.get("reasoning", "")),
         "inconsistent": judge.evidence.get("inconsistent", ()),
     }
-
-
-def _reasons(evidence: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What each judge said; one that was asked several times is numbered."""
-    answers = evidence.get("answers") or [{"reasoning": evidence.get("reasoning", "")}]
-    for answer in answers:
-        name = str(answer.get("judge", "")).rpartition("@")[0]
-        again = f", repeat {answer['repeat'] + 1}" if answer.get("repeat") else ""
-        swapped = ", candidate shown first" if answer.get("order", "usual") != "usual" else ""
-        yield f"{name}{again}{swapped}", str(answer.get("reasoning", ""))

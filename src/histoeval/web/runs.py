@@ -116,7 +116,6 @@ def _made(run: StoredRun, site: Website) -> str:
 
 
 def _links(run: StoredRun, shelf: Shelf) -> Iterator[tuple[str, str]]:
-    """What else can be done with a run."""
     if run.kind in SCORED:
         metrics = shelf.results.once(("summary", run.stamp), lambda: read_summary(run.place))
         if max((len(each["systems"]) for each in metrics.values()), default=0) > 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -151,11 +151,18 @@ class Guard:
         return await _unforged(request)
 
     def _check_host(self, headers: Headers) -> None:
-        name = _host_in(f"//{headers.get('host', '')}")
-        if name not in self._hosts and not (self._any_address and _is_address(name)):
-            raise HTTPException(
-                421, "This server does not go by that name. Open the link that it printed."
-            )
+        name = ""
+        with suppress(ValueError):  # an address that cannot be read, as //[::1, has no name
+            name = (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
+        if name in self._hosts:
+            return
+        if self._any_address:
+            with suppress(ValueError):
+                ip_address(name)
+                return
+        raise HTTPException(
+            421, "This server does not go by that name. Open the link that it printed."
+        )
 
     def _admitted(self, request: Request, given: str) -> Response:
         """Turn the key of a link into a cookie, and open the link without it."""
@@ -193,11 +200,8 @@ class Guard:
                 "the one that you were sent: it holds the token that lets you in.",
             )
         path = request.url.path
-        return min(held, key=lambda token: _distance(self._tokens[token], path))
-
-
-def _distance(visitor: Visitor, path: str) -> tuple[bool, int]:
-    return not visitor.may_open(path), -len(visitor.area)
+        visitors = {token: self._tokens[token] for token in held}
+        return min(held, key=lambda t: (not visitors[t].may_open(path), -len(visitors[t].area)))
 
 
 async def _unforged(request: Request) -> Receive:
@@ -260,19 +264,3 @@ def _derived(token: str, purpose: str) -> str:
 
 def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())
-
-
-def _host_in(address: str) -> str:
-    """The name in an address; none where it cannot be read, as in ``//[::1``."""
-    try:
-        return (urlsplit(address).hostname or "").lower()
-    except ValueError:
-        return ""
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -7,7 +7,6 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -77,15 +76,12 @@ def _app(
         from histoeval.web.app import create_app
 
         token = secrets.token_urlsafe(24)
-        return create_app(folder, token=token, **names), partial(_owner_link, token)
+        app = create_app(folder, token=token, **names)
+        return app, lambda _, address: iter([f"Open {address}/?token={token}"])
     raise SettingError(
         "give the folder of runs to look at, or --study STUDY.yaml to collect experts' scores; "
         "each has a server of its own, so that no rater can come near a run"
     )
-
-
-def _owner_link(token: str, _: Starlette, address: str) -> Iterator[str]:
-    yield f"Open {address}/?token={token}"
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -16,7 +15,6 @@ from starlette.routing import BaseRoute, Route
 
 from histoeval.errors import HistoEvalError, InputError, Problem
 from histoeval.io.store import read_json
-from histoeval.pathgls.policy.policy import Policy
 from histoeval.run.history.shelf import StoredRun
 from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust
 from histoeval.run.trust.patch_scores import PatchScores
@@ -74,10 +72,6 @@ class SlideShelf:
         self._keys: dict[str, StoredRun] = {}
         self._lock = threading.Lock()
 
-    def runs(self) -> list[StoredRun]:
-        """All runs of trust."""
-        return [run for run in self._shelf.runs() if run.kind == "trust"]
-
     def run(self, name: str) -> tuple[StoredRun, FinishedTrust, tuple[str, int, int]]:
         """A run, read again when its rows have changed."""
         found = self._keys.get(name)
@@ -87,7 +81,9 @@ class SlideShelf:
         key = (name, state.st_mtime_ns, state.st_size)
         with self._lock:
             if key not in self._runs:
-                _keep(self._runs, key, (found, FinishedTrust(found.folder)), KEPT_RUNS)
+                self._runs[key] = (found, FinishedTrust(found.folder))
+                while len(self._runs) > KEPT_RUNS:  # the oldest are forgotten
+                    self._runs.popitem(last=False)
             return (*self._runs[key], key)
 
     def case(self, request: Request) -> OpenCase:
@@ -102,7 +98,9 @@ class SlideShelf:
                 row, scores = finished.row(number), finished.scores(number)
                 image = finished.image(row, scores)
                 kept = OpenCase(run, row, scores, image, _state(image))
-                _keep(self._cases, (key, number), kept, KEPT_CASES)
+                self._cases[key, number] = kept
+                while len(self._cases) > KEPT_CASES:
+                    self._cases.popitem(last=False)
         return kept
 
     def report(self, case: OpenCase) -> str | None:
@@ -116,7 +114,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
     cases, slides = SlideShelf(shelf), OpenSlides()
 
     def listed(request: Request) -> Response:
-        shown = [_listed(run, cases, LISTED) for run in cases.runs()]
+        shown = [_listed(run, cases, LISTED) for run in shelf.runs() if run.kind == "trust"]
         if shown:
             slides.prepare()
         return page(request, "serve/slides.html", title="Slides", runs=shown, whole=False)
@@ -135,7 +133,14 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
     def tile(request: Request) -> Response:
         case = cases.case(request)
         place = [number_in(request, name) for name in ("level", "column", "line")]
-        return _answered(request, lambda: _tile(slides, case.path, *place))
+        try:  # a script asks: what cannot be done is said in one line, not as a page
+            picture = slides.jpeg(case.path, *place)
+        except NoSuchTile as error:
+            return PlainTextResponse(str(error), 404)
+        except HistoEvalError as error:
+            return PlainTextResponse(without_paths(str(error), request.app.state.folder), 422)
+        cached = {"Cache-Control": "private, max-age=600"}
+        return Response(picture, 200, cached, media_type="image/jpeg")
 
     def patches(request: Request) -> Response:
         scores = _scores(cases.case(request))
@@ -179,6 +184,9 @@ def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlid
         except HistoEvalError as error:
             reason = str(error).replace(str(case.path), case.path.name)
             problem = without_paths(reason, request.app.state.folder)
+    policy = None  # a run has one once it is finished
+    if case.run.finished:
+        policy = policy_of(read_json(TrustFolder(case.run.place).summary, case.run.place))
     is_changed = isinstance(case.image, CaseImage) and case.image.changed
     return page(
         request,
@@ -186,7 +194,7 @@ def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlid
         title=case.row.id,
         scripts=SCRIPTS if facts else (),
         styles=STYLES,
-        case=slide_case(case.row, report, case.scores, _policy(case.run)),
+        case=slide_case(case.row, report, case.scores, policy),
         slide=facts,
         problem=problem,
         notes=[_sentence(CHANGED)] if is_changed else [],
@@ -196,19 +204,11 @@ def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlid
     )
 
 
-def _policy(run: StoredRun) -> Policy | None:
-    """The policy of a run, known once it is finished."""
-    if not run.finished:
-        return None
-    return policy_of(read_json(TrustFolder(run.place).summary, run.place))
-
-
 def _sentence(message: str) -> str:
     return f"{message[:1].upper()}{message[1:].removesuffix('.')}."
 
 
 def _facts(pyramid: TilePyramid, case: OpenCase) -> dict[str, Any]:
-    """What the viewer and people need to know of a slide."""
     slide = pyramid.slide
     mpp = None if slide.resolution is None else slide.resolution.mean
     size = f"{case.path.name}: {slide.width:,} x {slide.height:,} pixels"
@@ -239,21 +239,6 @@ def _listed(run: StoredRun, cases: SlideShelf, most: int) -> dict[str, Any]:
     return {"id": run.id, "name": run.name, "problem": "", "cases": rows, "more": more}
 
 
-def _tile(slides: OpenSlides, path: Path, level: int, column: int, row: int) -> Response:
-    kept = {"Cache-Control": "private, max-age=600"}
-    return Response(slides.jpeg(path, level, column, row), 200, kept, media_type="image/jpeg")
-
-
-def _answered(request: Request, answer: Callable[[], Response]) -> Response:
-    """An answer for a script: what cannot be done is said in one line, not as a page."""
-    try:
-        return answer()
-    except NoSuchTile as error:
-        return PlainTextResponse(str(error), 404)
-    except HistoEvalError as error:
-        return PlainTextResponse(without_paths(str(error), request.app.state.folder), 422)
-
-
 def _scores(case: OpenCase) -> PatchScores:
     if case.scores is None:
         raise HTTPException(404, "This run has kept no scores of single tiles.")
@@ -266,10 +251,3 @@ def _state(image: CaseImage | Problem) -> FileState | None:
         return None if isinstance(image, Problem) else file_state(image.path)
     except InputError:
         return None
-
-
-def _keep(memory: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
-    """Keep a value, and forget the oldest ones."""
-    memory[key] = value
-    while len(memory) > most:
-        memory.popitem(last=False)

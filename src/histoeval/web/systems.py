@@ -25,11 +25,10 @@ from histoeval.run.history.about import SCORED
 from histoeval.run.history.shelf import StoredRun
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import html_table, number
-from histoeval.view.findings import Findings, findings_in
 from histoeval.view.html.challenge import Scale
-from histoeval.view.html.scores.pair import shown_errors
+from histoeval.view.html.run_pages import apart_content
 from histoeval.view.terminal.agreement import interval, p_text
-from histoeval.view.terminal.comparison import MAX_ERRORS, comparison_tables, evidence_text, remarks
+from histoeval.view.terminal.comparison import MAX_ERRORS, comparison_tables, remarks
 from histoeval.view.terminal.runs import time_text
 from histoeval.web.pages import page, without_paths
 from histoeval.web.shelf import Shelf
@@ -147,7 +146,6 @@ def _addresses(runs: Sequence[StoredRun], shelf: Shelf) -> dict[tuple[str, str],
 
 
 def _comparison(comparison: Comparison, addresses: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    """What the template shows of a comparison."""
     ranking = next(comparison_tables(comparison.metric, comparison.contest, ()))
     return {
         "notes": comparison.notes,
@@ -160,23 +158,7 @@ def _comparison(comparison: Comparison, addresses: Mapping[tuple[str, str], str]
         "has_findings": any(
             score["evidence"] for pair in comparison.apart for score in pair["systems"].values()
         ),
-        "apart": [
-            {
-                "id": pair["id"],
-                "gap": pair["gap"],
-                "systems": [
-                    (
-                        name,
-                        score["value"],
-                        shown_errors(findings_in(score["evidence"]) or Findings()),
-                        evidence_text(score["evidence"]),
-                        addresses.get((name, pair["id"])),
-                    )
-                    for name, score in pair["systems"].items()
-                ],
-            }
-            for pair in comparison.apart
-        ],
+        "apart": [apart_content(pair, addresses) for pair in comparison.apart],
     }
 
 

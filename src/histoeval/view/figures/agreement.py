@@ -90,7 +90,6 @@ Draw = Callable[["Axes", _Frame], None]
 def _several(
     title: str, able: Sequence[MetricVsExperts], panel: Panel, plan: StudyPlan, draw: Draw
 ) -> Canvas:
-    """A frame for each metric."""
     across = min(COLUMNS, len(able))
     down = -(-len(able) // across)
     figure = blank(across * CELL, 40 + down * TALL, title)

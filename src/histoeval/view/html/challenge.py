@@ -166,5 +166,4 @@ class Scale:
 
 
 def _digits(found: ChallengeRanking) -> dict[str, int]:
-    """Decimals of each metric."""
     return {name: decimals(max(used.worst, used.best)) for name, used in found.metrics.items()}

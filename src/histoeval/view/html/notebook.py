@@ -63,7 +63,6 @@ def _tables(
 
 @singledispatch
 def _content(thing: object) -> tuple[str, dict[str, Any]]:
-    """The template of an object, and what it shows."""
     raise TypeError(f"no template for {type(thing).__name__}")
 
 

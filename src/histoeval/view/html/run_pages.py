@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from histoeval.errors import InputError
@@ -23,6 +24,7 @@ from histoeval.view.terminal.comparison import (
     WORST,
     changes_table,
     comparison_tables,
+    evidence_text,
     remarks,
     verdict,
 )
@@ -109,8 +111,10 @@ def comparison_page(folder: Path, site: Website | None = None) -> str:
     )
 
 
-def apart_content(pair: Mapping[str, Any]) -> dict[str, Any]:
-    """One pair on which systems differ, with the errors of each."""
+def apart_content(
+    pair: Mapping[str, Any], addresses: Mapping[tuple[str, str], str] = MappingProxyType({})
+) -> dict[str, Any]:
+    """One pair on which systems differ, with what was found in each, and where it is shown."""
     return {
         "id": pair["id"],
         "gap": pair["gap"],
@@ -119,6 +123,8 @@ def apart_content(pair: Mapping[str, Any]) -> dict[str, Any]:
                 "name": name,
                 "value": score["value"],
                 "errors": shown_errors(findings_in(score["evidence"]) or Findings()),
+                "found": evidence_text(score["evidence"]),
+                "address": addresses.get((name, pair["id"])),
             }
             for name, score in pair["systems"].items()
         ],

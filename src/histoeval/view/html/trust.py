@@ -28,6 +28,11 @@ from histoeval.view.html.trust_card import Gallery, card, technical_tables
 from histoeval.view.terminal.trust import policy_line, trust_tables
 from histoeval.view.trust_words import TrustTally, check_meanings, verdict_meanings, worst_first
 
+MAX_ROWS = 200
+"""Reports on the page, the worst of the input; all are in trust.jsonl."""
+
+_MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
+
 
 def trust_with_page(
     source: CaseSource,
@@ -44,19 +49,18 @@ def trust_with_page(
 
     Without `texts` there is no page.
     """
-    if output is None:
-        with row_progress(source, "judging") as watch:
-            return trust_source(
-                source, tools, watch=watch, engine=engine, batch_size=batch_size, texts=texts
-            )
-    folder = TrustFolder(output)
+    folder = None if output is None else TrustFolder(output)
+    illustrate = None
+    if folder is not None and pictures:
+        illustrate = partial(with_pictures, folder=folder.evidence, tools=tools)
 
     def conclude(summary: dict[str, Any]) -> None:
-        if texts:
+        if folder is not None and texts:
             reports = (case.report for case in source.rows())
-            write_page(folder, zip(folder, reports, strict=True), summary)
+            with writing_to(folder.folder):
+                page = page_text(folder, zip(folder, reports, strict=True), summary)
+                write_text(folder.page, page)
 
-    illustrate = partial(with_pictures, folder=folder.evidence, tools=tools) if pictures else None
     with row_progress(source, "judging") as watch:
         return trust_source(
             source,
@@ -70,20 +74,6 @@ def trust_with_page(
             batch_size=batch_size,
             texts=texts,
         )
-
-
-MAX_ROWS = 200
-"""Reports on the page, the worst of the input; all are in trust.jsonl."""
-
-_MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
-
-
-def write_page(
-    folder: TrustFolder, rows: Iterable[tuple[TrustRow, str | None]], summary: Mapping[str, Any]
-) -> None:
-    """Write the page of a run into its folder, atomically."""
-    with writing_to(folder.folder):
-        write_text(folder.page, page_text(folder, rows, summary))
 
 
 def trust_page(path: Path, site: Website | None = None) -> str:
@@ -128,7 +118,6 @@ def page_text(
 
 
 def _overview(tally: TrustTally, shown: Sequence[TrustRow]) -> dict[str, Any]:
-    """What stands above the reports."""
     meanings = verdict_meanings(tally.policy)
     routes = [row.route for row in shown]
     return {

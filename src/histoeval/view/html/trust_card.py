@@ -76,7 +76,6 @@ def slide_case(
 
 
 def _whole(grounding: Grounding) -> dict[str, str]:
-    """What the image says of the report as a whole."""
     kind = KINDS.get(grounding.verdict, "unknown")
     return {
         "verdict": verdict_words(grounding),
@@ -107,7 +106,6 @@ def _claim(number: int, seen: ClaimEvidence, scores: PatchScores | None) -> dict
 
 
 def _heat_problem(scores: PatchScores | None) -> str | None:
-    """Why there is no heatmap."""
     if scores is None or not scores.encoder:
         return NO_SCORES
     patches = len(scores.spots)
@@ -216,7 +214,6 @@ def _checks(row: TrustRow, policy: Policy) -> Iterator[dict[str, Any]]:
 
 
 def _image(grounding: Grounding | None) -> dict[str, Any] | None:
-    """What the image says of a report as a whole."""
     if grounding is None:
         return None
     return {

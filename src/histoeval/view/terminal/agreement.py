@@ -19,6 +19,7 @@ CORRELATIONS: Columns = {
     "Pearson": lambda each: interval(each.pearson),
     "Kendall": lambda each: interval(each.kendall),
 }
+ACCURACY: Columns = {"acc*eq": lambda each: interval(each.pairwise)}
 FALLS = "falls"
 """In place of R² and RMSE of a line that runs the wrong way: the closer it fits, the worse."""
 
@@ -30,7 +31,9 @@ def agreement_tables(
 
     Pairs on which metric and experts differ are those of the best metric, or of every one.
     """
-    ordered = _sorted(study.metrics, plan)
+    values = {each.metric: each.coefficient(plan.coefficient).value for each in study.metrics}
+    known = {name: value for name, value in values.items() if value is not None}
+    ordered = sorted(study.metrics, key=lambda each: -known.get(each.metric, -2.0))  # or last
     yield _correlations(study, plan, ordered)
     yield _fits(ordered)
     yield _p_values(ordered, plan)
@@ -51,9 +54,38 @@ def agreement_tables(
 
 def rater_tables(raters: Raters) -> Iterator[ResultTable]:
     """How well raters agree: all of them, each with the others, and every two."""
-    yield _raters(raters)
-    yield _each_rater(raters)
-    yield _rater_pairs(raters)
+    top = raters.ceiling
+    yield ResultTable(
+        f"{len(raters.names)} raters, {top.rows:,} pairs scored by all",
+        ["measure", "value"],
+        [
+            ["Krippendorff's alpha (ordinal)", interval(raters.alpha)],
+            ["kappa (quadratic), mean of two by two", interval(raters.kappa)],
+            ["ICC(2,1)", interval(raters.icc)],
+            ["ceiling for Pearson with one rater", number(top.one_rater)],
+            ["ceiling for Pearson with their mean", number(top.mean_of_raters)],
+            ["a rater with the mean of the others", number(top.held_out)],
+        ],
+    )
+    yield ResultTable.of(
+        "Each rater",
+        raters.each,
+        {
+            "rater": lambda each: each.name,
+            "n": lambda each: f"{each.n:,}",
+            "mean": lambda each: number(each.mean, 2),
+            "bias": lambda each: NONE if each.bias is None else f"{each.bias + 0.0:+.2f}",
+        },
+    )
+    yield ResultTable.of(
+        "Two raters at a time",
+        raters.pairs,
+        {
+            "raters": lambda each: f"{each.one}, {each.other}",
+            "n": lambda each: f"{each.n:,}",
+            "kappa (quadratic)": lambda each: number(each.kappa),
+        },
+    )
 
 
 def remarks(study: Study, plan: StudyPlan) -> list[str]:
@@ -118,13 +150,6 @@ def _correlations(study: Study, plan: StudyPlan, ordered: Sequence[MetricVsExper
     )
 
 
-def _sorted(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> list[MetricVsExperts]:
-    """The best first, and those without a value last."""
-    values = {each.metric: each.coefficient(plan.coefficient).value for each in metrics}
-    known = {name: value for name, value in values.items() if value is not None}
-    return sorted(metrics, key=lambda each: -known.get(each.metric, -2.0))
-
-
 def _p_values(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
     columns: Columns = {
         "Spearman": lambda each: p_text(each.spearman.p),
@@ -142,7 +167,7 @@ def _fits(metrics: Sequence[MetricVsExperts]) -> ResultTable:
     columns: Columns = {
         "R²": lambda each: FALLS if each.falls else number(each.r2),
         "RMSE": lambda each: FALLS if each.falls else number(each.rmse),
-        "acc*eq": lambda each: interval(each.pairwise),
+        **ACCURACY,
         "epsilon": lambda each: _plain(each.pairwise.epsilon),
         "ties": lambda each: number(each.ties),
         "coverage": lambda each: f"{each.coverage:.1%}",
@@ -180,47 +205,6 @@ def _rivals(ranking: Ranking) -> ResultTable:
     )
 
 
-def _raters(raters: Raters) -> ResultTable:
-    top = raters.ceiling
-    return ResultTable(
-        f"{len(raters.names)} raters, {top.rows:,} pairs scored by all",
-        ["measure", "value"],
-        [
-            ["Krippendorff's alpha (ordinal)", interval(raters.alpha)],
-            ["kappa (quadratic), mean of two by two", interval(raters.kappa)],
-            ["ICC(2,1)", interval(raters.icc)],
-            ["ceiling for Pearson with one rater", number(top.one_rater)],
-            ["ceiling for Pearson with their mean", number(top.mean_of_raters)],
-            ["a rater with the mean of the others", number(top.held_out)],
-        ],
-    )
-
-
-def _each_rater(raters: Raters) -> ResultTable:
-    return ResultTable.of(
-        "Each rater",
-        raters.each,
-        {
-            "rater": lambda each: each.name,
-            "n": lambda each: f"{each.n:,}",
-            "mean": lambda each: number(each.mean, 2),
-            "bias": lambda each: NONE if each.bias is None else f"{each.bias + 0.0:+.2f}",
-        },
-    )
-
-
-def _rater_pairs(raters: Raters) -> ResultTable:
-    return ResultTable.of(
-        "Two raters at a time",
-        raters.pairs,
-        {
-            "raters": lambda each: f"{each.one}, {each.other}",
-            "n": lambda each: f"{each.n:,}",
-            "kappa (quadratic)": lambda each: number(each.kappa),
-        },
-    )
-
-
 def _apart_from_experts(each: MetricVsExperts) -> ResultTable:
     """The pairs to look at first, if one metric is to be understood or mended."""
     named = any(pair.system for pair in each.apart)
@@ -240,17 +224,13 @@ def _apart_from_experts(each: MetricVsExperts) -> ResultTable:
 
 
 def _apart(label: str, parts: Mapping[str, Sequence[MetricVsExperts]]) -> ResultTable:
-    columns = {**METRIC, **COUNT, **CORRELATIONS, "acc*eq": _accuracy}
+    columns = {**METRIC, **COUNT, **CORRELATIONS, **ACCURACY}
     rows = [
         [value, *[cell(each) for cell in columns.values()]]
         for value, metrics in parts.items()
         for each in metrics
     ]
     return ResultTable(f"By {label}", [label, *columns], rows)
-
-
-def _accuracy(each: MetricVsExperts) -> str:
-    return interval(each.pairwise)
 
 
 def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
@@ -267,23 +247,21 @@ def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
     )
 
 
-def interval(found: Estimate | Accuracy) -> str:
-    """A value with its interval, if there are any."""
-    if found.value is None:
+def interval(estimate: Estimate | Accuracy, digits: int = 3, ends: int = 2, to: str = "…") -> str:
+    """A value with its interval, if there are any; a bound that rounds to 0 keeps its sign."""
+    low, high = estimate.low, estimate.high
+    if estimate.value is None:
         return NONE
-    if found.low is None or found.high is None:
-        return f"{found.value:.3f}"
-    return f"{found.value:.3f} ({found.low:.2f}…{found.high:.2f})"
+    within = "" if low is None or high is None else f" ({low:.{ends}f}{to}{high:.{ends}f})"
+    return f"{estimate.value:.{digits}f}{within}"
 
 
-def estimate_text(found: Estimate, digits: int) -> str:
-    """An estimate with its interval for a cell."""
-    if found.value is None:
-        return NONE
-    text = number(found.value, digits)
-    if found.low is None or found.high is None:
-        return text
-    return f"{text} ({number(found.low, digits)} to {number(found.high, digits)})"
+def estimate_text(estimate: Estimate, digits: int) -> str:
+    """An estimate with its interval for a cell, without a negative zero."""
+    if estimate.low is None or estimate.high is None:
+        return number(estimate.value, digits)
+    low, high = number(estimate.low, digits), number(estimate.high, digits)
+    return f"{number(estimate.value, digits)} ({low} to {high})"
 
 
 def p_text(p: float | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from histoeval.agreement.systems import Duel
 from histoeval.challenge.checking import FileFault, fault_kinds
-from histoeval.challenge.standings import ChallengeRanking, RankStability, TeamStanding
+from histoeval.challenge.standings import ChallengeRanking, TeamStanding
 from histoeval.table import NONE, ResultTable, number
 from histoeval.view.terminal.agreement import interval, p_text
 
@@ -57,16 +57,15 @@ def stability_table(found: ChallengeRanking) -> ResultTable:
     """How far other rankings are from the ranking."""
     others = {f"{found.policy.resamples:,} resamples of the cases": found.stability}
     others |= {f"without {name}": each for name, each in found.without.items()}
-    rows = [_stable(name, each) for name, each in others.items() if each is not None]
+    rows = []
+    for name, other in others.items():
+        if other is not None:
+            known = other.tau_low is not None and other.tau_high is not None
+            within = f"{other.tau_low:.2f} to {other.tau_high:.2f}" if known else ""
+            same = f"{other.same_first:.0%}" if known else "yes" if other.same_first else "no"
+            rows.append((name, number(other.tau), within, same))
     columns = ["compared with the ranking", "Kendall's tau", "95 %", "same first"]
     return ResultTable("How firm the order is", columns, rows)
-
-
-def _stable(name: str, each: RankStability) -> tuple[str, ...]:
-    known = each.tau_low is not None and each.tau_high is not None
-    within = f"{each.tau_low:.2f} to {each.tau_high:.2f}" if known else ""
-    first = f"{each.same_first:.0%}" if known else "yes" if each.same_first else "no"
-    return name, number(each.tau), within, first
 
 
 def subgroup_table(found: ChallengeRanking) -> ResultTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -184,7 +184,17 @@ def gate_junit(gate: Gate) -> str:
     says what got worse.
     """
     root = ET.Element("testsuites", name="histoeval compare")
-    _suite(root, "conditions", _condition_tests(gate))
+    conditions = [
+        _test(
+            "histoeval.gate",
+            f"{each.system}: fail if {each.condition}",
+            each.failed,
+            f"{each.system}: {each.found}",
+            "".join(f"\n{case}" for case in each.cases[:MOST_TESTS]),
+        )
+        for each in gate.conditions
+    ]
+    _suite(root, "conditions", conditions)
     _suite(root, "cases that got worse", _case_tests(gate))
     for total in ("tests", "failures"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
@@ -192,22 +202,13 @@ def gate_junit(gate: Gate) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(root: ET.Element, name: str, tests: Iterator[ET.Element]) -> None:
+def _suite(root: ET.Element, name: str, tests: Iterable[ET.Element]) -> None:
     suite = ET.SubElement(root, "testsuite", name=name)
     suite.extend(tests)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("errors", "0")
     suite.set("skipped", "0")
-
-
-def _condition_tests(gate: Gate) -> Iterator[ET.Element]:
-    for each in gate.conditions:
-        cases = "".join(f"\n{case}" for case in each.cases[:MOST_TESTS])
-        found = f"{each.system}: {each.found}"
-        yield _test(
-            "histoeval.gate", f"{each.system}: fail if {each.condition}", each.failed, found, cases
-        )
 
 
 def _case_tests(gate: Gate) -> Iterator[ET.Element]:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from histoeval.evaluate.estimates import ReportEstimate
 from histoeval.evaluate.grounding_verdicts import decided_remarks
-from histoeval.evaluate.probe_scores import Cost, PairShare, ProbeFigures
+from histoeval.evaluate.probe_scores import PairShare, ProbeFigures
 from histoeval.table import FittedTable, ResultTable, markdown, terminal_table
 
 _NONE = "none"
@@ -50,16 +50,25 @@ def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
             *(["critical passed"] if critical else []),
             "scored",
         ],
-        [_headline(each, critical=critical) for each in figures],
+        [
+            [
+                each.metric,
+                *[_share(share) for share in (each.below, each.auroc, each.in_order)],
+                *([_number(each.critical_passed.share)] if critical else []),
+                f"{each.edits - each.missing:,} of {each.edits:,}",
+            ]
+            for each in figures
+        ],
     )
     yield ResultTable(
         "Mean cost by kind of edit (0: none, 1: all)",
         ["edit", "severity", "edits", *names],
         [
             [
-                _plain(kind),
+                kind.replace("_", " "),
                 f"{cost.severity:.1f}",
-                *_costs(each.kinds[kind] for each in figures),
+                f"{cost.edits:,}",
+                *[_number(each.kinds[kind].cost) for each in figures],
             ]
             for kind, cost in first.kinds.items()
         ],
@@ -69,7 +78,7 @@ def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         ["edit", "pairs", *names],
         [
             [
-                _plain(kind),
+                kind.replace("_", " "),
                 f"{share.pairs:,}",
                 *[_number(each.below_by_kind[kind].share) for each in figures],
             ]
@@ -80,27 +89,14 @@ def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         "Mean cost by severity",
         ["severity", "edits", *names],
         [
-            [f"{severity}", *_costs(each.severities[severity] for each in figures)]
-            for severity in first.severities
+            [
+                f"{severity}",
+                f"{cost.edits:,}",
+                *[_number(each.severities[severity].cost) for each in figures],
+            ]
+            for severity, cost in first.severities.items()
         ],
     )
-
-
-def _plain(kind: str) -> str:
-    return kind.replace("_", " ")
-
-
-def _headline(each: ProbeFigures, *, critical: bool) -> list[str]:
-    shares = [_share(share) for share in (each.below, each.auroc, each.in_order)]
-    if critical:
-        shares.append(_number(each.critical_passed.share))
-    return [each.metric, *shares, f"{each.edits - each.missing:,} of {each.edits:,}"]
-
-
-def _costs(costs: Iterator[Cost]) -> list[str]:
-    """The number of edits, and their cost by each metric."""
-    all_costs = list(costs)
-    return [f"{all_costs[0].edits:,}", *[_number(each.cost) for each in all_costs]]
 
 
 def _share(share: PairShare) -> str:

@@ -58,7 +58,15 @@ def show_explanation(
         "Candidate": draw(pair.candidate, spans_of(found, "candidate", pair.candidate)),
     }
     console.print()
-    console.print(_side_by_side(texts) if console.width >= SIDE_BY_SIDE_WIDTH else _stacked(texts))
+    if console.width >= SIDE_BY_SIDE_WIDTH:
+        table = Table(box=None, expand=True, padding=(0, 2, 0, 0), pad_edge=False)
+        for name in texts:
+            table.add_column(name, ratio=1, overflow="fold")
+        table.add_row(*texts.values())
+        console.print(table)
+    else:
+        blocks = [Group(Text(name, "bold"), text) for name, text in texts.items()]
+        console.print(Group(blocks[0], Text(), blocks[1]))
     for block in _lists(found, score):
         console.print()
         console.print(block)
@@ -93,19 +101,6 @@ def _part_table(parts: dict[str, float], costs: Sequence[PartCost]) -> Table:
     return table
 
 
-def _side_by_side(texts: dict[str, Text]) -> RenderableType:
-    table = Table(box=None, expand=True, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in texts:
-        table.add_column(name, ratio=1, overflow="fold")
-    table.add_row(*texts.values())
-    return table
-
-
-def _stacked(texts: dict[str, Text]) -> RenderableType:
-    blocks = [Group(Text(name, "bold"), text) for name, text in texts.items()]
-    return Group(blocks[0], Text(), blocks[1])
-
-
 def _lists(found: Findings, score: Score) -> Iterable[RenderableType]:
     """A legend, the errors and the matches; or that the metric has none."""
     metric = score.signature.metric
@@ -117,7 +112,15 @@ def _lists(found: Findings, score: Score) -> Iterable[RenderableType]:
     if found.reasoning:
         yield Text(found.reasoning)
     if found.errors or found.matches:
-        yield _legend()
+        marks = [Text(f"({'!' * severity}n)", style) for severity, style in SEVERITIES.items()]
+        names = ", ".join(severity.name.lower() for severity in SEVERITIES)
+        yield Text.assemble(
+            "Marks: ",
+            ("(=n)", MATCH),
+            " is match n below; ",
+            Text(", ").join(marks),
+            f" is error n below: {names}.",
+        )
     if found.specimens:
         yield _specimen_table(found)
     if found.errors is None:
@@ -128,18 +131,6 @@ def _lists(found: Findings, score: Score) -> Iterable[RenderableType]:
         yield Text(f"{metric} does not list matches.")
     else:
         yield _match_table(found.facts) if found.facts else Text("Nothing matches.")
-
-
-def _legend() -> Text:
-    marks = [Text(f"({'!' * severity}n)", style) for severity, style in SEVERITIES.items()]
-    names = ", ".join(severity.name.lower() for severity in SEVERITIES)
-    return Text.assemble(
-        "Marks: ",
-        ("(=n)", MATCH),
-        " is match n below; ",
-        Text(", ").join(marks),
-        f" is error n below: {names}.",
-    )
 
 
 def _specimen_table(found: Findings) -> Table:
@@ -165,27 +156,20 @@ def _error_table(errors: Sequence[ShownError], value: float) -> Table:
     table = _table("", "severity", "kind", "what and where")
     table.title = Text("Errors, most severe first", "bold")
     for number, error in enumerate(errors, start=1):
-        kind = one_line(error.kind.replace("_", " "))
+        sides = {"reference": error.reference, "candidate": error.candidate}
+        places = ", ".join(f"{side} {e.start}:{e.end}" for side, e in sides.items() if e)
+        specimen = f", specimen {one_line(error.specimen)}" if error.specimen else ""
+        gain = ""
+        if error.without is not None:
+            difference = error.without - value
+            gain = f"\nwithout this error: {error.without:.3f} ({difference:+.3f})"
         table.add_row(
             str(number),
             Text(f"{error.marks} {error.severity.name.lower()}", SEVERITIES[error.severity]),
-            Text(kind),
-            Text(
-                f"{one_line(error.words)}\n{_places(error)}"
-                f"{_of_specimen(error)}{_gain(error, value)}"
-            ),
+            Text(one_line(error.kind.replace("_", " "))),
+            Text(f"{one_line(error.words)}\n{places}{specimen}{gain}"),
         )
     return table
-
-
-def _of_specimen(error: ShownError) -> str:
-    return f", specimen {one_line(error.specimen)}" if error.specimen else ""
-
-
-def _gain(error: ShownError, value: float) -> str:
-    if error.without is None:
-        return ""
-    return f"\nwithout this error: {error.without:.3f} ({error.without - value:+.3f})"
 
 
 def _match_table(matches: Sequence[ShownMatch]) -> Table:
@@ -203,14 +187,7 @@ def _match_table(matches: Sequence[ShownMatch]) -> Table:
 
 
 def _table(*columns: str) -> Table:
-    """A list without frames."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column == "severity")
     return table
-
-
-def _places(error: ShownError) -> str:
-    """Its character offsets in each text."""
-    sides = {"reference": error.reference, "candidate": error.candidate}
-    return ", ".join(f"{side} {e.start}:{e.end}" for side, e in sides.items() if e is not None)

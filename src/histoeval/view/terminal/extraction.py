@@ -26,7 +26,9 @@ KINDS = {Assertion.PRESENT: "matched", Assertion.ABSENT: "denied", Assertion.UNC
 def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
     """Print reports with their entities and relations, below a legend."""
     in_colour = has_colours(console)
-    console.print(_legend() if in_colour else Text(f"[text](type), {MARKS}"))
+    names = [Text(kind, _type_style(kind)) for kind in EntityType]
+    legend = Text(" ").join([*names, Text(MARKS)])
+    console.print(legend if in_colour else Text(f"[text](type), {MARKS}"))
     for row in rows:
         console.print()
         console.print(Text(legible(row.id), style="bold"))
@@ -80,22 +82,14 @@ def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) ->
         ["", "found"],
         [(name, f"{count:,}") for name, count in counts.items()],
     )
-    remarks = [*summary["input"]["notes"], _speed(summary["rows"] - rows_read, rows_read, seconds)]
-    return Group(terminal_table(table), *[Text(remark) for remark in remarks])
-
-
-def _speed(before: int, now: int, seconds: float) -> str:
-    """How fast the new rows were read, and how many had been read before."""
+    before = summary["rows"] - rows_read
     there = f"; {before:,} rows were there already" if before else ""
-    if not now:
-        return f"Nothing was left to read{there}"
-    rate = now / max(seconds, 1e-9)
-    return f"{now:,} rows in {seconds:.1f} s, {rate:,.1f} reports per second{there}"
-
-
-def _legend() -> Text:
-    names = [Text(kind, _type_style(kind)) for kind in EntityType]
-    return Text(" ").join([*names, Text(MARKS)])
+    speed = f"Nothing was left to read{there}"
+    if rows_read:
+        rate = rows_read / max(seconds, 1e-9)
+        speed = f"{rows_read:,} rows in {seconds:.1f} s, {rate:,.1f} reports per second{there}"
+    remarks = [*summary["input"]["notes"], speed]
+    return Group(terminal_table(table), *[Text(remark) for remark in remarks])
 
 
 def entity_spans(report: Report) -> list[HighlightSpan]:
@@ -105,7 +99,8 @@ def entity_spans(report: Report) -> list[HighlightSpan]:
             entity.start,
             entity.end,
             label=entity.type,
-            style=_style(entity),
+            style=_type_style(entity.type)
+            + Style(strike=entity.assertion is Assertion.ABSENT or None),
             before=BEFORE.get(entity.assertion, ""),
             after=AFTER.get(entity.assertion, ""),
             kind=KINDS[entity.assertion],
@@ -113,11 +108,6 @@ def entity_spans(report: Report) -> list[HighlightSpan]:
         )
         for n, entity in enumerate(report.entities, start=1)
     ]
-
-
-def _style(entity: Entity) -> Style:
-    struck = Style(strike=True) if entity.assertion is Assertion.ABSENT else Style()
-    return _type_style(entity.type) + struck
 
 
 @cache

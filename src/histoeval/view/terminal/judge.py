@@ -18,7 +18,7 @@ from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, no_progress
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import FittedTable, ResultTable, number, terminal_table
-from histoeval.view.terminal.agreement import estimate_text
+from histoeval.view.terminal.agreement import interval
 
 if TYPE_CHECKING:
     from histoeval.agreement.judge_alignment import CriterionAlignment
@@ -136,7 +136,7 @@ def _agreement_table(
         rows.append(
             (
                 criterion,
-                alpha["reason"] if estimate.value is None else estimate_text(estimate, 3),
+                alpha["reason"] if estimate.value is None else interval(estimate, 3, 3, " to "),
                 *[number(figures[measure]) for measure in measures],
                 f"{figures['pairs']:,}",
             )
@@ -250,7 +250,7 @@ def agreement_table(found: JudgeAgreement) -> ResultTable:
             metric.metric,
             state,
             f"{each.pairs:,}",
-            *[estimate_text(e, 2) for e in (fig.exact, fig.within_one, fig.kappa, fig.mae)],
+            *[interval(e, 2, 2, " to ") for e in (fig.exact, fig.within_one, fig.kappa, fig.mae)],
         ]
         for place, _ in enumerate(found.judge.criteria)
         for metric in found.metrics
@@ -270,7 +270,7 @@ def mapping_table(metric: AlignedMetric) -> ResultTable:
         metric.criteria,
         {
             "criterion": lambda each: each.criterion,
-            "experts score higher by": lambda each: estimate_text(each.offset, 2),
+            "experts score higher by": lambda each: interval(each.offset, 2, 2, " to "),
             "mapping": lambda each: _mapping(each.mapping) if not each.reason else "none",
             "chosen in folds": lambda each: ", ".join(f"{k} {n}" for k, n in each.chosen.items()),
             "why none": lambda each: each.reason,

@@ -24,14 +24,30 @@ def score_table(summary: dict[str, Any]) -> RenderableType:
     """Means of each system by each metric, and remarks on missing scores."""
     metrics = summary["metrics"]
     systems = _systems(summary)
+    titles = [
+        name if metric["higher_is_better"] else f"{name} (lower is better)"
+        for name, metric in metrics.items()
+    ]
     title = f"{summary['input']['name']}: mean over pairs, higher is better"
     if len(systems) > MAX_SYSTEM_COLUMNS:
         title += f"; sorted by {next(iter(metrics))}"
-        columns = ["system", *[_titled(name, each) for name, each in metrics.items()], "scored"]
-        rows = [_system_row(summary, system) for system in _ranked(summary, systems)]
+        columns = ["system", *titles, "scored"]
+        rows: list[list[str | Text]] = [
+            [
+                system,
+                *[_mean(metric, system) for metric in metrics.values()],
+                "{:,} of {:,}".format(*_scored(summary, system)),
+            ]
+            for system in _ranked(summary, systems)
+        ]
     else:
         columns = ["metric", *systems, "range", "scored"]
-        rows = [[_titled(name, each), *_numbers(each, systems)] for name, each in metrics.items()]
+        rows = []
+        for titled, metric in zip(titles, metrics.values(), strict=True):
+            totals = [metric["systems"][system] for system in systems]
+            scored, pairs = sum(t["scored"] for t in totals), sum(t["pairs"] for t in totals)
+            means = [_mean(metric, system) for system in systems]
+            rows.append([titled, *means, range_text(*metric["range"]), f"{scored:,} of {pairs:,}"])
     table = terminal_table(ResultTable(title, columns, rows))
     return Group(table, *[Text(line) for line in _remarks(summary)])
 
@@ -103,27 +119,13 @@ def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Render
     return terminal_table(ResultTable("", columns, [*rows]))
 
 
-def _titled(name: str, metric: dict[str, Any]) -> str:
-    return name if metric["higher_is_better"] else f"{name} (lower is better)"
-
-
-def _numbers(metric: dict[str, Any], systems: Sequence[str]) -> list[str | Text]:
-    """The means of these systems, the range, and the number of scored pairs."""
+def _mean(metric: Mapping[str, Any], system: str) -> Text:
     totals = metric["systems"]
-    shown = [totals[system] for system in systems]
-    return [
-        *[_best_marked(totals, system, metric["higher_is_better"]) for system in systems],
-        range_text(*metric["range"]),
-        f"{sum(t['scored'] for t in shown):,} of {sum(t['pairs'] for t in shown):,}",
-    ]
-
-
-def _best_marked(totals: dict[str, Any], system: str, higher_is_better: bool) -> Text:
     mean = totals.get(system, {}).get("mean")
     if mean is None:
         return Text("none", style="red")
     means = [t["mean"] for t in totals.values() if t["mean"] is not None]
-    best = max(means) if higher_is_better else min(means)
+    best = max(means) if metric["higher_is_better"] else min(means)
     digits = 2 if abs(best) >= 10 else 4
     return Text(f"{mean:.{digits}f}", style="bold" if mean == best and len(means) > 1 else "")
 
@@ -142,15 +144,6 @@ def _ranked(summary: dict[str, Any], systems: Sequence[str]) -> list[str]:
     known = [system for system in systems if means[system] is not None]
     best = sorted(known, key=lambda each: means[each], reverse=first["higher_is_better"])
     return [*best, *(system for system in systems if means[system] is None)]
-
-
-def _system_row(summary: dict[str, Any], system: str) -> list[str | Text]:
-    """The means of one system by all metrics, and the pairs that every metric has scored."""
-    metrics = summary["metrics"]
-    means = [
-        _best_marked(each["systems"], system, each["higher_is_better"]) for each in metrics.values()
-    ]
-    return [system, *means, "{:,} of {:,}".format(*_scored(summary, system))]
 
 
 def _scored(summary: dict[str, Any], system: str) -> tuple[int, int]:

@@ -26,6 +26,10 @@ def slide_table(facts: dict[str, Any]) -> RenderableType:
 def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     size = f"{facts['width']:,} x {facts['height']:,} px"
     area = "" if facts["tissue_mm2"] is None else f", {facts['tissue_mm2']:.2f} mm²"
+    resolution = "missing"
+    if facts["mpp"] is not None:
+        source = {"file": "by the file", "given": "as given"}[facts["mpp_source"]]
+        resolution = f"{' x '.join(f'{n:g}' for n in dict.fromkeys(facts['mpp']))}, {source}"
     levels = (
         f"{each['width']:,} x {each['height']:,}"
         + ("" if each["mpp"] is None else f" ({each['mpp']:g} µm/px)")
@@ -34,19 +38,12 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("format", facts["format"]),
         ("size", size),
-        ("microns per pixel", _resolution(facts)),
+        ("microns per pixel", resolution),
         ("levels", "; ".join(levels)),
         ("tissue", f"{facts['tissue']:.1%}{area}"),
         ("pen ink", f"{facts['ink']:.1%}"),
         ("black", f"{facts['black']:.1%}"),
     ]
-
-
-def _resolution(facts: dict[str, Any]) -> str:
-    if facts["mpp"] is None:
-        return "missing"
-    source = {"file": "by the file", "given": "as given"}[facts["mpp_source"]]
-    return f"{' x '.join(f'{each:g}' for each in dict.fromkeys(facts['mpp']))}, {source}"
 
 
 def outlined(picture: Image.Image, tissue: Tissue) -> Image.Image:

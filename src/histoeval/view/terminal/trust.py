@@ -36,12 +36,24 @@ def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Itera
     yield ResultTable("Verdicts", ("verdict", "reports"), counts)
     if worst:
         columns = ("id", *DIMENSIONS, "trust", "cancer", "verdict")
-        yield ResultTable("The least trusted reports", columns, [_cells(row) for row in worst])
+        yield ResultTable(
+            "The least trusted reports",
+            columns,
+            [
+                (
+                    one_line(row.id),
+                    *(number(getattr(row, name)) for name in DIMENSIONS),
+                    trust_text(row),
+                    row.cancer_check.replace("_", " "),
+                    row.route,
+                )
+                for row in worst
+            ],
+        )
         yield from _image_tables(worst)
 
 
 def _image_tables(rows: Sequence[TrustRow]) -> Iterator[ResultTable]:
-    """What their images say of reports, and of each of their claims."""
     found = [(one_line(row.id), grounding_of(row.evidence)) for row in rows]
     seen = [(name, grounding) for name, grounding in found if grounding is not None]
     if not seen:
@@ -68,12 +80,6 @@ def _image_tables(rows: Sequence[TrustRow]) -> Iterator[ResultTable]:
     yield ResultTable(f"Their claims{more}", columns, claims[:MAX_CLAIMS])
 
 
-def _cells(row: TrustRow) -> tuple[str, ...]:
-    values = [number(getattr(row, name)) for name in DIMENSIONS]
-    cancer = row.cancer_check.replace("_", " ")
-    return one_line(row.id), *values, trust_text(row), cancer, row.route
-
-
 def trust_text(row: TrustRow) -> str:
     """The value, or its bounds if a dimension is missing."""
     if row.trust is not None:
@@ -94,17 +100,14 @@ def policy_line(policy: Mapping[str, Any]) -> str:
     floors = [f"{name} {at:g}" for name, at in policy["floors"].items() if at is not None]
     limits = f", floors: {', '.join(floors)}" if floors else ""
     limits += f", claims known from {policy['claims_known']:g}" if policy["claims_known"] else ""
-    named = f"policy {policy['name']}@{policy['hash']}"
-    return f"{deploy}, reject below {policy['reject_below']:g}{_at_once(policy)}{limits}; {named}"
-
-
-def _at_once(policy: Mapping[str, Any]) -> str:
-    """What else rejects a report."""
     when = policy["reject_if"]
-    logic = when["logic_below"]
-    certain = f" or by a certain contradiction with logic below {logic:g}"
-    image = " or by an image that contradicts it"
-    return (certain if logic is not None else "") + (image if when["image_contradicts"] else "")
+    at_once = ""  # what else rejects a report
+    if (logic := when["logic_below"]) is not None:
+        at_once += f" or by a certain contradiction with logic below {logic:g}"
+    if when["image_contradicts"]:
+        at_once += " or by an image that contradicts it"
+    named = f"policy {policy['name']}@{policy['hash']}"
+    return f"{deploy}, reject below {policy['reject_below']:g}{at_once}{limits}; {named}"
 
 
 def meaning_lines(policy: Mapping[str, Any], *more: str) -> list[str]:

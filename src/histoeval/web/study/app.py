@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,45 +20,40 @@ from histoeval.concordance.evidence import Severity
 from histoeval.io.files import check_there
 from histoeval.io.results import ScoredMetric, scores_file
 from histoeval.statistics.correlation import MIN_PAIRS
-from histoeval.view.terminal.agreement import estimate_text
+from histoeval.view.terminal.agreement import interval
 from histoeval.web.pages import HANDLERS, number_in, page, show_refusal, static_routes
 from histoeval.web.security import LOCAL, Guard
 from histoeval.web.study import pages
 from histoeval.web.study.access import links_of, tokens_of, visitor_named
-from histoeval.web.study.figures import (
-    SHEET,
-    GrowthStep,
-    Ratings,
-    Rows,
-    csv_bytes,
-    error_rows,
-    figures,
-    rating_rows,
-    sheet_rows,
-)
+from histoeval.web.study.figures import TABLES, GrowthStep, Ratings, figures, table_csv
 from histoeval.web.study.plan import COORDINATOR, ExpertStudy, read_study
 from histoeval.web.study.store import RaterStore, opened_stores, spelt
 
 HOME = f"/study/{COORDINATOR}/"
-TABLES: Mapping[str, Callable[[ExpertStudy, Ratings], Rows]] = {
-    SHEET: sheet_rows,
-    "ratings.csv": rating_rows,
-    "errors.csv": error_rows,
-}
-
 PLOT = (560, 160)
 """Width and height of the picture of agreement as it grows."""
 
 
 def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRoute]:
     """The pages of the coordinator."""
-    metrics = _Metrics(study)
+
+    @lru_cache(maxsize=1)
+    def scores_of(*_stamp: int) -> Mapping[str, ScoredMetric]:
+        return study.metrics()
+
+    def metrics() -> Mapping[str, ScoredMetric]:
+        """The scores of the run that the study names, read again when it has changed."""
+        if study.file.run is None:
+            return {}
+        file = scores_file(study.file.run)
+        check_there(file)
+        return scores_of(file.stat().st_mtime_ns, file.stat().st_size)
 
     def ratings() -> Ratings:
         return {rater: store.snapshot() for rater, store in stores.items()}
 
     async def overview(request: Request) -> Response:
-        scored = await run_in_threadpool(metrics.read)
+        scored = await run_in_threadpool(metrics)
         found = await run_in_threadpool(figures, study, ratings(), scored)
         return page(
             request,
@@ -68,7 +64,7 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
             found=found,
             line=_line(found.growth),
             plot=PLOT,
-            shown=lambda estimate: "" if estimate.value is None else estimate_text(estimate, 2),
+            shown=lambda figure: "" if figure.value is None else interval(figure, 2, 2, " to "),
             needed=MIN_PAIRS,
             spelt=spelt,
             study=study,
@@ -80,7 +76,7 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
         number = number_in(request, "number")
         if not 1 <= number <= len(study.pairs):
             raise HTTPException(404)
-        scored = await run_in_threadpool(metrics.read)
+        scored = await run_in_threadpool(metrics)
         return page(
             request,
             "study_reading.html",
@@ -93,7 +89,7 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
         name = request.path_params["name"]
         if name not in TABLES:
             raise HTTPException(404)
-        content = await run_in_threadpool(lambda: csv_bytes(TABLES[name](study, ratings())))
+        content = await run_in_threadpool(table_csv, name, study, ratings())
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -104,29 +100,9 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
     ]
 
 
-class _Metrics:
-    """The scores of the run that a study names, read again when it has changed."""
-
-    def __init__(self, study: ExpertStudy) -> None:
-        self._study = study
-        self._stamp: Sequence[int] = ()
-        self._found: Mapping[str, ScoredMetric] = {}
-
-    def read(self) -> Mapping[str, ScoredMetric]:
-        if self._study.file.run is None:
-            return {}
-        file = scores_file(self._study.file.run)
-        check_there(file)
-        stamp = (file.stat().st_mtime_ns, file.stat().st_size)
-        if stamp != self._stamp:
-            self._found, self._stamp = self._study.metrics(), stamp
-        return self._found
-
-
 def _reading(
     study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMetric], number: int
 ) -> dict[str, Any]:
-    """One pair with everything that is said of it."""
     pair = study.pairs[number - 1]
     return {
         "number": number,

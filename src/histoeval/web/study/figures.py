@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,22 +33,17 @@ def export(study: ExpertStudy, ratings: Ratings, folder: Path) -> list[Path]:
     """Write `sheet.csv`, `ratings.csv` and `errors.csv` into a folder."""
     if not any(each.saved for each in ratings.values()):
         raise InputError(f"nobody has scored a pair of {study.file.name!r} yet")
-    tables = {
-        SHEET: sheet_rows(study, ratings),
-        "ratings.csv": rating_rows(study, ratings),
-        "errors.csv": error_rows(study, ratings),
-    }
     with writing_to(folder):
         make_folder(folder)
-        for name, rows in tables.items():
-            write_whole(folder / name, csv_bytes(rows))
-    return [folder / name for name in tables]
+        for name in TABLES:
+            write_whole(folder / name, table_csv(name, study, ratings))
+    return [folder / name for name in TABLES]
 
 
-def csv_bytes(rows: Rows) -> bytes:
-    """A table as a file, in UTF-8."""
+def table_csv(name: str, study: ExpertStudy, ratings: Ratings) -> bytes:
+    """One of the tables as a file, in UTF-8."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows(TABLES[name](study, ratings))
     return text.getvalue().encode()
 
 
@@ -90,6 +85,13 @@ _SPAN = ("", "_start", "_end")
 
 def _span(span: MarkedSpan | None) -> tuple[object, ...]:
     return ("", "", "") if span is None else (span.text, span.start, span.end)
+
+
+TABLES: Mapping[str, Callable[[ExpertStudy, Ratings], Rows]] = {
+    SHEET: sheet_rows,
+    "ratings.csv": rating_rows,
+    "errors.csv": error_rows,
+}
 
 
 def _number(score: float | None) -> str:
@@ -167,14 +169,19 @@ def figures(
         return StudyFigures(progress=progress(study, ratings))
     several = bool(((~np.isnan(panel.ratings)).sum(axis=1) > 1).any())
     drawn = resample(panel.groups, RESAMPLES, study.file.seed)
+    numbers = {pair.key: number for number, pair in enumerate(study.pairs, start=1)}
     return StudyFigures(
         progress=progress(study, ratings),
         complete=int((~np.isnan(panel.ratings)).all(axis=1).sum()),
         agreement=rater_agreement(panel, drawn) if several else None,
         criteria=_criteria(panel, study, ratings, drawn) if several else (),
         growth=_growth(panel, study, ratings) if several else (),
-        apart=_apart(panel, study),
-        metric_apart=_metric_apart(panel, study),
+        apart=_apart(panel, numbers),
+        metric_apart=tuple(
+            MetricGap(number=numbers[gap.id, gap.system], metric=name, found=gap)
+            for name in panel.metrics
+            for gap in most_apart(name, panel, MOST_APART)
+        ),
     )
 
 
@@ -223,7 +230,6 @@ def _numbers(values: Sequence[float | None]) -> Numbers:
 def _criteria(
     panel: Panel, study: ExpertStudy, ratings: Ratings, drawn: Resamples
 ) -> tuple[CriterionAgreement, ...]:
-    """Alpha of every criterion, on the pairs of the panel."""
     keys = list(zip(panel.ids, panel.systems, strict=True))
     found = []
     for criterion in study.criteria:
@@ -254,8 +260,7 @@ def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> tuple[GrowthS
     return tuple(steps)
 
 
-def _apart(panel: Panel, study: ExpertStudy) -> tuple[RaterGap, ...]:
-    numbers = {pair.key: number for number, pair in enumerate(study.pairs, start=1)}
+def _apart(panel: Panel, numbers: Mapping[Key, int]) -> tuple[RaterGap, ...]:
     gaps = []
     for row, key in enumerate(zip(panel.ids, panel.systems, strict=True)):
         scores = {name: float(column[row]) for name, column in panel.raters.items()}
@@ -264,12 +269,3 @@ def _apart(panel: Panel, study: ExpertStudy) -> tuple[RaterGap, ...]:
         if gap:
             gaps.append(RaterGap(number=numbers[key], key=key, gap=gap, scores=given))
     return tuple(sorted(gaps, key=lambda each: (-each.gap, each.number))[:MOST_APART])
-
-
-def _metric_apart(panel: Panel, study: ExpertStudy) -> tuple[MetricGap, ...]:
-    numbers = {pair.key: number for number, pair in enumerate(study.pairs, start=1)}
-    return tuple(
-        MetricGap(number=numbers[found.id, found.system], metric=name, found=found)
-        for name in panel.metrics
-        for found in most_apart(name, panel, MOST_APART)
-    )

@@ -31,7 +31,6 @@ from histoeval.web.study.store import (
     LONGEST_COMMENT,
     ChangedElsewhere,
     ExpertRating,
-    RaterRatings,
     RaterStore,
     RequestId,
     rating_of,
@@ -116,10 +115,6 @@ class RaterDesk:
         about = json.dumps([study.identity(), rater], sort_keys=True)
         self._name = hashlib.sha256(about.encode()).hexdigest()[:12]
 
-    @property
-    def _ratings(self) -> RaterRatings:
-        return self._store.ratings
-
     def overview(self, request: Request) -> Response:
         """How far the rater is, what is asked, and every pair by its number."""
         states = [self._state(pair) for pair in self._pairs]
@@ -137,7 +132,7 @@ class RaterDesk:
     def pair(self, request: Request, number: int) -> Response:
         """One pair, with what was said of it before."""
         pair = self._pairs[number - 1]
-        line = self._ratings.latest(pair.key)
+        line = self._store.ratings.latest(pair.key)
         rating = ExpertRating() if line is None else line.rating
         marks = [error.model_dump(mode="json") for error in rating.errors]
         return page(
@@ -164,7 +159,7 @@ class RaterDesk:
         """Take a rating in; the answer means that it is on the disk."""
         pair = self._pairs[number - 1]
         try:
-            sent = _sent(await request.body())
+            sent = RatingRequest.model_validate_json(await request.body())
             rating = rating_of(sent.rating, self._study, pair, is_draft=sent.is_draft)
             line = await run_in_threadpool(
                 self._store.append,
@@ -174,8 +169,10 @@ class RaterDesk:
                 is_draft=sent.is_draft,
                 seen=sent.seen,
             )
+        except ValidationError as error:
+            return JSONResponse({"message": str(unusable(error))}, 400)
         except ChangedElsewhere as error:
-            latest = self._ratings.latest(pair.key)
+            latest = self._store.ratings.latest(pair.key)
             assert latest is not None, "something was changed"
             return JSONResponse({"message": str(error), "latest": latest.request}, 409)
         except InputError as error:
@@ -186,22 +183,27 @@ class RaterDesk:
         return JSONResponse(
             {
                 "request": line.request,
-                "saved": len(self._ratings.saved),
+                "saved": len(self._store.ratings.saved),
                 "next": self._address(self._next_open(number)),
             }
         )
 
     def _shared(self) -> dict[str, Any]:
-        """What both pages need."""
         study = self._study
         return {
             "rater": self._rater,
             "study": self._name,
             "home": self._address(None),
             "pairs": len(self._pairs),
-            "saved": len(self._ratings.saved),
+            "saved": len(self._store.ratings.saved),
             "scale": study.scale,
-            "steps": {step: _meaning(study, step) for step in study.steps},
+            # half a point lies between two meanings
+            "steps": {
+                step: study.scale.levels[int(step)]
+                if step == int(step)
+                else f"between {int(step)} and {int(step) + 1}"
+                for step in study.steps
+            },
             "criteria": study.criteria,
             "kinds": {kind.value: load_toml("web/study/kinds.toml")[kind] for kind in ErrorKind},
             "severities": {int(each): (each.name, says) for each, says in SEVERITIES.items()},
@@ -209,33 +211,17 @@ class RaterDesk:
         }
 
     def _state(self, pair: StudyPair) -> str:
-        if pair.key in self._ratings.drafts:
-            return "changed" if pair.key in self._ratings.saved else "started"
-        return "scored" if pair.key in self._ratings.saved else "open"
+        if pair.key in self._store.ratings.drafts:
+            return "changed" if pair.key in self._store.ratings.saved else "started"
+        return "scored" if pair.key in self._store.ratings.saved else "open"
 
     def _next_open(self, after: int) -> int | None:
         """The next pair without a score, from the start again after the last one."""
         count = len(self._pairs)
         around = [(after + step) % count + 1 for step in range(count)]
-        return next(
-            (each for each in around if self._pairs[each - 1].key not in self._ratings.saved), None
-        )
+        saved = self._store.ratings.saved
+        return next((each for each in around if self._pairs[each - 1].key not in saved), None)
 
     def _address(self, number: int | None) -> str:
         home = f"/study/{self._rater}/"
         return home if number is None else f"{home}pairs/{number}"
-
-
-def _sent(body: bytes) -> RatingRequest:
-    try:
-        return RatingRequest.model_validate_json(body)
-    except ValidationError as error:
-        raise unusable(error) from error
-
-
-def _meaning(study: ExpertStudy, step: float) -> str:
-    """What a score means; half a point lies between two meanings."""
-    levels = study.scale.levels
-    if step == int(step):
-        return levels[int(step)]
-    return f"between {int(step)} and {int(step) + 1}"

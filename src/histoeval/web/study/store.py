@@ -84,7 +84,6 @@ def _check_answers(rating: ExpertRating, study: ExpertStudy, *, is_draft: bool) 
 
 
 def _located(error: MarkedError, pair: StudyPair) -> MarkedError:
-    """The error with the words that it marks."""
     if error.reference is None and error.candidate is None:
         raise InputError("An error needs words that are marked in one of the reports.")
     return error.model_copy(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -45,21 +46,11 @@ def organ(reference: str | None) -> str:
     return sites()[organ_of(found[0].id)].name if found else ""
 
 
-class Names:
-    """Names in the order of their first appearance, each with a number."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-
-    def number(self, name: str) -> int:
-        """The number of a name, new or known."""
-        return self._known.setdefault(name, len(self._known))
-
-    def __iter__(self) -> Any:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+def numbered() -> dict[str, int]:
+    """Names in the order of their first appearance, each with a number that it gets then."""
+    names: defaultdict[str, int] = defaultdict()
+    names.default_factory = names.__len__
+    return names
 
 
 @dataclass
@@ -70,11 +61,11 @@ class ScoredPairs:
     judged_by: str | None
     """The metric whose errors are counted."""
     ids: list[str] = field(default_factory=list)
-    systems: Names = field(default_factory=Names)
+    systems: dict[str, int] = field(default_factory=numbered)
     system: list[int] = field(default_factory=list)
-    organs: Names = field(default_factory=Names)
+    organs: dict[str, int] = field(default_factory=numbered)
     organ: list[int] = field(default_factory=list)
-    kinds: Names = field(default_factory=Names)
+    kinds: dict[str, int] = field(default_factory=numbered)
     kind: list[list[int]] = field(default_factory=list)
     severity: list[list[int]] = field(default_factory=list)
     """How many errors of each severity, the worst first."""
@@ -85,15 +76,15 @@ class ScoredPairs:
     def add(self, row: Mapping[str, Any], reference: str | None) -> None:
         """Take one row of results in."""
         self.ids.append(row["id"])
-        self.system.append(self.systems.number(row["system"] or ""))
-        self.organ.append(self.organs.number(organ(reference)))
+        self.system.append(self.systems[row["system"] or ""])
+        self.organ.append(self.organs[organ(reference)])
         scores = row["scores"]
         for name in self.metrics:
             value = scores[name]["value"] if name in scores else None
             self.values.setdefault(name, []).append(value)
         evidence = scores.get(self.judged_by or "", {}).get("evidence", {})
         errors = [error for error in evidence.get("errors", ()) if isinstance(error, Mapping)]
-        self.kind.append(sorted({self.kinds.number(error["kind"]) for error in errors}))
+        self.kind.append(sorted({self.kinds[error["kind"]] for error in errors}))
         counts = [0] * len(SEVERITIES)
         for error in errors:
             counts[-error["severity"]] += 1
@@ -105,7 +96,7 @@ class ScoredPairs:
 
     def of_system(self, name: str) -> Positions:
         """Where the pairs of a system are."""
-        return np.flatnonzero(np.asarray(self.system) == self.systems.number(name))
+        return np.flatnonzero(np.asarray(self.system) == self.systems[name])
 
     def column(self, metric: str) -> Numbers:
         """The values of a metric, NaN where there is none."""

@@ -163,7 +163,6 @@ def score_page(folder: Path, site: Website | None = None) -> str:
 
 
 def _kinds(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
-    """Kinds of errors, the commonest first."""
     if columns.judged_by is None:
         return []
     counts: dict[str, int] = {}

@@ -78,7 +78,7 @@ def workers() -> list[int]:
             command = (entry / "cmdline").read_bytes()
         except OSError:
             continue
-        if b"histoeval.run.engines\0" in command:
+        if b"histoeval.run.engines.serve\0" in command:
             found.append(int(entry.name))
     return found
 

@@ -331,7 +331,7 @@ def sheet(name: str) -> Callable[[Path], object]:
 
 
 def labelled(folder: Path) -> object:
-    from histoeval.run.labelled_reports import LabelRequest, read_labelled
+    from histoeval.run.trust.tune import LabelRequest, read_labelled
 
     return read_labelled(folder / "cases.csv", None, LabelRequest())
 

@@ -15,8 +15,7 @@ import histoeval
 from benchmarks.memory import write_pairs
 from histoeval.run.engines.engine import Engine
 from histoeval.run.engines.local import LocalEngine
-from histoeval.run.engines.ray_cluster import connected
-from histoeval.run.engines.ray_data import RayEngine
+from histoeval.run.engines.ray_engine import RayEngine, connected
 
 COLUMNS = ("metrics", "pairs", "workers", "local, s", "ray, s", "overhead", "start of Ray, s")
 

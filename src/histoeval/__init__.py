@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from histoeval.pathgls.policy.policy import Policy
     from histoeval.report import Assertion, Entity, EntityType, Pair, Relation, Report
     from histoeval.run.agree import agree
-    from histoeval.run.alignment.align import align_judge
+    from histoeval.run.align_judge import align_judge
     from histoeval.run.compare.compare import compare
     from histoeval.run.models import Models
     from histoeval.run.results import Results
@@ -55,7 +55,7 @@ _HOMES = {
     "metrics.registry": "register",
     "report": "Assertion Entity EntityType Pair Relation Report",
     "run.agree": "agree",
-    "run.alignment.align": "align_judge",
+    "run.align_judge": "align_judge",
     "run.compare.compare": "compare",
     "run.models": "Models",
     "run.results": "Results",

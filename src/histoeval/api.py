@@ -18,7 +18,7 @@ from histoeval.metric import Explanation, Metric
 from histoeval.metrics.base import explain_pair, pair_of
 from histoeval.metrics.registry import MetricInfo, metric_entries
 from histoeval.metrics.registry import create as made
-from histoeval.run.engines.choose import choose_engine
+from histoeval.run.engines.local import choose_engine
 from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
 from histoeval.terms.language import english_problem
 

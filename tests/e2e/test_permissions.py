@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from histoeval.cli.main import app
-from histoeval.run.engines.spool import Spool
+from histoeval.run.engines.engine import BlockSpool
 from tests.support.score_runs import make_score_run
 
 
@@ -82,7 +82,7 @@ def test_drafts_blocks_and_locks_are_their_owners(tmp_path: Path) -> None:
 
     looking = threading.Thread(target=look)
     looking.start()
-    Spool(tmp_path / "out" / "scores.jsonl", {}).put(0, [_Row()])
+    BlockSpool(tmp_path / "out" / "scores.jsonl", {}).put(0, [_Row()])
     for number in range(3):
         make_score_run(tmp_path / "out" / f"run{number}", "bleu")
     done.set()

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.release]
 PROGRAM = """
 import sys; from pathlib import Path
 sys.path.insert(0, {root!r})
-from histoeval.run.engines.ray_data import RayEngine
+from histoeval.run.engines.ray_engine import RayEngine
 from tests.support.ray_jobs import felled
 texts = ["late" if n % 5 == 0 else "a" for n in range(5000)]
 texts[300:5000:480] = ["fell"] * 10

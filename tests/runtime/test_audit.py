@@ -12,7 +12,7 @@ import pytest
 from histoeval.errors import OutputError
 from histoeval.llm.client import RequestLog
 from histoeval.runtime.audit import audit_log, note_sent
-from histoeval.runtime.hub import note_download
+from histoeval.runtime.transformer import note_download
 
 BODY = '{"messages": "Left breast: carcinoma 😀"}'.encode()
 

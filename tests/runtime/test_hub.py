@@ -13,7 +13,7 @@ from huggingface_hub.utils import RepositoryNotFoundError
 
 from histoeval.errors import ModelError
 from histoeval.pathgls.grounding.load import open_encoder
-from histoeval.runtime.hub import only_here
+from histoeval.runtime.transformer import only_here
 
 
 class Asked:

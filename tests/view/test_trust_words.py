@@ -12,8 +12,7 @@ from histoeval.pathgls.grounding.score import UNKNOWN_CLAIMS, UNKNOWN_IMAGE
 from histoeval.pathgls.policy.policy import Policy, read_policy
 from histoeval.pathgls.results import CancerCheck
 from histoeval.resources import load_toml
-from histoeval.run.trust.reasons import policy_of, reasons_of
-from histoeval.run.trust.rows import MissingReason, TrustRow
+from histoeval.run.trust.rows import MissingReason, TrustRow, policy_of, reasons_of
 from histoeval.view.trust_words import (
     TrustTally,
     changes_when_asked_again,

@@ -12,8 +12,8 @@ from histoeval.challenge.teams import read_team
 from histoeval.errors import InputError
 from histoeval.io.files import ENDINGS
 from histoeval.io.writing import make_folder, write_json, writing_to
-from histoeval.run.engines.choose import choose_engine
 from histoeval.run.engines.engine import Engine
+from histoeval.run.engines.local import choose_engine
 from histoeval.run.models import Models
 from histoeval.version import __version__
 

@@ -23,8 +23,8 @@ from histoeval.errors import InputError, SettingError
 from histoeval.io.submissions import SubmissionProblem
 from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_whole, writing_to
-from histoeval.run.engines.choose import choose_engine
 from histoeval.run.engines.engine import Engine
+from histoeval.run.engines.local import choose_engine
 from histoeval.run.models import Models, load_metrics
 from histoeval.version import __version__
 

@@ -15,7 +15,7 @@ from histoeval.cli.options.statistics import STATISTICS, SheetFile, StudyOptions
 from histoeval.errors import SettingError
 from histoeval.run.agree import Agreement
 from histoeval.run.agree import agree as study_sheet
-from histoeval.run.history.commands import command_line
+from histoeval.run.history.stored_runs import command_line
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 
 

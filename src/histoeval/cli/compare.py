@@ -17,7 +17,7 @@ from histoeval.cli.options.statistics import PermutationsOption, ResamplesOption
 from histoeval.errors import SettingError
 from histoeval.run.compare.compare import MOST_DIFFERENT, Comparison
 from histoeval.run.compare.compare import compare as compare_systems
-from histoeval.run.history.commands import command_line
+from histoeval.run.history.stored_runs import command_line
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.view.terminal.comparison import (
     WORST,

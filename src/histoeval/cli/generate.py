@@ -29,8 +29,8 @@ from histoeval.cli.options.vlm import (
 )
 from histoeval.pathgls.stability.examine import Examination, make_examination
 from histoeval.progress import step_progress
+from histoeval.run.generate import counted, levels_of, open_cases
 from histoeval.run.generate import generate as run
-from histoeval.run.image_list import counted, levels_of, open_cases
 from histoeval.vlm.load import load_vlm
 
 

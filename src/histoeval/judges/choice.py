@@ -12,7 +12,7 @@ from histoeval.llm.access import JUDGE_KEY, Access, Endpoint, one_each
 from histoeval.llm.chat import Chat
 from histoeval.llm.local import LOCAL, LocalChat
 from histoeval.llm.service import EndpointConfig, Service
-from histoeval.runtime.recipe import remember
+from histoeval.runtime.memo import remember
 
 ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
 

@@ -18,7 +18,7 @@ from histoeval.llm.chat import Chat
 from histoeval.llm.usage import CHARACTERS_PER_TOKEN, Prices, Usage
 from histoeval.metric import Score, Signature
 from histoeval.report import Noun, Pair
-from histoeval.runtime.recipe import Remade
+from histoeval.runtime.memo import Remade
 
 Form = Literal["auto", "json_schema", "json_object", "plain"]
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from histoeval.errors import ModelError
 from histoeval.llm.chat import Message, Reply, Request, RequestRefused
-from histoeval.runtime.hub import note_download
-from histoeval.runtime.transformer import fingerprint, require_hf
+from histoeval.runtime.transformer import fingerprint, note_download, require_hf
 
 LOCAL = "local"
 """In place of an address: a Transformers model in this process (extra [hf])."""

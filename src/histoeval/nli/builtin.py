@@ -10,8 +10,7 @@ from histoeval.reader.manifest import ENCODER, TOKENIZER
 from histoeval.resources import resource_path
 from histoeval.runtime.batching import Tokens
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import on_gpu, open_tokenizer, runner
-from histoeval.runtime.token_rows import TokenRows
+from histoeval.runtime.onnx import TokenRows, on_gpu, open_tokenizer, runner
 
 _REMEMBERED = 20_000
 """Answers that are cached, about a kilobyte each."""

@@ -13,8 +13,7 @@ from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
-from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
-from histoeval.run.engines.examples import EXAMPLE
+from histoeval.run.engines.engine import EXAMPLE, INLINE, Engine, Task, gpu_use
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.terms.language import Language, english_problem
 
@@ -81,7 +80,9 @@ class EntailTask(Task[PairRow, EntailedRow]):
         pairs = [
             NliPair(row.pair.reference, row.pair.candidate) for row in rows if row.pair is not None
         ]
-        judged = iter(answers(self.model.judge, pairs, _failed))
+        judged = iter(
+            answers(self.model.judge, pairs, lambda why: Problem("model_failed", shown(why)))
+        )
         return [_row(row, row.problems if row.pair is None else next(judged)) for row in rows]
 
     def failed(self, row: PairRow, problem: Problem) -> EntailedRow:
@@ -127,10 +128,6 @@ class EntailJob(Job[PairRow, EntailedRow]):
 
     def _totals(self) -> dict[str, Any]:
         return {"labels": dict(sorted(self.labels.items()))}
-
-
-def _failed(message: str) -> Problem:
-    return Problem(code="model_failed", message=shown(message))
 
 
 def _row(row: PairRow, outcome: Entailment | Problem | tuple[Problem, ...]) -> EntailedRow:

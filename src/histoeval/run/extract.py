@@ -12,8 +12,7 @@ from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
 from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report
-from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
-from histoeval.run.engines.examples import EXAMPLE
+from histoeval.run.engines.engine import EXAMPLE, INLINE, Engine, Task, gpu_use
 from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
 from histoeval.terms.language import Language, english_problem
 
@@ -35,9 +34,7 @@ def extract(
     Without `texts` no word of a report is in the results.
     """
     job = ExtractJob(source, reader, batch_size, language)
-    if not texts:
-        job.leave_out_texts()
-    return job.run(file, overwrite=overwrite, watch=watch, engine=engine)
+    return job.run(file, overwrite=overwrite, watch=watch, engine=engine, texts=texts)
 
 
 def first_rows(

@@ -74,8 +74,11 @@ def _joined_source(
         return open_source(paths, columns, encoding, truth=local_input(truth), joining=joining)
     if _are_paths(files):
         data = dict(zip(system_names(paths := [*map(local_input, files)]), paths, strict=True))
-    elif not isinstance(data, Mapping) or not _by_system(data):
-        data = {"candidate": data}
+    else:
+        is_mapping = isinstance(data, Mapping)
+        by_id = is_mapping and all(isinstance(t, str) and not is_path(t) for t in data.values())
+        if not is_mapping or by_id:
+            data = {"candidate": data}
     several = joining.references is not None
     candidate = next(iter(columns.candidates), None)
     references = _by_id(truth, columns.reference, columns.id, encoding, several=several)
@@ -87,11 +90,6 @@ def _joined_source(
 
 def _are_paths(items: Any) -> bool:
     return isinstance(items, list | tuple) and all(isinstance(item, str | Path) for item in items)
-
-
-def _by_system(data: Mapping[Any, Any]) -> bool:
-    """Whether these are systems by name, and not reports by id."""
-    return not all(isinstance(each, str) and not is_path(each) for each in data.values())
 
 
 def _by_id(
@@ -112,8 +110,10 @@ def text_source(
     data: Any, *, text: str | None = None, id_: str | None = None, encoding: str | None = None
 ) -> TextSource:
     """The texts of a table, a text file, a folder, of records, of a list, or one text."""
-    if isinstance(data, str) and not is_path(data) and _is_prose(data):
-        data = [data]
+    if isinstance(data, str) and not is_path(data):
+        has_ending = Path(data).suffix.lstrip(".").isalnum()
+        if len(data.split()) > 1 and not has_ending:  # a report, and not the name of a file
+            data = [data]
     if isinstance(data, str | Path):
         return open_reports(local_input(data), text=text, id_=id_, encoding=encoding)
     items = _items(
@@ -215,8 +215,3 @@ def is_path(name: object) -> bool:
         return Path(name).exists()
     except (OSError, ValueError):  # too long, or with characters that no name can have
         return False
-
-
-def _is_prose(data: str) -> bool:
-    """Whether a text looks like a report and not like the name of a file."""
-    return len(data.split()) > 1 and not Path(data).suffix.lstrip(".").isalnum()

@@ -16,7 +16,7 @@ from histoeval.io.results import ResultFolder, ResultRow
 from histoeval.io.writing import whole_file, write_json, writing_to
 from histoeval.judges.panel import JudgePanel
 from histoeval.judges.prompt import Prompt, load_prompt, read_answer
-from histoeval.judges.queue import Question, cached_replies
+from histoeval.judges.queue import cached_replies
 from histoeval.judges.stability import AnswerStability, short_names
 from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Prices, Usage
@@ -68,8 +68,6 @@ def run_judges(
     Without `texts` no word of a report or of a reply is in the results.
     """
     job = JudgeJob(source, panel, prompt, beside, batch_size, alignment)
-    if not texts:
-        job.leave_out_texts()
     usage: dict[str, Any] = {}
 
     def conclude(summary: dict[str, Any]) -> None:
@@ -81,7 +79,9 @@ def run_judges(
                 failed = rows if texts and summary["rows_with_errors"] else ()
                 _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
 
-    done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine)
+    done = job.run(
+        folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine, texts=texts
+    )
     return Scores(done.summary | {"usage": usage}, done.rows)
 
 
@@ -136,22 +136,19 @@ class JudgeJob(ScoreJob):
 
     def summary(self) -> dict[str, Any]:
         """The summary of `score`, and under `judge` how stable the answers are."""
-        about = _about(self.metric.loaded, self.panel) | self.stability.summary()
-        return super().summary() | {"judge": about}
+        prompt = self.metric.loaded
+        about = {
+            "prompt": {"name": prompt.name, "version": prompt.version, "hash": prompt.hash},
+            "judges": list(self.panel.judges),
+            "manner": self.panel.manner.identity,
+            "value": FORMULA,
+        }
+        return super().summary() | {"judge": about | self.stability.summary()}
 
 
 def pairs_of(source: PairSource) -> Iterator[Pair]:
     """The pairs that would be judged."""
     return (pair for row in source.rows() if row.pair for pair in single_pairs(row.pair))
-
-
-def _about(prompt: Prompt, panel: JudgePanel) -> dict[str, Any]:
-    return {
-        "prompt": {"name": prompt.name, "version": prompt.version, "hash": prompt.hash},
-        "judges": list(panel.judges),
-        "manner": panel.manner.identity,
-        "value": FORMULA,
-    }
 
 
 def _write_missing(
@@ -168,8 +165,15 @@ def _write_missing(
             for question in questions:
                 raw = cached_replies(panel.cache, question)
                 if not _readable(raw, prompt):
-                    about = {"id": row.id, "system": row.system, **_about_question(question)}
-                    line = json.dumps(about | {"raw": raw}, ensure_ascii=False) + "\n"
+                    about = {
+                        "id": row.id,
+                        "system": row.system,
+                        "judge": question.judge,
+                        "repeat": question.repeat,
+                        "order": question.order,
+                        "raw": raw,
+                    }
+                    line = json.dumps(about, ensure_ascii=False) + "\n"
                     file.write(line.encode("utf-8", "backslashreplace"))
 
 
@@ -178,7 +182,3 @@ def _readable(raw: Sequence[str], prompt: Prompt) -> bool:
         return bool(raw) and bool(read_answer(raw[-1], prompt))
     except Unreadable:
         return False
-
-
-def _about_question(question: Question) -> dict[str, Any]:
-    return {"judge": question.judge, "repeat": question.repeat, "order": question.order}

@@ -79,32 +79,32 @@ def load_metrics(
         **settings: further settings of each metric that is named.
     """
     given = metrics.split(",") if isinstance(metrics, str) else list(metrics)
-    wanted = [each if isinstance(each, str) else as_metric(each) for each in given]
-    named = [each for each in wanted if isinstance(each, str)]
+    wanted = [metric if isinstance(metric, str) else as_metric(metric) for metric in given]
+    named = [spec for spec in wanted if isinstance(spec, str)]
     specs = metric_names(named) if named or not wanted else []
     models = models or Models()
-    loaded = load_models(specs, models)
-    made = {spec: create(spec, loaded, **settings) for spec in specs}
+    opened = load_models(specs, models)
+    made = {spec: create(spec, opened, **settings) for spec in specs}
     if models.language == "any":
         made = {
             spec: replace(metric, language="any") if isinstance(metric, EnglishMetric) else metric
             for spec, metric in made.items()
         }
-    found: list[Metric] = []
-    for each in wanted:
-        if not isinstance(each, str):
-            found.append(each)
-        elif each.strip() in made:
-            found.append(made.pop(each.strip()))
-    names = [metric.name for metric in found]
+    loaded: list[Metric] = []
+    for metric in wanted:
+        if not isinstance(metric, str):
+            loaded.append(metric)
+        elif metric.strip() in made:
+            loaded.append(made.pop(metric.strip()))
+    names = [metric.name for metric in loaded]
     if twice := {name for name in names if names.count(name) > 1}:
         raise SettingError(f"two metrics are called {min(twice)!r}; give each its own name")
-    return found
+    return loaded
 
 
 def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
     """The models that these metrics need: those that the user has named or made, or our own."""
-    makers: dict[str, Callable[[Models], Any]] = {
+    loaders: dict[str, Callable[[Models], Any]] = {
         "reader": load_reader,
         "aligner": load_aligner,
         "nli": lambda models: load_entailer(models.nli, models.device),
@@ -112,19 +112,37 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
         "judge": _load_judge,
     }
     needed = models_needed(specs)
-    return {
-        name: model
-        for name, make in makers.items()
-        if name in needed and (model := make(models)) is not None
-    }
+    opened = {name: load(models) for name, load in loaders.items() if name in needed}
+    return {name: model for name, model in opened.items() if model is not None}
 
 
 def load_reader(models: Models) -> Reader:
     """The reader that the user has named or made; the builtin one when none was."""
-    if is_joint(models.reader):
-        return _loaded("reader", models, _make_joint)
-    _demand_model(models.reader)
-    return _loaded("reader", models, _make_reader)
+
+    def load() -> Reader:
+        if is_joint(models.reader):
+            from histoeval.reader.builtin import BuiltinReader
+
+            if models.relations is not None or models.labels is not None:
+                raise SettingError(
+                    "a joint reader reads relations itself and knows its labels: --relations and "
+                    "--labels go with a Hugging Face model as --reader"
+                )
+            return BuiltinReader(_folder(models.reader), device=models.device)
+        from histoeval.reader.huggingface import HARE_NER, HARE_RELATIONS, HuggingFaceReader
+
+        all_published = str(models.reader) == PUBLISHED
+        relations = models.relations or (PUBLISHED if all_published else None)
+        return HuggingFaceReader(
+            HARE_NER if all_published else models.reader,
+            HARE_RELATIONS if str(relations) == PUBLISHED else relations,
+            labels=models.labels,
+            runtime=_runtime(models),
+        )
+
+    if not is_joint(models.reader):
+        _demand_model(models.reader)
+    return _loaded_once("reader", models, load)
 
 
 def _demand_model(named: Any) -> None:
@@ -147,90 +165,23 @@ def is_joint(reader: Any) -> bool:
     return isinstance(reader, str | Path) and Path(reader, "reader.json").is_file()
 
 
-def _make_joint(models: Models) -> Reader:
-    from histoeval.reader.builtin import BuiltinReader
-
-    if models.relations is not None or models.labels is not None:
-        raise SettingError(
-            "a joint reader reads relations itself and knows its labels: --relations and "
-            "--labels go with a Hugging Face model as --reader"
-        )
-    named = models.reader is not None and models.reader != BUILTIN
-    return BuiltinReader(Path(models.reader) if named else None, device=models.device)
-
-
-def _loaded(kind: str, models: Models, make: Callable[[Models], T]) -> T:
-    """A model that was given as an object, or the one of a name, which is loaded once."""
-    given = getattr(models, kind)
-    if not isinstance(given, str | Path | None):
-        return cast("T", given)
-    others = {"reader", "aligner", "nli", "encoder", "judge"} - {kind}
-    key = (models.model_dump_json(exclude=others), folder_stamp(given))
-    return shared_model(kind, (*key, folder_stamp(models.relations)), lambda: make(models))
-
-
-def _make_reader(models: Models) -> Reader:
-    from histoeval.reader.huggingface import (
-        HARE_NER,
-        HARE_RELATIONS,
-        HuggingFaceReader,
-    )
-
-    all_published = str(models.reader) == PUBLISHED
-    relations = models.relations or (PUBLISHED if all_published else None)
-    return HuggingFaceReader(
-        HARE_NER if all_published else models.reader,
-        HARE_RELATIONS if str(relations) == PUBLISHED else relations,
-        labels=models.labels,
-        runtime=_runtime(models),
-    )
-
-
 def load_aligner(models: Models) -> Aligner:
     """The aligner that the user has named or made; the builtin one when none was."""
     named = models.aligner
     if named == LEXICAL:
         return LexicalAligner()
-    is_builtin = named is None or named == BUILTIN
-    is_folder = isinstance(named, str | Path) and Path(named, "aligner.json").is_file()
-    if is_builtin or is_folder:
-        return _loaded("aligner", models, _make_builtin_aligner)
-    return _loaded("aligner", models, _make_aligner)
 
+    def load() -> Aligner:
+        if named is None or named == BUILTIN or Path(named, "aligner.json").is_file():
+            from histoeval.align.builtin import BuiltinAligner
 
-def _make_builtin_aligner(models: Models) -> Aligner:
-    from histoeval.align.builtin import BuiltinAligner
+            return BuiltinAligner(_folder(named), device=models.device)
+        from histoeval.align.huggingface import HARE_ALIGNMENT, HuggingFaceEncoder
 
-    named = models.aligner is not None and models.aligner != BUILTIN
-    return BuiltinAligner(Path(models.aligner) if named else None, device=models.device)
+        name = HARE_ALIGNMENT if str(named) == PUBLISHED else named
+        return HuggingFaceEncoder(name, pooling=models.pooling, runtime=_runtime(models))
 
-
-def _make_aligner(models: Models) -> Aligner:
-    from histoeval.align.huggingface import HARE_ALIGNMENT, HuggingFaceEncoder
-
-    return HuggingFaceEncoder(
-        HARE_ALIGNMENT if str(models.aligner) == PUBLISHED else models.aligner,
-        pooling=models.pooling,
-        runtime=_runtime(models),
-    )
-
-
-def _load_encoder(models: Models) -> Any:
-    """The encoder that the user has named or made; there is none of our own."""
-    return None if models.encoder is None else _loaded("encoder", models, _make_encoder)
-
-
-def _make_encoder(models: Models) -> Any:
-    from histoeval.align.huggingface import HuggingFaceEncoder
-
-    if str(models.encoder) == PUBLISHED:
-        raise SettingError("'hare' names no encoder: give --encoder a folder or a hub name")
-    return HuggingFaceEncoder(
-        models.encoder,
-        pooling="mean",
-        most_tokens=10**9,
-        runtime=_runtime(models),
-    )
+    return _loaded_once("aligner", models, load)
 
 
 def load_entailer(named: Any, device: str | None = None) -> Entailer:
@@ -244,12 +195,42 @@ def load_entailer(named: Any, device: str | None = None) -> Entailer:
     return shared_model("nli", key, lambda: open_entailer(named, device))
 
 
+def _load_encoder(models: Models) -> Any:
+    """The encoder that the user has named or made; there is none of our own."""
+
+    def load() -> Any:
+        from histoeval.align.huggingface import HuggingFaceEncoder
+
+        if str(models.encoder) == PUBLISHED:
+            raise SettingError("'hare' names no encoder: give --encoder a folder or a hub name")
+        return HuggingFaceEncoder(
+            models.encoder, pooling="mean", most_tokens=10**9, runtime=_runtime(models)
+        )
+
+    return None if models.encoder is None else _loaded_once("encoder", models, load)
+
+
 def _load_judge(models: Models) -> Any:
     """The judges that the user has named or made, or that the environment names; or none."""
     from histoeval.judges.choice import chosen_by_environment, panel_of
 
     named = models.judge or chosen_by_environment()
     return None if named is None else panel_of(named)
+
+
+def _loaded_once(kind: str, models: Models, load: Callable[[], T]) -> T:
+    """A model that was given as an object, or the one of a name, which a process loads once."""
+    given = getattr(models, kind)
+    if not isinstance(given, str | Path | None):
+        return cast("T", given)
+    others = {"reader", "aligner", "nli", "encoder", "judge"} - {kind}
+    key = (models.model_dump_json(exclude=others), folder_stamp(given))
+    return shared_model(kind, (*key, folder_stamp(models.relations)), load)
+
+
+def _folder(named: str | Path | None) -> Path | None:
+    """The folder of a model that is made as ours are; None for our own."""
+    return None if named is None or named == BUILTIN else Path(named)
 
 
 def _runtime(models: Models) -> Any:

@@ -9,10 +9,15 @@ from histoeval.errors import Problem
 from histoeval.metric import Metric, Score
 from histoeval.metrics.base import AdaptedMetric, one_each
 from histoeval.report import Pair
-from histoeval.run.engines.engine import Block, Task, demand_workers, gpu_use
-from histoeval.run.engines.examples import example_pairs, models_of
-from histoeval.run.engines.local import Crew
-from histoeval.run.engines.worker import packed
+from histoeval.run.engines.engine import (
+    Block,
+    Task,
+    demand_workers,
+    example_pairs,
+    gpu_use,
+    models_of,
+)
+from histoeval.run.engines.worker import WorkerPool, packed
 from histoeval.run.pipeline import answers
 
 SHARES = 4
@@ -58,7 +63,7 @@ class ParallelMetric(AdaptedMetric):
         self._start()
 
     def _start(self) -> None:
-        self._crew: Crew[Pair, Any] | None = None
+        self._pool: WorkerPool[Pair, Any] | None = None
         self._home = os.getpid()
         self._lock = Lock()
 
@@ -69,7 +74,7 @@ class ParallelMetric(AdaptedMetric):
         """One answer per pair."""
         found: dict[int, Sequence[Score | Problem]] = {}
         try:
-            for block, answer in self._hired().work(self._blocks(pairs)):
+            for block, answer in self._running_pool().work(self._blocks(pairs)):
                 found[block.start] = answer.rows
         except KeyboardInterrupt:  # a worker may hang
             self.close()
@@ -81,21 +86,21 @@ class ParallelMetric(AdaptedMetric):
         each = -(-len(pairs) // (shares * self.workers)) or 1
         return (Block(at, list(pairs[at : at + each])) for at in range(0, len(pairs), each))
 
-    def _hired(self) -> Crew[Pair, Any]:
+    def _running_pool(self) -> WorkerPool[Pair, Any]:
         if os.getpid() != self._home:  # the workers of the process that was forked are not ours
             self._start()
         with self._lock:
-            if self._crew is None:
+            if self._pool is None:
                 task = MetricTask(self._metric)
-                self._crew = Crew(task, packed(task), self.workers)
-            return self._crew
+                self._pool = WorkerPool(task, packed(task), self.workers)
+            return self._pool
 
     def close(self) -> None:
         """End the processes; they start again when there is something to score."""
         with self._lock:
-            crew, self._crew = self._crew, None
-        if crew is not None and os.getpid() == self._home:
-            crew.close()
+            pool, self._pool = self._pool, None
+        if pool is not None and os.getpid() == self._home:
+            pool.close()
 
     def __enter__(self) -> "ParallelMetric":
         return self

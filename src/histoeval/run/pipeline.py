@@ -7,32 +7,34 @@ order of the input, counted and reported; the summary comes last.
 
 import os
 from abc import ABC
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from histoeval.errors import TRACEBACK, EndpointError, OutputError, Problem
+from histoeval.errors import TRACEBACK, EndpointError, HistoEvalError, OutputError, Problem
+from histoeval.io.finished_run import without_texts
 from histoeval.io.store import RowStore, not_of_input
-from histoeval.io.writing import protecting
+from histoeval.io.writing import protecting, writing_to
 from histoeval.run.engines.engine import (
     BLOCK_CHARACTERS,
     INLINE,
+    Block,
     Blocks,
-    BlockSize,
+    BlockSpool,
     Engine,
+    Finished,
     In,
     Out,
     RowSource,
     Task,
 )
-from histoeval.run.engines.ordered_results import Counted, OrderedResults
-from histoeval.run.engines.spool import Spool
-from histoeval.run.history.commands import note_command
-from histoeval.run.textless import TextlessTask
+from histoeval.run.history.stored_runs import note_command
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
 
@@ -47,7 +49,7 @@ def no_progress(rows: int, errors: int, position: int) -> None:
     """Report nothing."""
 
 
-def no_more(summary: dict[str, Any]) -> None:
+def write_nothing(summary: dict[str, Any]) -> None:
     """Write nothing beside the rows and the summary."""
 
 
@@ -58,6 +60,123 @@ class RunResult(NamedTuple, Generic[Out]):
     rows: Iterable[Out]
     rows_done: int
     seconds: float
+
+
+class OrderedResults(Generic[Out]):
+    """The rows of a run: in memory, or in a store, where early blocks wait in a spool.
+
+    Args:
+        add: called with each new row, in the order of the input.
+        store: where rows are written, if anywhere.
+        spool: where blocks wait for their turn if there is a store.
+        done: how many rows of the input have results in the store already.
+    """
+
+    def __init__(
+        self,
+        add: Callable[[Out], None],
+        store: RowStore[Out] | None = None,
+        spool: BlockSpool | None = None,
+        done: int = 0,
+    ) -> None:
+        self._add = add
+        self._store = store
+        self.spool = spool
+        self._next = done
+        self._memory: list[Out] = []
+        self._early: dict[int, Finished[Out]] = {}
+        spooled = [] if spool is None else spool.blocks(done)
+        for block in spooled:
+            self._early[max(done, block.start)] = Finished(block.start, len(block), None)
+        self.arrived = done + sum(block.stop - max(done, block.start) for block in spooled)
+        self.finished = [range(done), *spooled]
+        self._write_early()
+
+    @property
+    def rows(self) -> Iterable[Out]:
+        """All rows, in the order of the input."""
+        return self._memory if self._store is None else self._store
+
+    def take(self, block: Finished[Out]) -> None:
+        """Write the results of a block, or keep them until those before it have come."""
+        self.arrived += block.length
+        if block.start == self._next and block.rows is not None:
+            self._write(block.rows)
+        elif self.spool is None or self._store is None or block.rows is None:
+            self._early[block.start] = block
+        else:
+            with writing_to(self._store.home):
+                self.spool.put(block.start, block.rows)
+            self._early[block.start] = block._replace(rows=None)
+        self._write_early()
+
+    def close(self) -> None:
+        """All rows have come."""
+        if self._early:
+            raise HistoEvalError(
+                f"the results of row {self._next + 1:,} never came; run the same command again"
+            )
+        if self.spool is not None:
+            self.spool.clear()
+
+    def _write_early(self) -> None:
+        while (block := self._early.pop(self._next, None)) is not None:
+            if block.rows is None:
+                self._write_spooled(range(block.start, block.start + block.length))
+            else:
+                self._write(block.rows)
+
+    def _write(self, rows: Sequence[Out]) -> None:
+        if self._store is None:
+            self._memory.extend(rows)
+        else:
+            self._store.write(rows)
+        self._next += len(rows)
+        for row in rows:
+            self._add(row)
+
+    def _write_spooled(self, block: range) -> None:
+        """Write a block from the spool; of one that was being written by a killed run, the rest."""
+        assert self._store is not None
+        assert self.spool is not None
+        with writing_to(self._store.home):
+            lines = self.spool.lines(block)[self._next - block.start :]
+        rows = [self._store.read(line) for line in lines]
+        self._store.write_lines(lines)
+        self._next = block.stop
+        for row in rows:
+            self._add(row)
+        self.spool.file(block).unlink(missing_ok=True)
+
+
+class TextlessTask(Task[Any, Any]):
+    """Another task, with no word of a report in its results, wherever it runs: `--no-texts`."""
+
+    def __init__(self, task: Task[Any, Any]) -> None:
+        self.task = task
+        self.parallel = task.parallel
+        self.on_gpu, self.shares_gpu = task.on_gpu, task.shares_gpu
+        self.name, self.small = task.name, task.small
+
+    def work(self, rows: Sequence[Any]) -> Sequence[Any]:
+        """The results of the task, without texts."""
+        return [without_texts(row) for row in self.task.work(rows)]
+
+    def failed(self, row: Any, problem: Problem) -> Any:
+        """The result of the task, without texts."""
+        return without_texts(self.task.failed(row, problem))
+
+    def examples(self) -> Sequence[Any]:
+        """Those of the task."""
+        return self.task.examples()
+
+    def ahead(self, blocks: Iterable[Block[Any]]) -> AbstractContextManager[Iterable[Block[Any]]]:
+        """As the task does."""
+        return self.task.ahead(blocks)
+
+    def take_usage(self) -> Any:
+        """As the task does."""
+        return self.task.take_usage()
 
 
 class Job(ABC, Generic[In, Out]):
@@ -78,25 +197,24 @@ class Job(ABC, Generic[In, Out]):
         self._chosen_rows = block_rows
         self.texts = True
 
-    def leave_out_texts(self) -> None:
-        """Have results without any word of a report: `--no-texts`."""
-        self.task = TextlessTask(self.task)
-        self.texts = False
-
     def run(
         self,
         store: RowStore[Out] | None = None,
         *,
         overwrite: bool = False,
         watch: Watch = no_progress,
-        conclude: Callable[[dict[str, Any]], None] = no_more,
+        conclude: Callable[[dict[str, Any]], None] = write_nothing,
         engine: Engine = INLINE,
+        texts: bool = True,
     ) -> RunResult[Out]:
         """Run the job; with a store, rows are written as they are finished, and a run resumes.
 
         Without a store the rows are held in memory; with one they are read from it again.
         `conclude` is called with the summary while the store is still locked, for further files.
+        Without `texts` no word of a report is in the results.
         """
+        if not texts:
+            self.texts, self.task = False, TextlessTask(self.task)
         with (
             protecting(getattr(self.source, "files", ())),
             nullcontext() if store is None else store.opened(self.request(), overwrite=overwrite),
@@ -105,7 +223,13 @@ class Job(ABC, Generic[In, Out]):
                 note_command(store.home)
             results = self._resumed(store, overwrite=overwrite)
             before, started = self.tally.rows, perf_counter()
-            blocks = Blocks(self.source, self._block_size(), results.finished)
+            blocks = Blocks(
+                self.source,
+                self.block_rows if self._chosen_rows is None else self._chosen_rows,
+                self._chosen_rows is not None,
+                results.finished,
+                self.block_characters,
+            )
             for block in engine.run(self.task, blocks, results.spool):
                 results.take(block)
                 for usage in block.usage:
@@ -120,11 +244,6 @@ class Job(ABC, Generic[In, Out]):
             conclude(summary)
         seconds = perf_counter() - started
         return RunResult(summary, results.rows, self.tally.rows - before, seconds)
-
-    def _block_size(self) -> BlockSize:
-        chosen = self._chosen_rows
-        rows = self.block_rows if chosen is None else chosen
-        return BlockSize(rows, self.block_characters, chosen is not None)
 
     def charge(self, usage: Any) -> None:
         """Take in what some rows have cost, as `Task.take_usage` says it."""
@@ -169,31 +288,29 @@ class Job(ABC, Generic[In, Out]):
         """What a stopped run has left, checked against the input and counted."""
         if store is None:
             return OrderedResults(self._add)
-        spool = Spool(store.path, self.request())
+        spool = BlockSpool(store.path, self.request())
         if overwrite:
             spool.clear()
-        given = Counted(self.source.rows())
-        for found in self._replay(store, given):
-            self._add(found)
-        done = given.count
+        given = self.source.rows()
+        done = 0
+        for row in store:
+            self._check(row, given, store.stored)
+            self._add(row)
+            done += 1
+        checked = done
         for block in spool.blocks(done):
-            given.skip_to(block.start)
-            rows = map(store.read, spool.lines(block)[given.count - block.start :])
-            self._check(rows, given, store.path)
+            first = max(block.start, checked)
+            deque(islice(given, first - checked), maxlen=0)
+            for line in spool.lines(block)[first - block.start :]:
+                self._check(store.read(line), given, store.path)
+            checked = block.stop
         return OrderedResults(self._add, store, spool, done)
 
-    def _replay(self, store: RowStore[Out], rows: Iterator[In]) -> Iterator[Out]:
-        """The finished rows, each checked against the row of the input that it is the result of."""
-        for found in store:
-            self._check([found], rows, store.stored)
-            yield found
-
-    def _check(self, results: Iterable[Out], rows: Iterator[In], path: Path) -> None:
-        """Refuse results that are not those of the next rows of the input."""
-        for found in results:
-            given = next(rows, None)
-            if given is None or not self._is_result(found, given):
-                raise not_of_input(found.id, path)
+    def _check(self, found: Out, rows: Iterator[In], path: Path) -> None:
+        """Refuse a result that is not that of the next row of the input."""
+        given = next(rows, None)
+        if given is None or not self._is_result(found, given):
+            raise not_of_input(found.id, path)
 
 
 def answers(

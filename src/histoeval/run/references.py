@@ -6,7 +6,6 @@ of them gave. Matches, errors and other evidence are those of the best.
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from histoeval.errors import Problem
 from histoeval.io.tables.columns import ReferenceMode
@@ -60,19 +59,19 @@ class SeveralReferences(AdaptedMetric):
         chosen = scores[best]
         is_best = self.mode == "best"
         parts = dict(chosen.parts) if is_best else _mean_parts(scores)
+        columns = zip(*(score.counts for score in scores), strict=True)
+        counts = tuple(sum(column) / len(scores) for column in columns)
+        given = [{"value": score.value, "parts": dict(score.parts)} for score in scores]
+        about = {"taken": self.mode, "best": best + 1, "scores": given}
         return chosen.model_copy(
             update={
                 "value": values[best] if is_best else mean,
                 "parts": parts | {BEST: values[best], MEAN: mean},
-                "evidence": {**chosen.evidence, "references": self._evidence(scores, best)},
-                "counts": chosen.counts if is_best else _mean_counts(scores),
+                "evidence": {**chosen.evidence, "references": about},
+                "counts": chosen.counts if is_best else counts,
                 "signature": self.signature,
             }
         )
-
-    def _evidence(self, scores: Sequence[Score], best: int) -> dict[str, Any]:
-        each = [{"value": score.value, "parts": dict(score.parts)} for score in scores]
-        return {"taken": self.mode, "best": best + 1, "scores": each}
 
 
 class PrefetchingReferences(SeveralReferences):
@@ -107,8 +106,3 @@ def _mean_parts(scores: Sequence[Score]) -> dict[str, float]:
     names = dict.fromkeys(name for score in scores for name in score.parts)
     found = {name: [s.parts[name] for s in scores if name in s.parts] for name in names}
     return {name: sum(values) / len(values) for name, values in found.items()}
-
-
-def _mean_counts(scores: Sequence[Score]) -> tuple[float, ...]:
-    columns = zip(*(score.counts for score in scores), strict=True)
-    return tuple(sum(column) / len(scores) for column in columns)

@@ -187,7 +187,12 @@ class Scores(Results[ResultRow]):
             for part in totals["parts"]
         ]
         empty: dict[str, Any] = dict.fromkeys(["id", "system", *names, *parts, "problems"])
-        return (empty | _scores(row) for row in self)
+        for row in self:
+            flat = empty | {"id": row.id, "system": row.system, "problems": _problems(row.errors)}
+            for name, result in row.scores.items():
+                flat[name] = result.value
+                flat |= {f"{name}.{part}": number for part, number in result.parts.items()}
+            yield flat
 
     def __repr__(self) -> str:
         means = {
@@ -253,14 +258,6 @@ class _Coded(Protocol):
 def _problems(errors: Sequence[_Coded]) -> str | None:
     """Why a row lacks values, in one cell: its errors, and not those of its report."""
     return "; ".join(f"{error.code}: {error.message}" for error in errors) or None
-
-
-def _scores(row: ResultRow) -> dict[str, Any]:
-    flat: dict[str, Any] = {"id": row.id, "system": row.system, "problems": _problems(row.errors)}
-    for name, result in row.scores.items():
-        flat[name] = result.value
-        flat |= {f"{name}.{part}": number for part, number in result.parts.items()}
-    return flat
 
 
 def _system(row: object) -> str | None:

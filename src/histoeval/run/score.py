@@ -15,8 +15,15 @@ from histoeval.io.store import RowStore
 from histoeval.metric import Metric, Score
 from histoeval.metrics.base import one_each
 from histoeval.report import Pair
-from histoeval.run.engines.engine import INLINE, Block, Engine, Task, gpu_use
-from histoeval.run.engines.examples import example_pairs, models_of
+from histoeval.run.engines.engine import (
+    INLINE,
+    Block,
+    Engine,
+    Task,
+    example_pairs,
+    gpu_use,
+    models_of,
+)
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.run.references import references_of, with_references
 from histoeval.run.results import Scores
@@ -47,9 +54,7 @@ def score_source(
     Without `texts` no word of a report is in the results.
     """
     job = ScoreJob(source, metrics, batch_size)
-    if not texts:
-        job.leave_out_texts()
-    done = job.run(store, overwrite=overwrite, watch=watch, engine=engine)
+    done = job.run(store, overwrite=overwrite, watch=watch, engine=engine, texts=texts)
     return Scores(done.summary, done.rows, done.seconds)
 
 

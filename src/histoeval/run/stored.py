@@ -24,9 +24,8 @@ from histoeval.metrics.registry import metric_entries
 from histoeval.report import Pair, PairWithReferences
 from histoeval.run.agree import Agreement
 from histoeval.run.compare.compare import Comparison
-from histoeval.run.compare.gate import Gate
-from histoeval.run.compare.signatures import differences, without_versions
-from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.compare.systems import differences, without_versions
+from histoeval.run.compare.trial import USUAL_METRIC, Gate
 from histoeval.run.models import Models, load_metrics
 
 _ROUNDING = 1e-9
@@ -58,6 +57,7 @@ def read_comparison(folder: Path) -> Comparison:
     """The comparison in a folder."""
     content = read_json(folder / "comparison.json", folder)
     try:
+        gate = content.get("gate")
         return Comparison(
             metric=content["metric"],
             signature=content["signature"],
@@ -66,14 +66,10 @@ def read_comparison(folder: Path) -> Comparison:
             left_out=content["left_out"],
             settings=content["settings"],
             notes=tuple(content["notes"]),
-            gate=_gate(content.get("gate")),
+            gate=None if gate is None else Gate.model_validate(_fields(gate, Gate)),
         )
     except (KeyError, TypeError, ValidationError) as error:
         raise _damaged(folder / "comparison.json", "compare") from error
-
-
-def _gate(content: dict[str, Any] | None) -> Gate | None:
-    return None if content is None else Gate.model_validate(_fields(content, Gate))
 
 
 def _fields(content: dict[str, Any], noun: Any) -> dict[str, Any]:

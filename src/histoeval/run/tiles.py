@@ -109,16 +109,13 @@ class TileTask(Task[TilePlace, TileRow]):
 
     def cut(self, place: TilePlace) -> TileRow:
         """Read a tile, save its image and make its row."""
-        tile = read_tile(self._opened(), self._plan, place)
+        if self._slide is None:
+            self._slide = open_slide(self._path)
+        tile = read_tile(self._slide, self._plan, place)
         if tile.pixels is not None:
             with writing_to(self._pictures.parent):
                 write_whole(self._pictures / f"{place.id}.png", png_bytes(tile.pixels))
         return _row(self._plan, place, tile.problem)
-
-    def _opened(self) -> Slide:
-        if self._slide is None:
-            self._slide = open_slide(self._path)
-        return self._slide
 
 
 class _Places(NamedTuple):

@@ -156,10 +156,6 @@ OUTSIDE = frozenset({"unknown_id", "repeated_report", "unusable_row"})
 """Problems of rows that a system has beside its reports on the cases of a truth."""
 
 
-def _is_outside(row: ResultRow) -> bool:
-    return any(problem.code in OUTSIDE for problem in row.errors)
-
-
 class Totals(RowCount):
     """Everything the summary needs of the rows.
 
@@ -195,7 +191,7 @@ class Totals(RowCount):
         if row.system is None:
             self._nobodys_rows += 1
             return
-        self._pairs[row.system] += not _is_outside(row)
+        self._pairs[row.system] += not any(problem.code in OUTSIDE for problem in row.errors)
         for name, result in row.scores.items():
             self._totals.setdefault((row.system, name), MetricTotals()).add(result)
 

@@ -1,13 +1,19 @@
-"""Caches: answers for texts, and models that a process loads once."""
+"""Caches: answers for texts, and models that a process loads once; what travels between processes.
+
+Connections, keys and loaded weights cannot be pickled, or should not be. What opened them can.
+"""
 
 import ctypes
 import os
+import pickle
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Generic, TypeVar
+
+from histoeval.errors import HistoEvalError
 
 PROCESSES = "HISTOEVAL_PROCESSES"
 """In the environment: how many worker processes there are, of which this is one."""
@@ -118,3 +124,26 @@ def folder_stamp(name: str | Path | None) -> Hashable:
         return None
     files = sorted(path for path in Path(name).iterdir() if path.is_file())
     return tuple((f.name, (stat := f.stat()).st_size, stat.st_mtime_ns) for f in files)
+
+
+class Remade:
+    """Pickled, it is the call that made it; without one it is pickled as usual."""
+
+    _recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._recipe or super().__reduce_ex__(protocol)
+
+
+def remember(made: Remade, make: Callable[..., Any], *arguments: Any) -> None:
+    """Let an object remember the call that makes another one like it."""
+    made._recipe = (make, arguments)
+
+
+def portable(error: Exception) -> Exception:
+    """An error that can be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - pickle raises whatever the error does
+        return HistoEvalError(f"{type(error).__name__}: {error}")
+    return error

@@ -17,8 +17,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
-from histoeval.runtime.memo import shared_model
-from histoeval.runtime.recipe import portable
+from histoeval.runtime.memo import portable, shared_model
 
 Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 """What makes a model, and its arguments."""

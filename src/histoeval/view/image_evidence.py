@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from histoeval.pathgls.results import Grounding, GroundingVerdict, OrganSeen, Spot, Support
-from histoeval.run.trust.patch_scores import UNIT, PatchScores
+from histoeval.run.trust.finished import UNIT, PatchScores
 
 NO_VERDICT = "no verdict"
 """Of an encoder that was never validated."""

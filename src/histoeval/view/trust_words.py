@@ -15,8 +15,7 @@ from histoeval.pathgls.grounding.score import UNKNOWN_CLAIMS, UNKNOWN_IMAGE
 from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, Policy
 from histoeval.pathgls.results import Grounding, Logic, Stability
 from histoeval.resources import load_toml
-from histoeval.run.trust.reasons import reasons_of
-from histoeval.run.trust.rows import MissingReason, TrustRow
+from histoeval.run.trust.rows import MissingReason, TrustRow, reasons_of
 from histoeval.view.image_evidence import without_cosines
 
 PARTLY, CHANGED = 0.2, 0.5

@@ -10,9 +10,8 @@ from histoeval.llm.access import SUBJECT_KEY
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply
 from histoeval.llm.local import LOCAL
-from histoeval.runtime.hub import note_download
-from histoeval.runtime.recipe import remember
-from histoeval.runtime.transformer import fingerprint, require_hf
+from histoeval.runtime.memo import remember
+from histoeval.runtime.transformer import fingerprint, note_download, require_hf
 from histoeval.vlm.endpoint import EndpointVlm
 from histoeval.vlm.model import Ask, CachedVlm, VlmConfig, VlmSampling
 

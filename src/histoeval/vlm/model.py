@@ -18,7 +18,7 @@ from histoeval.llm.chat import Instruction, Reply
 from histoeval.llm.service import EndpointConfig
 from histoeval.llm.usage import Usage
 from histoeval.report import Noun
-from histoeval.runtime.recipe import Remade
+from histoeval.runtime.memo import Remade
 
 
 class Ask(NamedTuple):

@@ -13,8 +13,7 @@ from starlette.routing import BaseRoute, Route
 from histoeval.challenge.standings import read_ranking
 from histoeval.io.finished_run import finished_run
 from histoeval.io.results import read_summary
-from histoeval.run.history.about import SCORED, about_run
-from histoeval.run.history.shelf import UPLOAD, StoredRun
+from histoeval.run.history.stored_runs import SCORED, UPLOAD, StoredRun, about_run
 from histoeval.view.exports import export
 from histoeval.view.html.challenge import index_page, page_names, team_page
 from histoeval.view.html.page import Website

@@ -24,8 +24,8 @@ from histoeval.io.pairs import open_source
 from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import write_whole
 from histoeval.metric import Metric
-from histoeval.run.engines.examples import EXAMPLE
-from histoeval.run.history.shelf import UPLOAD, StoredRun
+from histoeval.run.engines.engine import EXAMPLE
+from histoeval.run.history.stored_runs import UPLOAD, StoredRun
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source

@@ -15,11 +15,9 @@ from starlette.routing import BaseRoute, Route
 
 from histoeval.errors import HistoEvalError, InputError, Problem
 from histoeval.io.store import read_json
-from histoeval.run.history.shelf import StoredRun
-from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust
-from histoeval.run.trust.patch_scores import PatchScores
-from histoeval.run.trust.reasons import policy_of
-from histoeval.run.trust.rows import ROWS, TrustFolder, TrustRow
+from histoeval.run.history.stored_runs import StoredRun
+from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust, PatchScores
+from histoeval.run.trust.rows import ROWS, TrustFolder, TrustRow, policy_of
 from histoeval.slides.open_slides import (
     SIDE,
     FileState,

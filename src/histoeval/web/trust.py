@@ -26,9 +26,8 @@ from histoeval.io.writing import writing_to
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import Policy
 from histoeval.report import Noun
-from histoeval.run.history.shelf import StoredRun
-from histoeval.run.trust.reasons import policy_of
-from histoeval.run.trust.rows import TrustFolder, TrustRow
+from histoeval.run.history.stored_runs import StoredRun
+from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
 from histoeval.view.html.trust import kept_texts
 from histoeval.view.html.trust_card import Gallery, card, technical_part
 from histoeval.view.trust_words import (

@@ -19,9 +19,8 @@ import histoeval
 from histoeval.errors import HistoEvalError, SettingError
 from histoeval.report import Pair
 from histoeval.run.engines.engine import INLINE
-from histoeval.run.engines.fork_server import ForkServer, WorkerSource
-from histoeval.run.engines.local import Crew, LocalEngine
-from histoeval.run.engines.worker import WorkerDied, packed
+from histoeval.run.engines.local import LocalEngine
+from histoeval.run.engines.worker import ForkServer, WorkerDied, WorkerPool, packed
 from histoeval.run.parallel_metric import MetricTask
 from histoeval.runtime.onnx import Session
 from tests.support.engine_jobs import Doubled, DoublingJob, DoublingTask, Item, worked
@@ -68,9 +67,9 @@ def forking(texts: Sequence[str], notes: Path, rows: int = 4) -> DoublingJob:
 
 def parents(task: DoublingTask, workers: int = 3) -> tuple[set[int], set[int]]:
     """Who the workers are, and whose children."""
-    crew = Crew(task, packed(task), workers)
-    with crew:
-        pids = {int(each.work([Item("r", "pid")]).rows[0].text) for each in crew._seats}
+    pool = WorkerPool(task, packed(task), workers)
+    with pool:
+        pids = {int(slot.work([Item("r", "pid")]).rows[0].text) for slot in pool.slots}
         return pids, {_parent(pid) for pid in pids}
 
 
@@ -142,13 +141,13 @@ def test_a_row_that_kills_its_worker_costs_itself_and_no_other(tmp_path: Path) -
 
 def test_a_killed_server_is_started_again_and_costs_no_row(tmp_path: Path) -> None:
     task = ForkingTask(tmp_path)
-    with Crew(task, packed(task), 1) as crew:
-        (seat,) = crew._seats
-        before = int(seat.work([Item("r", "pid")]).rows[0].text)
+    with WorkerPool(task, packed(task), 1) as pool:
+        (slot,) = pool.slots
+        before = int(slot.work([Item("r", "pid")]).rows[0].text)
         server = _parent(before)
         os.kill(server, signal.SIGKILL)
         assert _gone([before, server])
-        after = int(seat.work([Item("r", "pid")]).rows[0].text)
+        after = int(slot.work([Item("r", "pid")]).rows[0].text)
         assert _parent(after) not in {server, os.getpid()}
 
 
@@ -196,20 +195,20 @@ def _children(pid: int) -> list[int]:
 
 def test_a_run_that_is_stopped_while_models_load_ends_at_once(tmp_path: Path) -> None:
     task = ForkingTask(tmp_path)
-    source = WorkerSource(task, packed(task), 2)
+    pool = WorkerPool(task, packed(task), 2)
     failed: list[BaseException] = []
 
     def start() -> None:
         try:
-            source.start()
+            pool.start()
         except HistoEvalError as error:
             failed.append(error)
 
     thread = Thread(target=start)
     thread.start()
-    while source._server is None:
+    while pool._server is None:
         time.sleep(0.001)
-    source.stop()
+    pool.close()
     thread.join(10)
     assert "was stopped" in str(failed[0])
 

@@ -15,9 +15,8 @@ from threading import Lock
 import pytest
 
 from histoeval.errors import EndpointError, HistoEvalError, SettingError
-from histoeval.run.engines.choose import choose_engine
 from histoeval.run.engines.engine import INLINE, InlineEngine
-from histoeval.run.engines.local import LocalEngine
+from histoeval.run.engines.local import LocalEngine, choose_engine
 from histoeval.run.engines.worker import packed
 from tests.support.engine_jobs import DoublingJob, doubled, worked
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from histoeval.errors import EndpointError, MissingDependency, SettingError
-from histoeval.run.engines import ray_cluster
-from histoeval.run.engines.ray_cluster import ActorShare, connected, in_words, share_of
+from histoeval.run.engines import ray_engine
+from histoeval.run.engines.ray_engine import ActorShare, connected, in_words, share_of
 from tests.support.engine_jobs import DoublingTask
 
 
@@ -64,7 +64,7 @@ class FakeRay(SimpleNamespace):
 def test_a_cluster_of_its_own_is_private_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeRay()
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    monkeypatch.setattr(ray_cluster, "_imported", lambda: fake)
+    monkeypatch.setattr(ray_engine, "_imported", lambda: fake)
     with connected(None):
         folder = Path(fake.started["_temp_dir"]).parent
         assert folder.stat().st_mode & 0o077 == 0
@@ -76,7 +76,7 @@ def test_a_cluster_that_runs_already_is_used_and_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake = FakeRay(running=True)
-    monkeypatch.setattr(ray_cluster, "_imported", lambda: fake)
+    monkeypatch.setattr(ray_engine, "_imported", lambda: fake)
     with connected(None):
         pass
     assert (fake.started, fake.stopped) == ({}, 0)
@@ -86,7 +86,7 @@ def test_an_address_is_taken_from_the_environment_of_a_ray_job(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake = FakeRay()
-    monkeypatch.setattr(ray_cluster, "_imported", lambda: fake)
+    monkeypatch.setattr(ray_engine, "_imported", lambda: fake)
     with socket.create_server(("127.0.0.1", 0)) as head:
         address = f"127.0.0.1:{head.getsockname()[1]}"
         monkeypatch.setenv("RAY_ADDRESS", address)
@@ -106,7 +106,7 @@ def test_an_address_is_taken_from_the_environment_of_a_ray_job(
 def test_a_cluster_that_cannot_be_used_says_why(
     trouble: Exception, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_cluster, "_imported", lambda: FakeRay(trouble))
+    monkeypatch.setattr(ray_engine, "_imported", lambda: FakeRay(trouble))
     with pytest.raises(EndpointError, match=message), connected("auto"):
         pass
 
@@ -122,7 +122,7 @@ def test_a_cluster_that_cannot_be_used_says_why(
 def test_an_address_where_nobody_answers_is_refused_at_once(
     address: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_cluster, "_imported", FakeRay)
+    monkeypatch.setattr(ray_engine, "_imported", FakeRay)
     with pytest.raises(EndpointError, match=message), connected(address):
         pass
 

@@ -20,9 +20,8 @@ import pytest
 import histoeval
 from histoeval.errors import EndpointError, HistoEvalError, InputError, OutputError, SettingError
 from histoeval.nli.load import open_entailer
-from histoeval.run.engines.engine import INLINE, Blocks, BlockSize, Engine
-from histoeval.run.engines.ray_data import RayEngine, Station, read
-from histoeval.run.engines.spool import Spool
+from histoeval.run.engines.engine import INLINE, Blocks, BlockSpool, Engine
+from histoeval.run.engines.ray_engine import RayContext, RayEngine, read
 from histoeval.run.engines.worker import packed
 from histoeval.run.entail import entail, open_pairs
 from histoeval.run.tiles import TileFolder, write_tiles
@@ -161,7 +160,7 @@ def test_a_killed_driver_resumes_and_works_on_no_finished_block_again(
         "import sys; from pathlib import Path\n"
         f"sys.path.insert(0, {str(ROOT)!r})\n"
         "from tests.support.engine_jobs import doubled\n"
-        "from histoeval.run.engines.ray_data import RayEngine\n"
+        "from histoeval.run.engines.ray_engine import RayEngine\n"
         f"doubled(['late'] * 200, Path(sys.argv[1]), RayEngine(2, {address!r}), 5)\n"
     )
     folder = tmp_path / "out"
@@ -216,20 +215,20 @@ def test_the_command_takes_an_address_and_prints_nothing_of_ray(
 # --- without a cluster ---------------------------------------------------------------------------
 
 
-def station(tmp_path: Path, **changes: Any) -> Station:
-    given = Station.here(packed(DoublingTask(tmp_path)), None)
-    return Station(**vars(given) | changes)
+def context_of(tmp_path: Path, **changes: Any) -> RayContext:
+    given = RayContext.here(packed(DoublingTask(tmp_path)), None)
+    return RayContext(**vars(given) | changes)
 
 
 def test_another_version_on_the_cluster_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="install the same version on all machines"):
-        station(tmp_path, version="0.0.1").open()
+        context_of(tmp_path, version="0.0.1").open()
 
 
 def test_an_output_that_an_actor_cannot_see_is_refused(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "nowhere" / "out.jsonl", {})
+    spool = BlockSpool(tmp_path / "nowhere" / "out.jsonl", {})
     with pytest.raises(OutputError, match="storage that all machines of the cluster share"):
-        station(tmp_path, spool=spool).open()
+        context_of(tmp_path, spool=spool).open()
 
 
 def sizes(blocks: Blocks[Item], actors: int) -> list[int]:
@@ -238,9 +237,9 @@ def sizes(blocks: Blocks[Item], actors: int) -> list[int]:
 
 def test_blocks_grow_with_what_was_read_so_that_no_actor_ends_late() -> None:
     items = Items(["a"] * 100)
-    assert sizes(Blocks(items, BlockSize(32)), 1) == [8, 8, 8, 8, 10, 14, 18, 24, 2]
-    assert sizes(Blocks(items, BlockSize(40, fixed=True)), 1) == [40, 40, 20]
-    assert sizes(Blocks(items, BlockSize(4), [range(98)]), 1) == [2]
+    assert sizes(Blocks(items, 32), 1) == [8, 8, 8, 8, 10, 14, 18, 24, 2]
+    assert sizes(Blocks(items, 40, is_fixed=True), 1) == [40, 40, 20]
+    assert sizes(Blocks(items, 4, finished=[range(98)]), 1) == [2]
 
 
 class Damaged(Items):
@@ -267,7 +266,7 @@ def test_nothing_left_to_do_starts_no_cluster(
     def refuse(_: str | None) -> None:
         raise HistoEvalError("a cluster was started")
 
-    monkeypatch.setattr("histoeval.run.engines.ray_data.connected", refuse)
+    monkeypatch.setattr("histoeval.run.engines.ray_engine.connected", refuse)
     doubled(texts(9), tmp_path, RayEngine(2))
     with pytest.raises(HistoEvalError, match="a cluster was started"):
         doubled(texts(9), tmp_path / "other", RayEngine(2))

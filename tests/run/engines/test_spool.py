@@ -8,16 +8,15 @@ import pytest
 
 from histoeval.errors import OutputError
 from histoeval.io.store import RowStore
-from histoeval.run.engines.engine import INLINE
-from histoeval.run.engines.spool import Spool
+from histoeval.run.engines.engine import INLINE, BlockSpool
 from tests.support.engine_jobs import Doubled, DoublingJob, doubled, worked
 
 TEXTS = [f"t{n}" for n in range(12)]
 
 
-def spool_of(folder: Path, texts: list[str] = TEXTS) -> Spool:
+def spool_of(folder: Path, texts: list[str] = TEXTS) -> BlockSpool:
     job = DoublingJob(texts, folder)
-    return Spool(folder / "out.jsonl", job.request())
+    return BlockSpool(folder / "out.jsonl", job.request())
 
 
 def rows(*places: int) -> list[Doubled]:

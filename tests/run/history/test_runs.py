@@ -12,10 +12,8 @@ from typer.testing import CliRunner, Result
 import histoeval
 from histoeval.cli.main import app
 from histoeval.errors import InputError
-from histoeval.run.history.about import details_of
-from histoeval.run.history.commands import journal
 from histoeval.run.history.diff import diff_runs
-from histoeval.run.history.shelf import stored_run, stored_runs
+from histoeval.run.history.stored_runs import details_of, journal, stored_run, stored_runs
 from tests.support.score_runs import make_score_run
 
 PAIRS = [{"id": f"p{n}", "reference": "a b c d", "candidate": "a b c d"} for n in range(4)]

@@ -11,9 +11,9 @@ pytest.importorskip("openslide")
 
 from histoeval.api import trust as trust_reports
 from histoeval.errors import OutputError
-from histoeval.run.trust.finished import FinishedTrust
-from histoeval.run.trust.patch_scores import (
+from histoeval.run.trust.finished import (
     UNIT,
+    FinishedTrust,
     PatchScores,
     patches_file,
     read_patch_scores,

@@ -11,7 +11,7 @@ from histoeval.cli.options.columns import EncodingOption, PairColumns
 from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import LookOption
 from histoeval.cli.options.statistics import SheetFile, StudyOptions
-from histoeval.run.history.commands import command_line
+from histoeval.run.history.stored_runs import command_line
 from histoeval_research.experiments.ablate import ablate as study_variants
 from histoeval_research.experiments.metric_variants import KINDS
 

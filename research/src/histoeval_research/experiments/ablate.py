@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from histoeval.io.files import GUESS
 from histoeval.io.tables.columns import Columns
-from histoeval.run.agree import Agreement, check_scale, conclude, planned, sheet_source
-from histoeval.run.panel import key_of, read_rated
+from histoeval.run.agree import (
+    Agreement,
+    check_scale,
+    conclude,
+    key_of,
+    planned,
+    read_rated,
+    sheet_source,
+)
 from histoeval.statistics.correlation import RANKED_BY
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES

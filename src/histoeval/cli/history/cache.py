@@ -9,7 +9,7 @@ from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.endpoint import CacheOption
 from histoeval.cli.options.output import print_tables
 from histoeval.llm.cache import Cache, default_cache
-from histoeval.run.history.commands import journal
+from histoeval.run.history.stored_runs import journal
 from histoeval.runtime.audit import audit_log
 from histoeval.table import ResultTable
 from histoeval.view.terminal.judge import cache_table

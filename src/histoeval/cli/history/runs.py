@@ -12,10 +12,9 @@ from histoeval.cli.options.output import print_tables
 from histoeval.errors import SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import folder_kind
-from histoeval.run.history.about import details_of
 from histoeval.run.history.diff import diff_runs
 from histoeval.run.history.retention import old_runs, remove_run
-from histoeval.run.history.shelf import stored_run, stored_runs
+from histoeval.run.history.stored_runs import details_of, stored_run, stored_runs
 from histoeval.view.terminal.runs import diff_tables, old_runs_table, run_tables, runs_table
 
 runs_app = typer.Typer(no_args_is_help=True, help="List, show, compare and remove runs.")

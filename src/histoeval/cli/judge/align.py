@@ -64,7 +64,7 @@ def align(
       histoeval judge align judged ratings.csv --output aligned
       histoeval judge align judged sheet.csv --criterion score=rater_anna
     """
-    from histoeval.run.alignment.align import align_judge
+    from histoeval.run.align_judge import align_judge
     from histoeval.view.terminal.judge import alignment_tables
 
     found = align_judge(

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from histoeval.cli.options.bundle import option
-from histoeval.run.engines.choose import EngineName, choose_engine
 from histoeval.run.engines.engine import Engine
+from histoeval.run.engines.local import EngineName, choose_engine
 
 ENGINE = "Engine (it never changes a result)"
 

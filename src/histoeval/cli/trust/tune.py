@@ -20,8 +20,7 @@ from histoeval.pathgls.policy.policy import (
 )
 from histoeval.pathgls.policy.tuning import Costs, Target, TuningPlan
 from histoeval.progress import step_progress
-from histoeval.run.labelled_reports import LabelRequest
-from histoeval.run.trust.tune import history, tune_file, write_policy
+from histoeval.run.trust.tune import LabelRequest, history, tune_file, write_policy
 from histoeval.view.terminal.trust import tuning_tables
 
 LABELS = "Labels"

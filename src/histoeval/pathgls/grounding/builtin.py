@@ -24,9 +24,8 @@ from histoeval.report import EntityType, Noun
 from histoeval.resources import resource_path
 from histoeval.runtime.batching import Tokens
 from histoeval.runtime.memo import Memory
-from histoeval.runtime.onnx import on_cpu, on_gpu, open_session, open_tokenizer, runner
+from histoeval.runtime.onnx import TokenRows, on_cpu, on_gpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
-from histoeval.runtime.token_rows import TokenRows
 
 MANIFEST = "manifest.json"
 IMAGE: Final = "image.onnx"

@@ -21,7 +21,7 @@ from histoeval.pathgls.grounding.published import (
 )
 from histoeval.report import Noun
 from histoeval.resources import load_toml
-from histoeval.runtime.recipe import Remade, remember
+from histoeval.runtime.memo import Remade, remember
 
 BUILTIN = "builtin"
 BESIDE = "+"

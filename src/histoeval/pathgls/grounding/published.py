@@ -22,10 +22,14 @@ from numpy.typing import NDArray
 from histoeval.errors import HistoEvalError, MissingDependency, ModelError
 from histoeval.pathgls.grounding.encoder import SIZE, Pixels, Vectors, of_length_one
 from histoeval.pathgls.results import Spot
-from histoeval.runtime.hub import note_download, only_here
-from histoeval.runtime.memo import Memory
-from histoeval.runtime.recipe import Remade
-from histoeval.runtime.transformer import choose_device, fingerprint, require_hf
+from histoeval.runtime.memo import Memory, Remade
+from histoeval.runtime.transformer import (
+    choose_device,
+    fingerprint,
+    note_download,
+    only_here,
+    require_hf,
+)
 
 PLIP = "vinid/plip"
 SIGLIP = "siglip"

@@ -193,12 +193,8 @@ def worse_cases(
             yield WorseCase(**case, after=None, reason=reason)
             continue
         lost = before.value - after.value if higher_is_better else after.value - before.value
-        new = _new_of(errors, id_)
+        new: list[NewError] = []
+        if errors is not None and id_ in errors.before.rows and id_ in errors.after.rows:
+            new = new_errors(errors.before.rows[id_], errors.after.rows[id_])
         if lost > tie + ROUNDING or new:
             yield WorseCase(**case, after=after.value, new_errors=tuple(new))
-
-
-def _new_of(rivals: Successor | None, id_: str) -> list[NewError]:
-    if rivals is None or id_ not in rivals.before.rows or id_ not in rivals.after.rows:
-        return []
-    return new_errors(rivals.before.rows[id_], rivals.after.rows[id_])

@@ -17,10 +17,15 @@ from histoeval.io.tables.row_faults import Fault, name_of
 from histoeval.io.writing import make_folder, write_json, writing_to
 from histoeval.run.compare.changes import PairedTest
 from histoeval.run.compare.conditions import read_conditions
-from histoeval.run.compare.gate import Gate, gate_of
-from histoeval.run.compare.signatures import shared_description
-from histoeval.run.compare.systems import Missing, ScoredFiles, System, matched, systems_in
-from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.compare.systems import (
+    Missing,
+    ScoredFiles,
+    System,
+    matched,
+    shared_description,
+    systems_in,
+)
+from histoeval.run.compare.trial import USUAL_METRIC, Gate, gate_of
 from histoeval.run.results import Frames
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.version import __version__

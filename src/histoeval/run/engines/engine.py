@@ -6,21 +6,33 @@ finished, the results of a job are the same bytes.
 
 from __future__ import annotations
 
+import glob
+import hashlib
+import json
+import re
+import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from histoeval.errors import Problem, SettingError
 from histoeval.io.store import StoredRow
-
-if TYPE_CHECKING:
-    from histoeval.run.engines.spool import Spool
+from histoeval.io.writing import make_folder, write_whole
+from histoeval.metric import Metric
+from histoeval.metrics.base import ModelMetric, PairMetric
+from histoeval.report import Pair
 
 In = TypeVar("In")
 In_co = TypeVar("In_co", covariant=True)
 Out = TypeVar("Out", bound=StoredRow)
+
+_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
+
+FIRST_ROWS = 8
+"""The first blocks have at most so many, until it is known how long they take."""
 
 BLOCK_CHARACTERS = 1_000_000
 """A block is closed early when its texts grow past this, so that memory stays flat."""
@@ -81,10 +93,33 @@ class Task(ABC, Generic[In, Out]):
         return None
 
 
+EXAMPLE = Pair(
+    id="example",
+    reference="Left breast, core biopsy: invasive carcinoma, grade 2. ER positive, 14 mm, no "
+    "necrosis. There are waxy perivascular whorls.",
+    candidate="Right breast, core biopsy: benign tissue with necrosis. ER negative, 9 mm. Foamy "
+    "clefts are seen.",
+)
+"""Written by a language model so that every shipped model is asked: no catalogue has whorls."""
+
+
+def example_pairs(metrics: Iterable[Metric]) -> Sequence[Pair]:
+    """The example, if all metrics compute: others may ask a server, download or count."""
+    compute = all(isinstance(metric, PairMetric | ModelMetric) for metric in metrics)
+    return [EXAMPLE] if compute else []
+
+
 def gpu_use(models: Iterable[Any]) -> tuple[bool, bool]:
     """Whether any of these models is on a GPU, and whether all that are can be asked for it."""
-    there = [model for model in models if getattr(model, "on_gpu", False)]
-    return bool(there), all(getattr(model, "shares_gpu", False) for model in there)
+    on_gpu = [model for model in models if getattr(model, "on_gpu", False)]
+    return bool(on_gpu), all(getattr(model, "shares_gpu", False) for model in on_gpu)
+
+
+def models_of(metrics: Iterable[Metric]) -> Iterator[Any]:
+    """The models of metrics, as far as they name them."""
+    for metric in metrics:
+        for name in getattr(metric, "models", ()):
+            yield getattr(metric, name, None)
 
 
 class Block(NamedTuple, Generic[In]):
@@ -100,27 +135,21 @@ class Block(NamedTuple, Generic[In]):
 
 
 @dataclass
-class BlockSize:
-    """How many rows a block has at most. An engine may change `rows` while it runs."""
-
-    rows: int
-    characters: int = BLOCK_CHARACTERS
-    fixed: bool = False
-    """Whether the user has chosen the number of rows."""
-
-    def __post_init__(self) -> None:
-        if self.rows < 1:
-            raise SettingError(f"blocks of {self.rows} rows are no blocks: give 1 or more")
-
-
-@dataclass
 class Blocks(Generic[In]):
     """The rows of a source that are still to be worked on; iterated, in blocks."""
 
     source: RowSource[In]
-    size: BlockSize
+    rows: int
+    """How many rows a block has at most. An engine may change this while it runs."""
+    is_fixed: bool = False
+    """Whether the user has chosen the number of rows."""
     finished: Sequence[range] = ()
     """Rows that have results, in order."""
+    characters: int = BLOCK_CHARACTERS
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise SettingError(f"blocks of {self.rows} rows are no blocks: give 1 or more")
 
     def __iter__(self) -> Iterator[Block[In]]:
         finished = iter(self.finished)
@@ -137,7 +166,7 @@ class Blocks(Generic[In]):
                 continue
             rows.append(row)
             characters += getattr(row, "characters", 0)
-            if len(rows) >= self.size.rows or characters >= self.size.characters:
+            if len(rows) >= self.rows or characters >= self.characters:
                 yield Block(number + 1 - len(rows), rows)
                 rows, characters = [], 0
         if rows:
@@ -155,6 +184,50 @@ class Finished(NamedTuple, Generic[Out]):
     """What each part of it has cost that was worked on by itself."""
 
 
+class BlockSpool:
+    """A folder of finished blocks that wait for their turn in the rows of a run.
+
+    `.ROWS.blocks-HASH/START-COUNT.jsonl`, beside the file of rows, holds the rows of one block,
+    written whole or not at all. The hash is of the request, that is of the input's own hash, the
+    version and all signatures: blocks of another run are never taken for this one's.
+    """
+
+    def __init__(self, rows: Path, request: Mapping[str, Any]) -> None:
+        content = json.dumps(request, sort_keys=True, default=str).encode()
+        self._prefix = f".{rows.name}.blocks-"
+        name = f"{self._prefix}{hashlib.sha256(content).hexdigest()[:16]}"
+        self.folder = rows.parent / name
+
+    def put(self, start: int, rows: Sequence[StoredRow]) -> None:
+        """Keep a block; when this returns, killing the process cannot lose it."""
+        make_folder(self.folder)
+        content = b"".join(row.line() for row in rows)
+        write_whole(self.file(range(start, start + len(rows))), content)
+
+    def file(self, block: range) -> Path:
+        """The file that holds a block, once that is finished."""
+        return self.folder / f"{block.start:012}-{len(block)}.jsonl"
+
+    def blocks(self, first: int) -> list[range]:
+        """The blocks that are there, in order, with rows from `first` on; no row is in two."""
+        paths = self.folder.iterdir() if self.folder.is_dir() else ()
+        names = [match for path in paths if (match := _NAME.fullmatch(path.name))]
+        blocks: list[range] = []
+        for start, count in sorted((int(name[1]), int(name[2])) for name in names):
+            if start + count > first and (not blocks or start >= blocks[-1].stop):
+                blocks.append(range(start, start + count))
+        return blocks
+
+    def lines(self, block: range) -> list[bytes]:
+        """The rows of a block."""
+        return self.file(block).read_bytes().splitlines(keepends=True)
+
+    def clear(self) -> None:
+        """Forget all blocks, and those of other requests for the same file of rows."""
+        for folder in self.folder.parent.glob(f"{glob.escape(self._prefix)}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 class Engine(ABC):
     """Who works on blocks."""
 
@@ -162,7 +235,7 @@ class Engine(ABC):
 
     @abstractmethod
     def run(
-        self, task: Task[In, Out], blocks: Blocks[In], spool: Spool | None
+        self, task: Task[In, Out], blocks: Blocks[In], spool: BlockSpool | None
     ) -> Iterator[Finished[Out]]:
         """The results of all blocks, in any order.
 
@@ -185,15 +258,15 @@ class InlineEngine(Engine):
     def run(
         self,
         task: Task[In, Out],
-        blocks: Blocks[In],
-        spool: Spool | None,  # noqa: ARG002
+        blocks: Iterable[Block[In]],
+        spool: BlockSpool | None = None,  # noqa: ARG002
     ) -> Iterator[Finished[Out]]:
         """The results in the order of the input."""
         with task.ahead(blocks) as ready:
             for block in ready:
-                found = task.work(block.rows)
+                rows = task.work(block.rows)
                 usage = [task.take_usage()]
-                yield Finished(block.start, len(block.rows), found, block.position, usage)
+                yield Finished(block.start, len(block.rows), rows, block.position, usage)
 
 
 INLINE = InlineEngine()

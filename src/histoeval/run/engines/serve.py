@@ -1,8 +1,8 @@
-"""A worker process from inside, `python -m histoeval.run.engines`.
+"""A worker process from inside, `python -m histoeval.run.engines.serve`.
 
 It loads a task and answers rows with results, over its standard input and output. It computes with
 one thread, ignores Ctrl-C, and ends when its input does. Where it is given a socket, it may be
-asked to fork workers instead, which share its models (`fork_server.py`).
+asked to fork workers instead, which share its models (`ForkServer`).
 """
 
 import ctypes
@@ -14,7 +14,7 @@ import socket
 import stat
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any, BinaryIO
@@ -22,8 +22,7 @@ from typing import Any, BinaryIO
 from histoeval.callers import called_from
 from histoeval.run.engines.engine import Task
 from histoeval.run.engines.worker import AnswerLost, Refusal, WorkerAnswer
-from histoeval.runtime.memo import return_freed_memory
-from histoeval.runtime.recipe import portable
+from histoeval.runtime.memo import portable, return_freed_memory
 from histoeval.runtime.shared_device import Asker, connect
 
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -43,13 +42,14 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | Non
         except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
             _answer(answers_out, Refusal(portable(error)))
             return
-        forks = control is not None and _can_be_forked(task, control.fileno())
-        _answer(answers_out, forks)
-        if control is not None and forks:
+        can_be_forked = control is not None and _can_be_forked(task, control.fileno())
+        _answer(answers_out, can_be_forked)
+        if control is not None and can_be_forked:
             rows_in, answers_out = forked(control)
             connect(Asker(rows_in, answers_out))
-        while (rows := _next(rows_in)) is not None:
-            _answer(answers_out, _worked(task, rows))
+        with suppress(EOFError):
+            while True:
+                _answer(answers_out, _worked(task, pickle.load(rows_in)))
 
 
 def _can_be_forked(task: Task[Any, Any], control: int) -> bool:
@@ -62,10 +62,11 @@ def _can_be_forked(task: Task[Any, Any], control: int) -> bool:
         task.take_usage()
     except Exception:  # noqa: BLE001 - the rows of the user will show it
         return False
-    threads = [(each / "comm").read_text("utf-8") for each in Path("/proc/self/task").iterdir()]
-    alone = len([name for name in threads if name.strip() != _SURVIVES_A_FORK]) == 1
-    open_here = {int(each.name) for each in Path("/proc/self/fd").iterdir()}
-    return alone and not any(map(_is_socket, open_here - {0, 1, 2, control}))
+    tasks = Path("/proc/self/task").iterdir()
+    threads = [(task / "comm").read_text("utf-8").strip() for task in tasks]
+    is_alone = len([name for name in threads if name != _SURVIVES_A_FORK]) == 1
+    channels = {int(path.name) for path in Path("/proc/self/fd").iterdir()}
+    return is_alone and not any(map(_is_socket, channels - {0, 1, 2, control}))
 
 
 def _is_socket(channel: int) -> bool:
@@ -90,7 +91,8 @@ def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
         if not message:
             os._exit(0)  # nobody asks any more; the workers end too
         if not channels:
-            control.send(b"%d" % _ended(int(message)))
+            os.kill(int(message), signal.SIGKILL)
+            control.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(int(message), 0)[1]))
         elif (worker := os.fork()) == 0:
             control.close()
             _end_with_parent()
@@ -104,18 +106,6 @@ def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
 def _end_with_parent() -> None:
     """Be killed when the thread ends that has started this process."""
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-
-
-def _ended(worker: int) -> int:
-    os.kill(worker, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
-
-
-def _next(rows_in: BinaryIO) -> Any:
-    try:
-        return pickle.load(rows_in)
-    except EOFError:
-        return None
 
 
 def _worked(task: Task[Any, Any], rows: Sequence[Any]) -> WorkerAnswer | Refusal:
@@ -150,3 +140,7 @@ def main() -> None:
         serve(rows_in, answers_out, control)
     except BrokenPipeError:
         os._exit(1)  # nobody listens any more
+
+
+if __name__ == "__main__":
+    main()

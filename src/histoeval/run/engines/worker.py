@@ -1,27 +1,36 @@
-"""A worker process, seen from the process that has started it: what it is sent, how it ends.
+"""Worker processes, seen from the process that has started them: what they are sent, how they end.
 
-It is sent a task, and then rows, as pickles, and answers in the same way. `serve.py` is its own
-side.
+A worker is sent a task, and then rows, as pickles, and answers in the same way. `serve.py` is its
+own side.
+
+Models are loaded once and shared in memory: `ForkServer` is a fresh interpreter which has loaded
+the task and worked on a made-up row, and is asked for workers over a socket. It must have one
+thread, beside that of an allocator which survives a fork, and no GPU; where it cannot be forked,
+each worker is a fresh interpreter and loads its own models. `multiprocessing` has the like, which
+is not used: its fork server loads modules and no task, is one for the whole process, and runs a
+script without a main guard again; its executor ends all workers where one has died.
 """
 
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from threading import Lock
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Generic, NamedTuple
 
 from histoeval.callers import current_caller
-from histoeval.errors import SettingError
-from histoeval.run.engines.engine import Task
+from histoeval.errors import HistoEvalError, Problem, SettingError
+from histoeval.run.engines.engine import Block, In, Out, Task
 from histoeval.runtime.memo import PROCESSES
 from histoeval.runtime.shared_device import OWNER, DeviceQuestion, KeptTensors
 from histoeval.runtime.threads import LIMIT
 
-ONE_THREAD = {
+SINGLE_THREAD_ENV = {
     LIMIT: "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -31,8 +40,15 @@ ONE_THREAD = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 
-LITTLE_UNUSED = {"MALLOC_MMAP_THRESHOLD_": f"{1 << 20}", "MALLOC_TRIM_THRESHOLD_": f"{16 << 20}"}
+MALLOC_ENV = {"MALLOC_MMAP_THRESHOLD_": f"{1 << 20}", "MALLOC_TRIM_THRESHOLD_": f"{16 << 20}"}
 """For malloc of Linux: freed memory goes back to the system sooner, which costs no time here."""
+
+
+FALSE_STARTS = 3
+"""How often in a row a worker may end before its models are loaded."""
+
+TRIES = 2
+"""How often rows may kill their worker before they are tried one by one, and then given up."""
 
 
 class WorkerDied(Exception):  # noqa: N818 - it says what has happened
@@ -61,18 +77,14 @@ def packed(task: Task[Any, Any]) -> bytes:
     """A task as a worker is sent it; `SettingError` where it cannot travel."""
     try:
         content = pickle.dumps(task)
+        if b"__main__" in content:
+            raise ValueError("something in it is defined in the script itself")
     except Exception as error:  # pickle raises whatever the objects do
-        raise _cannot_travel(task, error) from error
-    if b"__main__" in content:
-        raise _cannot_travel(task, "something in it is defined in the script itself")
+        raise SettingError(
+            f"{task.name!r} cannot be sent to another process: {error}. Define classes in a module "
+            "that can be imported, or use --engine inline"
+        ) from error
     return pickle.dumps((list(sys.path), current_caller(), content))
-
-
-def _cannot_travel(task: Task[Any, Any], reason: object) -> SettingError:
-    return SettingError(
-        f"{task.name!r} cannot be sent to another process: {reason}. Define classes in a module "
-        "that can be imported, or use --engine inline"
-    )
 
 
 class Worker:
@@ -98,45 +110,47 @@ class Worker:
         self._kill = kill
         self._package = package
         self._lock = Lock()
-        self._ending = ""
+        self.ending = ""
         self._tensors = KeptTensors()
 
     def work(self, rows: Sequence[Any]) -> WorkerAnswer:
         """The results of some rows; `WorkerDied` where there are none."""
         self.begin()
-        self._send(pickle.dumps(rows))
-        answer = self._received()
+        answer = self._ask(pickle.dumps(rows))
         assert isinstance(answer, WorkerAnswer)
         return answer
+
+    def begin(self) -> bool:
+        """Send the task, and wait until it is loaded; whether workers can be forked of it."""
+        if self._package is None:
+            return False
+        can_be_forked: bool = self._ask(self._package)
+        self._package = None
+        return can_be_forked
 
     @property
     def has_begun(self) -> bool:
         """Whether its models were loaded."""
         return self._package is None
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether its process was ended."""
-        return bool(self._ending)
-
-    def begin(self) -> bool:
-        """Send the task, and wait until it is loaded; whether workers can be forked of it."""
-        if self._package is None:
-            return False
-        self._send(self._package)
-        forks: bool = self._received()
-        self._package = None
-        return forks
-
     def end(self) -> str:
         """Kill the process; how it has ended, in words."""
         with self._lock:
-            if not self._ending:
-                self._ending = _in_words(self._kill())
+            if not self.ending:
+                self.ending = _in_words(self._kill())
         for channel in (self._rows_out, self._answers_in):
             with suppress(OSError):  # what was not sent cannot be any more
                 channel.close()
-        return self._ending
+        return self.ending
+
+    def _ask(self, content: bytes) -> Any:
+        """The answer; what the worker asks of the GPU before that is answered."""
+        self._send(content)
+        while isinstance(answer := self._next(), DeviceQuestion):
+            self._send(OWNER.reply(answer, self._tensors))
+        if isinstance(answer, Refusal):
+            raise answer.error
+        return answer
 
     def _send(self, content: bytes) -> None:
         try:
@@ -144,14 +158,6 @@ class Worker:
             self._rows_out.flush()
         except (OSError, ValueError) as error:  # ValueError: another thread has ended it
             raise WorkerDied(self.end()) from error
-
-    def _received(self) -> Any:
-        """The next answer; what the worker asks of the GPU before that is answered."""
-        while isinstance(answer := self._next(), DeviceQuestion):
-            self._send(OWNER.reply(answer, self._tensors))
-        if isinstance(answer, Refusal):
-            raise answer.error
-        return answer
 
     def _next(self) -> Any:
         try:
@@ -183,16 +189,14 @@ def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worke
     It does not matter what threads, locks or GPUs this process has, nor whether it is a script
     without `if __name__ == "__main__"`.
     """
-    alone = ONE_THREAD | LITTLE_UNUSED | {PROCESSES: str(workers)}
-    more = [] if control is None else [control]
+    control_channel = [] if control is None else [control]
+    modules = {"PYTHONPATH": os.pathsep.join(filter(None, map(os.fspath, sys.path)))}
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "histoeval.run.engines", *map(str, more)],
+        [sys.executable, "-P", "-m", "histoeval.run.engines.serve", *map(str, control_channel)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ
-        | alone
-        | {"PYTHONPATH": os.pathsep.join(filter(None, map(os.fspath, sys.path)))},
-        pass_fds=more,
+        env=os.environ | SINGLE_THREAD_ENV | MALLOC_ENV | {PROCESSES: str(workers)} | modules,
+        pass_fds=control_channel,
     )
 
     def kill() -> int:
@@ -200,7 +204,198 @@ def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worke
         return process.wait()
 
     rows_out, answers_in = process.stdin, process.stdout
-    assert rows_out is not None
-    assert answers_in is not None
     process.stdin = process.stdout = None  # a worker that is forgotten ends with its channels
     return Worker(rows_out, answers_in, kill, package)  # type: ignore[arg-type]
+
+
+class ForkServer:
+    """The other end of the process that is forked; several threads may ask it."""
+
+    def __init__(self, package: bytes, workers: int) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.process = spawn(package, workers, theirs.fileno())
+        self._lock = Lock()
+
+    def fork(self) -> Worker:
+        """A new worker."""
+        rows_in, rows_out = os.pipe()
+        answers_in, answers_out = os.pipe()
+        try:
+            pid = self._ask(b"fork", rows_in, answers_out)
+        finally:
+            os.close(rows_in)
+            os.close(answers_out)
+
+        def kill() -> int | None:
+            return None if pid is None else self._ask(b"%d" % pid)
+
+        worker = Worker(os.fdopen(rows_out, "wb"), os.fdopen(answers_in, "rb"), kill)
+        if pid is None:
+            self.end()
+            raise WorkerDied(worker.end())
+        return worker
+
+    def end(self) -> None:
+        """Kill the process; its workers end with it."""
+        self.process.end()
+        self._control.close()
+
+    def _ask(self, message: bytes, *channels: int) -> int | None:
+        """The answer to a request; None where nobody answers any more."""
+        with self._lock, suppress(OSError):
+            socket.send_fds(self._control, [message], channels)
+            if answer := self._control.recv(32):
+                return int(answer)
+        return None
+
+
+class StoppedError(HistoEvalError):
+    """The run has ended while a block was worked on."""
+
+
+class WorkerSlot(Generic[In, Out]):
+    """One worker process, and what is done when it dies.
+
+    The rows that it was working on are tried again, at last one by one, so that a row that kills
+    its worker costs itself and no other row.
+    """
+
+    def __init__(self, failed: Callable[[In, Problem], Out], start: Callable[[], Worker]) -> None:
+        self._failed = failed
+        self._start = start
+        self._worker: Worker | None = None
+        self._is_stopped = False
+        self._false_starts = 0
+
+    def work(self, rows: Sequence[In]) -> WorkerAnswer:
+        """The results of some rows."""
+        tries = TRIES
+        code, reason = "worker_died", ""
+        while tries:
+            try:
+                return self._running().work(rows)
+            except WorkerDied as death:
+                reason = f"the process that worked on this row has died {TRIES} times ({death})"
+                tries -= self._has_died_of_rows(str(death))
+            except AnswerLost as loss:
+                code, tries = "answer_lost", 0
+                reason = f"the results of this row cannot be sent from process to process ({loss})"
+        if len(rows) == 1:
+            problem = Problem(code, f"{reason}; the row is left out, the others are not")
+            return WorkerAnswer([self._failed(rows[0], problem)], [], 0.0)
+        answers = [self.work([row]) for row in rows]
+        return WorkerAnswer(
+            [row for answer in answers for row in answer.rows],
+            [usage for answer in answers for usage in answer.usage],
+            sum(answer.seconds for answer in answers),
+        )
+
+    def stop(self) -> None:
+        """Kill the process, also while it works for another thread."""
+        self._is_stopped = True
+        if (worker := self._worker) is not None:
+            worker.end()
+
+    def _running(self) -> Worker:
+        if not self._is_stopped and (self._worker is None or self._worker.ending):
+            self._worker = self._start()
+        if self._is_stopped or self._worker is None:
+            self.stop()
+            raise StoppedError("the run was stopped")
+        return self._worker
+
+    def _has_died_of_rows(self, reason: str) -> bool:
+        """Leave the worker that has died; False where it has died before it could begin."""
+        worker, self._worker = self._worker, None
+        had_begun = worker is not None and worker.has_begun
+        self._false_starts = 0 if had_begun else self._false_starts + 1
+        if self._false_starts == FALSE_STARTS:
+            raise HistoEvalError(
+                f"a worker process has ended {FALSE_STARTS} times before it could begin "
+                f"({reason}): what it wrote stands above; --engine inline does without processes"
+            )
+        return had_begun
+
+
+class WorkerPool(Generic[In, Out]):
+    """Some workers, each with a thread that waits for it.
+
+    They are forked of one process where they can be, or else each is started by itself.
+    """
+
+    def __init__(self, task: Task[In, Out], package: bytes, workers: int) -> None:
+        self._package = package
+        self._workers = workers
+        can_be_forked = task.shares_gpu or not task.on_gpu
+        self._is_forking = sys.platform == "linux" and can_be_forked and bool(task.examples())
+        self._server: ForkServer | None = None
+        self._lock = Lock()
+        self._is_stopped = False
+        self.slots = [WorkerSlot(task.failed, self.start) for _ in range(workers)]
+        self._free = list(self.slots)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="histoeval-worker")
+
+    def __enter__(self) -> "WorkerPool[In, Out]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes, also that which workers are forked of while it loads models."""
+        for slot in self.slots:
+            slot.stop()
+        self._is_stopped = True
+        if (server := self._server) is not None:
+            server.end()
+        self._threads.shutdown()
+
+    def work(self, blocks: Iterable[Block[In]]) -> Iterator[tuple[Block[In], WorkerAnswer]]:
+        """Each block with its answer as it is finished; few blocks are read ahead."""
+        waiting: dict[Future[WorkerAnswer], Block[In]] = {}
+
+        def finished() -> Iterator[tuple[Block[In], WorkerAnswer]]:
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
+
+        try:
+            for block in blocks:
+                waiting[self._threads.submit(self._work, block.rows)] = block
+                if len(waiting) >= 2 * self._workers:
+                    yield from finished()
+            while waiting:
+                yield from finished()
+        finally:  # nobody waits for these any more
+            for future in waiting:
+                future.cancel()
+
+    def start(self) -> Worker:
+        """A new worker; `WorkerDied` where the process that it would be forked of has ended."""
+        with self._lock:
+            if self._is_forking and (server := self._server or self._fork_server()):
+                try:
+                    return server.fork()
+                except WorkerDied:
+                    self._server = None
+                    raise
+        if self._is_stopped:
+            raise StoppedError("the run was stopped")
+        return spawn(self._package, self._workers)
+
+    def _work(self, rows: Sequence[In]) -> WorkerAnswer:
+        slot = self._free.pop()
+        try:
+            return slot.work(rows)
+        finally:
+            self._free.append(slot)
+
+    def _fork_server(self) -> ForkServer | None:
+        """The process that is forked; None, now and later, where it cannot be."""
+        server = self._server = ForkServer(self._package, self._workers)
+        with suppress(WorkerDied):
+            if not self._is_stopped and server.process.begin():
+                return server
+        server.end()
+        self._server, self._is_forking = None, False
+        return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import inf
 from typing import Any, NamedTuple
 
 from histoeval.errors import InputError
 from histoeval.io.results import read_rows
 from histoeval.io.store import read_lines
-from histoeval.run.compare.signatures import differences
-from histoeval.run.history.about import SCORED, RunDetails, all_means
+from histoeval.run.compare.systems import differences
+from histoeval.run.history.stored_runs import SCORED, RunDetails, all_means
 from histoeval.run.trust.rows import TrustRow
 
 _ROUNDING = 1e-12
@@ -69,7 +70,7 @@ def diff_runs(one: RunDetails, other: RunDetails) -> RunDiff:
     scores = [
         ScoreDifference(*key, first.get(key), second.get(key))
         for key in dict.fromkeys([*first, *second])
-        if _differ(first.get(key), second.get(key))
+        if abs(first.get(key, inf) - second.get(key, -inf)) > _ROUNDING
     ]
     return RunDiff(
         settings=[*_between(_settings(one), _settings(other))],
@@ -143,7 +144,3 @@ def _values(details: RunDetails) -> dict[tuple[str, str, str], float]:
         rows = read_lines(run.place / "trust.jsonl", TrustRow.model_validate_json)
         return {(row.id, "", "trust"): row.trust for row in rows if row.trust is not None}
     return {}
-
-
-def _differ(one: float | None, other: float | None) -> bool:
-    return one is None or other is None or abs(one - other) > _ROUNDING

@@ -17,8 +17,7 @@ from histoeval.errors import OutputError
 from histoeval.io.finished_run import FinishedRun
 from histoeval.io.store import VERB_FILES
 from histoeval.io.writing import locked, writing_to
-from histoeval.run.history.about import details_of
-from histoeval.run.history.shelf import StoredRun, stored_runs
+from histoeval.run.history.stored_runs import StoredRun, details_of, stored_runs
 
 VERBS = {"score": "score or judge", "judge": "score or judge"}
 """How `VERB_FILES` calls verbs."""
@@ -61,7 +60,8 @@ def _files(run: StoredRun) -> Iterator[Path]:
     if not run.place.is_dir():
         name = run.place.name
         named = (name, f"{name}.meta.json", f"{name}.rows", f"{name}.lock")
-        yield from _there(run.folder, *named, *_pages_beside(run.place))
+        pages = [FinishedRun("extract", run.place).beside(ending).name for ending in ENDINGS]
+        yield from _there(run.folder, *named, *pages)
         yield from run.folder.glob(f".{name}*.blocks-*")
         return
     known = FILES.get(VERBS.get(run.kind, run.kind))
@@ -73,11 +73,6 @@ def _files(run: StoredRun) -> Iterator[Path]:
         yield from run.place.glob(".*.blocks-*")
         for pattern in EVIDENCE if run.kind == "trust" else ():
             yield from (run.place / "evidence").glob(pattern)
-
-
-def _pages_beside(file: Path) -> list[str]:
-    """How the pages and tables of a file of `extract` are called."""
-    return [FinishedRun("extract", file).beside(ending).name for ending in ENDINGS]
 
 
 def _there(folder: Path, *names: str) -> Iterator[Path]:

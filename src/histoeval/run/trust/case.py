@@ -130,11 +130,12 @@ def judge_case(case: TrustCase, folder: Path, tools: Instruments) -> Verdict:
     text = case.report
     if no := english_problem(tools.language, report=text):
         return Verdict(unjudged(case, no, tools.policy))
-    report = attempt(lambda: _read(text, tools.reader))
+    report = attempt(lambda: tools.reader.read([text])[0])
     if isinstance(report, Problem):
         failed = Problem("reader_failed", report.message)
         return Verdict(_row(case, dict.fromkeys(DIMENSIONS, failed), tools.policy))
-    image = _image_of(case, folder)
+    named = NO_IMAGE if case.image is None else case.image
+    image = find_image(folder, named) if isinstance(named, str) else named
     content = image_hash(image) if isinstance(image, Path) else None
     bag = _first_bag(image, tools)
     found: Dimensions = {
@@ -168,20 +169,6 @@ def attempt(ask: Callable[[], A | Problem]) -> A | Problem:
         return Problem("cannot_be_told", shown(str(error)))
     except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run continues
         return Problem("failed", shown(f"{type(error).__name__}: {error}"))
-
-
-def _read(text: str, reader: Reader) -> Report:
-    (report,) = reader.read([text])
-    return report
-
-
-def _image_of(case: TrustCase, folder: Path) -> Path | Problem:
-    """Where the image of a case lies."""
-    if case.image is None:
-        return NO_IMAGE
-    if isinstance(case.image, Problem):
-        return case.image
-    return find_image(folder, case.image)
 
 
 def _first_bag(image: Path | Problem, tools: Instruments) -> EmbeddedImage | Problem:

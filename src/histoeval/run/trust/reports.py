@@ -12,16 +12,15 @@ from histoeval.io.store import RowStore
 from histoeval.io.trust_cases import CaseSource, TrustCase
 from histoeval.io.writing import protecting
 from histoeval.pathgls.fusion import ROUTES
-from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.panel import panel_identity
 from histoeval.pathgls.logic.score import signature_of
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
-from histoeval.run.pipeline import Job, Watch, no_more, no_progress
+from histoeval.run.pipeline import Job, Watch, no_progress, write_nothing
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
 from histoeval.run.trust.case import Instruments, Verdict, judge_case, unjudged
-from histoeval.run.trust.patch_scores import keep_patch_scores
+from histoeval.run.trust.finished import keep_patch_scores
 from histoeval.run.trust.rows import TrustFolder, TrustRow
 from histoeval.version import __version__
 
@@ -37,7 +36,7 @@ def trust_source(
     illustrate: Illustrate | None = None,
     overwrite: bool = False,
     watch: Watch = no_progress,
-    conclude: Callable[[dict[str, Any]], None] = no_more,
+    conclude: Callable[[dict[str, Any]], None] = write_nothing,
     engine: Engine = INLINE,
     batch_size: int | None = None,
     texts: bool = True,
@@ -50,27 +49,16 @@ def trust_source(
     """
     place = None if folder is None or not texts else folder.folder
     job = TrustJob(source, tools, illustrate if texts else None, place, batch_size)
-    if not texts:
-        job.leave_out_texts()
-    with protecting(() if folder is None else _images_near(folder, source)):
-        done = job.run(folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine)
+    images: Iterator[Path] = iter(())
+    if folder is not None and folder.evidence.is_dir():
+        # some may lie among the pictures of the evidence, and be replaced by them
+        cases = (case.image for case in source.rows())
+        images = (source.folder / image for image in cases if isinstance(image, str))
+    with protecting(images):
+        done = job.run(
+            folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine, texts=texts
+        )
     return Verdicts(done.summary, done.rows)
-
-
-def _encoder_identity(
-    encoder: ImageTextEncoder | Problem | None, further: Sequence[ImageTextEncoder]
-) -> str | None:
-    """The encoder, or all of a panel; why there is none."""
-    if encoder is None or isinstance(encoder, Problem):
-        return encoder.code if encoder else None
-    return panel_identity([each.identity for each in (encoder, *further)])
-
-
-def _images_near(folder: TrustFolder, source: CaseSource) -> Iterator[Path]:
-    """The images, where some may lie among the pictures of the evidence and be replaced by them."""
-    for case in source.rows() if folder.evidence.is_dir() else ():
-        if isinstance(case.image, str):
-            yield source.folder / case.image
 
 
 class TrustTask(Task[TrustCase, TrustRow]):
@@ -147,10 +135,14 @@ class TrustJob(Job[TrustCase, TrustRow]):
     def _settings(self) -> dict[str, Any]:
         tools = self.tools
         encoder, asking, tiling = tools.encoder, tools.asking, tools.tiling
+        if encoder is None or isinstance(encoder, Problem):
+            seen_by = encoder.code if encoder else None
+        else:
+            seen_by = panel_identity([each.identity for each in (encoder, *tools.further)])
         return {
             "reader": tools.reader.identity,
             "nli": tools.entailer.identity,
-            "encoder": _encoder_identity(encoder, tools.further),
+            "encoder": seen_by,
             "distance": None if tools.distance is None else tools.distance.identity,
             "subject": None
             if asking is None

@@ -9,7 +9,7 @@ stopped run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,15 @@ from pydantic import Field
 from histoeval.errors import OutputError, Problem
 from histoeval.io.store import RowStore
 from histoeval.io.writing import remove, write_json, writing_to
-from histoeval.pathgls.fusion import Route
-from histoeval.pathgls.results import CancerVerdict, Share
+from histoeval.pathgls.fusion import (
+    Reason,
+    Route,
+    RoutedReport,
+    reasons_to_reject,
+    reasons_to_review,
+)
+from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
+from histoeval.pathgls.results import CancerVerdict, Grounding, Logic, Share
 from histoeval.report import Noun
 
 ROWS, SUMMARY, EVIDENCE, PAGE = "trust.jsonl", "summary.json", "evidence", "report.html"
@@ -95,3 +102,34 @@ class TrustFolder(RowStore[TrustRow]):
         super().finish({"rows": summary["rows"]})
         with writing_to(self.folder):
             write_json(self.summary, summary)
+
+
+def policy_of(summary: Mapping[str, Any]) -> Policy:
+    """The policy that a run followed, as its summary holds it."""
+    content = {key: value for key, value in summary["policy"].items() if key != "hash"}
+    return Policy.model_validate(content)
+
+
+def reasons_of(row: TrustRow, policy: Policy) -> Iterator[Reason]:
+    """What kept a report from being deployed, the gravest first; nothing of a deployed one."""
+    if row.route == "deploy":
+        return
+    ask = reasons_to_reject if row.route == "reject" else reasons_to_review
+    yield from ask(_routed(row), policy)
+
+
+def _routed(row: TrustRow) -> RoutedReport:
+    """All that the verdict depended on, from what the row keeps."""
+    evidence = row.evidence
+    seen, logic = evidence.get("grounding"), evidence.get("logic")
+    grounding = None if seen is None else Grounding.model_validate(seen)
+    return RoutedReport(
+        {name: getattr(row, name) for name in DIMENSIONS},
+        tuple(name for name in DIMENSIONS if name in evidence["trust"]["missing"]),
+        evidence["trust"]["low"],
+        evidence["trust"]["high"],
+        claims_known=None if grounding is None else grounding.claims_known,
+        contradictions=() if logic is None else Logic.model_validate(logic).contradictions,
+        image_verdict=None if grounding is None else grounding.verdict,
+        cancer=None if grounding is None else grounding.cancer,
+    )

@@ -9,7 +9,6 @@ from pydantic import field_validator
 from histoeval.callers import argument
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.trust_cases import CaseSource
-from histoeval.nli.entailer import Entailer
 from histoeval.pathgls.grounding import encoder as encoders_of
 from histoeval.pathgls.grounding.decisions import Decisions, read_calibration
 from histoeval.pathgls.grounding.decoys import builtin_decoys
@@ -75,7 +74,10 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     calibrations = _calibrations(wanted, encoders)
     seeing = encoders if isinstance(encoders, tuple) else ()
     reader = load_reader(wanted.models)
-    entailer = _entailer(wanted)
+    entailer = load_entailer(wanted.nli, wanted.models.device)
+    distance: Distance = wanted.distance
+    if attacked and isinstance(wanted.distance, str):
+        distance = open_distance(wanted.distance, reader=reader, entailer=entailer)
     return Instruments(
         reader=reader,
         entailer=entailer,
@@ -86,7 +88,7 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
         encoder=encoders if isinstance(encoders, Problem) else next(iter(encoders), None),
         further=seeing[1:],
         calibrations=calibrations,
-        distance=_distance(wanted, reader, entailer) if attacked else None,
+        distance=distance if attacked else None,
         asking=None if wanted.subject is None else _asking(wanted),
         language=wanted.models.language,
     )
@@ -113,21 +115,21 @@ def tiles_of(text: str) -> int | None:
 def top_of(text: str) -> Top:
     """K as a person writes it: a number of pairs, `3`, a share of them, `0.3` or `30%`, or both."""
     try:
-        parts = [_number_or_share(part.strip()) for part in text.split(",")]
-        if len({name for name, _ in parts}) < len(parts):
-            raise ValueError
-        return Top.model_validate(dict(parts))
+        top: dict[str, float] = {}
+        for part in map(str.strip, text.split(",")):
+            name = "number" if part.isdecimal() else "share"
+            if name in top:
+                raise ValueError
+            if part.isdecimal():
+                top[name] = int(part)
+            else:
+                top[name] = float(part[:-1]) / 100 if part.endswith("%") else float(part)
+        return Top.model_validate(top)
     except ValueError as error:
         raise SettingError(
             f"{text!r} is no K: give a number of pairs, as in 3, a share of them, as in 0.3, or "
             "both for the fewer, as in 0.3,3"
         ) from error
-
-
-def _number_or_share(text: str) -> tuple[str, float]:
-    if text.endswith("%"):
-        return "share", float(text[:-1]) / 100
-    return ("number", int(text)) if text.isdecimal() else ("share", float(text))
 
 
 def _calibrations(
@@ -176,17 +178,6 @@ def _encoders(wanted: TrustOptions) -> tuple[ImageTextEncoder, ...] | Problem:
         if panel_names(given) not in ([None], [BUILTIN]):
             raise
         return Problem("no_encoder", str(error))
-
-
-def _entailer(wanted: TrustOptions) -> Entailer:
-    return load_entailer(wanted.nli, wanted.models.device)
-
-
-def _distance(wanted: TrustOptions, reader: Any, entailer: Entailer) -> Distance:
-    if not isinstance(wanted.distance, str):
-        distance: Distance = wanted.distance
-        return distance
-    return open_distance(wanted.distance, reader=reader, entailer=entailer)
 
 
 def _asking(wanted: TrustOptions) -> VlmSetup:

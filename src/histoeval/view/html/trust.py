@@ -18,9 +18,8 @@ from histoeval.progress import row_progress
 from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.results import Verdicts
 from histoeval.run.trust.case import Instruments
-from histoeval.run.trust.reasons import policy_of
 from histoeval.run.trust.reports import trust_source
-from histoeval.run.trust.rows import TrustFolder, TrustRow
+from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
 from histoeval.table import html_table
 from histoeval.view.figures.evidence import with_pictures
 from histoeval.view.html.page import Website, render

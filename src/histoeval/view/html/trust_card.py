@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
 from histoeval.pathgls.results import Claim, Grounding, GroundingVerdict, Logic, Spot
-from histoeval.run.trust.patch_scores import PatchScores
+from histoeval.run.trust.finished import PatchScores
 from histoeval.run.trust.rows import TrustRow
 from histoeval.table import ResultTable, html_table, number
 from histoeval.view.figures.evidence import COLOURS, MIN_PATCHES

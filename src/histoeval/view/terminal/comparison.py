@@ -11,7 +11,7 @@ from histoeval.agreement.systems import Contest
 from histoeval.console import visible
 from histoeval.run.compare.changes import MetricChange, WorseCase
 from histoeval.run.compare.compare import Comparison
-from histoeval.run.compare.gate import Gate
+from histoeval.run.compare.trial import Gate
 from histoeval.table import NONE, ResultTable, footnotes, markdown, markdown_text, number
 from histoeval.version import __version__
 from histoeval.view.terminal.agreement import interval, p_text

@@ -23,7 +23,7 @@ from histoeval.view.terminal.agreement import interval
 if TYPE_CHECKING:
     from histoeval.agreement.judge_alignment import CriterionAlignment
     from histoeval.judges.alignment import ScoreMapping
-    from histoeval.run.alignment.found import AlignedMetric, JudgeAgreement
+    from histoeval.run.align_judge import AlignedMetric, JudgeAgreement
 
 UNKNOWN = "unknown"
 YES, NO = Text("may be used", "green"), Text("may not", "red")

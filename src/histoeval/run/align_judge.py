@@ -12,6 +12,7 @@ import numpy as np
 
 from histoeval.agreement.judge_alignment import (
     FOLDS,
+    AgreementFigures,
     CriterionAlignment,
     ScoreGap,
     align_criterion,
@@ -24,15 +25,17 @@ from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.results import Key, MetricResult, key_of, read_rows, read_summary
 from histoeval.io.store import read_json
 from histoeval.io.tables.columns import Columns
-from histoeval.judges.alignment import RAW
+from histoeval.io.writing import make_folder, write_json, write_text, writing_to
+from histoeval.judges.alignment import RAW, Alignment, alignment_text, models_of
 from histoeval.judges.panel import SPREAD
 from histoeval.judges.prompt import known_prompts, load_prompt
 from histoeval.metric import Score
-from histoeval.run.alignment.experts import ExpertScores, read_expert_scores
-from histoeval.run.alignment.found import AlignedMetric, JudgeAgreement, alignment_of
+from histoeval.run.expert_scores import ExpertScores, read_expert_scores
 from histoeval.run.judge import USAGE
 from histoeval.run.models import load_metrics
+from histoeval.run.results import Frames
 from histoeval.run.stored import stored_pairs
+from histoeval.version import __version__
 
 BASELINE = "rubric_offline"
 """The rubric without a language model, which costs nothing: what a judge has to beat."""
@@ -184,19 +187,13 @@ class _Fit:
                 return None
             (metric,) = load_metrics([BASELINE])
             began = perf_counter()
-            scored = _scored_now(metric, home)
+            folder = home if home.is_dir() else home.parent
+            pairs = {key_of(row): pair for row, pair in stored_pairs(folder) if pair is not None}
+            answers = zip(pairs, metric.score(list(pairs.values())), strict=True)
+            scored = {k: MetricResult.of(each) for k, each in answers if isinstance(each, Score)}
             seconds, signature = round(perf_counter() - began, 3), str(metric.signature)
         used = {BASELINE: {"requests": 0, "seconds": seconds, "cost": 0.0, "currency": ""}}
         return self.aligned(BASELINE, signature, scored, _scales(BASELINE, scored), used)
-
-
-def _scored_now(metric: Any, home: Path) -> dict[Key, MetricResult]:
-    """The pairs of a run, by the texts that it has kept."""
-    folder = home if home.is_dir() else home.parent
-    pairs = {key_of(row): pair for row, pair in stored_pairs(folder) if pair is not None}
-    answers = metric.score(list(pairs.values()))
-    both = zip(pairs, answers, strict=True)
-    return {key: MetricResult.of(each) for key, each in both if isinstance(each, Score)}
 
 
 def criteria_of(scored: Results) -> list[str]:
@@ -272,3 +269,117 @@ def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
     absent = [name for name in criteria_of(scored) if name not in experts.columns]
     if absent:
         yield f"criteria that the experts have not scored: {', '.join(absent)}"
+
+
+ALIGNMENT, FIGURES = "alignment.yaml", "alignment.json"
+
+
+@dataclass(frozen=True)
+class AlignedMetric:
+    """One metric beside experts: what each criterion comes to, and what it cost."""
+
+    metric: str
+    signature: str
+    criteria: tuple[CriterionAlignment, ...]
+    gaps: tuple[ScoreGap, ...]
+    """Where it and the experts differ, the worst first."""
+    usage: Mapping[str, Any]
+    """By judge: requests, tokens, seconds, cost."""
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeAgreement(Frames):
+    """A judge and the free baseline beside experts; `alignment` is what brings it closer."""
+
+    judge: AlignedMetric
+    baseline: AlignedMetric | None
+    alignment: Alignment
+    notes: tuple[str, ...]
+
+    @property
+    def metrics(self) -> tuple[AlignedMetric, ...]:
+        """The judge, and the baseline where there is one."""
+        return (self.judge,) if self.baseline is None else (self.judge, self.baseline)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A row for each criterion and metric, as it is and aligned."""
+        for metric in self.metrics:
+            for each in metric.criteria:
+                for state, found in (("as it is", each.before), ("aligned", each.after)):
+                    if found is not None:
+                        about = {"criterion": each.criterion, "metric": metric.metric}
+                        yield about | {"scores": state, "pairs": each.pairs} | _flat(found)
+
+    def __repr__(self) -> str:
+        names = ", ".join(each.criterion for each in self.judge.criteria)
+        experts = self.alignment.experts["name"]
+        return f"<JudgeAgreement of {self.judge.metric} with {experts}: {names}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as it stands in `alignment.json`."""
+        return {
+            "histoeval": __version__,
+            "experts": dict(self.alignment.experts),
+            "metrics": {
+                each.metric: {
+                    "signature": each.signature,
+                    "usage": dict(each.usage),
+                    "criteria": [one.model_dump(mode="json") for one in each.criteria],
+                    "disagreements": [one.model_dump(mode="json") for one in each.gaps],
+                }
+                for each in self.metrics
+            },
+            "notes": list(self.notes),
+        }
+
+    def write(self, folder: str | Path) -> Path:
+        """Write `alignment.yaml`, which `judge --alignment` takes, and `alignment.json`."""
+        home = Path(folder)
+        with writing_to(home):
+            make_folder(home)
+            write_text(home / ALIGNMENT, alignment_text(self.alignment))
+            write_json(home / FIGURES, self.to_dict())
+        return home / ALIGNMENT
+
+
+def _flat(found: AgreementFigures) -> dict[str, Any]:
+    return {
+        f"{name}{end}": value
+        for name in AgreementFigures.model_fields
+        for each in [getattr(found, name)]
+        for end, value in (("", each.value), (".low", each.low), (".high", each.high))
+    }
+
+
+def alignment_of(judge: AlignedMetric, experts: ExpertScores) -> Alignment:
+    """What `judge --alignment` takes, with what it was fitted on."""
+    signed = dict(part.partition(":")[::2] for part in judge.signature.split("|"))
+    return Alignment(
+        metric=judge.metric,
+        prompt=signed.get("prompt", ""),
+        judge=models_of(signed.get("judge", "")),
+        experts={
+            "name": experts.name,
+            "sha256": experts.sha256,
+            "columns": {name: list(each) for name, each in experts.columns.items()},
+        },
+        criteria={each.criterion: each.mapping for each in judge.criteria},
+        fitted={
+            each.criterion: {
+                "pairs": each.pairs,
+                "cases": each.cases,
+                "offset": each.offset.value,
+                "before": _values(each.before),
+                "after": None if each.after is None else _values(each.after),
+            }
+            | ({"not_fitted": each.reason} if each.reason else {})
+            for each in judge.criteria
+        },
+    )
+
+
+def _values(found: AgreementFigures) -> dict[str, Any]:
+    return {
+        name: None if (value := getattr(found, name).value) is None else round(value, 4)
+        for name in AgreementFigures.model_fields
+    }

@@ -18,9 +18,7 @@ import pytest
 from histoeval.errors import EndpointError, Problem
 from histoeval.report import Pair
 from histoeval.run.engines.engine import Block
-from histoeval.run.engines.fork_server import StoppedError
-from histoeval.run.engines.local import Crew
-from histoeval.run.engines.worker import packed
+from histoeval.run.engines.worker import StoppedError, WorkerPool, packed
 from histoeval.run.parallel_metric import ParallelMetric
 from tests.support.engine_jobs import Doubled, DoublingTask, Item
 from tests.support.fatal_metric import FatalMetric
@@ -79,14 +77,14 @@ class ShortMetric(FatalMetric):
         return super().score(pairs[1:])
 
 
-def crew_of(task: DoublingTask, workers: int = 1) -> Crew[Item, Doubled]:
-    return Crew(task, packed(task), workers)
+def pool_of(task: DoublingTask, workers: int = 1) -> WorkerPool[Item, Doubled]:
+    return WorkerPool(task, packed(task), workers)
 
 
-def asked(crew: Crew[Item, Doubled], *texts: str) -> list[Any]:
+def asked(pool: WorkerPool[Item, Doubled], *texts: str) -> list[Any]:
     """The results of rows with these texts, each in a block of its own."""
     blocks = [Block(at, [Item(str(at), text)]) for at, text in enumerate(texts)]
-    found = {block.start: answer.rows[0] for block, answer in crew.work(blocks)}
+    found = {block.start: answer.rows[0] for block, answer in pool.work(blocks)}
     return [found[start] for start in sorted(found)]
 
 
@@ -102,14 +100,14 @@ def _ends(pid: int) -> bool:
     return False
 
 
-def test_whoever_waits_for_a_crew_that_is_closed_is_told(tmp_path: Path) -> None:
-    crew = crew_of(DoublingTask(tmp_path), 2)
-    asked(crew, "a")
+def test_whoever_waits_for_a_pool_that_is_closed_is_told(tmp_path: Path) -> None:
+    pool = pool_of(DoublingTask(tmp_path), 2)
+    asked(pool, "a")
     ended: list[type[BaseException]] = []
 
     def ask() -> None:
         try:
-            asked(crew, *["late"] * 400)
+            asked(pool, *["late"] * 400)
         except StoppedError as error:
             ended.append(type(error))
 
@@ -117,15 +115,15 @@ def test_whoever_waits_for_a_crew_that_is_closed_is_told(tmp_path: Path) -> None
     for thread in threads:
         thread.start()
     time.sleep(0.3)
-    crew.close()
+    pool.close()
     for thread in threads:
         thread.join(10)
     assert ended == [StoppedError] * 8
 
 
 def test_standard_input_is_empty(tmp_path: Path) -> None:
-    with crew_of(OddTask(tmp_path)) as crew:
-        assert asked(crew, "reads") == [Doubled("0", "nothing")]
+    with pool_of(OddTask(tmp_path)) as pool:
+        assert asked(pool, "reads") == [Doubled("0", "nothing")]
 
 
 @pytest.mark.parametrize(
@@ -134,18 +132,18 @@ def test_standard_input_is_empty(tmp_path: Path) -> None:
 def test_an_answer_that_cannot_travel_costs_its_row_and_no_other(
     text: str, reason: str, tmp_path: Path
 ) -> None:
-    with crew_of(OddTask(tmp_path)) as crew:
-        lost, *others = asked(crew, text, "a" * 200_000, "poison", "b")
+    with pool_of(OddTask(tmp_path)) as pool:
+        lost, *others = asked(pool, text, "a" * 200_000, "poison", "b")
     assert (lost.error, reason in lost.text) == ("answer_lost", True)
     assert [row.error for row in others] == [None, "worker_died", None]
     assert others[0].text == "a" * 400_000
 
 
 def test_after_an_error_nothing_more_is_begun(tmp_path: Path) -> None:
-    with crew_of(OddTask(tmp_path), 2) as crew:
-        asked(crew, "slow", "slow")
+    with pool_of(OddTask(tmp_path), 2) as pool:
+        asked(pool, "slow", "slow")
         with pytest.raises(EndpointError):
-            asked(crew, "gone", "slow", "slow", "slow")
+            asked(pool, "gone", "slow", "slow", "slow")
         time.sleep(1.5)
     assert len((tmp_path / "worked.txt").read_text().split()) < 5
 
@@ -154,16 +152,16 @@ def test_after_an_error_nothing_more_is_begun(tmp_path: Path) -> None:
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
 def test_forgotten_workers_end(tmp_path: Path) -> None:
-    crew = crew_of(DoublingTask(tmp_path))
-    pid = int(asked(crew, "pid")[0].text)
-    del crew
+    pool = pool_of(DoublingTask(tmp_path))
+    pid = int(asked(pool, "pid")[0].text)
+    del pool
     gc.collect()
     assert _ends(pid)
 
 
 def test_a_process_with_a_socket_is_not_forked(tmp_path: Path) -> None:
-    with crew_of(ConnectedTask(tmp_path)) as crew:
-        pid = asked(crew, "pid")[0].text
+    with pool_of(ConnectedTask(tmp_path)) as pool:
+        pid = asked(pool, "pid")[0].text
         status = Path(f"/proc/{pid}/stat").read_text()
     assert int(status.rpartition(")")[2].split()[1]) == os.getpid()
 
@@ -173,8 +171,8 @@ def test_only_the_row_that_kills_is_lost_where_the_end_of_children_is_ignored(
 ) -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        with crew_of(ForkedTask(tmp_path), 2) as crew:
-            found = asked(crew, *["slow", "poison"] * 3)
+        with pool_of(ForkedTask(tmp_path), 2) as pool:
+            found = asked(pool, *["slow", "poison"] * 3)
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert [row.error for row in found] == [None, "worker_died"] * 3
@@ -182,8 +180,8 @@ def test_only_the_row_that_kills_is_lost_where_the_end_of_children_is_ignored(
 
 def test_a_folder_of_modules_may_be_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])
-    with crew_of(DoublingTask(tmp_path)) as crew:
-        assert asked(crew, "a") == [Doubled("0", "aa")]
+    with pool_of(DoublingTask(tmp_path)) as pool:
+        assert asked(pool, "a") == [Doubled("0", "aa")]
 
 
 def test_answers_that_are_too_few_are_no_answers_of_other_pairs() -> None:

@@ -1,1 +1,0 @@
-"""A judge beside experts, and what brings it closer to them."""

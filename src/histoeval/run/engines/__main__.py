@@ -1,5 +1,0 @@
-"""A worker process."""
-
-from histoeval.run.engines.serve import main
-
-main()

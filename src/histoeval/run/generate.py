@@ -224,7 +224,7 @@ class _ImageSource(TableSource[_ImageLayout, ImageCase]):
         label, id_fault = naming.name(record, values)
         image = name_of(values.get(layout.image), Fault("missing_value"))
         cells = [(layout.id or "id", id_fault), (layout.image, image)]
-        PROBLEMS
+        problems = self.problems_in(record, cells)
         texts = {name: text_of(values.get(name)) for name in layout.columns}
         known = {name: text for name, text in texts.items() if isinstance(text, str)}
         reference = known.get(layout.reference or "")

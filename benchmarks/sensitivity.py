@@ -26,9 +26,9 @@ from histoeval.reader.reader import Reader
 from histoeval.run.models import Models, load_reader
 from histoeval.table import ResultTable, markdown
 from histoeval_research.experiments.hierarchy import ablation, hierarchy, read_graded, with_trust
-from histoeval_research.experiments.pathgls.tile_cases import template_report
+from histoeval_research.experiments.measures import PerturbedRow
+from histoeval_research.experiments.pathgls.cases import template_report
 from histoeval_research.experiments.perturb import Settings, perturb_file
-from histoeval_research.experiments.rows import PerturbedRow
 from histoeval_research.experiments.sensitivity import measure_file, open_bench, sensitivity
 from histoeval_research.view.experiment_tables import (
     ablation_table,

@@ -15,7 +15,7 @@ from histoeval.metrics.registry import create
 from histoeval.pathgls.policy.policy import policy_file
 from histoeval.pathgls.stability.attacks import load_instruction
 from histoeval.pathgls.stability.distance import open_distance
-from histoeval_research.experiments.metric_variants import variants
+from histoeval_research.experiments.ablate import variants
 
 
 @pytest.mark.parametrize(

@@ -494,7 +494,7 @@ def test_neither_torch_nor_onnxruntime_is_needed() -> None:
     program = (
         "import sys\n"
         "sys.modules.update(dict.fromkeys(('torch', 'onnxruntime', 'transformers')))\n"
-        "import histoeval_research.evaluate.reader, histoeval_research.cli.evaluate\n"
+        "import histoeval_research.evaluate.reader, histoeval_research.cli.evaluate.models\n"
         "import histoeval_research.view.model_tables\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

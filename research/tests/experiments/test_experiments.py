@@ -20,8 +20,7 @@ from histoeval_research.experiments.hierarchy import (
     read_graded,
     with_trust,
 )
-from histoeval_research.experiments.measures import Found
-from histoeval_research.experiments.rows import PerturbedRow
+from histoeval_research.experiments.measures import Found, PerturbedRow
 from histoeval_research.experiments.sensitivity import (
     MeasureSet,
     ScoredReports,

@@ -11,8 +11,12 @@ from histoeval.errors import Problem, SettingError
 from histoeval.metrics.registry import create
 from histoeval.report import Entity, EntityType, Report
 from histoeval.run.models import Models
-from histoeval_research.experiments.measures import ByGrounding, ByMetric
-from histoeval_research.experiments.rows import PerturbedRow, read_perturbed
+from histoeval_research.experiments.measures import (
+    ByGrounding,
+    ByMetric,
+    PerturbedRow,
+    read_perturbed,
+)
 from histoeval_research.experiments.sensitivity import measured, open_bench
 
 TRUE = (

@@ -12,8 +12,8 @@ from histoeval.errors import InputError, OutputError, Problem
 from histoeval.io.reports import TextSource, open_reports
 from histoeval.vlm.model import Ask, VlmAnswer
 from histoeval_research.experiments.edits.registry import groups
+from histoeval_research.experiments.measures import MODEL, read_perturbed
 from histoeval_research.experiments.perturb import Settings, perturb_file
-from histoeval_research.experiments.rows import MODEL, read_perturbed
 from tests.support.edited_reports import BENIGN, MALIGNANT, HandReader
 
 ROWS: list[dict[str, Any]] = [

@@ -12,8 +12,8 @@ from histoeval.cli.options.models import MetricModels
 from histoeval.cli.options.output import LookOption
 from histoeval.cli.options.statistics import SheetFile, StudyOptions
 from histoeval.run.history.stored_runs import command_line
+from histoeval_research.experiments.ablate import KINDS
 from histoeval_research.experiments.ablate import ablate as study_variants
-from histoeval_research.experiments.metric_variants import KINDS
 
 
 @verb

@@ -25,7 +25,7 @@ from histoeval.statistics.resampling import (
     estimate,
     resample,
 )
-from histoeval_research.experiments.rows import read_perturbed
+from histoeval_research.experiments.measures import read_perturbed
 from histoeval_research.experiments.sensitivity import SCORES, read_scored
 
 TRUST = "trust"

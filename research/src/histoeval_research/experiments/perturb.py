@@ -15,16 +15,18 @@ from histoeval.run.engines.engine import Task
 from histoeval.run.extract import read_failed
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.vlm.model import Vlm
-from histoeval_research.experiments.edits.llm_edit import Rewritten, rewrite, rewritten_groups
 from histoeval_research.experiments.edits.registry import (
     CONTROL,
     EditedReport,
+    Rewritten,
     SkippedEdit,
     groups,
     perturb,
+    rewrite,
+    rewritten_groups,
     rules_hash,
 )
-from histoeval_research.experiments.rows import MODEL, RULES, PerturbedRow
+from histoeval_research.experiments.measures import MODEL, RULES, PerturbedRow
 
 IMAGE, PATIENT = "image", "patient"
 """Columns that are taken along where a table has them."""

@@ -38,11 +38,13 @@ from histoeval_research.experiments.measures import (
     ByLogic,
     ByStability,
     Found,
+    PerturbedRow,
+    PerturbedSet,
     ReportMeasure,
     open_grounding,
     open_metrics,
+    read_perturbed,
 )
-from histoeval_research.experiments.rows import PerturbedRow, PerturbedSet, read_perturbed
 
 SCORES = "scores.jsonl"
 PER_CENT = 100.0

@@ -10,7 +10,7 @@ from histoeval.errors import InputError
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg, render
 from histoeval_research.experiments.edits.registry import CONTROL, levels
-from histoeval_research.experiments.rows import PerturbedRow
+from histoeval_research.experiments.measures import PerturbedRow
 from histoeval_research.experiments.sensitivity import ScoredReports
 
 if TYPE_CHECKING:

@@ -16,7 +16,12 @@ from histoeval.view.terminal.agreement import estimate_text
 from histoeval_research.experiments.benchmark import COLUMNS, BenchmarkRow, Gap, JudgeVariation
 from histoeval_research.experiments.edits.registry import levels
 from histoeval_research.experiments.hierarchy import Ablation, Follows
-from histoeval_research.experiments.pathgls.answers import assumptions
+from histoeval_research.experiments.pathgls.answers import (
+    PublishedDrop,
+    assumptions,
+    differences,
+    published_ranks,
+)
 from histoeval_research.experiments.pathgls.beside import (
     THEIRS,
     AblationBeside,
@@ -26,11 +31,6 @@ from histoeval_research.experiments.pathgls.beside import (
     RankBeside,
 )
 from histoeval_research.experiments.pathgls.cases import MeasuredCases
-from histoeval_research.experiments.pathgls.published import (
-    PublishedDrop,
-    differences,
-    published_ranks,
-)
 from histoeval_research.experiments.sensitivity import Drop
 
 if TYPE_CHECKING:

@@ -37,9 +37,8 @@ from histoeval.view.figures.canvas import (
 )
 from histoeval_research.experiments.benchmark import JudgeVariation
 from histoeval_research.experiments.hierarchy import Ablation, Follows
-from histoeval_research.experiments.pathgls.answers import assumptions
+from histoeval_research.experiments.pathgls.answers import assumptions, published_ranks
 from histoeval_research.experiments.pathgls.beside import AblationBeside
-from histoeval_research.experiments.pathgls.published import published_ranks
 from histoeval_research.view.annotated_report import annotated
 from histoeval_research.view.words import (
     Embed,

@@ -18,7 +18,7 @@ from tests.support.annotated_passages import PASSAGE, REPORT
 from tests.support.fake_readers import ListedReader, perfect
 from tests.support.terminal_tables import table_rows
 
-READER = "histoeval_research.cli.evaluate.reader.load_reader"
+READER = "histoeval_research.cli.evaluate.models.load_reader"
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from typer.testing import CliRunner, Result
 
 from histoeval.errors import SettingError
 from histoeval_research.cli.experiment.run import experiment_app
-from histoeval_research.experiments.measures import Found
-from histoeval_research.experiments.rows import PerturbedRow
+from histoeval_research.experiments.measures import Found, PerturbedRow
 from histoeval_research.experiments.sensitivity import MeasureSet
 from tests.support.edited_reports import MALIGNANT, HandReader
 
@@ -134,7 +133,8 @@ def test_without_matplotlib_the_tables_are_written_and_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for name in [name for name in sys.modules if name.startswith("histoeval.view.figures")]:
+    views = ("histoeval.view.figures", "histoeval_research.view.figures")
+    for name in [name for name in sys.modules if name.startswith(views)]:
         monkeypatch.delitem(sys.modules, name)
     done = run("--output", tmp_path / "out", "--reports", reports(tmp_path))
     assert done.exit_code == 0, done.output

@@ -13,8 +13,7 @@ from typer.testing import CliRunner, Result
 
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval_research.cli.experiment.run import experiment_app
-from histoeval_research.experiments.measures import Found
-from histoeval_research.experiments.rows import PerturbedRow, read_perturbed
+from histoeval_research.experiments.measures import Found, PerturbedRow, read_perturbed
 from histoeval_research.experiments.sensitivity import MeasureSet
 from tests.support.edited_reports import BENIGN, MALIGNANT, HandReader
 from tests.support.fake_server import Call, Loopback, serving

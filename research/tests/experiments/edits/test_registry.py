@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from histoeval.report import Report
 from histoeval.terms.catalogue import Behaviour, closeness
 from histoeval.terms.naming import main_concept
-from histoeval_research.experiments.edits.hallucination import apart
 from histoeval_research.experiments.edits.registry import (
     CONTROL,
     EditedReport,
@@ -21,6 +20,7 @@ from histoeval_research.experiments.edits.registry import (
     levels,
     perturb,
 )
+from histoeval_research.experiments.edits.rules import apart
 from histoeval_research.experiments.edits.source_report import (
     Change,
     NotApplicable,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from histoeval_research.experiments.edits.rules import shifted_grade
 from histoeval_research.experiments.edits.source_report import (
     Original,
     applied,
     in_case_of,
     is_plural,
 )
-from histoeval_research.experiments.edits.wrong_detail import shifted_grade
 from tests.support.edited_reports import read
 
 

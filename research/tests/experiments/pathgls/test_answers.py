@@ -6,13 +6,13 @@ import pytest
 
 from histoeval.errors import Problem
 from histoeval_research.experiments.edits.registry import perturb
+from histoeval_research.experiments.measures import PerturbedRow
 from histoeval_research.experiments.pathgls.answers import (
     ATTACKS,
     ByAssumedAnswers,
     MemoDistance,
     assumptions,
 )
-from histoeval_research.experiments.rows import PerturbedRow
 from tests.support.edited_reports import MALIGNANT, HandReader, read
 
 

@@ -5,6 +5,15 @@ from __future__ import annotations
 import pytest
 
 from histoeval.pathgls.policy.policy import PAPER
+from histoeval_research.experiments.pathgls.answers import (
+    differences,
+    published_drops,
+    published_gaps,
+    published_means,
+    published_ranks,
+    stand_ins,
+    verdicts_on,
+)
 from histoeval_research.experiments.pathgls.beside import (
     THEIRS,
     figure_3b,
@@ -14,14 +23,6 @@ from histoeval_research.experiments.pathgls.beside import (
     table_3,
 )
 from histoeval_research.experiments.pathgls.cases import MeasuredCases
-from histoeval_research.experiments.pathgls.published import (
-    differences,
-    published_drops,
-    published_gaps,
-    published_means,
-    published_ranks,
-)
-from histoeval_research.experiments.pathgls.standins import stand_ins, verdicts_on
 from histoeval_research.experiments.sensitivity import ScoredReports
 
 LEVELS = (("control", 0), ("rewording", 1), ("slip", 2), ("visual", 5), ("logic", 4))

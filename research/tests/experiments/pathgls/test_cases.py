@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError
-from histoeval_research.experiments.pathgls.cases import report_cases, tile_cases
-from histoeval_research.experiments.pathgls.sampling import drawn
-from histoeval_research.experiments.pathgls.tile_cases import splits_of, template_report
+from histoeval_research.experiments.pathgls.cases import (
+    drawn,
+    report_cases,
+    splits_of,
+    template_report,
+    tile_cases,
+)
 
 
 def a_folder_of_tiles(folder: Path, split: str = "test", tiles: int = 4) -> Path:

@@ -16,8 +16,12 @@ from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
 from histoeval_research.train.core import loop
 from histoeval_research.train.core.loop import Checkpoint, TrainingStage
 from histoeval_research.train.grounding import model as phrase_tower
-from histoeval_research.train.grounding.augmentation import AugmentationSettings
-from histoeval_research.train.grounding.loop import LoopSettings, TileDataset, learn
+from histoeval_research.train.grounding.loop import (
+    AugmentationSettings,
+    LoopSettings,
+    TileDataset,
+    learn,
+)
 from histoeval_research.train.grounding.model import (
     ContrastiveModel,
     Distillation,

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
 from histoeval.errors import ModelError
-from histoeval_research.train.grounding.augmentation import AugmentationSettings, normalised, view
+from histoeval_research.train.grounding.loop import AugmentationSettings, normalised, view
 from histoeval_research.train.grounding.model import EPSILON, GRID, trunk_from_onnx
 from tests.support.tiny_tiles import WIDTH, write_trunk
 

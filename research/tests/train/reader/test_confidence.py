@@ -9,7 +9,7 @@ import pytest
 
 from histoeval.reader.manifest import ConfidenceCurve
 from histoeval_research.evaluate.calibration import calibration
-from histoeval_research.train.reader.confidence import fit_curve
+from histoeval_research.train.reader.export import fit_curve
 
 
 def drawn(slope: float, offset: float, count: int = 20_000) -> list[tuple[float, bool]]:

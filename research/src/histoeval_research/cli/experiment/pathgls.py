@@ -40,9 +40,9 @@ from histoeval_research.experiments.pathgls.cases import (
     measure_again,
     measure_cases,
     report_cases,
+    splits_of,
     tile_cases,
 )
-from histoeval_research.experiments.pathgls.tile_cases import splits_of
 from histoeval_research.view.experiment_tables import (
     ablation_beside,
     answer_notes,

@@ -37,7 +37,7 @@ from histoeval_research.cli.experiment_options import (
 from histoeval_research.experiments.hierarchy import ablation as ablate_trust
 from histoeval_research.experiments.hierarchy import hierarchy as rank_levels
 from histoeval_research.experiments.hierarchy import read_graded, with_trust
-from histoeval_research.experiments.rows import read_perturbed
+from histoeval_research.experiments.measures import read_perturbed
 from histoeval_research.experiments.sensitivity import measure_file, open_bench, read_scored
 from histoeval_research.experiments.sensitivity import sensitivity as drops_of
 from histoeval_research.view.experiment_page import experiment_page

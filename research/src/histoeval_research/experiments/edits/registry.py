@@ -6,21 +6,21 @@ is. Which edit a report gets is drawn from its id and a seed, and from nothing e
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from histoeval.errors import Problem
+from histoeval.llm.chat import Instruction, fenced, mark_of
 from histoeval.report import Noun, Report
-from histoeval.resources import resource_bytes
-from histoeval_research.experiments.edits import (
-    contradiction,
-    hallucination,
-    paraphrase,
-    wrong_detail,
-)
+from histoeval.resources import resource_bytes, resource_text
+from histoeval.vlm.model import Ask, Vlm, VlmAnswer
+from histoeval_research.experiments.edits import rules
 from histoeval_research.experiments.edits.source_report import (
     Change,
     NotApplicable,
@@ -132,10 +132,98 @@ def _made(kind: EditKind, original: Original, chance: Random) -> EditedReport | 
 @cache
 def edits() -> dict[str, Edit]:
     """What makes each edit: the function of its name."""
-    rooms = (paraphrase, wrong_detail, hallucination, contradiction)
-    return {
-        kind.name: getattr(room, kind.name)
-        for kind in kinds()
-        for room in rooms
-        if hasattr(room, kind.name)
-    }
+    return {kind.name: getattr(rules, kind.name) for kind in kinds() if hasattr(rules, kind.name)}
+
+
+_FENCE = re.compile(r"\A```[a-zA-Z]*|```\Z")
+_MIN_LENGTH, _MAX_LENGTH = 0.5, 1.8
+"""How long the new report may be, in lengths of the old one."""
+_MAX_TOKENS = 2048
+
+
+Rewritten = tuple[list[EditedReport], list[SkippedEdit]]
+"""The edits of a report, and those that the model did not manage."""
+
+
+class _Answer(BaseModel):
+    """The form of the answer."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    before: str
+    after: str
+    report: str
+
+
+@cache
+def _prompts() -> dict[str, Any]:
+    text = resource_text("histoeval_research/experiments/edits/data/prompts.yaml")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def rewritten_groups() -> tuple[str, ...]:
+    """The groups of edits that a language model can make."""
+    return tuple(_prompts()["groups"])
+
+
+@cache
+def instruction_for(group: str) -> Instruction:
+    """The instruction for a group."""
+    prompts = _prompts()
+    text = f"{prompts['groups'][group]['task'].strip()}\n\n{prompts['form'].strip()}"
+    return Instruction(
+        name=f"{prompts['name']}_{group}",
+        version=prompts["version"],
+        kind="neutral",
+        text=text,
+        most_tokens=_MAX_TOKENS,
+    )
+
+
+def rewrite(model: Vlm, texts: Sequence[str], groups: Sequence[str]) -> list[Rewritten]:
+    """For each report its edits, and those that failed."""
+    asks = [_ask(text, group) for text in texts for group in groups]
+    answers = iter(model.describe_all(asks))
+    found = []
+    for text in texts:
+        outcomes = [_read(next(answers), text, group) for group in groups]
+        made = [each for each in outcomes if isinstance(each, EditedReport)]
+        found.append((made, [each for each in outcomes if isinstance(each, SkippedEdit)]))
+    return found
+
+
+def _ask(text: str, group: str) -> Ask:
+    instruction = instruction_for(group)
+    report = fenced("REFERENCE", text, mark_of(text, ""))
+    return Ask(instruction, f"{instruction.text}\n\n{report}")
+
+
+def _read(reply: VlmAnswer | Problem, text: str, group: str) -> EditedReport | SkippedEdit:
+    """The edit in an answer, or why there is none."""
+    row = _prompts()["groups"][group]
+    if isinstance(reply, Problem):
+        return SkippedEdit(row["edit"], reply.message)
+    try:
+        answer = _Answer.model_validate_json(_FENCE.sub("", reply.text.strip()))
+    except ValidationError:
+        return SkippedEdit(
+            row["edit"], "the model's answer is not the JSON object that was asked for"
+        )
+    if reason := _fault(answer, text):
+        return SkippedEdit(row["edit"], reason)
+    start = text.index(answer.before) if answer.before else len(text)
+    change = Change(start=start, before=answer.before, after=answer.after)
+    return EditedReport(
+        group=group, edit=row["edit"], level=row["level"], text=answer.report, changes=(change,)
+    )
+
+
+def _fault(answer: _Answer, text: str) -> str | None:
+    """What is wrong with an edit."""
+    if answer.report.split() == text.split():
+        return "the model left the report as it was"
+    if answer.before not in text or not answer.after or answer.after not in answer.report:
+        return "the words that the model says it changed are not there"
+    if not _MIN_LENGTH <= len(answer.report) / len(text) <= _MAX_LENGTH:
+        return "the model wrote another report, much shorter or longer"
+    return None

@@ -1,9 +1,4 @@
-"""What a model would answer under stain and attack, and the distance between those answers.
-
-No model is asked: an assumption says which text stands for each answer, and it is drawn by seed
-from the versions of the case, never from the level of the error. The distance between the report
-and its answers is the one that stability uses.
-"""
+"""What the paper published and left open, and what stands in for a model under test."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -11,16 +6,103 @@ from random import Random
 from typing import NamedTuple
 
 from histoeval.errors import Problem
+from histoeval.pathgls.fusion import fuse
+from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, read_policy
 from histoeval.pathgls.stability.distance import Distance
 from histoeval.pathgls.stability.score import stability_of
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.resources import load_toml
 from histoeval.run.trust.case import attempt
+from histoeval.run.trust.rows import TrustRow
 from histoeval_research.experiments.edits.registry import CONTROL, perturb
-from histoeval_research.experiments.measures import STABILITY, Found
-from histoeval_research.experiments.pathgls.published import DATA
-from histoeval_research.experiments.rows import PerturbedRow
+from histoeval_research.experiments.measures import STABILITY, Found, PerturbedRow
+from histoeval_research.experiments.sensitivity import ScoredReports
+
+DATA = "histoeval_research/experiments/pathgls/data/pathgls.toml"
+
+
+class PublishedDrop(Noun):
+    """A row of table 1; `ours` is the measure that stands beside it."""
+
+    measure: str
+    ours: str
+    focus: str
+    control: float
+    visual: float
+    visual_drop: float
+    logic: float
+    logic_drop: float
+
+
+class PublishedMeans(NamedTuple):
+    """A row of table 2."""
+
+    dataset: str
+    model: str
+    scale: str
+    means: Mapping[str, float]
+
+
+class PublishedGap(Noun):
+    """A row of table 3."""
+
+    model: str
+    inside: float
+    outside: float
+    drop: float
+
+
+class PublishedRanks(Noun):
+    """Figure 3 and section 4.2: rank correlations with the error hierarchy, and repeats."""
+
+    spread: float
+    """The standard deviation of PathGLS between repeats."""
+    trust: float
+    judge: float
+    """The coefficient of the best judge, Gemini 3.0 Pro."""
+    lost: Mapping[str, float]
+    """Per cent of the coefficient that is lost without each dimension."""
+
+
+@cache
+def published_drops() -> tuple[PublishedDrop, ...]:
+    """Table 1."""
+    return tuple(PublishedDrop.model_validate(row) for row in load_toml(DATA)["table1"])
+
+
+@cache
+def published_means() -> tuple[PublishedMeans, ...]:
+    """Table 2."""
+    return tuple(
+        PublishedMeans(
+            block["dataset"],
+            row["model"],
+            block["scale"],
+            {name: value for name, value in row.items() if name != "model"},
+        )
+        for block in load_toml(DATA)["table2"]
+        for row in block["models"]
+    )
+
+
+@cache
+def published_gaps() -> tuple[PublishedGap, ...]:
+    """Table 3."""
+    return tuple(PublishedGap.model_validate(row) for row in load_toml(DATA)["table3"])
+
+
+@cache
+def published_ranks() -> PublishedRanks:
+    """Figure 3."""
+    return PublishedRanks.model_validate(load_toml(DATA)["figure3"])
+
+
+def differences(table: str) -> Sequence[str]:
+    """In which data and models our table differs from the paper's."""
+    notes: Sequence[str] = load_toml(DATA)["notes"][table]
+    return notes
+
 
 REWORDING = "rewording"
 ATTACKS = ("stain", "prompt")
@@ -150,3 +232,47 @@ class ByAssumedAnswers:
         stain, prompt = ((attack, self.answer(row, attack)) for attack in ATTACKS)
         found = stability_of(_text(row), [stain], [prompt], self._distance)
         return found if isinstance(found, Problem) else found.value
+
+
+GRAVE = 4
+"""Errors of at least this level are what a stand-in says where it errs."""
+
+
+class StandIn(Noun):
+    """What stands in for a model: how often it errs, and what it answers under attack."""
+
+    name: str
+    errs: float
+    answers: str
+
+
+@cache
+def stand_ins() -> tuple[StandIn, ...]:
+    """All stand-ins."""
+    return tuple(StandIn.model_validate(row) for row in load_toml(DATA)["standin"])
+
+
+def verdicts_on(stand_in: StandIn, rows: Sequence[ScoredReports], seed: int = 0) -> list[TrustRow]:
+    """The verdicts on what a stand-in says of every case.
+
+    A case of which no grave error could be made is left out where the stand-in is to err.
+    """
+    versions: dict[str, list[ScoredReports]] = {}
+    for row in rows:
+        versions.setdefault(row.case, []).append(row)
+    found = []
+    for number, (case, own) in enumerate(versions.items(), 1):
+        chance = Random(f"{seed}/{stand_in.name}/{case}")
+        errs = chance.random() < stand_in.errs
+        pool = [row for row in own if (row.level >= GRAVE if errs else row.group == CONTROL)]
+        if pool:
+            found.append(_verdict(number, case, chance.choice(pool), stand_in))
+    return found
+
+
+def _verdict(number: int, case: str, said: ScoredReports, stand_in: StandIn) -> TrustRow:
+    columns = {name: name for name in DIMENSIONS} | {STABILITY: f"{STABILITY}_{stand_in.answers}"}
+    values = {name: said.scores.get(column) for name, column in columns.items()}
+    grounding, logic, stability = (values[name] for name in DIMENSIONS)
+    trust = fuse(grounding, logic, stability, weights=PAPER, policy=read_policy())
+    return TrustRow(id=case, row=number, **values, trust=trust.value, route=trust.route)

@@ -21,16 +21,18 @@ from histoeval_research.experiments.hierarchy import (
     summed,
 )
 from histoeval_research.experiments.measures import STABILITY
-from histoeval_research.experiments.pathgls.answers import AnswerAssumption, assumptions
-from histoeval_research.experiments.pathgls.cases import MeasuredCases
-from histoeval_research.experiments.pathgls.published import (
+from histoeval_research.experiments.pathgls.answers import (
+    AnswerAssumption,
     PublishedDrop,
+    assumptions,
     published_drops,
     published_gaps,
     published_means,
     published_ranks,
+    stand_ins,
+    verdicts_on,
 )
-from histoeval_research.experiments.pathgls.standins import stand_ins, verdicts_on
+from histoeval_research.experiments.pathgls.cases import MeasuredCases
 from histoeval_research.experiments.sensitivity import Drop, sensitivity
 
 OURS, THEIRS = "ours", "paper"

@@ -1,14 +1,16 @@
-"""Sets of cases for the paper's tables: sampled, edited and measured in a folder of their own."""
+"""Cases by the paper's recipe: a sample of reports or of labelled tiles, measured."""
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, MissingDependency
+from histoeval.evaluate.tile_labels import HE, INDEX, LabelledTile, read_pixels, read_tiles
 from histoeval.io.reports import open_reports
 from histoeval.io.writing import make_folder, write_text, writing_to
 from histoeval.pathgls.stability.distance import open_distance
@@ -16,19 +18,13 @@ from histoeval.progress import OnStep, ignore
 from histoeval.run.models import Models, load_reader
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval_research.experiments.benchmark import JudgeVariation, variation
+from histoeval_research.experiments.measures import PerturbedRow, read_perturbed
 from histoeval_research.experiments.pathgls.answers import (
     ByAssumedAnswers,
     MemoDistance,
     assumptions,
 )
-from histoeval_research.experiments.pathgls.sampling import drawn
-from histoeval_research.experiments.pathgls.tile_cases import (
-    sample_tiles,
-    tile_reports,
-    unpack_tiles,
-)
 from histoeval_research.experiments.perturb import Settings, perturb_file, taken_along
-from histoeval_research.experiments.rows import PerturbedRow, read_perturbed
 from histoeval_research.experiments.sensitivity import (
     MeasureSet,
     ScoredReports,
@@ -36,6 +32,79 @@ from histoeval_research.experiments.sensitivity import (
     measured,
     open_bench,
 )
+
+T = TypeVar("T")
+
+
+def drawn(items: Sequence[T], names: Sequence[str], most: int, seed: int = 0) -> list[T]:
+    """At most so many of the items, in their order."""
+    ranked = sorted(range(len(items)), key=lambda place: _rank(names[place], seed))
+    return [items[place] for place in sorted(ranked[:most])]
+
+
+def _rank(name: str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed}/{name}".encode()).digest()
+
+
+def template_report(organ: str, diagnosis: str, behaviour: str) -> str:
+    """A short report of a tile with these labels."""
+    return (
+        f"Biopsy of the {organ}. Sections show {diagnosis}. The lesion is {behaviour}. "
+        f"The diagnosis is {diagnosis}."
+    )
+
+
+def splits_of(folder: Path) -> set[str]:
+    """The splits of a folder of tiles."""
+    return {tile.split for tile in _tiles(folder)}
+
+
+def sample_tiles(folder: Path, split: str, most: int, seed: int = 0) -> list[LabelledTile]:
+    """Tiles of a split in H&E whose labels are all known, drawn by seed."""
+    own = [tile for tile in _tiles(folder) if tile.split == split and _labelled(tile)]
+    if not own:
+        raise InputError(f"{folder / INDEX} has no labelled H&E tile of the split {split}")
+    return drawn(own, [tile.key for tile in own], most, seed)
+
+
+def _tiles(folder: Path) -> list[LabelledTile]:
+    if not (folder / INDEX).is_file():
+        raise InputError(f"{folder} is no folder of tiles: it has no {INDEX}")
+    return read_tiles(folder / INDEX)
+
+
+def _labelled(tile: LabelledTile) -> bool:
+    return bool(tile.stain == HE and tile.organ and tile.concept and tile.behaviour)
+
+
+def tile_reports(tiles: Sequence[LabelledTile]) -> Iterator[dict[str, str]]:
+    """Each tile as a row with id, patient, image and report."""
+    for tile in tiles:
+        report = template_report(tile.organ or "", tile.concept or "", tile.behaviour or "")
+        yield {
+            "id": tile.key,
+            "patient": tile.case,
+            "image": f"{tile.key}.png",
+            "report": report,
+        }
+
+
+def unpack_tiles(folder: Path, tiles: Sequence[LabelledTile], images: Path) -> None:
+    """Write the pictures of these tiles, unless they are there."""
+    wanted = [tile for tile in tiles if not (images / f"{tile.key}.png").exists()]
+    if not wanted:
+        return
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingDependency(
+            "Pillow is not installed: tiles need it; run: pip install pillow"
+        ) from error
+    with writing_to(images):
+        make_folder(images)
+        for tile, pixels in zip(wanted, read_pixels(folder, wanted), strict=True):
+            Image.fromarray(pixels).save(images / f"{tile.key}.png")
+
 
 METRICS = ("bleu", "hare", "bertscore")
 """Those of table 1, or what stands in their place."""

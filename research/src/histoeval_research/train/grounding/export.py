@@ -1,10 +1,17 @@
-"""A trained grounding model as the folder that is shipped: ONNX with int8 weights, no torch."""
+"""A trained grounding model as the folder that is shipped, with the limits of what it knows.
+
+Images are measured by how far their vector lies from those of the training, along the directions in
+which these hardly vary (Mahalanobis); phrases by the cosine of their meaning with the nearest
+wording that was learned. The scores, the calibration and both limits come from predictions for
+tiles that a model has not learned, by grouped cross-validation, twice: cases are dealt out to folds
+organ by organ and behaviour by behaviour, and each laboratory is left out in turn.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,29 +19,267 @@ import torch
 
 from histoeval.evaluate.grounding import decided
 from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
-from histoeval.evaluate.grounding_scores import apart, auroc, figures, replaced_figures
-from histoeval.evaluate.tile_labels import HE, SIDE, TileConcept
+from histoeval.evaluate.grounding_scores import (
+    CLAIMED,
+    KINDS,
+    Array,
+    ScoredClaims,
+    ScoredTiles,
+    apart,
+    auroc,
+    claims_of,
+    figures,
+    replaced_figures,
+)
+from histoeval.evaluate.tile_labels import HE, SIDE, TRUE, LabelledTile, TileConcept
 from histoeval.pathgls.grounding import builtin as manifests
+from histoeval.pathgls.grounding.builtin import LogisticCalibration, stain_scores
 from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import Session
 from histoeval.runtime.threads import cores
+from histoeval.statistics.calibration import fit_logistic
 from histoeval.view.terminal.evaluation import OTHERS
+from histoeval_research.train.core.loop import TrainingStage
 from histoeval_research.train.core.onnx_int8 import OnnxPart, token_part, write_parts
-from histoeval_research.train.grounding.cross_validation import FoldPredictions
-from histoeval_research.train.grounding.loop import TileDataset
-from histoeval_research.train.grounding.model import MEAN, STD, ImageTowerModel, PhraseTower
-from histoeval_research.train.grounding.scope import (
-    KEPT_IMAGES,
-    KEPT_PHRASES,
-    Vectors,
-    WhiteningScope,
-    fit_curves,
-    fit_images,
-    threshold,
-    try_phrases,
-    wordings_of,
+from histoeval_research.train.grounding.loop import TileDataset, embedded, entry_vectors
+from histoeval_research.train.grounding.model import (
+    MEAN,
+    STD,
+    ContrastiveModel,
+    ImageTowerModel,
+    PhraseTower,
 )
+
+_SHRINKAGE = 0.05
+"""How much of the covariance is replaced by that of a ball, against chance directions."""
+
+KEPT_IMAGES, KEPT_PHRASES = 0.96, 0.85
+"""The shares of known things, unseen in learning, that should be called known.
+
+Fewer of phrases: most are worded as they were learned, and a diagnosis that was never learned but
+is called known is worse than a wording that is refused.
+"""
+
+Vectors = npt.NDArray[np.float32]
+
+
+class WhiteningScope(NamedTuple):
+    """A centre, and a matrix after which usual vectors have length 1."""
+
+    centre: Vectors
+    whitening: Vectors
+
+    def distances(self, vectors: Vectors) -> Array:
+        """How far each vector is from the usual ones."""
+        moved = (vectors - self.centre) @ self.whitening
+        return np.asarray(np.linalg.norm(moved.astype(np.float64), axis=1), np.float64)
+
+
+def fit_images(vectors: Vectors) -> WhiteningScope:
+    """The scope of these vectors; their root mean square distance is 1."""
+    rows = vectors.astype(np.float64)
+    centre = rows.mean(axis=0)
+    spread = np.cov(rows - centre, rowvar=False)
+    size = len(spread)
+    ball = np.trace(spread) / size * np.eye(size)
+    values, axes = np.linalg.eigh((1 - _SHRINKAGE) * spread + _SHRINKAGE * ball)
+    whitening = (axes / np.sqrt(values * size)) @ axes.T
+    return WhiteningScope(centre.astype(np.float32), whitening.astype(np.float32))
+
+
+def wordings_of(entries: Sequence[TileConcept]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """All wordings of the bank, and for each the place of its entry."""
+    wordings = [(phrase, place) for place, entry in enumerate(entries) for phrase in entry.phrases]
+    return [phrase for phrase, _ in wordings], np.array([place for _, place in wordings], np.int64)
+
+
+class PhraseTrial(NamedTuple):
+    """Likeness of wordings to the rest of the bank, when they are skipped of it."""
+
+    known: Array
+    """Only the wording is skipped: the bank has its entry in other words."""
+    unknown: Array
+    """All that says the same entry is skipped: as if it had never been learned."""
+
+
+def try_phrases(entries: Sequence[TileConcept], meanings: Vectors) -> PhraseTrial:
+    """Leave out one wording at a time, and then one concept or organ at a time."""
+    _, owners = wordings_of(entries)
+    cosines = (meanings @ meanings.T).astype(np.float64)
+    np.fill_diagonal(cosines, -1.0)
+    same = owners[:, None] == owners[None, :]
+    tried = np.array([entries[owner].group in ("concept", "organ") for owner in owners])
+    alone = same.sum(axis=1) == 1
+    known = cosines.max(axis=1)[tried & ~alone]
+    unknown = np.where(_related(entries)[owners][:, owners], -1.0, cosines).max(axis=1)[tried]
+    return PhraseTrial(known, unknown)
+
+
+def _related(entries: Sequence[TileConcept]) -> npt.NDArray[np.bool_]:
+    """Entries that share a wording, or of which one holds the name of the other."""
+    words = [{phrase.lower() for phrase in entry.phrases} for entry in entries]
+    table = np.eye(len(entries), dtype=bool)
+    for one, first in enumerate(words):
+        name = entries[one].name.lower()
+        for other, second in enumerate(words):
+            if first & second or any(name in phrase for phrase in second):
+                table[one, other] = True
+    return table
+
+
+def threshold(values: Array, kept: float) -> float:
+    """What this share of the values lies below."""
+    return float(np.quantile(values, kept))
+
+
+_CALM = 1e-6
+"""Keeps a curve from becoming a step where two heaps do not touch."""
+
+
+def fit_curves(found: ScoredTiles) -> dict[str, LogisticCalibration]:
+    """A curve for each kind of claim, with true claims and decoys of the same weight."""
+    kinds = dict.fromkeys(KINDS.values())
+    claims = {k: claims_of(found, [g for g in CLAIMED if KINDS[g] == k]) for k in kinds}
+    return {
+        kind: fit_curve(some)
+        for kind, some in claims.items()
+        if some.true.any() and not some.true.all()
+    }
+
+
+def fit_curve(claims: ScoredClaims) -> LogisticCalibration:
+    """The logistic curve by which true claims are likeliest true and decoys false."""
+    weights = np.where(claims.true, 0.5 / claims.true.sum(), 0.5 / (~claims.true).sum())
+    truth = claims.true.astype(np.float64)
+    slope, offset = fit_logistic(claims.distances, truth, weights, ridge=_CALM)
+    return LogisticCalibration(slope=slope, midpoint=-offset / slope)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPredictions:
+    """What models predicted for tiles they had not learned."""
+
+    cosines: Array
+    """Tiles by entries."""
+    distances: Array
+    """How far each tile lies from those that its model had learned in H&E."""
+    seen: npt.NDArray[np.bool_]
+    """Whether the organ of a tile was among those that its model had learned."""
+    taught: npt.NDArray[np.bool_]
+    """For each tile which entries its model had learned of."""
+
+    def stains(self, lesson: TileDataset) -> Array:
+        """How much likelier another stain is than H&E, for each tile."""
+        groups = [entry.group for entry in lesson.entries]
+        return stain_scores(self.cosines, groups, [entry.name for entry in lesson.entries])
+
+    def scored(self, lesson: TileDataset) -> ScoredTiles:
+        """The tiles in H&E of organs that had been seen."""
+        return self._of(lesson, [n for n in _usual(lesson) if self.seen[n]])
+
+    def judged(self, lesson: TileDataset) -> ScoredTiles:
+        """All tiles in H&E: those of organs that had not been seen, too."""
+        return self._of(lesson, _usual(lesson))
+
+    def _of(self, lesson: TileDataset, kept: list[int]) -> ScoredTiles:
+        tiles = [lesson.tiles[i] for i in kept]
+        return ScoredTiles(tiles, lesson.entries, self.cosines[kept], self.taught[kept])
+
+
+def _usual(lesson: TileDataset) -> list[int]:
+    """The tiles in H&E."""
+    return [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
+
+
+def folds_of(tiles: Sequence[LabelledTile], count: int, seed: int = 0) -> npt.NDArray[np.int64]:
+    """The fold of each tile; all tiles of a case are in one."""
+    kinds: dict[str, tuple[str, str]] = {}
+    for tile in tiles:
+        kinds.setdefault(tile.case, (str(tile.organ), str(tile.behaviour)))
+    draws = np.random.default_rng(seed)
+    cases = sorted(kinds, key=lambda case: (kinds[case], draws.random()))
+    dealt = {case: place % count for place, case in enumerate(cases)}
+    return np.array([dealt[tile.case] for tile in tiles], np.int64)
+
+
+class Fold(NamedTuple):
+    """The tiles that are learned, and those that are not."""
+
+    name: str
+    rows: list[int]
+    held: list[int]
+
+
+def case_folds(tiles: Sequence[LabelledTile], count: int) -> list[Fold]:
+    """So many folds over all cases."""
+    return _folds(folds_of(tiles, count), [f"fold {n + 1} of {count}" for n in range(count)])
+
+
+def laboratory_folds(tiles: Sequence[LabelledTile]) -> list[Fold]:
+    """One fold for each laboratory; none where there is only one."""
+    names = sorted({tile.laboratory for tile in tiles})
+    numbers = np.array([names.index(tile.laboratory) for tile in tiles], np.int64)
+    return _folds(numbers, [f"without {name}" for name in names])
+
+
+def _folds(numbers: npt.NDArray[np.int64], names: Sequence[str]) -> list[Fold]:
+    found = [
+        Fold(name, np.flatnonzero(numbers != n).tolist(), np.flatnonzero(numbers == n).tolist())
+        for n, name in enumerate(names)
+    ]
+    return [fold for fold in found if fold.rows and fold.held]
+
+
+Teach = Callable[[str, Sequence[int]], ContrastiveModel]
+"""A model that has learned these rows in a stage of this name."""
+
+
+def cross_validate(
+    lesson: TileDataset,
+    folds: Sequence[Fold],
+    teach: Teach,
+    stages: Callable[[str, int], TrainingStage],
+    steps: Callable[[int], int],
+) -> FoldPredictions:
+    """Train a model for each fold on all other folds, and have it judge this one.
+
+    What a finished fold gave is not computed again; its steps, by the number of tiles, count as
+    taken.
+    """
+    cosines = np.zeros((len(lesson.tiles), len(lesson.entries)))
+    distances = np.zeros(len(lesson.tiles))
+    seen = np.zeros(len(lesson.tiles), bool)
+    taught = np.zeros(cosines.shape, bool)
+    true = (lesson.targets == TRUE).cpu().numpy()
+    for name, rows, held in folds:
+        stage = stages(f"judging {name}", 0)
+        if (found := stage.outcome) is None:
+            found = _judged(teach(name, rows), lesson, rows, held)
+            stage.finish(found)
+        else:
+            stages(name, steps(len(rows)))
+        cosines[held] = found["cosines"].numpy()
+        distances[held] = found["distances"].numpy()
+        organs = {lesson.tiles[i].organ for i in rows}
+        seen[held] = [lesson.tiles[i].organ in organs for i in held]
+        taught[held] = true[rows].any(axis=0)
+    return FoldPredictions(cosines, distances, seen, taught)
+
+
+def _judged(
+    model: ContrastiveModel, lesson: TileDataset, rows: Sequence[int], held: Sequence[int]
+) -> dict[str, Any]:
+    """Cosines and distances of held-out tiles, by a model that has learned others."""
+    usual = [i for i in rows if lesson.tiles[i].stain_kind == HE]
+    vectors, learned = (
+        embedded(model, lesson.pixels[torch.tensor(some).to(lesson.pixels.device)])
+        for some in (held, usual)
+    )
+    cosines = vectors @ entry_vectors(model, lesson.phrases).T
+    distances = fit_images(learned).distances(vectors)
+    return {"cosines": torch.from_numpy(cosines), "distances": torch.from_numpy(distances)}
+
 
 _SCOPED = 1500
 """Tiles that say what usual ones are like, run through the tower as it is written."""

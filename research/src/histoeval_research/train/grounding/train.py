@@ -43,15 +43,21 @@ from histoeval_research.train.core.model_folder import (
     versions,
     weights_of,
 )
-from histoeval_research.train.grounding.augmentation import normalised
-from histoeval_research.train.grounding.continuation import SelfSupervision, continue_trunk
-from histoeval_research.train.grounding.cross_validation import (
+from histoeval_research.train.grounding.export import (
     FoldPredictions,
     case_folds,
     cross_validate,
     laboratory_folds,
 )
-from histoeval_research.train.grounding.loop import LoopSettings, TileDataset, learn, steps_of
+from histoeval_research.train.grounding.loop import (
+    LoopSettings,
+    SelfSupervision,
+    TileDataset,
+    continue_trunk,
+    learn,
+    normalised,
+    steps_of,
+)
 from histoeval_research.train.grounding.model import (
     ContrastiveModel,
     DensityReference,

@@ -15,9 +15,8 @@ from histoeval_research.train.core.encoder import TorchEncoder, load_encoder, lo
 from histoeval_research.train.core.loop import Watch
 from histoeval_research.train.core.model_folder import TrainingStep
 from histoeval_research.train.reader.model import JointReader
-from histoeval_research.train.reader.plan import TrainingPlan
+from histoeval_research.train.reader.plan import TrainingPlan, windows_to_label
 from histoeval_research.train.reader.soft_labels import label, save_examples
-from histoeval_research.train.reader.unlabelled import windows_to_label
 
 PART = 4096
 """Windows that are labelled and kept at once."""

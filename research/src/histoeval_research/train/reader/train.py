@@ -189,7 +189,7 @@ def _write(course: TrainingPlan, folder: Path) -> int:
 def _calibrate(course: TrainingPlan, folder: Path) -> tuple[Evaluation, dict[str, Any]]:
     """Fit the confidence on the dev passages; all scores, and the gain of the fit."""
     from histoeval.reader.builtin import BuiltinReader
-    from histoeval_research.train.reader.confidence import calibrate
+    from histoeval_research.train.reader.export import calibrate
 
     gains = calibrate(folder, course.dev)
     evaluation = evaluate_reader(BuiltinReader(folder), course.dev)

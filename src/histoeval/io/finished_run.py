@@ -89,20 +89,25 @@ def finished_run(path: Path) -> FinishedRun:
         "experiment": bool(experiments_in(path)),
     }.get(kind, "summary.json" in there)
     run = _finished(FinishedRun(kind, path), is_finished)
-    _check_whole(run, there)
+    if kind in ROWS:
+        _check_whole(path, kind, there)
     return run
 
 
-def _check_whole(run: FinishedRun, there: set[str]) -> None:
+def _check_whole(folder: Path, kind: Kind, there: set[str]) -> None:
     """Refuse a folder whose rows were removed, or whose summary is of another program."""
-    if run.kind not in ROWS:
-        return
-    if ROWS[run.kind] not in there:
-        raise InputError(f"{run.place / ROWS[run.kind]} is missing: the rows of the run are gone")
-    summary = _summary(run.place)
-    if absent := [name for name in SUMMED_UP[run.kind] if not isinstance(summary.get(name), dict)]:
+    if ROWS[kind] not in there:
+        raise InputError(f"{folder / ROWS[kind]} is missing: the rows of the run are gone")
+    file = folder / "summary.json"
+    try:
+        summary = read_json(file, folder)
+    except OutputError as error:
         raise InputError(
-            f"{run.place / 'summary.json'} is damaged, or not of `histoeval {run.kind}` "
+            f"{file} is damaged, or of another program: run the same command again, or give {KNOWN}"
+        ) from error
+    if absent := [name for name in SUMMED_UP[kind] if not isinstance(summary.get(name), dict)]:
+        raise InputError(
+            f"{file} is damaged, or not of `histoeval {kind}` "
             f"(missing: {', '.join(absent)}); give {KNOWN}"
         )
 
@@ -120,16 +125,6 @@ def _kind(folder: Path, names: set[str]) -> Kind | None:
 def experiments_in(folder: Path) -> list[str]:
     """The names of the tables of `experiment` that are in a folder."""
     return [name for name in EXPERIMENTS if (folder / f"{name}.json").is_file()]
-
-
-def _summary(folder: Path) -> dict[str, Any]:
-    try:
-        return read_json(folder / "summary.json", folder)
-    except OutputError as error:
-        raise InputError(
-            f"{folder / 'summary.json'} is damaged, or of another program: run the same command "
-            f"again, or give {KNOWN}"
-        ) from error
 
 
 def _finished(run: FinishedRun, is_finished: bool) -> FinishedRun:
@@ -191,11 +186,7 @@ def read_texts(folder: Path) -> Iterator[dict[str, Any]]:
 
 def read_finished_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
     """The rows of a run that is only looked at: nothing of it is to be overwritten."""
-    try:
-        yield from read_lines(path, read)
-    except OutputError as error:
-        reason = str(error).partition(";")[0]
-        raise InputError(f"{reason}: the run is damaged; run it again") from error
+    return read_lines(path, read, InputError, ": the run is damaged; run it again")
 
 
 def _texts(line: bytes) -> dict[str, Any]:

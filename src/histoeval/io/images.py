@@ -2,7 +2,7 @@
 
 import hashlib
 import stat
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from histoeval.errors import InputError, OutputError, Problem
@@ -37,20 +37,17 @@ def check_image(path: Path) -> None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder; never an error, as `Path.is_dir` may be."""
-    return _is(path, stat.S_ISDIR)
+    """True for a folder; never an error, as `Path.is_dir` may be."""
+    with suppress(OSError, ValueError):
+        return path.is_dir()
+    return False
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a regular file; never an error, as `Path.is_file` may be."""
-    return _is(path, stat.S_ISREG)
-
-
-def _is(path: Path, kind: Callable[[int], bool]) -> bool:
-    try:
-        return kind(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
+    """True for a regular file; never an error, as `Path.is_file` may be."""
+    with suppress(OSError, ValueError):
+        return path.is_file()
+    return False
 
 
 def find_image(folder: Path, name: str) -> Path | Problem:
@@ -82,7 +79,13 @@ def image_hash(path: Path) -> str | None:
     a folder that belongs to a slide by the names and sizes of its files.
     """
     try:
-        return _folder_hash(path) if is_folder(path) else _file_hash(path)
+        if not is_folder(path):
+            return _file_hash(path)
+        digest = hashlib.sha256()
+        for part in sorted(path.iterdir()):
+            digest.update(part.name.encode("utf-8", "surrogateescape"))
+            digest.update(_listing(part) if is_folder(part) else _file_hash(part).encode())
+        return digest.hexdigest()
     except (OSError, ValueError):
         return None
 
@@ -102,15 +105,6 @@ def _file_hash(path: Path) -> str:
     beside = {".mrxs": path.stem, ".dzi": f"{path.stem}_files"}.get(path.suffix.lower())
     if beside is not None:  # the folder that has the pixels of a MIRAX or DeepZoom slide
         digest.update(_listing(path.with_name(beside)))
-    return digest.hexdigest()
-
-
-def _folder_hash(folder: Path) -> str:
-    """Of a folder that is a slide: its files, and the names and sizes of what lies deeper."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        digest.update(path.name.encode("utf-8", "surrogateescape"))
-        digest.update(_listing(path) if is_folder(path) else _file_hash(path).encode())
     return digest.hexdigest()
 
 

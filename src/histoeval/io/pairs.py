@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, Problem, SettingError, did_you_mean
-from histoeval.io.documents.texts import open_folders, open_text_files
+from histoeval.io.documents.texts import table_of_folders, table_of_lines, text_layout
 from histoeval.io.files import (
     GUESS,
     ONE_TABLE,
@@ -179,9 +179,15 @@ def open_source(
         return _joined(name, kind, open_joined(given, columns, encoding, joining), joining)
     if columns != GUESS or joining != AS_WRITTEN:
         raise InputError("text files and folders have no columns to name, and one reference each")
-    open_ = open_folders if kind == "folder" else open_text_files
-    records, layout, surveyed = open_(given, encoding)
-    return PairSource(**vars(opened(name, kind, records, surveyed)), layout=layout)
+    layout = text_layout(
+        [
+            path.resolve().name if kind == "folder" else Path(path.name.removesuffix(".gz")).stem
+            for path in given[1:]
+        ]
+    )
+    read = table_of_folders if kind == "folder" else table_of_lines
+    texts = opened(name, kind, *read(given, layout.columns, encoding))
+    return PairSource(**vars(texts), layout=layout)
 
 
 def source_of_systems(

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from histoeval.callers import argument
-from histoeval.errors import InputError, OutputError, Problem, SettingError
+from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import SCORES, folder_kind, wrong_folder
 from histoeval.io.row_files import row_form, stored_as
@@ -141,22 +141,13 @@ def read_rows(path: Path) -> Iterator[ResultRow]:
     if not file.exists() or (kind is not None and kind.name not in ("score", "judge")):
         raise wrong_folder(path, "holds no scores", "a folder of `histoeval score` or `judge`")
     check_there(file)
-    found = False
-    for row in _rows(file):
-        found = True
+    advice = ": `histoeval score … --output DIR` writes such a file"
+    is_empty = True
+    for row in read_lines(file, ResultRow.model_validate_json, InputError, advice):
+        is_empty = False
         yield row
-    if not found:
+    if is_empty:
         raise InputError(f"{file} has no rows")
-
-
-def _rows(file: Path) -> Iterator[ResultRow]:
-    try:
-        yield from read_lines(file, ResultRow.model_validate_json)
-    except OutputError as error:
-        reason = str(error).partition(";")[0]
-        raise InputError(
-            f"{reason}: `histoeval score … --output DIR` writes such a file"
-        ) from error
 
 
 def read_summary(path: Path) -> Mapping[str, Any]:
@@ -174,19 +165,20 @@ def read_scored(path: Path) -> dict[str, ScoredMetric]:
 
 def gather(rows: Iterable[ResultRow], about: Mapping[str, Any]) -> dict[str, ScoredMetric]:
     """The scores of rows, by metric."""
-    found = {name: _described(name, each) for name, each in about.items()}
+    metrics = {name: _described(name, entry) for name, entry in about.items()}
     for row in rows:
         for name, result in row.scores.items():
-            found.setdefault(name, ScoredMetric()).values[key_of(row)] = result.value
-    return found
+            metrics.setdefault(name, ScoredMetric()).values[key_of(row)] = result.value
+    return metrics
 
 
 def _described(name: str, about: Any) -> ScoredMetric:
     """A metric without numbers yet, by what a summary says of it."""
     try:
+        low, high = about["range"]
         return ScoredMetric(
             signature=about["signature"],
-            range=_range(about["range"]),
+            range=None if low is None or high is None else (float(low), float(high)),
             higher_is_better=about["higher_is_better"],
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -194,8 +186,3 @@ def _described(name: str, about: Any) -> ScoredMetric:
             f"summary.json is damaged: it does not say signature, range and higher_is_better of "
             f"{name!r}; score the reports again"
         ) from error
-
-
-def _range(bounds: Any) -> tuple[float, float] | None:
-    low, high = bounds
-    return None if low is None or high is None else (float(low), float(high))

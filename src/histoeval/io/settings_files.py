@@ -116,25 +116,21 @@ class _Typed(str):
     __slots__ = ()
 
 
-def _from_its_folder(value: Any, info: ValidationInfo) -> Any:
+def _whole_path(value: Any, info: ValidationInfo) -> Any:
     """A file by its whole path."""
-    return _whole(value, info) if isinstance(value, str) else value
-
-
-def _folder_or_name(value: Any, info: ValidationInfo) -> Any:
-    """A folder by its whole path; what is no folder is left as it is, a name on the hub."""
     if not isinstance(value, str):
         return value
-    path = _whole(value, info)
-    return str(path) if path.is_dir() else str(value)
-
-
-def _whole(value: str, info: ValidationInfo) -> Path:
     folder = Path() if isinstance(value, _Typed) else (info.context or {}).get("folder", Path())
     return Path(folder, Path(value).expanduser()).absolute()
 
 
-FilePath = Annotated[Path, BeforeValidator(_from_its_folder)]
+def _folder_or_name(value: Any, info: ValidationInfo) -> Any:
+    """A folder by its whole path; what is no folder is left as it is, a name on the hub."""
+    path = _whole_path(value, info)
+    return str(path if path.is_dir() else value) if isinstance(path, Path) else value
+
+
+FilePath = Annotated[Path, BeforeValidator(_whole_path)]
 """A file or folder, whether it is there or not."""
 
 ModelName = Annotated[str, BeforeValidator(_folder_or_name)]
@@ -151,7 +147,12 @@ def read_settings(
     content = {str(name): value for name, value in (given or {}).items()}
     changed = [_parse(override) for override in overrides]
     for keys, value in changed:
-        _replace(content, keys, value)
+        settings = content
+        for key in keys[:-1]:
+            inner = settings.get(key)
+            settings[key] = dict(inner) if isinstance(inner, dict) else {}
+            settings = settings[key]
+        settings[keys[-1]] = value
     try:
         return model_class.model_validate(content, context={"folder": path.absolute().parent})
     except ValidationError as error:
@@ -181,14 +182,6 @@ def _typed(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _typed(item) for name, item in value.items()}
     return value
-
-
-def _replace(content: dict[str, Any], keys: Sequence[str], value: Any) -> None:
-    for key in keys[:-1]:
-        inner = content.get(key)
-        content[key] = dict(inner) if isinstance(inner, dict) else {}
-        content = content[key]
-    content[keys[-1]] = value
 
 
 def _fault(

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from histoeval.errors import OutputError
+from histoeval.errors import HistoEvalError, OutputError
 from histoeval.io.row_files import (
     RowForm,
     drop_half_line,
@@ -193,20 +193,16 @@ class RowStore(Generic[R]):
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write what all rows come to."""
         with writing_to(self.home):
-            self._pack()
+            rows, packed = self.stored, self.packed
+            if rows != packed:
+                self._close()
+                pack(rows, packed)
+                remove(rows)
             if not self.wrapped:
                 write_json(self.summary, summary)
             else:
                 run = read_json(self.meta, self.home)["run"]
                 write_json(self.meta, {"run": run, "finished": True, "summary": summary})
-
-    def _pack(self) -> None:
-        """Keep the rows in the form that is wished for."""
-        rows, packed = self.stored, self.packed
-        if rows != packed:
-            self._close()
-            pack(rows, packed)
-            remove(rows)
 
     def _make_place(self) -> None:
         if self.is_folder and self.home.is_file():
@@ -224,7 +220,13 @@ class RowStore(Generic[R]):
             for file in self._written():
                 remove(file)
         if (before := self._request_there()) is not None:
-            refuse_another(self.home, before, request)
+            now = json.loads(json.dumps(request))
+            names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+            if names:
+                raise OutputError(
+                    f"{self.home} holds the results of another run (different: "
+                    f"{', '.join(names)}); {ADVICE}"
+                )
         write_json(self.meta, {"run": request, "finished": False} if self.wrapped else request)
         if self.path.exists():
             self._drop_unfinished()
@@ -272,15 +274,6 @@ def _holds_something(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def refuse_another(home: Path, before: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Leave alone what another run has written, and say what differs."""
-    now = json.loads(json.dumps(request))
-    if different := sorted(k for k in {*before, *now} if before.get(k) != now.get(k)):
-        raise OutputError(
-            f"{home} holds the results of another run (different: {', '.join(different)}); {ADVICE}"
-        )
-
-
 def unknown_maker(home: Path) -> OutputError:
     """The error for results of unknown origin."""
     return OutputError(f"{home} holds results that do not say what made them; {ADVICE}")
@@ -302,7 +295,12 @@ def read_json(path: Path, home: Path) -> dict[str, Any]:
     return content
 
 
-def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
+def read_lines(
+    path: Path,
+    read: Callable[[bytes], T],
+    refuse: type[HistoEvalError] = OutputError,
+    advice: str = f"; {ADVICE}",
+) -> Iterator[T]:
     """The rows of a file of any form; the first that is none is named by its number."""
     lines = row_lines(path)
     for number in count(1):
@@ -311,7 +309,5 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
         except StopIteration:
             return
         except (ValueError, RecursionError) as error:
-            raise OutputError(
-                f"line {number} of {path} is not a row of results; {ADVICE}"
-            ) from error
+            raise refuse(f"line {number} of {path} is not a row of results{advice}") from error
         yield row

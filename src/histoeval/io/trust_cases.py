@@ -127,10 +127,10 @@ def open_cases(
     table = open_report_table(path, Columns(reference=text, id=id_), encoding)
     layout = case_layout_of(table.table, text, image, id_, str(path))
     demand_rows(table.table, layout.columns, path)
-    guessed = {
-        "id": () if id_ or layout.id is None else (layout.id,),
-        "report": () if text else (layout.report,),
-        "image": () if image or layout.image is None else (layout.image,),
+    guessed: dict[str, Sequence[str | None]] = {
+        "id": [] if id_ else [layout.id],
+        "report": [] if text else [layout.report],
+        "image": [] if image else [layout.image],
     }
     notes = (*table.notes, *taken_note(guessed))
     return CaseSource(

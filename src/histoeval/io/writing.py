@@ -96,19 +96,15 @@ def remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _check_not_device(path: Path) -> None:
-    """A file takes the place of what has its name, and must not take that of a device."""
-    is_other = path.exists() and not (path.is_file() or path.is_dir())
-    if is_other or path.parent == Path("/dev"):
-        raise OutputError(f"{path} is a device or a pipe: name a file for the output")
-
-
 @contextmanager
 def whole_file(path: Path, *, private: bool = True) -> Iterator[BinaryIO]:
     """A file that appears under its name when all of it is written, or not at all."""
     draft = path.with_name(f"{path.name}.part")
     check_not_input([path, draft])
-    _check_not_device(path)
+    # A file takes the place of what has its name, and must not take that of a device.
+    is_device = path.exists() and not (path.is_file() or path.is_dir())
+    if is_device or path.parent == Path("/dev"):
+        raise OutputError(f"{path} is a device or a pipe: name a file for the output")
     draft.unlink(missing_ok=True)
     try:
         with os.fdopen(os.open(draft, _NEW, file_mode() if private else 0o666), "wb") as file:
@@ -159,9 +155,11 @@ def locked(
         try:
             held.acquire(blocking=False)
         except Timeout:
-            raise OutputError(
-                f"{home} is being written by another run{_holder(lock)}; {advice}"
-            ) from None
+            holder = ""
+            with suppress(OSError, ValueError):
+                holder = lock.read_text("utf-8").strip()
+            who = f" ({holder})" if holder.startswith("process ") else ""
+            raise OutputError(f"{home} is being written by another run{who}; {advice}") from None
     is_soft = isinstance(held, SoftFileLock)  # its own file, on disks that have no locks
     try:
         if not is_soft:
@@ -173,11 +171,3 @@ def locked(
             with suppress(OSError):
                 lock.unlink()
         held.release()
-
-
-def _holder(lock: Path) -> str:
-    try:
-        holder = lock.read_text("utf-8").strip()
-    except (OSError, ValueError):
-        return ""
-    return f" ({holder})" if holder.startswith("process ") else ""

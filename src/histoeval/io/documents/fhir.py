@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,17 +45,14 @@ def is_fhir(path: Path, encoding: str) -> bool:
 
 def open_fhir(path: Path, encoding: str, *, lines: bool) -> RecordTable:
     """A report for each DiagnosticReport; its id is the first identifier, or else its id."""
-    is_lines = lines or _starts_with_a_whole_line(path, encoding)
-    read = partial(_read_lines if is_lines else _read_whole, path, encoding)
+    if not lines:
+        # A resource may end with the first line, and others follow.
+        first_two = list(islice(read_json_lines(path, encoding), 2))
+        lines = len(first_two) == 2 and all(record.values is not None for record in first_two)
+    read = partial(_read_lines if lines else _read_whole, path, encoding)
     if next(read(()), None) is None:
         raise InputError(f"{path} is FHIR and has no DiagnosticReport in it")
     return RecordTable((TEXT,), read, keyed=True)
-
-
-def _starts_with_a_whole_line(path: Path, encoding: str) -> bool:
-    """Whether a resource ends with the first line, and others follow."""
-    first, second = islice(chain(read_json_lines(path, encoding), repeat(None)), 2)
-    return all(each is not None and each.values is not None for each in (first, second))
 
 
 def _read_whole(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:
@@ -124,15 +121,10 @@ def _record(
     if isinstance(text, str) and len(text) > RECORD_LIMIT:
         trouble = Fault("record_too_long").problem(place(number))
         return Record(number, None, trouble, position=position)
-    return Record(number, {TEXT: text}, position=position, key=_id(report))
-
-
-def _id(report: Resource) -> str | None:
-    values = [
-        each.get("value") for each in _list(report.get("identifier")) if isinstance(each, Mapping)
-    ]
-    named = next((str(value) for value in values if value), None)
-    return named or (str(report["id"]) if report.get("id") else None)
+    identifiers = [each for each in _list(report.get("identifier")) if isinstance(each, Mapping)]
+    values = [value for each in identifiers if (value := each.get("value"))]
+    name = next(iter(values), None) or report.get("id")
+    return Record(number, {TEXT: text}, position=position, key=str(name) if name else None)
 
 
 def _text(report: Resource, by_name: Mapping[str, Resource]) -> str | Fault:
@@ -147,7 +139,9 @@ def _text(report: Resource, by_name: Mapping[str, Resource]) -> str | Fault:
     found = [*_observations(report, by_name)]
     if conclusion := _string(report.get("conclusion")):
         found.append(conclusion)
-    return "\n".join(found) or _narrative(report) or fault or Fault("no_form")
+    narrative = report.get("text")
+    html = _string(narrative.get("div")) if isinstance(narrative, Mapping) else ""
+    return "\n".join(found) or html_text(html) or fault or Fault("no_form")
 
 
 def _attached(form: Resource) -> str | Fault:
@@ -208,11 +202,6 @@ def _words(concept: object) -> str:
     codings = [each for each in _list(concept.get("coding")) if isinstance(each, Mapping)]
     shown = [_string(concept.get("text")), *(_string(each.get("display")) for each in codings)]
     return next(filter(None, shown), "")
-
-
-def _narrative(report: Resource) -> str:
-    text = report.get("text")
-    return html_text(_string(text.get("div"))) if isinstance(text, Mapping) else ""
 
 
 def _list(value: object) -> Sequence[Any]:

@@ -43,8 +43,7 @@ WITHDRAWN = frozenset("DWX")
 
 _HEAD = re.compile(rb"MSH[^\w\s]")
 _START = re.compile(rb"(?:(?<=[\r\n\x0b\x1c])|\A)(?=MSH[^\w\s])")
-_ESCAPE = re.compile(r"\.\w\w[+-]?\d*|[FSTRE]|[HN]|X(?:[0-9A-Fa-f]{2})+|[CMZ][0-9A-Za-z]*")
-_BREAKS = (".br", ".sp", ".ce", ".sk")
+_ESCAPE = r"\.\w\w[+-]?\d*|[FSTRE]|[HN]|X(?:[0-9A-Fa-f]{2})+|[CMZ][0-9A-Za-z]*"
 
 
 class Separators(NamedTuple):
@@ -115,7 +114,9 @@ def _reports(raw: bytes, encoding: str, *, named: bool) -> Iterator[tuple[str | 
     stated = _character_set(raw)
     codec = encoding if named or not stated else CHARACTER_SETS.get(stated, encoding)
     text = raw.decode(codec, BAD_BYTES).strip("\x0b\x1c\r\n")
-    signs = _separators(text)
+    # The usual separators stand in for those that the first segment does not declare.
+    declared = text[4:].partition(text[3])[0][:4]
+    signs = Separators(text[3], *(declared + "^~\\&"[len(declared) :]))
     lines = re.split(r"[\r\n]+", text)
     segments = [_Segment(line[:3], line.split(signs.field)) for line in lines if line.strip()]
     kind = segments[0].field(9).replace(signs.component, "^")
@@ -124,12 +125,6 @@ def _reports(raw: bytes, encoding: str, *, named: bool) -> Iterator[tuple[str | 
         return
     for name, orders in _by_order(segments, signs).items():
         yield name, _text(orders, signs, codec)
-
-
-def _separators(text: str) -> Separators:
-    """The separators that the first segment declares; the usual ones where it leaves some out."""
-    declared = text[4:].partition(text[3])[0][:4]
-    return Separators(text[3], *(declared + "^~\\&"[len(declared) :]))
 
 
 def _character_set(raw: bytes) -> str:
@@ -173,7 +168,11 @@ def _number(segment: _Segment, places: Sequence[int], signs: Separators) -> str 
 
 def _text(observations: Sequence[_Segment], signs: Separators, codec: str) -> str | Fault:
     """The text of a report: its observations, each kind under its name where there are several."""
-    names = [_name(segment, signs, codec) for segment in observations]
+    names = []
+    for segment in observations:
+        code = segment.field(3).split(signs.component)
+        name = (code[1] if len(code) > 1 else "") or code[0]
+        names.append(unescaped(name, signs, codec).strip())
     several = len(set(names)) > 1
     parts: list[str] = []
     fault: Fault | None = None
@@ -189,12 +188,6 @@ def _text(observations: Sequence[_Segment], signs: Separators, codec: str) -> st
         parts.append(value)
     text = "\n".join(parts).strip("\n")
     return text if text.strip() else (fault or Fault("no_observation"))
-
-
-def _name(segment: _Segment, signs: Separators, codec: str) -> str:
-    parts = segment.field(3).split(signs.component)
-    name = (parts[1] if len(parts) > 1 else "") or parts[0]
-    return unescaped(name, signs, codec).strip()
 
 
 def _value(segment: _Segment, signs: Separators, codec: str) -> str | Fault:
@@ -239,31 +232,20 @@ def unescaped(text: str, signs: Separators, codec: str) -> str:
     mark = signs.escape
     if mark not in text:
         return text
-    pieces = text.split(mark)
-    out = [pieces[0]]
-    at = 1
-    while at < len(pieces):
-        if at + 1 < len(pieces) and _ESCAPE.fullmatch(pieces[at]):
-            out.append(_meaning(pieces[at], signs, codec))
-            out.append(pieces[at + 1])
-            at += 2
-        else:
-            out.append(mark + pieces[at])
-            at += 1
-    return "".join(out)
-
-
-def _meaning(escape: str, signs: Separators, codec: str) -> str:
     plain = dict(zip("FSRET", signs, strict=True))
-    if escape in plain:
-        return plain[escape]
-    if escape.startswith("X"):
-        found = bytes.fromhex(escape[1:]).decode(codec, "replace")
-        return found.replace("\r\n", "\n").replace("\r", "\n")
-    if escape.startswith(_BREAKS):
-        return "\n" * max(1, int(escape[3:] or 1)) if escape.startswith(".sp") else _space(escape)
-    return ""
 
+    def meaning(match: re.Match[str]) -> str:
+        escape = match[1]
+        if escape in plain:
+            return plain[escape]
+        if escape.startswith("X"):
+            decoded = bytes.fromhex(escape[1:]).decode(codec, "replace")
+            return decoded.replace("\r\n", "\n").replace("\r", "\n")
+        if escape.startswith(".sp"):
+            return "\n" * max(1, int(escape[3:] or 1))
+        if escape.startswith(".sk"):
+            return " " * min(80, int(escape[3:] or 1))
+        return "\n" if escape.startswith((".br", ".ce")) else ""
 
-def _space(escape: str) -> str:
-    return " " * min(80, int(escape[3:] or 1)) if escape.startswith(".sk") else "\n"
+    quoted = re.escape(mark)
+    return re.sub(f"{quoted}({_ESCAPE}){quoted}", meaning, text)

@@ -3,7 +3,7 @@
 A file in a folder may be plain text, a Word document or a PDF with a text layer.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -45,32 +45,25 @@ def text_layout(systems: Sequence[str]) -> Layout:
     return Layout(reference=REFERENCE, candidates=tuple(map(shown, systems)))
 
 
-def open_text_files(
-    paths: Sequence[Path], encoding: str | None
-) -> tuple[RecordTable, Layout, Survey]:
-    """Files with one report per line; the same line in each is the same case."""
-    layout = text_layout([Path(path.name.removesuffix(".gz")).stem for path in paths[1:]])
-    table, whole = table_of_lines(paths, layout.columns, encoding)
-    return table, layout, whole
-
-
 def table_of_lines(
     paths: Sequence[Path], columns: Sequence[str], encoding: str | None
 ) -> tuple[RecordTable, Survey]:
-    """A row for each line, and a column for each file."""
-    surveys = [survey(path, encoding) for path in paths]
-    encodings = [each.encoding for each in surveys]
+    """A row for each line, and a column for each file; the same line in each is the same case."""
+    surveys = {path: survey(path, encoding) for path in paths}
+    encodings = {path: surveyed.encoding for path, surveyed in surveys.items()}
+    whole = joined((path.name, surveys[path]) for path in paths)
     read = partial(_read_lines, paths, encodings, columns)
-    whole = joined(zip([path.name for path in paths], surveys, strict=True))
     return RecordTable(tuple(columns), read, half_character="not_utf8"), whole
 
 
 def _read_lines(
-    paths: Sequence[Path], encodings: Sequence[str], columns: Sequence[str], _needed: Sequence[str]
+    paths: Sequence[Path],
+    encodings: Mapping[Path, str],
+    columns: Sequence[str],
+    _needed: Sequence[str],
 ) -> Iterator[Record]:
     with ExitStack() as stack:
-        opened = zip(paths, encodings, strict=True)
-        files = [stack.enter_context(open_lines(path, encoding)) for path, encoding in opened]
+        files = [stack.enter_context(open_lines(path, encodings[path])) for path in paths]
         for number, lines in enumerate(zip_longest(*files), start=1):
             if any(line and not line.isspace() for line in lines):
                 cells = zip(columns, lines, strict=True)
@@ -87,19 +80,10 @@ def _cell(line: str | None, number: int) -> str | Fault:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-def open_folders(
-    folders: Sequence[Path], encoding: str | None
-) -> tuple[RecordTable, Layout, Survey]:
-    """Folders with one file per report; files of the same name are the same case."""
-    layout = text_layout([folder.resolve().name for folder in folders[1:]])
-    table, whole = table_of_folders(folders, layout.columns, encoding)
-    return table, layout, whole
-
-
 def table_of_folders(
     folders: Sequence[Path], columns: Sequence[str], encoding: str | None
 ) -> tuple[RecordTable, Survey]:
-    """A row for each name of a file, and a column for each folder.
+    """A row for each name of a file, and a column for each folder: the same name is the same case.
 
     A file that is empty or binary is the trouble of its row alone.
     """

@@ -227,11 +227,11 @@ def _is_empty(cell: object) -> bool:
 
 def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
     """Which columns were guessed, and that rows are numbered where none names them."""
-    roles = {
-        "id": () if named.id or layout.id is None else (layout.id,),
-        "reference": () if named.reference else (layout.reference,),
-        "candidate": () if named.candidates else layout.candidates,
-        "system": () if named.system or layout.system is None else (layout.system,),
+    roles: dict[str, Sequence[str | None]] = {
+        "id": [] if named.id else [layout.id],
+        "reference": [] if named.reference else [layout.reference],
+        "candidate": [] if named.candidates else layout.candidates,
+        "system": [] if named.system else [layout.system],
     }
     several = " (a system each)" if len(roles["candidate"]) > 1 else ""
     notes = [note + several for note in taken_note(roles)]
@@ -241,9 +241,13 @@ def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def taken_note(guessed: Mapping[str, Sequence[str]]) -> list[str]:
+def taken_note(guessed: Mapping[str, Sequence[str | None]]) -> list[str]:
     """Which columns were guessed, by what they are taken for; nothing where none was."""
-    taken = [f"{', '.join(map(repr, names))} as {role}" for role, names in guessed.items() if names]
+    taken = [
+        f"{', '.join(map(repr, names))} as {role}"
+        for role, names in guessed.items()
+        if names and names[0] is not None
+    ]
     return [shown(f"columns used: {', '.join(taken)}")] if taken else []
 
 

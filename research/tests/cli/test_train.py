@@ -105,7 +105,7 @@ def test_somebody_who_stops_is_told_that_it_goes_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("histoeval_research.train.hare_bench.train.fit", interrupted)
+    monkeypatch.setattr("histoeval_research.train.hare_bench.bench.fit", interrupted)
     result = run("ner", config, "--output", tmp_path / "out", "--device", "cpu")
     assert result.exit_code == 130
     assert "the same command resumes there" in result.output

@@ -36,9 +36,7 @@ class Words:
 @pytest.fixture(autouse=True)
 def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = "histoeval_research.experiments.pathgls.cases"
-    monkeypatch.setattr(
-        "histoeval_research.cli.experiment.pathgls.load_reader", lambda _: HandReader()
-    )
+    monkeypatch.setattr("histoeval_research.cli.experiment.run.load_reader", lambda _: HandReader())
     monkeypatch.setattr(f"{cases}.load_reader", lambda _: HandReader())
     monkeypatch.setattr(f"{cases}.open_distance", lambda *_, **__: SharedWords())
     bench = MeasureSet([Words()], None, {"grounding": "no encoder here"})

@@ -46,9 +46,7 @@ class Levelled(Shared):
 
 @pytest.fixture(autouse=True)
 def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "histoeval_research.cli.experiment.perturb.load_reader", lambda _: HandReader()
-    )
+    monkeypatch.setattr("histoeval_research.cli.experiment.run.load_reader", lambda _: HandReader())
     bench = MeasureSet([Shared(), Levelled()], None, {"grounding": "no images here"})
     monkeypatch.setattr("histoeval_research.cli.experiment.run.open_bench", lambda *_: bench)
 

@@ -23,7 +23,7 @@ from histoeval_research.train.aligner.train import (
     begin,
     train_aligner,
 )
-from histoeval_research.train.hare_bench.classifier import save
+from histoeval_research.train.hare_bench.bench import save
 from tests.support.tiny_corpus import Learned
 from tests.support.tiny_names import write_names
 

@@ -20,7 +20,7 @@ from histoeval.reader.tagging import relation_label
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import write_corpus
-from histoeval_research.train.hare_bench.classifier import UntrainedClassifier
+from histoeval_research.train.hare_bench.bench import UntrainedClassifier
 from histoeval_research.train.hare_bench.config import RelationSettings
 from histoeval_research.train.hare_bench.relations import (
     LABELS,

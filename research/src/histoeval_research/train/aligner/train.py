@@ -44,7 +44,7 @@ from histoeval_research.train.core.model_folder import (
     versions,
     weights_of,
 )
-from histoeval_research.train.hare_bench.classifier import save
+from histoeval_research.train.hare_bench.bench import save
 
 
 class AlignerSettings(Noun):

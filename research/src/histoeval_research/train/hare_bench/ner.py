@@ -21,13 +21,14 @@ from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.evaluate.corpus import HARE_NAMES
 from histoeval_research.evaluate.matches import Tally, exact_matches, merge, overlap_matches, total
 from histoeval_research.train.core.loop import Watch
-from histoeval_research.train.hare_bench.classifier import (
+from histoeval_research.train.hare_bench.bench import (
     IGNORE_INDEX,
     ClassifierExample,
+    SampleScores,
     UntrainedClassifier,
+    teach,
 )
 from histoeval_research.train.hare_bench.config import NerSettings, Types, scores_of
-from histoeval_research.train.hare_bench.train import SampleScores, teach
 
 OVERLAP = 96
 """Tokens that neighbouring windows share, as in the reader."""

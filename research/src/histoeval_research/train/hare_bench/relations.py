@@ -21,9 +21,13 @@ from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.evaluate.matches import Matches
 from histoeval_research.train.core.loop import Watch
-from histoeval_research.train.hare_bench.classifier import ClassifierExample, UntrainedClassifier
+from histoeval_research.train.hare_bench.bench import (
+    ClassifierExample,
+    SampleScores,
+    UntrainedClassifier,
+    teach,
+)
 from histoeval_research.train.hare_bench.config import RelationSettings, scores_of
-from histoeval_research.train.hare_bench.train import SampleScores, teach
 
 Kind = tuple[EntityType, EntityType]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from histoeval.reader.links import Integers, Mention, candidates
 from histoeval.reader.tagset import ASSERTED, ASSERTIONS, TokenSpan, tags_of
 from histoeval.report import Report
-from histoeval_research.train.hare_bench.classifier import IGNORE_INDEX
+from histoeval_research.train.hare_bench.bench import IGNORE_INDEX
 
 if TYPE_CHECKING:
     import torch

@@ -39,7 +39,7 @@ from histoeval_research.evaluate.reader import (
     read_passages,
 )
 from histoeval_research.train.core.onnx_int8 import OnnxPart, Unpadded, write_parts
-from histoeval_research.train.hare_bench.classifier import (
+from histoeval_research.train.hare_bench.bench import (
     IGNORE_INDEX,
     ClassifierExample,
     UntrainedClassifier,

@@ -15,7 +15,7 @@ from torch.nn import functional
 from histoeval.reader.links import CODES, KINDS, LEVELS
 from histoeval.reader.tagset import ASSERTIONS, TAGS
 from histoeval.report import Noun
-from histoeval_research.train.hare_bench.classifier import IGNORE_INDEX
+from histoeval_research.train.hare_bench.bench import IGNORE_INDEX
 from histoeval_research.train.reader.examples import ReaderBatch
 
 

@@ -22,7 +22,7 @@ from histoeval_research.train.core.encoder import (
 )
 from histoeval_research.train.core.loop import Schedule, TrainingStage, Watch, fit
 from histoeval_research.train.core.model_folder import TrainingStep
-from histoeval_research.train.hare_bench.classifier import save
+from histoeval_research.train.hare_bench.bench import save
 from histoeval_research.train.reader.examples import ReaderBatch, ReaderExample, annotated, collate
 from histoeval_research.train.reader.language_adaptation import (
     Adaptation,

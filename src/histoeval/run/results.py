@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-from histoeval.errors import MissingDependency
+from histoeval.errors import MissingDependency, Problem
 from histoeval.io.results import ReadRow, ResultRow
 from histoeval.notebook import notebook_html
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.report import Report
-from histoeval.run.trust.rows import TrustRow
+from histoeval.run.trust.rows import MissingReason, TrustRow
 
 if TYPE_CHECKING:
     import pandas
@@ -247,15 +247,7 @@ class Verdicts(Results[TrustRow]):
         return f"<Verdicts on {len(self)} reports: {routes}>"
 
 
-class _Coded(Protocol):
-    @property
-    def code(self) -> str: ...
-
-    @property
-    def message(self) -> str: ...
-
-
-def _problems(errors: Sequence[_Coded]) -> str | None:
+def _problems(errors: Sequence[Problem | MissingReason]) -> str | None:
     """Why a row lacks values, in one cell: its errors, and not those of its report."""
     return "; ".join(f"{error.code}: {error.message}" for error in errors) or None
 

@@ -182,9 +182,12 @@ def _explained(
             signature=_signature(signature, (low, high)),
         )
     )
-    shown = pair.model_copy(update={"reference": _counted_reference(pair, result)})
+    best = result.evidence.get("references")
+    if isinstance(pair, PairWithReferences) and isinstance(best, Mapping):
+        # the evidence is about this one
+        pair = pair.model_copy(update={"reference": pair.references[int(best["best"]) - 1]})
     note = f"The score is that of the run, without what its parts cost: {reason}."
-    return ExplainedPair(shown, score, scale, note)
+    return ExplainedPair(pair, score, scale, note)
 
 
 def _signature(line: str, bounds: tuple[float | None, float | None]) -> Signature:
@@ -193,14 +196,6 @@ def _signature(line: str, bounds: tuple[float | None, float | None]) -> Signatur
     known = {name: value for name, _, value in (each.partition(":") for each in settings)}
     version = known.pop("histoeval", "")
     return Signature(metric=metric, settings=known, version=version, bounds=bounds)
-
-
-def _counted_reference(pair: Pair, result: MetricResult) -> str:
-    """The reference that the evidence is about, of a case with several."""
-    best = result.evidence.get("references")
-    if isinstance(pair, PairWithReferences) and isinstance(best, Mapping):
-        return pair.references[int(best["best"]) - 1]
-    return pair.reference
 
 
 def _metric_of(about: Mapping[str, Any], named: str | None) -> str:

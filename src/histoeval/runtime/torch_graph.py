@@ -28,10 +28,6 @@ _TYPES = {1: torch.float32, 3: torch.int8, 6: torch.int32, 7: torch.int64, 9: to
 """Types of numbers as ONNX counts them."""
 
 
-def _cast(x: Tensor, *, to: int) -> Tensor:
-    return x.to(_TYPES[to])
-
-
 def _reshape(x: Tensor, shape: list[int], *, allowzero: int = 0) -> Tensor:
     """The first axis of a graph that was written for one text or image has room for several."""
     if not allowzero:
@@ -41,14 +37,6 @@ def _reshape(x: Tensor, shape: list[int], *, allowzero: int = 0) -> Tensor:
     elif shape[0] == 1:
         shape = [x.shape[0], *shape[1:]]
     return x.reshape(shape)
-
-
-def _shape(x: Tensor, *, start: int = 0, end: int | None = None) -> Tensor:
-    return torch.tensor(x.shape[start:end])
-
-
-def _expand(x: Tensor, shape: list[int]) -> Tensor:
-    return x.expand(torch.broadcast_shapes(x.shape, tuple(shape)))
 
 
 def _squeeze(x: Tensor, axes: list[int] | None = None) -> Tensor:
@@ -82,10 +70,6 @@ def _gather(x: Tensor, places: Tensor, *, axis: int = 0) -> Tensor:
         return x[places]
     found = x.index_select(axis, places.reshape(-1))
     return found.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
-
-
-def _gather_elements(x: Tensor, places: Tensor, *, axis: int = 0) -> Tensor:
-    return x.gather(axis, places)
 
 
 def _gather_nd(x: Tensor, places: Tensor, *, batch_dims: int = 0) -> Tensor:
@@ -145,10 +129,6 @@ def _convolve(
     return found.unflatten(-1, (height, width))
 
 
-def _range(start: int, limit: int, step: int) -> Tensor:
-    return torch.arange(start, limit, step)
-
-
 def _pad(x: Tensor, pads: list[int], *, mode: bytes) -> Tensor:
     assert mode == b"constant", "our graphs pad with zeros"
     half = len(pads) // 2
@@ -179,38 +159,22 @@ def _divide(x: Tensor, y: Tensor) -> Tensor:
     return x / y if x.is_floating_point() else torch.div(x, y, rounding_mode="trunc")
 
 
-def _clip(x: Tensor, least: float | None = None, most: float | None = None) -> Tensor:
-    return x.clamp(least, most)
-
-
-def _transpose(x: Tensor, *, perm: list[int]) -> Tensor:
-    return x.permute(perm)
-
-
-def _softmax(x: Tensor, *, axis: int) -> Tensor:
-    return x.softmax(axis)
-
-
-def _largest(*given: Tensor) -> Tensor:
-    return reduce(torch.maximum, given)
-
-
 OPERATORS: dict[str, tuple[Operator, frozenset[int]]] = {
     name: (operator, frozenset(plain))
     for name, operator, plain in [
         ("Add", torch.add, ()),
         ("And", torch.logical_and, ()),
-        ("Cast", _cast, ()),
-        ("Clip", _clip, (1, 2)),
+        ("Cast", lambda x, *, to: x.to(_TYPES[to]), ()),
+        ("Clip", torch.clamp, (1, 2)),
         ("Concat", _concat, ()),
         ("Conv", _convolve, ()),
         ("CumSum", _cumsum, (1,)),
         ("Div", _divide, ()),
         ("Erf", torch.erf, ()),
         ("Exp", torch.exp, ()),
-        ("Expand", _expand, (1,)),
+        ("Expand", lambda x, shape: x.expand(torch.broadcast_shapes(x.shape, tuple(shape))), (1,)),
         ("Gather", _gather, ()),
-        ("GatherElements", _gather_elements, ()),
+        ("GatherElements", lambda x, places, *, axis=0: x.gather(axis, places), ()),
         ("GatherND", _gather_nd, ()),
         ("Gemm", _gemm, ()),
         ("GreaterOrEqual", torch.greater_equal, ()),
@@ -218,27 +182,31 @@ OPERATORS: dict[str, tuple[Operator, frozenset[int]]] = {
         ("LayerNormalization", _layer_norm, ()),
         ("Log", torch.log, ()),
         ("MatMul", torch.matmul, ()),
-        ("Max", _largest, ()),
+        ("Max", lambda *tensors: reduce(torch.maximum, tensors), ()),
         ("Mul", torch.mul, ()),
         ("Neg", torch.neg, ()),
         ("Pad", _pad, (1,)),
         ("Pow", torch.pow, ()),
-        ("Range", _range, (0, 1, 2)),
+        ("Range", torch.arange, (0, 1, 2)),
         ("ReduceL2", _reduced(_length), (1,)),
         ("ReduceMax", _reduced(torch.amax), (1,)),
         ("ReduceMean", _reduced(torch.mean), (1,)),
         ("ReduceMin", _reduced(torch.amin), (1,)),
         ("ReduceSum", _reduced(torch.sum), (1,)),
         ("Reshape", _reshape, (1,)),
-        ("Shape", _shape, ()),
+        ("Shape", lambda x, *, start=0, end=None: torch.tensor(x.shape[start:end]), ()),
         ("Sigmoid", torch.sigmoid, ()),
         ("Slice", _slice, (1, 2, 3, 4)),
-        ("Softmax", _softmax, ()),
+        ("Softmax", lambda x, *, axis: x.softmax(axis), ()),
         ("Sqrt", torch.sqrt, ()),
-        ("Squeeze", _squeeze, (1,)),
+        (
+            "Squeeze",
+            _squeeze,
+            (1,),
+        ),
         ("Sub", torch.sub, ()),
         ("Tanh", torch.tanh, ()),
-        ("Transpose", _transpose, ()),
+        ("Transpose", lambda x, *, perm: x.permute(perm), ()),
         ("Unsqueeze", _unsqueeze, (1,)),
         ("Where", torch.where, ()),
     ]

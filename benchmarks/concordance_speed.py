@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from benchmarks.reader_speed import expert_sized_texts
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.metrics.concordance import Concordance
 from histoeval.metrics.hare import Hare
 from histoeval.reader.builtin import BuiltinReader

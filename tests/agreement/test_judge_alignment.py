@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from histoeval.agreement.judge_alignment import (
+    KINDS,
+    ScoredCriterion,
     _cross_validated,
     _folds,
     align_criterion,
     cannot_fit,
     confusion,
     figures,
+    fit_mapping,
 )
-from histoeval.agreement.score_mappings import KINDS, ScoredCriterion, fit_mapping
 from histoeval.statistics.resampling import resample
 
 

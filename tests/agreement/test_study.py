@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from histoeval.agreement.pairwise_tests import ASSUMES_ROWS
+from histoeval.agreement.metric_vs_experts import ASSUMES_ROWS
 from histoeval.agreement.panel import Column, Panel
 from histoeval.agreement.study import Study, StudyPlan, study
 from histoeval.errors import InputError, SettingError

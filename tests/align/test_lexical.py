@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.align.aligner import Aligner
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import Aligner, LexicalAligner
 
 words = st.text(min_size=1, max_size=12).filter(lambda text: text.strip())
 phrases = st.lists(st.text(max_size=40), min_size=1, max_size=6)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from histoeval.align.aligner import LexicalAligner
 from histoeval.align.builtin import BuiltinAligner
-from histoeval.align.lexical import LexicalAligner
 from histoeval.run.models import Models, load_aligner
 from histoeval_research.evaluate.aligner import evaluate_opposites, read_opposites
 from tests.support.paths import DATA

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from histoeval.challenge.values import (
+from histoeval.challenge.ranking import (
     Values,
     filled,
     kendall,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from histoeval import Explanation, Pair, Score
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.compare import compare
 from histoeval.concordance.evidence import (
     ComparedPart,

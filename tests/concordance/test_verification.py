@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from histoeval import Pair, Score
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.verification import questions_about
 from histoeval.metrics.concordance import Concordance
 from histoeval.nli.entailer import Entailment, NliPair

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from histoeval import Pair, Problem, Score, SettingError
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.compare import PARTS
 from histoeval.concordance.weights import TERMS
 from histoeval.metrics.base import MAX_CHARS

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from histoeval import Assertion, Entity, EntityType, Pair, Problem, Relation, Report, Score
-from histoeval.align.aligner import Vectors
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner, Vectors
 from histoeval.errors import SettingError
 from histoeval.metrics.registry import create
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from histoeval import Pair, Score
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.metrics.concordance import Concordance, RubricOffline, weights_hash
 from histoeval.metrics.registry import create

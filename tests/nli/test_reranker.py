@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from histoeval.nli.manifest import EntailerManifest
-from histoeval.nli.reranker import Reranker, log_shares
+from histoeval.nli.builtin import EntailerManifest, Reranker, log_shares
 
 
 def reranker(**changes: Any) -> Reranker:

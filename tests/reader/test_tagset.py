@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.reader.tagset import (
+from histoeval.reader.tagging import (
     TAGS,
     TYPES,
     Floats,

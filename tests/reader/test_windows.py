@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.reader.sentences import sentences
-from histoeval.reader.windows import Measure, Window, windows
+from histoeval.reader.windowed import Measure, Window, windows
 
 REPORT = " ".join(f"Sentence number {i} names a thing that is quite small." for i in range(60))
 

@@ -5,9 +5,8 @@ import pytest
 
 from histoeval.errors import SettingError
 from histoeval.statistics.correlation import Coefficient
-from histoeval.statistics.power import PowerStep, SampleSize, pairs_needed
 from histoeval.statistics.resampling import Numbers
-from histoeval.statistics.significance import williams
+from histoeval.statistics.significance import PowerStep, SampleSize, pairs_needed, williams
 
 
 def scored(

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.compare import OF_FACTS, PARTS
 from histoeval.concordance.evidence import Severity
 from histoeval.errors import Problem

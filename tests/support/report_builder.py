@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.compare import compare
 from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError
 from histoeval.facts.facts import Facts, facts_of

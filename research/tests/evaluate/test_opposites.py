@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.errors import InputError
 from histoeval_research.evaluate.aligner import (
     ALL,

@@ -12,7 +12,6 @@ from scipy import stats
 
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.pathgls.policy.policy import PAPER
-from histoeval.reader.token_states import ReaderStates
 from histoeval_research.experiments.hierarchy import (
     LevelledReport,
     ablation,
@@ -28,6 +27,7 @@ from histoeval_research.experiments.sensitivity import (
     read_scored,
     sensitivity,
 )
+from histoeval_research.experiments.token_states import ReaderStates
 
 
 def scored(case: str, group: str, level: int, **scores: float | None) -> ScoredReports:

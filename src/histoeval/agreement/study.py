@@ -10,19 +10,19 @@ from pydantic import Field, FiniteFloat
 
 from histoeval.agreement.metric_vs_experts import (
     MetricVsExperts,
+    Ranking,
     Within,
     follow,
     follow_within,
     most_apart,
+    rank,
     share_of_ties,
 )
-from histoeval.agreement.pairwise_tests import Ranking, rank
 from histoeval.agreement.panel import Panel
 from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.report import Noun
 from histoeval.runtime.threads import side_by_side
 from histoeval.statistics.correlation import RANKED_BY, Coefficient
-from histoeval.statistics.power import SampleSize, pairs_needed
 from histoeval.statistics.raters import (
     Ceiling,
     ceiling,
@@ -40,6 +40,7 @@ from histoeval.statistics.resampling import (
     Resamples,
     resample,
 )
+from histoeval.statistics.significance import SampleSize, pairs_needed
 
 
 class StudyPlan(Noun):

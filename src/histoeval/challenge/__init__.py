@@ -5,10 +5,9 @@
 >>> rank_teams("challenge", ["team_a.json", "team_b.json"]).ranking
 """
 
-from histoeval.challenge.checking import check_predictions
-from histoeval.challenge.evaluation import evaluate_predictions
 from histoeval.challenge.folder import init_challenge, open_challenge
-from histoeval.challenge.rank import rank_teams
+from histoeval.challenge.rank import evaluate_predictions, rank_teams
+from histoeval.challenge.teams import check_predictions
 
 __all__ = [
     "check_predictions",

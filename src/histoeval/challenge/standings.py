@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import Field, FiniteFloat, ValidationError
 
 from histoeval.agreement.systems import Duel
-from histoeval.challenge.checking import FileFault
 from histoeval.challenge.policy import ChallengePolicy
+from histoeval.challenge.teams import FileFault
 from histoeval.errors import InputError
 from histoeval.io.folder_kinds import RANKING, wrong_folder
 from histoeval.report import Noun

@@ -16,7 +16,7 @@ from histoeval.cli.options.output import (
     resumable,
 )
 from histoeval.io.tables.remote import local_input
-from histoeval.nli.load import open_entailer
+from histoeval.nli.builtin import open_entailer
 from histoeval.progress import row_progress
 from histoeval.run.entail import entail as run
 from histoeval.run.entail import open_pairs

@@ -7,8 +7,7 @@ from functools import lru_cache
 
 from histoeval.facts.facts import Facts
 from histoeval.facts.specimens.divide import label_places
-from histoeval.reader.section_titles import PART
-from histoeval.reader.sections import sections
+from histoeval.reader.sections import PART, sections
 from histoeval.reader.sentences import TextSpan, sentences
 from histoeval.report import Entity, EntityType
 from histoeval.terms.assertion import asserts_now

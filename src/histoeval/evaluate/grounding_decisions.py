@@ -31,7 +31,7 @@ from histoeval.pathgls.grounding.decisions import (
 )
 from histoeval.pathgls.grounding.decoys import FEWEST
 from histoeval.report import EntityType
-from histoeval.statistics.calibration import fit_logistic
+from histoeval.statistics.regression import fit_logistic
 
 
 class KindScores(NamedTuple):

@@ -28,7 +28,7 @@ from histoeval.evaluate.tile_labels import (
 from histoeval.pathgls.grounding.behaviour import malignancy
 from histoeval.pathgls.grounding.builtin import LogisticCalibration
 from histoeval.pathgls.grounding.decisions import FEW, ClaimLimits, alike, organ_margins, top_mean
-from histoeval.statistics.calibration import logistic
+from histoeval.statistics.regression import logistic
 
 Array = npt.NDArray[np.float64]
 

@@ -17,8 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from histoeval.align.aligner import Aligner
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import Aligner, LexicalAligner
 from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.facts.normalise import NormalisedText, normalised

@@ -1,16 +1,125 @@
-"""The NLI model as it is shipped: onnxruntime and tokenizers, no network, and no torch on a CPU."""
+"""The NLI model as it is shipped: onnxruntime and tokenizers, no network, and no torch on a CPU.
 
+Its folder has the network, the tokenizer and, where there is one, the re-ranker: a logistic model
+over the network's answer and rule-based features of a pair.
+"""
+
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from histoeval.nli.entailer import Entailment, NliPair, probabilities
-from histoeval.nli.manifest import EntailerManifest, read_entailer_manifest
-from histoeval.reader.manifest import ENCODER, TOKENIZER
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from histoeval.nli.entailer import Entailer, Entailment, NliPair, probabilities
+from histoeval.nli.features.extract import extract_features, feature_names
+from histoeval.reader.manifest import (
+    ENCODER,
+    TOKENIZER,
+    HashedFiles,
+    checked_manifest,
+    put_manifest,
+)
+from histoeval.report import Noun
 from histoeval.resources import resource_path
 from histoeval.runtime.batching import Tokens
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import TokenRows, on_gpu, open_tokenizer, runner
+
+Three = tuple[float, float, float]
+Floats = NDArray[np.float64]
+
+
+class Reranker(Noun):
+    """A logistic model over the network's log probabilities and the features of a pair.
+
+    The weights are for the three answers in their order. A pair without terms of pathology has no
+    features; there the network's answer stands.
+    """
+
+    weights: dict[str, Three]
+    bias: Three = (0.0, 0.0, 0.0)
+    network: Annotated[float, Field(gt=0)] = 1.0
+    """The weight of the network's own log probabilities."""
+
+    @model_validator(mode="after")
+    def _features_exist(self) -> Self:
+        if unknown := sorted(set(self.weights) - set(feature_names())):
+            raise ValueError(f"there are no features {', '.join(unknown)}")
+        return self
+
+    def reranked(self, logits: Floats, premise: str, hypothesis: str) -> Floats:
+        """The network's logits for a pair, corrected where it has features."""
+        features = extract_features(premise, hypothesis)
+        if features is None:
+            return logits
+        total: Floats = self.network * log_shares(logits) + np.array(self.bias)
+        for name, value in features.items():
+            if value and name in self.weights:
+                total = total + value * np.array(self.weights[name])
+        return total
+
+
+def log_shares(logits: Floats) -> Floats:
+    """The log-softmax of logits."""
+    lower = np.asarray(logits, np.float64) - np.max(logits)
+    spread: Floats = lower - np.log(np.exp(lower).sum())
+    return spread
+
+
+MANIFEST = "nli.json"
+TOKENS = 256
+"""Tokens of a premise and its hypothesis together, with the three that open and part them."""
+
+
+def hypothesis_tokens(tokens: int) -> int:
+    """Tokens that the hypothesis of a long pair keeps; the premise has the rest."""
+    return tokens * 3 // 8
+
+
+class EntailerManifest(HashedFiles):
+    """What `nli.json` says: the files and their hashes, and where long texts are cut."""
+
+    tokens: Annotated[int, Field(ge=16)] = TOKENS
+    hypothesis_tokens: Annotated[int, Field(ge=4)] = hypothesis_tokens(TOKENS)
+    opinion: Reranker | None = None
+    """The re-ranker, where there is one."""
+    details: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _premise_has_room(self) -> Self:
+        if self.hypothesis_tokens > self.tokens - 8:
+            raise ValueError("the hypothesis would leave no room for the premise")
+        return self
+
+    @property
+    def identity(self) -> str:
+        """The model by name and by everything that its answers depend on."""
+        content = self.model_dump_json(exclude={"details", "name"}, exclude_none=True)
+        terms = "+terms" if self.opinion else ""
+        return f"{self.name}{terms}@{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+
+def limits_of(name: str, tokens: int) -> EntailerManifest:
+    """The manifest of a model that has no files yet: where it cuts pairs."""
+    return EntailerManifest(
+        name=name, files={}, tokens=tokens, hypothesis_tokens=hypothesis_tokens(tokens)
+    )
+
+
+def read_entailer_manifest(folder: Path) -> EntailerManifest:
+    """The manifest of a folder, if every file is there and is the one that was written."""
+    return checked_manifest(
+        folder, MANIFEST, EntailerManifest, (ENCODER, TOKENIZER), "an NLI model"
+    )
+
+
+def write_entailer_manifest(folder: Path, manifest: EntailerManifest) -> None:
+    """Write the manifest, whole or not at all."""
+    put_manifest(folder / MANIFEST, manifest)
+
 
 _REMEMBERED = 20_000
 """Answers that are cached, about a kilobyte each."""
@@ -60,8 +169,9 @@ def pair_tokens(tokenizer: Any, pair: NliPair, limits: EntailerManifest) -> tupl
     """A pair as tokens, each with a 0 where it is of the premise and a 1 of the hypothesis."""
     opens, closes = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     premise, hypothesis = (
-        tokenizer.encode(_encodable(text), add_special_tokens=False).ids for text in pair
-    )
+        tokenizer.encode(text.encode("utf-8", "replace").decode(), add_special_tokens=False).ids
+        for text in pair
+    )  # lone surrogates, which tokenizers refuse, are replaced
     if len(premise) + len(hypothesis) + 3 > limits.tokens:
         hypothesis = hypothesis[: limits.hypothesis_tokens]
         premise = premise[: limits.tokens - 3 - len(hypothesis)]
@@ -69,6 +179,16 @@ def pair_tokens(tokenizer: Any, pair: NliPair, limits: EntailerManifest) -> tupl
     return tokens, (0,) * (len(premise) + 2) + (1,) * (len(hypothesis) + 1)
 
 
-def _encodable(text: str) -> str:
-    """A text without lone surrogates, which tokenizers refuse."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+BUILTIN = "builtin"
+
+
+def open_entailer(spec: str | Path | None = None, device: str | None = None) -> Entailer:
+    """An NLI model: the shipped one, a folder that `train nli` wrote, or a Transformers model."""
+    if spec is None or spec == BUILTIN:
+        return BuiltinEntailer(device=device)
+    if Path(spec, MANIFEST).is_file():
+        return BuiltinEntailer(Path(spec), device=device)
+    from histoeval.nli.huggingface import HuggingFaceEntailer
+    from histoeval.runtime.transformer import Runtime
+
+    return HuggingFaceEntailer(spec, Runtime(device))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from histoeval.reader.links import Integers
 from histoeval.reader.manifest import ENCODER, LINKER, TOKENIZER, read_manifest
 from histoeval.reader.questions import Encode, JointModel, Relate
-from histoeval.reader.tagset import Floats
+from histoeval.reader.tagging import Floats
 from histoeval.reader.windowed import WindowedReader
 from histoeval.resources import resource_path
 from histoeval.runtime.onnx import on_cpu, on_gpu, open_session, open_tokenizer, runner

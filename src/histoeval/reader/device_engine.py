@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from histoeval.reader.links import Integers
 from histoeval.reader.questions import Encode, Relate
-from histoeval.reader.tagset import Floats
+from histoeval.reader.tagging import Floats
 from histoeval.runtime.batching import batches, padded
 from histoeval.runtime.shared_device import Call
 from histoeval.runtime.torch_graph import TorchSession

@@ -17,9 +17,15 @@ from typing import Any
 import numpy as np
 
 from histoeval.errors import ModelError
-from histoeval.reader.tagging import TaggedText, entities_of, mark, read_tags, relation_label
-from histoeval.reader.tagset import softmax
-from histoeval.reader.windows import Window, windows, within
+from histoeval.reader.tagging import (
+    TaggedText,
+    entities_of,
+    mark,
+    read_tags,
+    relation_label,
+    softmax,
+)
+from histoeval.reader.windowed import Window, windows, within
 from histoeval.report import (
     HARE_RELATION_TYPES,
     RELATION_TYPES,

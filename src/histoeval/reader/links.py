@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from histoeval.reader.tagset import TYPES
+from histoeval.reader.tagging import TYPES
 from histoeval.report import RELATION_TYPES, EntityType
 
 Integers = NDArray[np.int64]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from histoeval.errors import ModelError, explain_validation
 from histoeval.reader.links import KINDS
-from histoeval.reader.tagset import ASSERTIONS, TAGS
+from histoeval.reader.tagging import ASSERTIONS, TAGS
 from histoeval.report import Noun
 
 MANIFEST = "reader.json"

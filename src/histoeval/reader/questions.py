@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from histoeval.reader.links import Integers
-from histoeval.reader.tagset import Floats, best_path, best_paths
+from histoeval.reader.tagging import Floats, best_path, best_paths
 
 R = TypeVar("R")
 

@@ -10,11 +10,13 @@ into full stops. `full_stops` decides what a full stop means, `layout_lines` wha
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-from histoeval.reader.full_stops import only_marks, stop_ends_sentence
-from histoeval.reader.layout_lines import NEWLINE, line_break_ends_sentence, parts_paragraphs
+from histoeval.reader.layout_lines import MARK, NEWLINE, line_break_ends_sentence, parts_paragraphs
+from histoeval.reader.lexicon import kind_of, listed
 
 _RULE = "_=~-"
 _STOP = r".!?…\u3002\uff01\uff1f"
@@ -129,3 +131,211 @@ def _skip_space(text: str, start: int) -> int:
 
 def _trimmed(text: str, start: int, end: int) -> Sentence:
     return Sentence(start, start + len(text[start:end].rstrip()))
+
+
+_NOT_SPACE = re.compile(r"\S")
+_NEXT_WORD = re.compile(r"[\W_]{0,8}([^\W_][\w'-]{0,40})?")
+_NUMBER = re.compile(r"[\W_]{0,3}\d")
+_LIST_NUMBER = re.compile(r"[\W_]{0,3}(?:\d{1,2}|[a-z]|[ivx]{2,5})[.)]\s+[^\W\da-z]")
+_SMALL_LIST_MARK = re.compile(r"\(?[a-z]\)\s|[a-z]\.\s+[A-Z]|[ivx]{2,5}[.)]\s+[A-Z]")
+_ONLY_MARKS = re.compile(
+    rf"[\W_]*(?:(?:(?:part|specimen|slide|block)\s+)?{MARK}"
+    rf"(?:[\W_]*[.):,;&-][\W_]*(?:and\s+)?{MARK})*)?[\W_]*",
+    re.IGNORECASE,
+)
+_MAX_MARK_CHARS = 24
+_BEGINS_WITH_CODE = re.compile(r"[a-z]{1,3}[A-Z0-9]|[a-z]-[A-Z]")
+_STAGE = r"[ycra]{0,2}p?\s?(?:[TNM]\s?(?:[0-4][a-d]?|[xX]|is|O)|[LVRG]\s?[0-4xX])"
+_ENDS_WITH_STAGE = re.compile(rf"(?<![A-Za-z]){_STAGE}\W*\Z")
+_BEGINS_WITH_STAGE = re.compile(rf"\W?{_STAGE}\b(?!\s*:)")
+_SIZE = re.compile(r"\d+\s?(?:[cm]m\b|[xX\u00d7%])")
+_TIMES = re.compile(r"[xX\u00d7]\s?\.?\d")
+_LABEL = re.compile(r"[^.:;\n]{1,50}:|\(?[A-Z1-9][.):]")
+_CAPITAL_MARK = re.compile(r"\(?(?:\d{1,2}|[A-Z])[.)]\s+\S")
+_ASIDE = re.compile(rf"\(see\b|\((?!{MARK}\))[^()\n]{{1,80}}\)\s?[.,;]", re.IGNORECASE)
+_AROUND_WORDS = "()[]{}\"'“”\u2018\u2019*_,"
+_BEFORE_SIZE = frozenset({"x", "\u00d7", "by", "is", "measures", "measuring", "of", "to"})
+_DOCTOR = re.compile(r"[A-Z][\w'-]{1,30},?\s+(?:M\.?D|D\.?O|Ph\.?D|MBBS|FRCPath|FCAP|PA)\b")
+_GLUED_BEFORE = re.compile(r"(?:[a-z]{3}|[A-Z]{4}|\d\s?[cm]m|[)\]%]|\S\s)\Z")
+_GLUED_AFTER = re.compile(r"[A-Z][a-z]|[A-Z]{3}|[A-Z1-9]\.\s+[A-Z]")
+
+
+class Stop(NamedTuple):
+    """A full stop, question or exclamation mark, with what stands around it.
+
+    `words` are the last two words before it as they stand; `word` is the nearer one in small
+    letters and without the punctuation around it; `next` is the word after the stop.
+    """
+
+    text: str
+    sentence: int
+    start: int
+    end: int
+    after: int
+    words: list[str]
+    word: str
+    next: str
+    capitals: bool
+
+
+def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals: bool) -> bool:
+    """Whether the sentence from `sentence` on ends with the stop `text[start:end]`.
+
+    `capitals` says that the text has capital letters, so that a small one after a stop means
+    that the sentence continues: in scanned reports a stop often stands for a line break.
+    """
+    if end == len(text):
+        return True
+    if text[start] in "\u3002\uff01\uff1f":
+        return True
+    if not text[end].isspace():
+        return _is_glued(text, sentence, start, end)
+    found = _NOT_SPACE.search(text, end)
+    if not found:
+        return True
+    after = found.start()
+    words = text[max(sentence, start - 40) : start].split()
+    following = _NEXT_WORD.match(text, after)
+    next_word = (following and following[1]) or ""
+    word = words[-1].lower().strip(_AROUND_WORDS) if words else ""
+    stop = Stop(text, sentence, start, end, after, words[-2:], word, next_word, capitals)
+    return all(not goes_on(stop) for goes_on in _RULES)
+
+
+def only_marks(text: str, start: int, end: int) -> bool:
+    """Whether there is nothing but punctuation and the number of a list item so far."""
+    return end - start <= _MAX_MARK_CHARS and _ONLY_MARKS.fullmatch(text, start, end) is not None
+
+
+def _is_glued(text: str, sentence: int, start: int, end: int) -> bool:
+    """Whether two sentences meet at a stop without a space between them."""
+    if not _GLUED_AFTER.match(text, end):
+        return False
+    return _GLUED_BEFORE.search(text[max(sentence, start - 4) : start]) is not None
+
+
+def _follows_a_mark(stop: Stop) -> bool:
+    """A stop behind a comma, colon or hyphen stands for a line break."""
+    if not stop.words or stop.words[-1][-1] not in ",;:-\u2013\u2014/(&=<":
+        return False
+    return stop.words[-1][-1] not in ";:-\u2013\u2014" or not _CAPITAL_MARK.match(
+        stop.text, stop.after
+    )
+
+
+def _precedes_a_mark(stop: Stop) -> bool:
+    return stop.text[stop.after] in ",;:.)]}%/&="
+
+
+def _is_query(stop: Stop) -> bool:
+    """A question mark before a word asks about that word."""
+    return stop.text[stop.start] == "?" and stop.text[stop.start - 1] in " \t("
+
+
+def _is_leader(stop: Stop) -> bool:
+    """Dots that lead from a label to its value, or stand for an omission."""
+    return stop.end - stop.start > 2 and stop.text[stop.start - 1].isspace()
+
+
+def _is_abbreviation(stop: Stop) -> bool:
+    if stop.word in listed("abbreviations"):
+        return True
+    if not _NUMBER.match(stop.text, stop.after):
+        return False
+    if stop.word in listed("before_grade"):
+        return not _LIST_NUMBER.match(stop.text, stop.after)
+    return stop.word in listed("before_number")
+
+
+def _is_dangling(stop: Stop) -> bool:
+    """No sentence ends with "of the"; but specimen A may end one."""
+    return stop.word in listed("never_last") and stop.words[-1] != "A"
+
+
+def _waits_for_noun(stop: Stop) -> bool:
+    """In capitals, "SQUAMOUS." is followed by its noun, unless a label follows."""
+    if not (stop.next.isupper() and stop.words and stop.words[-1].isupper()):
+        return False
+    if not stop.text[stop.after].isalpha():
+        return False
+    return stop.word in listed("waiting") and not _LABEL.match(stop.text, stop.after)
+
+
+def _is_species(stop: Stop) -> bool:
+    return len(stop.word) == 1 and stop.next.lower() in listed("species")
+
+
+def _is_initial(stop: Stop) -> bool:
+    """A capital letter in a person's name."""
+    if len(stop.word) != 1 or not stop.words[-1][-1].isupper():
+        return False
+    before = stop.words[-2] if len(stop.words) > 1 else ""
+    if before.lower().strip(".,:") in listed("titles"):
+        return True
+    initials = len(before) == 2 and before[0].isupper() and before[1] == "."
+    return initials or _DOCTOR.match(stop.text, stop.after) is not None
+
+
+def _parts_a_stage(stop: Stop) -> bool:
+    """The parts of a stage belong together."""
+    before = stop.text[max(stop.sentence, stop.start - 8) : stop.start]
+    return bool(_BEGINS_WITH_STAGE.match(stop.text, stop.after) and _ENDS_WITH_STAGE.search(before))
+
+
+def _parts_a_size(stop: Stop) -> bool:
+    """A decimal point with a space behind it, or a product that continues."""
+    word = stop.word
+    if _TIMES.match(stop.text, stop.after) and word[-2:] in {"cm", "mm"}:
+        return True
+    if word in {"x", "\u00d7"} and stop.next[:1].isdigit():
+        return True
+    if stop.next in {"CM", "MM"} and word[-1:].isdigit():
+        return True
+    if not (word.isdigit() and _SIZE.match(stop.text, stop.after)):
+        return False
+    return word == "0" or (len(stop.words) > 1 and stop.words[-2].lower() in _BEFORE_SIZE)
+
+
+def _is_aside(stop: Stop) -> bool:
+    """What stands in brackets, "(see comment)" or "(4.0 cm).", belongs to the sentence before."""
+    return _ASIDE.match(stop.text, stop.after) is not None
+
+
+def _goes_on_in_small_letters(stop: Stop) -> bool:
+    word = stop.next
+    if not word or not (word.islower() or word[0].islower()):
+        return len(word) > 1 and word.isupper() and word.lower() in listed("never_first")
+    if _SMALL_LIST_MARK.match(stop.text, stop.after):
+        return False
+    if not stop.capitals:
+        return word in listed("never_first")
+    return not _BEGINS_WITH_CODE.match(word)
+
+
+def _is_list_number(stop: Stop) -> bool:
+    """The number of a list item, at the start of a sentence or behind a heading and colon."""
+    if only_marks(stop.text, stop.sentence, stop.end):
+        return True
+    if len(stop.words) < 2 or not stop.words[-2].endswith(":"):
+        return False
+    mark = stop.start - len(stop.words[-1])
+    label = stop.text[max(stop.sentence, mark - 60) : mark].rstrip(": ").rpartition(":")[2]
+    return only_marks(stop.text, mark, stop.end) and kind_of(label) not in {None, "other"}
+
+
+_RULES: tuple[Callable[[Stop], bool], ...] = (
+    _goes_on_in_small_letters,
+    _is_list_number,
+    _follows_a_mark,
+    _precedes_a_mark,
+    _is_query,
+    _is_leader,
+    _is_abbreviation,
+    _is_dangling,
+    _waits_for_noun,
+    _is_species,
+    _is_initial,
+    _parts_a_stage,
+    _parts_a_size,
+    _is_aside,
+)

@@ -16,7 +16,7 @@ from typing import Any
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.reader.huggingface import HuggingFaceReader
-from histoeval.reader.tagset import softmax
+from histoeval.reader.tagging import softmax
 from histoeval.runtime.memo import Memory
 
 CHUNK_TOKENS = 450

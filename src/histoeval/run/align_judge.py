@@ -14,10 +14,10 @@ from histoeval.agreement.judge_alignment import (
     FOLDS,
     AgreementFigures,
     CriterionAlignment,
+    ScoredCriterion,
     ScoreGap,
     align_criterion,
 )
-from histoeval.agreement.score_mappings import ScoredCriterion
 from histoeval.callers import front_door
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.errors import InputError, Problem, SettingError

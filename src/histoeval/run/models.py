@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from histoeval.align.aligner import Aligner
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import Aligner, LexicalAligner
 from histoeval.errors import SettingError
 from histoeval.metric import Metric
 from histoeval.metrics.base import EnglishMetric, as_metric
@@ -190,7 +189,7 @@ def load_entailer(named: Any, device: str | None = None) -> Entailer:
         entailer: Entailer = named
         return entailer
     key = (str(named or BUILTIN), folder_stamp(named), device)
-    from histoeval.nli.load import open_entailer
+    from histoeval.nli.builtin import open_entailer
 
     return shared_model("nli", key, lambda: open_entailer(named, device))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from histoeval import Pair, Score, SettingError
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.metrics.error_severity import ErrorSeverity
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.resources import resource_text

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from histoeval.align.aligner import Vectors
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner, Vectors
 from histoeval.errors import Problem, SettingError
 from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.pathgls.stability.distance import (

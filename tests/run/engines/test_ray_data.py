@@ -19,7 +19,7 @@ import pytest
 
 import histoeval
 from histoeval.errors import EndpointError, HistoEvalError, InputError, OutputError, SettingError
-from histoeval.nli.load import open_entailer
+from histoeval.nli.builtin import open_entailer
 from histoeval.run.engines.engine import INLINE, Blocks, BlockSpool, Engine
 from histoeval.run.engines.ray_engine import RayContext, RayEngine, read
 from histoeval.run.engines.worker import packed

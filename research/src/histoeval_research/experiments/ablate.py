@@ -25,7 +25,6 @@ from histoeval.metric import Metric, Score, Signature
 from histoeval.metrics.base import MetricBase
 from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, weights
 from histoeval.metrics.hare import Hare
-from histoeval.reader.filtered_reader import CachingReader, Kept, SureReader
 from histoeval.report import Pair
 from histoeval.run.agree import (
     Agreement,
@@ -48,6 +47,7 @@ from histoeval.run.pipeline import answers
 from histoeval.statistics.correlation import RANKED_BY
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
+from histoeval_research.experiments.filtered_reader import CachingReader, Kept, SureReader
 
 KINDS = ("hare", "concordance")
 PAIR_BATCH = 128

@@ -26,13 +26,13 @@ from histoeval.pathgls.logic.score import DEFAULT_TOP, Top, logic_of, signature_
 from histoeval.pathgls.stability.distance import Distance
 from histoeval.pathgls.stability.score import stability_of
 from histoeval.reader.reader import Reader
-from histoeval.reader.token_states import NAME as BUILTIN
-from histoeval.reader.token_states import ReaderStates
 from histoeval.report import Noun, Pair
 from histoeval.run.models import Models, load_models
 from histoeval.run.pipeline import answers
 from histoeval.run.trust.case import attempt
 from histoeval_research.experiments.edits.source_report import Change
+from histoeval_research.experiments.token_states import NAME as BUILTIN
+from histoeval_research.experiments.token_states import ReaderStates
 
 RULES, MODEL = "rules", "model"
 """Who made an edit."""

@@ -12,7 +12,7 @@ from pydantic import Field
 from histoeval.errors import InputError, Problem
 from histoeval.io.folder_kinds import folder_kind, wrong_folder
 from histoeval.io.store import RowStore
-from histoeval.nli.load import open_entailer
+from histoeval.nli.builtin import open_entailer
 from histoeval.pathgls.stability.distance import open_distance
 from histoeval.report import Noun
 from histoeval.run.engines.engine import Task

@@ -5,7 +5,7 @@ from string import Template
 from typing import Any
 
 from histoeval.concordance.weights import SAFETY, UNENTAILED, Combination, Combinations
-from histoeval.nli.manifest import hypothesis_tokens
+from histoeval.nli.builtin import hypothesis_tokens
 from histoeval.reader.reader import Reader
 from histoeval.resources import resource_text
 from histoeval.table import markdown_table

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("scipy")
 
-from histoeval.align.lexical import LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import read_combinations
 from histoeval.errors import InputError

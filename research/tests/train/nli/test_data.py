@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from histoeval.errors import InputError
+from histoeval.nli.builtin import EntailerManifest
 from histoeval.nli.entailer import LabelledPair, NliPair
-from histoeval.nli.manifest import EntailerManifest
 from histoeval_research.train.nli.data import (
     NO_CONTRADICTION,
     encode_pairs,

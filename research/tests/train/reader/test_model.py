@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.reader.manifest import ENCODER, LINKER, read_manifest
-from histoeval.reader.tagset import TAGS, spans_of
+from histoeval.reader.tagging import TAGS, spans_of
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval_research.train.core import onnx_int8
 from histoeval_research.train.core.loop import Schedule, fit

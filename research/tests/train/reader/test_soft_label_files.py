@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from histoeval.reader.links import LEVELS
-from histoeval.reader.tagset import ASSERTIONS, TAGS, TokenSpan, spans_of
+from histoeval.reader.tagging import ASSERTIONS, TAGS, TokenSpan, spans_of
 from histoeval.report import EntityType
 from histoeval_research.train.reader.examples import ReaderExample, collate, linkable
 from histoeval_research.train.reader.soft_labels import load_examples, save_examples

@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("onnxruntime")
 
 from histoeval.errors import ModelError
-from histoeval.reader.windows import Window
+from histoeval.reader.windowed import Window
 from histoeval_research.train.core.encoder import STATE, load_encoder
 from histoeval_research.train.core.loop import Checkpoint
 from histoeval_research.train.core.model_folder import TrainingStep

@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from histoeval.challenge.checking import check_predictions
-from histoeval.challenge.evaluation import METRICS, evaluate_predictions
 from histoeval.challenge.folder import IDS, init_challenge
 from histoeval.challenge.policy import POLICY
-from histoeval.challenge.rank import SCORED, rank_teams
+from histoeval.challenge.rank import METRICS, SCORED, evaluate_predictions, rank_teams
+from histoeval.challenge.teams import check_predictions
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.engine import EngineOptions
 from histoeval.cli.options.models import MetricModels

@@ -10,8 +10,7 @@ from histoeval.facts.specimens.headings import MAX_PARTS, NO_SPECIMEN, SHORT_HEA
 from histoeval.facts.specimens.references import referring
 from histoeval.facts.specimens.text import SpecimenText, Stretch, outside
 from histoeval.reader.lexicon import is_field, names_procedure, names_specimen
-from histoeval.reader.section_titles import OTHER, PART
-from histoeval.reader.sections import sections
+from histoeval.reader.sections import OTHER, PART, sections
 from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_operated, find_sites

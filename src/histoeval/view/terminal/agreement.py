@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from histoeval.agreement.metric_vs_experts import Disagreement, MetricVsExperts
-from histoeval.agreement.pairwise_tests import Ranking
+from histoeval.agreement.metric_vs_experts import Disagreement, MetricVsExperts, Ranking
 from histoeval.agreement.study import Raters, Study, StudyPlan
 from histoeval.statistics.pairwise import Accuracy
-from histoeval.statistics.power import SampleSize
 from histoeval.statistics.resampling import Estimate
+from histoeval.statistics.significance import SampleSize
 from histoeval.table import NONE, ResultTable, footnotes, number
 
 Columns = dict[str, Callable[[MetricVsExperts], str]]

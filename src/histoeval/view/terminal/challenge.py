@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from histoeval.agreement.systems import Duel
-from histoeval.challenge.checking import FileFault, fault_kinds
 from histoeval.challenge.standings import ChallengeRanking, TeamStanding
+from histoeval.challenge.teams import FileFault, fault_kinds
 from histoeval.table import NONE, ResultTable, number
 from histoeval.view.terminal.agreement import interval, p_text
 

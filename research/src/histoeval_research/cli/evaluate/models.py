@@ -28,7 +28,7 @@ from histoeval.cli.options.statistics import OptionalResamples
 from histoeval.console import Console
 from histoeval.errors import InputError, Problem
 from histoeval.labels import read_labels
-from histoeval.nli.load import open_entailer
+from histoeval.nli.builtin import open_entailer
 from histoeval.progress import step_progress
 from histoeval.reader.reader import Reader
 from histoeval.run.models import Models, is_joint, load_aligner, load_reader

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from histoeval.reader.section_titles import PART
-from histoeval.reader.sections import sections
+from histoeval.reader.sections import PART, sections
 from histoeval.reader.sentences import Sentence, sentences
 from histoeval.report import Assertion, Entity, EntityType, Noun, Report
 from histoeval.resources import load_toml

@@ -16,7 +16,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from histoeval.align.manifest import AlignerManifest, ChannelUse, write_aligner_manifest
+from histoeval.align.builtin import AlignerManifest, ChannelUse, write_aligner_manifest
 from histoeval.align.opposites.vector import VERSION
 from histoeval.errors import ModelError
 from histoeval.reader.manifest import ENCODER

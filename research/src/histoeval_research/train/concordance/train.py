@@ -33,8 +33,8 @@ from histoeval.io.sheets import RatedPair, read_sheet
 from histoeval.io.writing import write_json
 from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
-from histoeval.statistics.calibration import fit_monotone
 from histoeval.statistics.raters import kappa_of_two
+from histoeval.statistics.regression import fit_monotone
 from histoeval_research.train.cards import concordance_card
 from histoeval_research.train.core.loop import Checkpoint
 from histoeval_research.train.core.model_folder import ModelFolder, file_of, sha256_of

@@ -38,7 +38,7 @@ from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import Session
 from histoeval.runtime.threads import cores
-from histoeval.statistics.calibration import fit_logistic
+from histoeval.statistics.regression import fit_logistic
 from histoeval.view.terminal.evaluation import OTHERS
 from histoeval_research.train.core.loop import TrainingStage
 from histoeval_research.train.core.onnx_int8 import OnnxPart, token_part, write_parts

@@ -14,7 +14,7 @@ from histoeval.progress import ignore
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.reader.reader import Reader
 from histoeval.reader.tagging import read_tags
-from histoeval.reader.windows import Window, windows
+from histoeval.reader.windowed import Window, windows
 from histoeval.report import Entity, EntityType, Report
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import AnnotatedPassage

@@ -13,9 +13,8 @@ from typing import Any
 
 from histoeval.errors import InputError
 from histoeval.progress import ignore
-from histoeval.reader.tagging import mark, relation_label
-from histoeval.reader.tagset import softmax
-from histoeval.reader.windows import Window, windows
+from histoeval.reader.tagging import mark, relation_label, softmax
+from histoeval.reader.windowed import Window, windows
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Entity, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import AnnotatedPassage

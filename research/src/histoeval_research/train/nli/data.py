@@ -18,9 +18,8 @@ from pydantic import ValidationError
 
 from histoeval.errors import InputError
 from histoeval.io.writing import writing_to
-from histoeval.nli.builtin import pair_tokens
+from histoeval.nli.builtin import EntailerManifest, pair_tokens
 from histoeval.nli.entailer import LABELS, LabelledPair, NliPair
-from histoeval.nli.manifest import EntailerManifest
 from histoeval.resources import load_toml
 
 DATA = "histoeval_research/train/nli/data"

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from histoeval.errors import ModelError
 from histoeval.io.settings_files import ModelName
-from histoeval.nli.manifest import limits_of, read_entailer_manifest, write_entailer_manifest
+from histoeval.nli.builtin import limits_of, read_entailer_manifest, write_entailer_manifest
 from histoeval.reader.manifest import ENCODER
 from histoeval_research.train.core.encoder import TorchEncoder, load_encoder
 from histoeval_research.train.core.loop import Schedule, TrainingStage, fit

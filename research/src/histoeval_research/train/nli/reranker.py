@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from histoeval.nli.builtin import Floats, Reranker
 from histoeval.nli.entailer import LABELS, Entailer, Label, NliPair
 from histoeval.nli.features.extract import extract_features, feature_names
-from histoeval.nli.reranker import Floats, Reranker
 from histoeval.resources import load_toml
 from histoeval_research.train.nli.data import DATA
 from histoeval_research.train.nli.pairs import kept_back_pairs

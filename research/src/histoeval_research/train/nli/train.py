@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from histoeval.io.settings_files import FilePath, ModelName
+from histoeval.nli.builtin import TOKENS, EntailerManifest, limits_of
 from histoeval.nli.entailer import LabelledPair, NliPair
-from histoeval.nli.manifest import TOKENS, EntailerManifest, limits_of
 from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval_research.train.aligner.embedder import cut_pieces

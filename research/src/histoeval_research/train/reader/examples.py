@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.reader.links import Integers, Mention, candidates
-from histoeval.reader.tagset import ASSERTED, ASSERTIONS, TokenSpan, tags_of
+from histoeval.reader.tagging import ASSERTED, ASSERTIONS, TokenSpan, tags_of
 from histoeval.report import Report
 from histoeval_research.train.hare_bench.bench import IGNORE_INDEX
 

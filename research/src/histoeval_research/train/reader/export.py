@@ -26,10 +26,10 @@ from histoeval.reader.manifest import (
     write_manifest,
 )
 from histoeval.reader.reader import Reader
-from histoeval.reader.tagset import TAGS
+from histoeval.reader.tagging import TAGS
 from histoeval.report import Noun
 from histoeval.runtime.transformer import Transformer
-from histoeval.statistics.calibration import fit_logistic
+from histoeval.statistics.regression import fit_logistic
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.evaluate.calibration import Judged, calibration
 from histoeval_research.evaluate.reader import (

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from histoeval.reader.links import CODES, KINDS, LEVELS
-from histoeval.reader.tagset import ASSERTIONS, TAGS
+from histoeval.reader.tagging import ASSERTIONS, TAGS
 from histoeval.report import Noun
 from histoeval_research.train.hare_bench.bench import IGNORE_INDEX
 from histoeval_research.train.reader.examples import ReaderBatch

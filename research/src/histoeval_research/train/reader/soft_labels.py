@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from histoeval.reader.tagset import ASSERTED, TokenSpan, best_path, spans_of
+from histoeval.reader.tagging import ASSERTED, TokenSpan, best_path, spans_of
 from histoeval.report import Entity, Report
 from histoeval_research.train.reader.examples import ReaderBatch, ReaderExample, collate, linkable
 from histoeval_research.train.reader.model import JointReader

@@ -9,7 +9,7 @@ import torch
 
 from histoeval.errors import InputError, ModelError
 from histoeval.progress import ignore
-from histoeval.reader.windows import Window, windows
+from histoeval.reader.windowed import Window, windows
 from histoeval.report import Relation, Report
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.train.core.encoder import (

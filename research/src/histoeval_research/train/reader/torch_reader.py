@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from histoeval.reader.links import Integers
 from histoeval.reader.manifest import Manifest
-from histoeval.reader.tagset import Floats
+from histoeval.reader.tagging import Floats
 from histoeval.reader.windowed import WindowedReader
 from histoeval_research.train.reader.model import JointReader
 

@@ -353,9 +353,10 @@ def rating_of(value: object, within: Range | None = None) -> float | Fault | Non
         return value
     if isinstance(value, str):
         # Python itself would take `nan` and `1_0` for numbers.
-        if NUMBER.fullmatch(value.strip()):
-            return _checked(float(value), within)
-        return Fault("not_a_number", {"value": repr(value[:40])}) if value.strip() else None
+        text = value.strip()  # which takes off blanks that float does not
+        if NUMBER.fullmatch(text):
+            return _checked(float(text), within)
+        return Fault("not_a_number", {"value": repr(value[:40])}) if text else None
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return Fault("not_a_number", {"value": kind_of(value)})
     return _checked(value, within)

@@ -294,9 +294,8 @@ class Job(ABC, Generic[In, Out]):
         given = self.source.rows()
         done = 0
         for row in store:
-            self._check(row, given, store.stored)
+            done += self._check(row, given, store.stored)
             self._add(row)
-            done += 1
         checked = done
         for block in spool.blocks(done):
             first = max(block.start, checked)
@@ -306,11 +305,12 @@ class Job(ABC, Generic[In, Out]):
             checked = block.stop
         return OrderedResults(self._add, store, spool, done)
 
-    def _check(self, found: Out, rows: Iterator[In], path: Path) -> None:
-        """Refuse a result that is not that of the next row of the input."""
+    def _check(self, found: Out, rows: Iterator[In], path: Path) -> int:
+        """Refuse a result that is not that of the next row of the input; how many rows it took."""
         given = next(rows, None)
         if given is None or not self._is_result(found, given):
             raise not_of_input(found.id, path)
+        return 1
 
 
 def answers(

@@ -145,6 +145,8 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
         self.settings = settings
         self.subject = subject
         self.task = PerturbTask(reader, settings, subject, taken_along(source))
+        self.given: TextRow | None = None
+        """The report whose finished rows are checked."""
         self.cases = 0
         self.made: Counter[str] = Counter()
         self.groups: Counter[str] = Counter()
@@ -178,17 +180,14 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
             "model": None if self.subject is None else self.subject.identity,
         }
 
-    def _replay(
-        self, store: RowStore[PerturbedRow], rows: Iterator[TextRow]
-    ) -> Iterator[PerturbedRow]:
-        """The finished rows; all those of one report are checked against its one row."""
-        given: TextRow | None = None
-        for found in store:
-            if found.errors or found.edit == CONTROL:
-                given = next(rows, None)
-            if given is None or (found.case or found.id) != given.id:
-                raise not_of_input(found.case or found.id, store.path)
-            yield found
+    def _check(self, found: PerturbedRow, rows: Iterator[TextRow], path: Path) -> int:
+        """All rows of one report are checked against its one row of the input."""
+        is_first = bool(found.errors) or found.edit == CONTROL
+        if is_first:
+            self.given = next(rows, None)
+        if self.given is None or (found.case or found.id) != self.given.id:
+            raise not_of_input(found.case or found.id, path)
+        return int(is_first)
 
     def _add(self, row: PerturbedRow) -> None:
         """Count a row by its group and edit; of each report, the control says what is not made."""

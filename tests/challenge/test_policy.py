@@ -38,9 +38,9 @@ def test_a_metric_may_stand_alone_with_a_weight_or_with_rules(tmp_path: Path) ->
     [
         ("metrics: {}\n", r"line 1,.*metrics"),
         ("name: x\n", r"metrics is missing"),
-        ("metrics:\n  bleu: 1\nmising: worst\n", r"line 3,.*mising \(did you mean missing\?\)"),
+        ("metrics:\n  bleu: 1\nmising: worst\n", r"line 3,.*mising \(did you mean 'missing'\?\)"),
         ("metrics:\n  bleu: -1\n", r"line 2,.*metrics\.bleu\.weight is -1"),
-        ("metrics:\n  bleu: {wieght: 1}\n", r"metrics\.bleu\.wieght \(did you mean weight\?\)"),
+        ("metrics:\n  bleu: {wieght: 1}\n", r"metrics\.bleu\.wieght \(did you mean 'weight'\?\)"),
         ("metrics:\n  bleu: {worst: 1, best: 1}\n", r"worst and best are both 1"),
         ("metrics:\n  bleu: 1\ncombine: median\n", r"line 3,.*combine is 'median'"),
         ("metrics:\n  bleu: 1\nlimits:\n  max_chars: 0\n", r"line 4,.*limits\.max_chars is 0"),

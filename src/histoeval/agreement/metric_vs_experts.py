@@ -296,16 +296,12 @@ def _compare(
         difference=bootstrap_difference(coefficient, x, y, z, drawn, known).model_copy(
             update={"p": None}
         ),
-        perm_cases=_test(swapped),
+        perm_cases=Test(p=swapped.p, reason=swapped.reason),
         perm_both=_by_rows(
             swapped if single else perm_both(coefficient, x, y, z, permutations, seed), single
         ),
         williams=_by_rows(williams(x, y, z), single),
     )
-
-
-def _test(found: Estimate) -> Test:
-    return Test(p=found.p, reason=found.reason)
 
 
 def _by_rows(found: Estimate, single: bool) -> Test:

@@ -106,7 +106,11 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
     """Study how well the metrics of a panel agree with its experts."""
     if plan.positive_only:
         panel = panel.above(0.0)
-    _check(panel, plan)
+    if not len(panel):
+        above = " above 0" if plan.positive_only else ""
+        raise InputError(f"no pair has an expert's score{above}: there is nothing to compare with")
+    if not panel.metrics:
+        raise SettingError("no metric was named, and no file of scores was given")
     drawn = resample(panel.groups, plan.resamples, plan.seed)
     found = tuple(_with_groups(panel, plan, drawn))
     return Study(
@@ -127,15 +131,6 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
         by={label: _apart(panel, label, plan) for label in plan.by},
         power=_power(panel, plan),
     )
-
-
-def _check(panel: Panel, plan: StudyPlan) -> None:
-    """Refuse a panel without ratings or metrics."""
-    if not len(panel):
-        above = " above 0" if plan.positive_only else ""
-        raise InputError(f"no pair has an expert's score{above}: there is nothing to compare with")
-    if not panel.metrics:
-        raise SettingError("no metric was named, and no file of scores was given")
 
 
 def _with_groups(panel: Panel, plan: StudyPlan, drawn: Resamples) -> list[MetricVsExperts]:

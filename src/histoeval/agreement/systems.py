@@ -94,12 +94,10 @@ def contest(
     )
     means = dict(zip(columns, found, strict=False))
     swapped = randomisation_p(apart, case, permutations, seed)
-    duels = _corrected(
-        [
-            _duel(names, apart[:, place], found[len(columns) + place], tie, swapped[place])
-            for place, names in enumerate(pairs)
-        ]
-    )
+    duels = [
+        _duel(names, apart[:, place], found[len(columns) + place], tie, swapped[place], corrected)
+        for (place, names), corrected in zip(enumerate(pairs), holm(swapped), strict=True)
+    ]
     known = {frozenset({duel.one, duel.other}): duel.holm for duel in duels}
     values = {name: float(column.mean()) for name, column in columns.items()}
     ranks = significance_clusters(values, known, LEVEL)
@@ -124,7 +122,12 @@ def _check(columns: Mapping[str, Numbers], cases: Sequence[str] | Sequence[int])
 
 
 def _duel(
-    names: tuple[str, str], apart: Numbers, difference: Estimate, tie: float, p: float
+    names: tuple[str, str],
+    apart: Numbers,
+    difference: Estimate,
+    tie: float,
+    p: float,
+    corrected: float | None,
 ) -> Duel:
     same = bool(np.abs(apart).max() <= _ROUNDING)
     spread = float(apart.std(ddof=1)) if len(apart) > 1 else 0.0
@@ -133,6 +136,7 @@ def _duel(
         other=names[1],
         difference=Estimate(value=0.0, low=0.0, high=0.0, p=1.0) if same else difference,
         p=p,
+        holm=corrected,
         effect=float(apart.mean()) / spread if spread > _ROUNDING else (0.0 if same else None),
         wins=int((apart > tie + _ROUNDING).sum()),
         ties=int((np.abs(apart) <= tie + _ROUNDING).sum()),
@@ -162,10 +166,3 @@ def randomisation_p(apart: Numbers, case: Positions, permutations: int, seed: in
     least = np.abs(sums.sum(axis=0)) - _ROUNDING * np.maximum(1.0, np.abs(sums).sum(axis=0))
     reached = (np.abs(totals) >= least[:, None]).sum(axis=1)
     return [(1 + int(count)) / (1 + permutations) for count in reached]
-
-
-def _corrected(duels: Sequence[Duel]) -> list[Duel]:
-    return [
-        duel.model_copy(update={"holm": p})
-        for duel, p in zip(duels, holm([duel.p for duel in duels]), strict=True)
-    ]

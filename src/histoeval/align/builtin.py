@@ -125,15 +125,13 @@ class BuiltinAligner:
         distinct = list(dict.fromkeys(sequences))
         rows = self._encoder.rows([(tokens,) for tokens in distinct])
         found = {tokens: unit(row[None])[0] for tokens, (row,) in zip(distinct, rows, strict=True)}
+        vectors = [found[tokens] for tokens in sequences]
+        if (use := self.manifest.channel) is None:
+            return vectors
         return [
-            self._whole(found[tokens], phrase)
-            for tokens, phrase in zip(sequences, phrases, strict=True)
+            channel.beside(vector, phrase, use.weight)
+            for vector, phrase in zip(vectors, phrases, strict=True)
         ]
-
-    def _whole(self, vector: Vectors, phrase: str) -> Vectors:
-        """The vector of the encoder and, where the manifest says so, the channel beside it."""
-        use = self.manifest.channel
-        return vector if use is None else channel.beside(vector, phrase, use.weight)
 
     def _tokens(self, phrase: str) -> Tokens:
         whole = phrase.encode("utf-8", "replace").decode("utf-8")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +88,9 @@ class HuggingFaceEncoder:
     def _embed(self, phrases: Sequence[str]) -> list[Vectors]:
         sequences = self._encode(phrases)
         if self.pooling == "cls":
-            rows = self.transformer.forward(sequences, _first_state)
+            rows = self.transformer.forward(
+                sequences, lambda output: output.last_hidden_state[:, 0]
+            )
         else:
             states = self.transformer.forward(sequences, lambda output: output.last_hidden_state)
             rows = [state.mean(axis=0) for state in states]
@@ -96,7 +98,3 @@ class HuggingFaceEncoder:
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [e.ids for e in self.transformer.encodings(texts, most=self.most_tokens)]
-
-
-def _first_state(output: Any) -> Any:
-    return output.last_hidden_state[:, 0]

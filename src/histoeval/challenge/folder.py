@@ -120,7 +120,8 @@ def _faultless(path: Path, home: Path) -> Mapping[str, tuple[str, ...]]:
     found = read_truth(path, several=True)
     if found.problems:
         raise InputError(f"the truth must be without fault. {path}: {_listed(found.problems)}")
-    if (there := _truth_file(home)) and _same_truth(there) != found.references:
+    there = _truth_file(home)
+    if there and read_truth(there, several=True).references != found.references:
         raise OutputError(f"{there} is another truth; remove it first, with {IDS} and {SUBGROUPS}")
     for name in found.references:
         if [name] != name.strip().splitlines():
@@ -143,10 +144,6 @@ def _truth_files(references: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
         IDS: "".join(f"{name}\n" for name in references),
         SUBGROUPS: csv_text(organs),
     }
-
-
-def _same_truth(file: Path) -> Mapping[str, tuple[str, ...]]:
-    return read_truth(file, several=True).references
 
 
 def organ_named(text: str) -> str:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, did_you_mean
 from histoeval.io.settings_files import read_yaml
 from histoeval.metrics.base import MAX_CHARS
 from histoeval.report import Noun
@@ -143,16 +142,14 @@ def _explained(fault: Any) -> str:
         return f"{key} is missing"
     given = "" if isinstance(fault["input"], Mapping) else f" is {fault['input']!r:.60}"
     if fault["type"] in ("model_type", "dict_type"):
-        return f"{key}{given}: {_expected(place)}"
+        expected = f"keys are expected there: {', '.join(_keys(place))}"
+        if place[:1] == ["metrics"]:
+            expected = (
+                "give each metric a weight, as in `bleu: 1`, or keys, as in `bleu: {weight: 1}`"
+            )
+        return f"{key}{given}: {expected}"
     message = fault["msg"].removeprefix("Value error, ")
     return f"{key}{given}: {message[:1].lower()}{message[1:]}"
-
-
-def _expected(place: Sequence[str]) -> str:
-    """What to write where keys were expected."""
-    if place[:1] == ["metrics"]:
-        return "give each metric a weight, as in `bleu: 1`, or keys, as in `bleu: {weight: 1}`"
-    return f"keys are expected there: {', '.join(_keys(place))}"
 
 
 def _keys(place: Sequence[str]) -> list[str]:
@@ -168,6 +165,4 @@ def _keys(place: Sequence[str]) -> list[str]:
 def _instead(place: Sequence[str]) -> str:
     """The keys that exist, for one that does not."""
     known = _keys(place[:-1])
-    near = get_close_matches(place[-1], known, n=1)
-    guess = f" (did you mean {near[0]}?)" if near else ""
-    return f"{guess}; there are {', '.join(known)}"
+    return f"{did_you_mean(place[-1], known)}; there are {', '.join(known)}"

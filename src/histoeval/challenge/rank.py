@@ -22,7 +22,7 @@ from histoeval.challenge.ranking import (
     values_of,
 )
 from histoeval.challenge.scoring import CaseScore, score_teams
-from histoeval.challenge.standings import ChallengeRanking, TeamStanding, Unranked
+from histoeval.challenge.standings import ChallengeRanking, Unranked
 from histoeval.challenge.teams import FileFault, Team, named_teams, read_team
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import ENDINGS
@@ -140,7 +140,11 @@ def ranked(
         cases=len(cases),
         groups=found.groups,
         metrics=used,
-        teams=tuple(_with_file(each, by_name[each.team]) for each in found.teams),
+        teams=tuple(
+            standing.model_copy(update={"faults": _faults(team), "sha256": team.sha256})
+            for standing in found.teams
+            for team in [by_name[standing.team]]
+        ),
         unranked=tuple(
             _unranked(by_name[n], why, len(_lacking(used, scores[n], cases)), cases)
             for n, why in out.items()
@@ -214,10 +218,6 @@ def _with_unscored(
 
 def _faults(team: Team) -> tuple[FileFault, ...]:
     return tuple(FileFault(**problem._asdict()) for problem in team.problems)
-
-
-def _with_file(standing: TeamStanding, team: Team) -> TeamStanding:
-    return standing.model_copy(update={"faults": _faults(team), "sha256": team.sha256})
 
 
 def _unranked(team: Team, why: str, missing: int, cases: Sequence[str]) -> Unranked:

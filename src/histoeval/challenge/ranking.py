@@ -257,7 +257,7 @@ class Ranker:
             raw = part.raw.mean(axis=2)
             for row, column in enumerate(part.score):
                 found[row][name] = SubgroupStanding(
-                    score=_estimate(column, drawn),
+                    score=estimate(mean_of(column, drawn), drawn),
                     place=at[row],
                     metrics=dict(zip(values.metrics, map(float, raw[row]), strict=True)),
                 )
@@ -284,10 +284,6 @@ def case_line(
         metrics=dict(zip(values.metrics, map(float, values.raw[row, :, at]), strict=True)),
         reason="; ".join(reasons) or None,
     )
-
-
-def _estimate(column: Numbers, drawn: Resamples) -> Estimate:
-    return estimate(mean_of(column, drawn), drawn)
 
 
 Ties = Literal["min", "dense", "average"]

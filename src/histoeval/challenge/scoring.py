@@ -91,22 +91,21 @@ def _scored(
     ]
     digest = hashlib.sha256("".join(pairs.values()).encode()).hexdigest()[:12]
     folder = None if store is None else ResultFolder(store / f"pairs-{digest}")
+    # a folder of these pairs whose scores were made otherwise
+    is_outdated = (
+        folder is not None and folder.meta.is_file() and not _is_of(folder.meta.parent, metrics)
+    )
     source = source_of_records(records, _COLUMNS)
     with row_progress(source) as watch:
         done = score_source(
             source,
             metrics,
             folder,
-            overwrite=_is_other(folder, metrics),
+            overwrite=is_outdated,
             engine=engine,
             watch=watch,
         )
     return {row.id: row for row in done.rows}
-
-
-def _is_other(folder: ResultFolder | None, metrics: Sequence[Metric]) -> bool:
-    """Whether a folder of these pairs has scores that were made otherwise."""
-    return folder is not None and folder.meta.is_file() and not _is_of(folder.meta.parent, metrics)
 
 
 def _is_of(folder: Path, metrics: Sequence[Metric]) -> bool:

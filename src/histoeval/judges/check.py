@@ -49,7 +49,10 @@ class CriterionVerdict(Noun):
 def trials() -> tuple[CheckPair, ...]:
     """All pairs of the check."""
     content = yaml.safe_load(resource_text("judges/data/check.yaml"))
-    kinds = {kind: _ranges(deserved) for kind, deserved in content["kinds"].items()}
+    kinds = {
+        kind: {name: (low, high) for name, (low, high) in deserved.items()}
+        for kind, deserved in content["kinds"].items()
+    }
     found: list[CheckPair] = []
     for case in content["cases"]:
         name, reference = case.pop("id"), case.pop("reference")
@@ -94,11 +97,11 @@ def _verdict(
 ) -> CriterionVerdict:
     scored = [(each, score) for each, score in zip(tried, scores, strict=True) if score is not None]
     order = list(_order(criterion, scored))
-    ranged = [_inside(score, trial.deserved[criterion]) for trial, score in scored]
+    ranges = [(trial.deserved[criterion], score) for trial, score in scored]
     shares = {
         "answered": len(scored) / len(tried),
         "in_order": _share(order),
-        "in_range": _share(ranged),
+        "in_range": _share([low <= score <= high for (low, high), score in ranges]),
     }
     obeyed = _obeyed(scored)
     why_not = _why_not(shares, obeyed)
@@ -149,13 +152,5 @@ def _why_not(shares: Mapping[str, float], obeyed: int) -> str:
     return "; ".join(reasons)
 
 
-def _inside(score: float, deserved: Range) -> bool:
-    return deserved[0] <= score <= deserved[1]
-
-
 def _share(flags: Sequence[bool]) -> float:
     return sum(flags) / len(flags) if flags else 0.0
-
-
-def _ranges(deserved: Mapping[str, Sequence[int]]) -> dict[str, Range]:
-    return {name: (low, high) for name, (low, high) in deserved.items()}

@@ -71,7 +71,10 @@ class LocalChat:
 
         device = self._device or ("cuda" if torch.cuda.is_available() else "cpu")
         dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
-        place, also = _place_of(self._name)
+        path = Path(self._name)
+        place, also = self._name, {}
+        if path.suffix.lower() == ".gguf":  # one file, named by its folder and itself
+            place, also = str(path.parent), {"gguf_file": path.name}
         note_download(place)
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(place, **also)
@@ -199,14 +202,6 @@ class GrowingConversation:
             text += piece if piece.isprintable() else " "
             self._write([token])
         return text
-
-
-def _place_of(name: str) -> tuple[str, dict[str, str]]:
-    """The path of a model; a single GGUF file is named by its folder and the file."""
-    path = Path(name)
-    if path.suffix.lower() != ".gguf":
-        return name, {}
-    return str(path.parent), {"gguf_file": path.name}
 
 
 def _drawn(likely: Any, temperature: float, chance: Any) -> int:

@@ -288,15 +288,13 @@ def pairs_needed(
 
     needed, steps = _search(power, units, target)
     pairs = None if needed is None else -(-needed * len(x) // units)
-    reason = None if needed else _out_of_reach(steps, difference)
+    reason = None
+    if not needed:
+        reason = (
+            f"with {steps[-1].cases} cases, a difference of {difference:.3f} is found "
+            f"{steps[-1].power:.0%} of the time, and more are not tried"
+        )
     return SampleSize(cases=needed, pairs=pairs, difference=difference, steps=steps, reason=reason)
-
-
-def _out_of_reach(steps: Sequence[PowerStep], difference: float) -> str:
-    return (
-        f"with {steps[-1].cases} cases, a difference of {difference:.3f} is found "
-        f"{steps[-1].power:.0%} of the time, and more are not tried"
-    )
 
 
 def power_at(

@@ -115,7 +115,14 @@ def open_cases(path: Path, images: Path | None = None, encoding: str | None = No
         return _of_table(path, images or path.parent, encoding)
     if images is not None:
         raise SettingError("--images goes with a table that names the images")
-    return _of_folder(path) if path.is_dir() else _of_files(path.name, path.parent, [path])
+    if not path.is_dir():
+        return _of_files(path.name, path.parent, [path])
+    from histoeval.slides.open import find_slides
+
+    slides = list(find_slides(path))
+    if not slides:
+        raise wrong_folder(path, "holds no images or slides")
+    return _of_files(path.resolve().name, path, slides)
 
 
 def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[ContextLevel]:
@@ -163,15 +170,6 @@ def counted(cases: Cases, levels: Sequence[ContextLevel], examination: Examinati
     merges = int(examination.merge is not None and examination.tiles > 1)
     each = sizes["pictures"] + sizes["slides"] * (examination.tiles + merges)
     return RequestCount(sizes["pictures"], sizes["slides"], sizes["unusable"], each * len(levels))
-
-
-def _of_folder(folder: Path) -> Cases:
-    from histoeval.slides.open import find_slides
-
-    found = list(find_slides(folder))
-    if not found:
-        raise wrong_folder(folder, "holds no images or slides")
-    return _of_files(folder.resolve().name, folder, found)
 
 
 def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 from typing import Any, Protocol, runtime_checkable
@@ -212,10 +212,8 @@ def _texts(row: PairRow) -> RowTexts:
 
 
 def _library_versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for library in LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            versions[library] = version(library)
+    return versions

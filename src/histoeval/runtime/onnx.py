@@ -74,17 +74,11 @@ class Session:
         return Session, (self.path,)
 
 
-def _onnxruntime() -> Any:
-    """The library, which would otherwise send usage data to its maker, from a thread of its own."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+def _open(path: Path) -> Any:
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # usage data go to its maker from a thread of its own
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()  # where somebody has imported it before
-    return onnxruntime
-
-
-def _open(path: Path) -> Any:
-    onnxruntime = _onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -168,7 +168,10 @@ class DeviceOwner:
         tensors.forget(question.forgotten)
         future: Future[list[Any]] = Future()
         self._waiting.put((question, future))
-        self._begin()
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():  # or this process was forked
+                self._thread = Thread(target=self._serve, name="histoeval-device", daemon=True)
+                self._thread.start()
         packed = io.BytesIO()
         writer = _AnswerWriter(packed)
         writer.tensors = tensors
@@ -177,13 +180,6 @@ class DeviceOwner:
         except Exception as error:  # noqa: BLE001 - whatever it is, the worker is told
             return pickle.dumps(Refused(portable(error)))
         return packed.getvalue()
-
-    def _begin(self) -> None:
-        """Start the thread, where there is none or this process was forked."""
-        with self._lock:
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = Thread(target=self._serve, name="histoeval-device", daemon=True)
-                self._thread.start()
 
     def _serve(self) -> None:
         while True:

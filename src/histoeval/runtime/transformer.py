@@ -92,7 +92,8 @@ class Transformer:
         self.task: Task = task
         self.device = choose_device(runtime.device)
         self.on_gpu = self.device.startswith("cuda")
-        self.dtype = runtime.dtype or _best_dtype(self.on_gpu)
+        is_bfloat16 = self.on_gpu and _torch().cuda.is_bf16_supported()
+        self.dtype: Dtype = runtime.dtype or ("bfloat16" if is_bfloat16 else "float32")
         self.token_budget = runtime.token_budget or (GPU_TOKENS if self.on_gpu else CPU_TOKENS)
         self.tokenizer, self.model, self._fingerprint = self._load()
         self.model.to(self.device, dtype=getattr(_torch(), self.dtype))
@@ -277,10 +278,6 @@ def choose_device(wanted: str | None) -> str:
         reason = str(error).strip().splitlines()[0]
         raise SettingError(f"the device {wanted!r} cannot be used here: {reason}") from error
     return wanted
-
-
-def _best_dtype(on_gpu: bool) -> Dtype:
-    return "bfloat16" if on_gpu and _torch().cuda.is_bf16_supported() else "float32"
 
 
 def _positions_kept_back(model: Any) -> int:

@@ -91,11 +91,6 @@ def remove_run(found: Removable) -> str:
                     file.unlink(missing_ok=True)
     except OutputError as error:
         return str(error)
-    return _leftovers(run)
-
-
-def _leftovers(run: StoredRun) -> str:
-    """Remove empty folders of a run; what else is there."""
     if not run.place.is_dir():
         return ""
     for folder in (run.place / "evidence", run.place / SCORES, run.place):

@@ -78,7 +78,7 @@ def export(run: FinishedRun, to: str) -> bytes:
 def _scores(folder: Path) -> RunTables:
     summary = read_json(folder / "summary.json", folder)
     store = ResultFolder(folder)
-    found = Scores(summary, store)
+    scores = Scores(summary, store)
     columns = read_columns(folder, summary)
     return RunTables(
         f"Scores: {summary['input']['name']}",
@@ -86,11 +86,11 @@ def _scores(folder: Path) -> RunTables:
         {
             "pairs": (
                 {"id": record["id"], "system": record["system"], **more} | record
-                for record, more in zip(found.records(), columns.records(), strict=True)
+                for record, more in zip(scores.records(), columns.records(), strict=True)
             ),
-            "errors": found.report_errors(),
+            "errors": scores.report_errors(),
             "signatures": [
-                {"metric": name, "signature": text} for name, text in found.signatures.items()
+                {"metric": name, "signature": text} for name, text in scores.signatures.items()
             ],
         },
         summary,
@@ -111,25 +111,25 @@ def _trust(folder: Path) -> RunTables:
 
 
 def _agreement(folder: Path) -> RunTables:
-    found, _ = read_agreement(folder)
+    agreement, _ = read_agreement(folder)
     return RunTables(
-        f"How well metrics follow experts: {found.about['name']}",
-        agreement_tables(found.study, found.plan, every_metric=True),
-        {"metrics": found.records()},
-        found.to_dict(),
+        f"How well metrics follow experts: {agreement.about['name']}",
+        agreement_tables(agreement.study, agreement.plan, every_metric=True),
+        {"metrics": agreement.records()},
+        agreement.to_dict(),
     )
 
 
 def _comparison(folder: Path) -> RunTables:
-    found = read_comparison(folder)
+    comparison = read_comparison(folder)
     return RunTables(
-        f"Systems compared by {found.metric}",
-        comparison_tables(found.metric, found.contest, found.apart),
+        f"Systems compared by {comparison.metric}",
+        comparison_tables(comparison.metric, comparison.contest, comparison.apart),
         {
-            "systems": found.records(),
-            "duels": [flat(duel.model_dump(mode="json")) for duel in found.contest.duels],
+            "systems": comparison.records(),
+            "duels": [flat(duel.model_dump(mode="json")) for duel in comparison.contest.duels],
         },
-        found.to_dict(),
+        comparison.to_dict(),
     )
 
 
@@ -171,15 +171,15 @@ def _experiments(folder: Path) -> RunTables:
 
 def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """A record without nested values: each is a column of its own."""
-    found: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     for name, value in content.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{before}{name}_")
+            record |= flat(value, f"{before}{name}_")
         elif isinstance(value, list):
-            found[f"{before}{name}"] = json.dumps(value, ensure_ascii=False)
+            record[f"{before}{name}"] = json.dumps(value, ensure_ascii=False)
         else:
-            found[f"{before}{name}"] = value
-    return found
+            record[f"{before}{name}"] = value
+    return record
 
 
 def write_picture(folder: Path, name: str, picture: Canvas) -> list[Path]:

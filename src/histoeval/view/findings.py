@@ -132,34 +132,34 @@ class Findings(_Shown):
 
 def findings_of(score: Score) -> Findings:
     """The matches and errors in the evidence of a score, the worst errors first."""
-    found = findings_in(score.evidence)
-    if found is None:
+    findings = findings_in(score.evidence)
+    if findings is None:
         raise HistoEvalError(
             f"the evidence of {score.signature.metric} has a form of its own that cannot be "
             "shown; --json prints it as it is"
         )
-    return found
+    return findings
 
 
 def findings_in(evidence: Mapping[str, Any]) -> Findings | None:
     """The same of bare evidence; None where it is of another form."""
     try:
-        found = Findings.model_validate(evidence)
+        findings = Findings.model_validate(evidence)
     except ValidationError:
         return None
-    if found.errors is None:
-        return found
-    worst_first = sorted(found.errors, key=lambda error: -error.severity)
-    return found.model_copy(update={"errors": tuple(worst_first)})
+    if findings.errors is None:
+        return findings
+    worst_first = sorted(findings.errors, key=lambda error: -error.severity)
+    return findings.model_copy(update={"errors": tuple(worst_first)})
 
 
-def spans_of(found: Findings, side: Side, text: str) -> list[HighlightSpan]:
+def spans_of(findings: Findings, side: Side, text: str) -> list[HighlightSpan]:
     """The spans to highlight in one text: each place once, in the style of its worst error.
 
     An entity whose text differs from the text at its place is listed but not highlighted.
     """
     places: dict[tuple[int, int], list[tuple[str, str, ShownMatch | ShownError]]] = {}
-    for listed in found.listed:
+    for listed in findings.listed:
         entity = listed[2].reference if side == "reference" else listed[2].candidate
         if entity is not None and text.startswith(entity.text, entity.start):
             places.setdefault((entity.start, entity.end), []).append(listed)

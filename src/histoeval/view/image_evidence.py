@@ -24,6 +24,18 @@ _WORDS: Mapping[GroundingVerdict | None, str] = {
 
 _COSINE = re.compile(r" \(-?[01]\.\d+\)")
 
+COLOURS: Mapping[str, tuple[int, int, int]] = {
+    "supported": (0, 114, 178),
+    "contradicted": (213, 94, 0),
+    "not known": (110, 110, 110),
+    "no verdict": (110, 110, 110),
+}
+"""By verdict; told apart without red-green vision."""
+
+AGAINST = "tile against a claim"
+
+_AGAINST_COLOUR = (230, 159, 0)
+
 
 class ClaimEvidence(NamedTuple):
     """A claim as people check it: what the image says, why, where, and against which decoy."""
@@ -81,8 +93,8 @@ def without_cosines(text: str) -> str:
 
 def grounding_of(evidence: Mapping[str, Any]) -> Grounding | None:
     """The grounding in the evidence of a row, if there is any."""
-    found = evidence.get("grounding")
-    return None if found is None else Grounding.model_validate(found)
+    grounding = evidence.get("grounding")
+    return None if grounding is None else Grounding.model_validate(grounding)
 
 
 def claims_seen(grounding: Grounding) -> list[ClaimEvidence]:
@@ -120,18 +132,6 @@ def organ_lines(grounding: Grounding) -> Iterator[str]:
         yield f"{encoder}: {verdict_words(member)}{why}{seen}"
 
 
-COLOURS: Mapping[str, tuple[int, int, int]] = {
-    "supported": (0, 114, 178),
-    "contradicted": (213, 94, 0),
-    "not known": (110, 110, 110),
-    "no verdict": (110, 110, 110),
-}
-"""By verdict; told apart without red-green vision."""
-
-AGAINST = "tile against a claim"
-_AGAINST_COLOUR = (230, 159, 0)
-
-
 def objects(
     case: str, grounding: Grounding | None, scores: PatchScores | None
 ) -> list[dict[str, Any]]:
@@ -144,9 +144,9 @@ def objects(
     ]
 
 
-def geojson(found: Sequence[Mapping[str, Any]]) -> str:
+def geojson(features: Sequence[Mapping[str, Any]]) -> str:
     """Objects as a FeatureCollection, the same text for the same evidence."""
-    content = {"type": "FeatureCollection", "features": found}
+    content = {"type": "FeatureCollection", "features": features}
     return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -43,21 +43,23 @@ def write_run_report(
         to = ending if ending in FORMATS else "html"
     if to not in FORMATS:
         raise SettingError(f"there is no report as {to!r}; choose one of {', '.join(FORMATS)}")
-    found = finished_run(run)
-    target = output or found.beside(to)
+    finished = finished_run(run)
+    target = output or finished.beside(to)
     with writing_to(target):
         if target.is_dir():
             raise OutputError(f"{target} is a folder; name a file: {argument('output', 'FILE')}")
-    files = [found.place, found.place.with_name(f"{found.place.name}.meta.json")]
-    if found.place.is_dir():  # everything of the run but earlier reports
-        files = [file for file in found.place.iterdir() if file.stem != "report" and file.is_file()]
+    files = [finished.place, finished.place.with_name(f"{finished.place.name}.meta.json")]
+    if finished.place.is_dir():  # everything of the run but earlier reports
+        files = [
+            file for file in finished.place.iterdir() if file.stem != "report" and file.is_file()
+        ]
     with protecting(files):
         check_not_input([target])
         if texts:
-            content = _content(found, to)
+            content = _content(finished, to)
         else:
             with TemporaryDirectory() as folder:
-                content = _content(textless_copy(found, Path(folder)), to)
+                content = _content(textless_copy(finished, Path(folder)), to)
         with writing_to(target):
             make_folder(target.parent)
             write_whole(target, content)

@@ -68,8 +68,8 @@ def worded_reasons(row: TrustRow, policy: Policy) -> list[WordedReason]:
     """Why a report has its verdict, the gravest first; never nothing."""
     if row.route == "deploy":
         return [_reason("passed")]
-    found = [each for reason in reasons_of(row, policy) for each in _worded(reason, row)]
-    return list(dict.fromkeys(found)) or [_reason("other")]
+    reasons = [each for reason in reasons_of(row, policy) for each in _worded(reason, row)]
+    return list(dict.fromkeys(reasons)) or [_reason("other")]
 
 
 def _worded(reason: Reason, row: TrustRow) -> Iterator[WordedReason]:
@@ -121,24 +121,24 @@ def plain_why(why: str) -> str:
 
 def found_words(row: TrustRow, dimension: str) -> str:
     """What a check found, in a few words."""
-    words, found = _words()["checks"][dimension], row.evidence.get(dimension)
-    if found is None:
+    words, evidence = _words()["checks"][dimension], row.evidence.get(dimension)
+    if evidence is None:
         kind = "none"
     elif dimension == "grounding":
-        kind = Grounding.model_validate(found).verdict or "not_known"
+        kind = Grounding.model_validate(evidence).verdict or "not_known"
     elif dimension == "logic":
-        likely = [each.is_likely for each in Logic.model_validate(found).contradictions]
+        likely = [each.is_likely for each in Logic.model_validate(evidence).contradictions]
         kind = "found" if any(likely) else "doubtful" if likely else "clear"
     else:
-        farthest = max(shift.distance for shift in Stability.model_validate(found).shifts)
+        farthest = max(shift.distance for shift in Stability.model_validate(evidence).shifts)
         kind = "changed" if farthest > CHANGED else "partly" if farthest > PARTLY else "same"
     return str(words[kind])
 
 
 def changes_when_asked_again(evidence: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Under what the model was asked again, and what changed in its report."""
-    found = evidence.get("stability")
-    if found is None:
+    stability = evidence.get("stability")
+    if stability is None:
         return
     words = _words()["asked_again"]
 
@@ -149,7 +149,7 @@ def changes_when_asked_again(evidence: Mapping[str, Any]) -> Iterator[tuple[str,
                 return f"{words[name]}{change.removeprefix(f'{name}: ')}"
         return change
 
-    for shift in Stability.model_validate(found).shifts:
+    for shift in Stability.model_validate(stability).shifts:
         asked = words[shift.kind]
         if shift.attack not in ("stain", "prompt"):
             asked += f" ({shift.attack.replace('_', ' ')})"

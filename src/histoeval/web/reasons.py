@@ -62,14 +62,14 @@ def routes(shelf: Shelf, scorer: Scorer) -> list[BaseRoute]:
 
 def judged_pairs(run: StoredRun) -> tuple[str, list[JudgedPair]]:
     """The name of the judge's metric, and its pairs, the largest differences first."""
-    metric, found = "", []
+    metric, pairs = "", []
     for place, row in enumerate(read_rows(run.place), start=1):
         names = [name for name in row.scores if name.startswith("judge")]
         if names:
             metric = names[-1]  # the panel comes after its judges
             judged, rubric = row.scores[metric], row.scores.get(RUBRIC)
-            found.append(JudgedPair(row, place, judged, rubric))
-    return metric, sorted(found, key=lambda pair: (-pair.gap, pair.judge.value, pair.place))
+            pairs.append(JudgedPair(row, place, judged, rubric))
+    return metric, sorted(pairs, key=lambda pair: (-pair.gap, pair.judge.value, pair.place))
 
 
 def _with_rubric(

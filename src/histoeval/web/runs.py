@@ -88,11 +88,11 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         run, to = shelf.run(request.path_params["run"], *PAGES), request.path_params["format"]
         if to not in FORMATS:
             raise HTTPException(404, f"A run can be had as {', '.join(FORMATS)}.")
-        found = finished_run(run.place)
+        finished = finished_run(run.place)
         if to == "html":
-            content = run_page(found).encode("utf-8", "backslashreplace")
+            content = run_page(finished).encode("utf-8", "backslashreplace")
         else:
-            content = export(found, to)
+            content = export(finished, to)
         name = {"Content-Disposition": f'attachment; filename="{run.id}.{to}"'}
         return Response(content, headers=name, media_type=TYPES[to])
 

@@ -29,7 +29,7 @@ from histoeval.slides.open_slides import (
 from histoeval.view.html.trust_card import slide_case
 from histoeval.view.image_evidence import geojson, grounding_of, objects
 from histoeval.web.pages import number_in, page, without_paths
-from histoeval.web.shelf import Shelf
+from histoeval.web.shelf import ResultCache, Shelf
 
 LISTED, LISTED_OF_RUN = 50, 2000
 """Cases of a run in the list of all runs, and in that of one."""
@@ -64,25 +64,20 @@ class SlideShelf:
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._runs: OrderedDict[tuple[str, int, int], tuple[StoredRun, FinishedTrust]]
-        self._runs = OrderedDict()
+        self._runs = ResultCache(KEPT_RUNS)
         self._cases: OrderedDict[tuple[Any, ...], OpenCase] = OrderedDict()
         self._keys: dict[str, StoredRun] = {}
         self._lock = threading.Lock()
 
     def run(self, name: str) -> tuple[StoredRun, FinishedTrust, tuple[str, int, int]]:
         """A run, read again when its rows have changed."""
-        found = self._keys.get(name)
-        if found is None or not (found.folder / ROWS).is_file():
-            found = self._keys[name] = self._shelf.run(name, "trust")
-        state = (found.folder / ROWS).stat()
+        stored = self._keys.get(name)
+        if stored is None or not (stored.folder / ROWS).is_file():
+            stored = self._keys[name] = self._shelf.run(name, "trust")
+        state = (stored.folder / ROWS).stat()
         key = (name, state.st_mtime_ns, state.st_size)
-        with self._lock:
-            if key not in self._runs:
-                self._runs[key] = (found, FinishedTrust(found.folder))
-                while len(self._runs) > KEPT_RUNS:  # the oldest are forgotten
-                    self._runs.popitem(last=False)
-            return (*self._runs[key], key)
+        made = self._runs.once(key, lambda: (stored, FinishedTrust(stored.folder)))
+        return (*made, key)
 
     def case(self, request: Request) -> OpenCase:
         """The case that an address names; a 404 where there is none."""
@@ -152,10 +147,10 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
 
     def qupath(request: Request) -> Response:
         case = cases.case(request)
-        found = objects(case.row.id, grounding_of(case.row.evidence), case.scores)
+        features = objects(case.row.id, grounding_of(case.row.evidence), case.scores)
         name = f'attachment; filename="case-{case.row.row}.geojson"'
         return Response(
-            geojson(found), 200, {"Content-Disposition": name}, media_type="application/geo+json"
+            geojson(features), 200, {"Content-Disposition": name}, media_type="application/geo+json"
         )
 
     home = "/slides/{run}/{row}"
@@ -224,16 +219,16 @@ def _facts(pyramid: TilePyramid, case: OpenCase) -> dict[str, Any]:
 def _listed(run: StoredRun, cases: SlideShelf, most: int) -> dict[str, Any]:
     try:
         _, finished, _ = cases.run(run.id)
-        found = [case for case in finished.cases() if case.image is not None]
+        pictured = [case for case in finished.cases() if case.image is not None]
     except HistoEvalError as error:
         problem = without_paths(str(error), run.folder)
         return {"id": run.id, "name": run.name, "problem": problem}
     rows = [
         {"row": case.row, "id": case.id, "route": case.route, "image": PurePath(case.image).name}
-        for case in found[:most]
+        for case in pictured[:most]
         if case.image is not None
     ]
-    more = max(0, len(found) - most)
+    more = max(0, len(pictured) - most)
     return {"id": run.id, "name": run.name, "problem": "", "cases": rows, "more": more}
 
 

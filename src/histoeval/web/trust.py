@@ -49,6 +49,11 @@ DECISIONS: tuple[str, ...] = get_args(Decision)
 
 _lock = Lock()
 
+A_PAGE = 100
+"""Reports of the queue on one page."""
+
+WORDS = {"accept": "accepted", "send_back": "sent back", "reopen": "opened again"}
+
 
 class Review(Noun):
     """A decision on one report: by whom, why, and when (UTC)."""
@@ -89,12 +94,6 @@ def read_reviews(folder: Path) -> dict[int, list[Review]]:
     for review in read_ledger(folder / REVIEWS, Review, damage):
         reviews.setdefault(review.row, []).append(review)
     return reviews
-
-
-A_PAGE = 100
-"""Reports of the queue on one page."""
-
-WORDS = {"accept": "accepted", "send_back": "sent back", "reopen": "opened again"}
 
 
 class QueuedReport(NamedTuple):

@@ -156,12 +156,12 @@ def _bins(axes: Axes, frame: _Frame) -> None:
     means = []
     for rows in _quantiles(predicted):
         drawn = resample([frame.groups[row] for row in rows], 1000, frame.plan.seed)
-        found = estimate(mean_of(frame.expert[rows], drawn), drawn)
+        mean = estimate(mean_of(frame.expert[rows], drawn), drawn)
         at = float(predicted[rows].mean())
-        if found.value is not None:
-            means.append((at, found.value))
-        if found.low is not None and found.high is not None:
-            axes.plot([at, at], [found.low, found.high], color=BLUE, linewidth=1.0)
+        if mean.value is not None:
+            means.append((at, mean.value))
+        if mean.low is not None and mean.high is not None:
+            axes.plot([at, at], [mean.low, mean.high], color=BLUE, linewidth=1.0)
     axes.plot(*zip(*means, strict=True), color=BLUE, linewidth=0.8, marker="o", markersize=4)
     title = f"{frame.name}{frame.warning}"
     axes.set(title=title, xlabel="predicted by the fitted line", ylabel="mean of experts")
@@ -188,11 +188,13 @@ def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) 
     looks = (("Pearson", BLUE, -0.25), ("Spearman", ORANGE, 0.0), ("Kendall", GREEN, 0.25))
     for place, (name, colour, shift) in enumerate(looks):
         for row, each in enumerate(ordered):
-            found = each.correlations[place]
-            if found.low is not None and found.high is not None:
-                axes.plot([found.low, found.high], [row + shift] * 2, color=colour, linewidth=1.2)
-            if found.value is not None:
-                axes.plot(found.value, row + shift, "o", color=colour, markersize=4)
+            estimate = each.correlations[place]
+            if estimate.low is not None and estimate.high is not None:
+                axes.plot(
+                    [estimate.low, estimate.high], [row + shift] * 2, color=colour, linewidth=1.2
+                )
+            if estimate.value is not None:
+                axes.plot(estimate.value, row + shift, "o", color=colour, markersize=4)
         axes.plot([], [], "o-", color=colour, markersize=4, label=name)
     axes.set_yticks(range(len(names)), names)
     axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="correlation")
@@ -206,7 +208,7 @@ def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Can
     """Correlations of metrics with each other and with experts: blue positive, orange negative."""
     title = f"{coefficient.value.title()} correlation of metrics"
     columns = {"experts": panel.expert} | {name: panel.metrics[name].rising for name in names}
-    found = np.array(
+    correlations = np.array(
         [[_correlation(a, b, coefficient) for b in columns.values()] for a in columns.values()]
     )
     shown = [fitted(name, SMALL, MAX_NAME_WIDTH) for name in columns]
@@ -215,13 +217,13 @@ def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Can
     figure = blank(side, side + 20, title)
     axes = figure.add_subplot(aspect="equal")
     axes.grid(visible=False)
-    axes.pcolormesh(found, cmap=OPPOSED_TO_ALIKE, vmin=-1, vmax=1)
+    axes.pcolormesh(correlations, cmap=OPPOSED_TO_ALIKE, vmin=-1, vmax=1)
     middles = np.arange(len(shown)) + 0.5
     axes.set_xticks(middles, shown, rotation=90)
     axes.set_yticks(middles, shown)
     axes.tick_params(length=0, bottom=False, labelbottom=False, top=True, labeltop=True)
     axes.invert_yaxis()
-    for (row, column), value in np.ndenumerate(found):
+    for (row, column), value in np.ndenumerate(correlations):
         text = "none" if np.isnan(value) else f"{value:.2f}"
         ink = PAPER if abs(value) > 0.6 else INK
         axes.text(column + 0.5, row + 0.5, text, size=SMALL, ha="center", va="center", color=ink)

@@ -75,13 +75,13 @@ def _pictures(
         for shows, tile in (("spot", spot), ("against", support.against)):
             if tile is not None and (shows == "spot" or tile != spot):
                 crop = f"{stem}_{number:02}_{shows}.png"
-                found = drawn(crop, partial(support_picture, image, tile, mpp=mpp))
-                yield {"shows": shows, **named, **found}
+                entry = drawn(crop, partial(support_picture, image, tile, mpp=mpp))
+                yield {"shows": shows, **named, **entry}
         if len(bag.spots) >= MIN_PATCHES:
             (vector,) = tools.eyes.texts([phrase])
             heat = f"{stem}_{number:02}_heatmap.png"
-            found = drawn(heat, partial(heatmap, image, bag, vector, mpp=mpp))
-            yield {"shows": "heatmap", **named, **by, **found}
+            entry = drawn(heat, partial(heatmap, image, bag, vector, mpp=mpp))
+            yield {"shows": "heatmap", **named, **by, **entry}
 
 
 def thumbnail_picture(path: Path | str, out: Path, *, mpp: float | None = None) -> None:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 TITLE = "How well metrics follow experts: {}"
 
 
-def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
+def write_report(agreement: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
-    drawn = list(figures_of()(found.panel, found.study, found.plan))
-    tables = list(agreement_tables(found.study, found.plan, every_metric=True))
+    drawn = list(figures_of()(agreement.panel, agreement.study, agreement.plan))
+    tables = list(agreement_tables(agreement.study, agreement.plan, every_metric=True))
     with writing_to(folder):
         written = [
             path
@@ -37,8 +37,8 @@ def write_report(found: Agreement, folder: Path, command: str) -> list[Path]:
             for path in write_picture(folder / "figures", name, picture)
         ]
         for name, text in (
-            ("report.md", report_markdown(found, tables, drawn, command)),
-            ("report.html", report_html(found, tables, drawn, command)),
+            ("report.md", report_markdown(agreement, tables, drawn, command)),
+            ("report.html", report_html(agreement, tables, drawn, command)),
         ):
             write_text(folder / name, text)
             written.append(folder / name)
@@ -51,15 +51,19 @@ def agreement_page(folder: Path, site: Website | None = None) -> str:
     Figures need the extra [figures]; without it, or in a folder of an earlier version, which has
     not kept the scores, there are none.
     """
-    found, command = read_agreement(folder)
-    tables = list(agreement_tables(found.study, found.plan, every_metric=True))
+    agreement, command = read_agreement(folder)
+    tables = list(agreement_tables(agreement.study, agreement.plan, every_metric=True))
     if site is not None:  # whoever visits need not know the folders of this machine
         command = " ".join(PurePath(word).name or word for word in command.split())
     drawn: list[tuple[str, Canvas]] = []
     with suppress(MissingDependency):
         draw = figures_of()
-        drawn = list(draw(found.panel, found.study, found.plan)) if len(found.panel) else []
-    return report_html(found, tables, drawn, command, site)
+        drawn = (
+            list(draw(agreement.panel, agreement.study, agreement.plan))
+            if len(agreement.panel)
+            else []
+        )
+    return report_html(agreement, tables, drawn, command, site)
 
 
 def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canvas]]]:
@@ -70,7 +74,7 @@ def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canv
 
 
 def report_markdown(
-    found: Agreement,
+    agreement: Agreement,
     tables: Sequence[ResultTable],
     drawn: Sequence[tuple[str, Canvas]],
     command: str,
@@ -78,14 +82,14 @@ def report_markdown(
     """The report in Markdown; figures are files beside it."""
     signatures = [  # code, which no name can leave
         (metric.metric.replace("`", "'"), metric.signature.replace("`", "'"))
-        for metric in found.study.metrics
+        for metric in agreement.study.metrics
     ]
     parts = [
-        f"# {markdown_text(TITLE.format(found.about['name']))}",
-        "\n".join(f"- {markdown_text(line)}" for line in _facts(found)),
+        f"# {markdown_text(TITLE.format(agreement.about['name']))}",
+        "\n".join(f"- {markdown_text(line)}" for line in _facts(agreement)),
         *map(markdown, tables),
         "## How to read this",
-        "\n".join(f"- {markdown_text(line)}" for line in _notes(found)),
+        "\n".join(f"- {markdown_text(line)}" for line in _notes(agreement)),
         "## Figures",
         *[f"![{picture.title}](figures/{name}.png)" for name, picture in drawn],
         "## Signatures",
@@ -97,7 +101,7 @@ def report_markdown(
 
 
 def report_html(
-    found: Agreement,
+    agreement: Agreement,
     tables: Sequence[ResultTable],
     drawn: Sequence[tuple[str, Canvas]],
     command: str,
@@ -110,30 +114,30 @@ def report_html(
     return render(
         "agreement.html",
         site=site,
-        title=TITLE.format(found.about["name"]),
-        facts=_facts(found),
+        title=TITLE.format(agreement.about["name"]),
+        facts=_facts(agreement),
         tables=map(html_table, tables),
-        notes=_notes(found),
+        notes=_notes(agreement),
         figures=[Markup(svg[svg.index("<svg") :].strip()) for svg in svgs],
-        signatures=[f"{each.metric}: {each.signature}" for each in found.study.metrics],
+        signatures=[f"{each.metric}: {each.signature}" for each in agreement.study.metrics],
         command=command,
     )
 
 
-def _facts(found: Agreement) -> list[str]:
-    about, plan = found.about, found.plan
+def _facts(agreement: Agreement) -> list[str]:
+    about, plan = agreement.about, agreement.plan
     return [
         about["experts"],
         f"sheet: {about['name']} (sha256 {about['sha256']}), {about['layout']} layout",
-        f"{about['pairs']:,} pairs, {about['rated']:,} scored by experts, {found.study.rows:,} "
-        f"used here, of {found.study.cases:,} groups ({plan.group})",
+        f"{about['pairs']:,} pairs, {about['rated']:,} scored by experts, {agreement.study.rows:,} "
+        f"used here, of {agreement.study.cases:,} groups ({plan.group})",
         f"only pairs above 0: {'yes' if plan.positive_only else 'no'}; ranked by "
-        f"{plan.coefficient.value.title()}; resamples "
-        f"{plan.resamples:,}; permutations {found.study.ranking.permutations:,}; seed {plan.seed}",
+        f"{plan.coefficient.value.title()}; resamples {plan.resamples:,}; permutations "
+        f"{agreement.study.ranking.permutations:,}; seed {plan.seed}",
         f"histoeval {__version__}",
     ]
 
 
-def _notes(found: Agreement) -> list[str]:
-    unavailable = [f"{name} {reason}" for name, reason in found.unavailable.items()]
-    return [*unavailable, *found.notes, *remarks(found.study, found.plan)]
+def _notes(agreement: Agreement) -> list[str]:
+    unavailable = [f"{name} {reason}" for name, reason in agreement.unavailable.items()]
+    return [*unavailable, *agreement.notes, *remarks(agreement.study, agreement.plan)]

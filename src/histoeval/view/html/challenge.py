@@ -45,13 +45,13 @@ MIN_SHARE = 0.0005
 """Smaller shares of a team's places are not listed."""
 
 
-def write_views(found: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
+def write_views(ranking: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
     """Write `ranking.md`, `index.html` and a page for each team."""
-    files = page_names(found)
+    files = page_names(ranking)
     contents = {
-        "ranking.md": ranking_markdown(found),
-        "index.html": index_page(found, files),
-        **{f"{TEAMS}/{files[team.team]}": team_page(found, team) for team in found.teams},
+        "ranking.md": ranking_markdown(ranking),
+        "index.html": index_page(ranking, files),
+        **{f"{TEAMS}/{files[team.team]}": team_page(ranking, team) for team in ranking.teams},
     }
     with writing_to(folder):
         make_folder(folder / TEAMS)
@@ -60,10 +60,10 @@ def write_views(found: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
     return folder / "ranking.md", folder / "index.html", folder / TEAMS
 
 
-def page_names(found: ChallengeRanking) -> dict[str, str]:
+def page_names(ranking: ChallengeRanking) -> dict[str, str]:
     """A file name for each team, whatever its own name holds."""
     names: dict[str, str] = {}
-    for team in found.teams:
+    for team in ranking.teams:
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", team.team).strip("._") or "team"
         taken = {name.casefold() for name in names.values()}
         tries = (f"{plain}{'' if n == 1 else f'-{n}'}.html" for n in range(1, len(taken) + 2))
@@ -71,26 +71,26 @@ def page_names(found: ChallengeRanking) -> dict[str, str]:
     return names
 
 
-def ranking_markdown(found: ChallengeRanking) -> str:
+def ranking_markdown(ranking: ChallengeRanking) -> str:
     """The tables of a ranking in Markdown."""
-    tables = [*ranking_tables(found), *([subgroup_table(found)] if found.subgroups else [])]
-    parts = [f"# {markdown_text(found.policy.name)}", *map(markdown, tables)]
-    parts += [f"- {markdown_text(note)}" for note in found.notes]
-    parts.append(f"Policy {found.policy_hash}; made by HistoEval {__version__}.")
+    tables = [*ranking_tables(ranking), *([subgroup_table(ranking)] if ranking.subgroups else [])]
+    parts = [f"# {markdown_text(ranking.policy.name)}", *map(markdown, tables)]
+    parts += [f"- {markdown_text(note)}" for note in ranking.notes]
+    parts.append(f"Policy {ranking.policy_hash}; made by HistoEval {__version__}.")
     return "\n\n".join(parts) + "\n"
 
 
 def index_page(
-    found: ChallengeRanking, files: Mapping[str, str], site: Website | None = None
+    ranking: ChallengeRanking, files: Mapping[str, str], site: Website | None = None
 ) -> str:
     """All teams on one page."""
-    scale = Scale([team.score for team in found.teams])
+    scale = Scale([team.score for team in ranking.teams])
     return render(
         "challenge/index.html",
         site=site,
         styles=("challenge.css",),
-        title=f"Ranking: {found.policy.name}",
-        ranking=found,
+        title=f"Ranking: {ranking.policy.name}",
+        ranking=ranking,
         address={team: f"{TEAMS}/{file}" for team, file in files.items()},
         axis=scale,
         lines=[
@@ -103,25 +103,25 @@ def index_page(
                     for share in team.place_shares
                 ],
             }
-            for team in found.teams
+            for team in ranking.teams
         ],
         few=FEW_CASES,
-        digits=_digits(found),
-        unranked=html_table(unranked_table(found)) if found.unranked else "",
-        stability=html_table(stability_table(found)._replace(title="")),
+        digits=_digits(ranking),
+        unranked=html_table(unranked_table(ranking)) if ranking.unranked else "",
+        stability=html_table(stability_table(ranking)._replace(title="")),
     )
 
 
-def team_page(found: ChallengeRanking, team: TeamStanding, site: Website | None = None) -> str:
+def team_page(ranking: ChallengeRanking, team: TeamStanding, site: Website | None = None) -> str:
     """One team: its metrics, places, subgroups, rivals, lowest cases and the faults of its file."""
     scale = Scale([each.score for each in team.subgroups.values()])
-    others = [each.team for each in found.teams if each is not team]
+    others = [each.team for each in ranking.teams if each is not team]
     return render(
         "challenge/team.html",
         site=site,
         styles=("challenge.css",),
-        title=f"{team.team}: place {team.place:g} of {len(found.teams)}",
-        ranking=found,
+        title=f"{team.team}: place {team.place:g} of {len(ranking.teams)}",
+        ranking=ranking,
         team=team,
         places=place_range(team),
         shares=[  # the places that the team has in some resamples
@@ -135,8 +135,8 @@ def team_page(found: ChallengeRanking, team: TeamStanding, site: Website | None 
             for name, each in team.subgroups.items()
         ],
         few=FEW_CASES,
-        digits=_digits(found),
-        duels=html_table(duel_table(team.team, others, found.duels)) if others else "",
+        digits=_digits(ranking),
+        duels=html_table(duel_table(team.team, others, ranking.duels)) if others else "",
     )
 
 
@@ -165,5 +165,5 @@ class Scale:
         return round(1 + 98 * (value - self._low) / ((self._high - self._low) or 1.0), 2)
 
 
-def _digits(found: ChallengeRanking) -> dict[str, int]:
-    return {name: decimals(max(used.worst, used.best)) for name, used in found.metrics.items()}
+def _digits(ranking: ChallengeRanking) -> dict[str, int]:
+    return {name: decimals(max(used.worst, used.best)) for name, used in ranking.metrics.items()}

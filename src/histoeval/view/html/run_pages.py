@@ -88,25 +88,27 @@ def report_content(report: Report) -> dict[str, Any]:
 
 def comparison_page(folder: Path, site: Website | None = None) -> str:
     """The page of a finished comparison, from the file in its folder."""
-    found = read_comparison(folder)
-    gate = found.gate
+    comparison = read_comparison(folder)
+    gate = comparison.gate
     changes = [] if gate is None else [changes_table(gate)]
-    names = [each.system for each in found.contest.systems]
+    names = [each.system for each in comparison.contest.systems]
     return render(
         "comparison.html",
         site=site,
         styles=("scores.css",),
         title=f"Systems compared: {', '.join(names)}",
-        metric=found.metric,
-        signature=found.signature,
+        metric=comparison.metric,
+        signature=comparison.signature,
         gate=gate,
         verdict="" if gate is None else verdict(gate),
         worst=WORST,
-        tables=map(html_table, [*changes, *comparison_tables(found.metric, found.contest, ())]),
-        apart=[apart_content(pair) for pair in found.apart],
+        tables=map(
+            html_table, [*changes, *comparison_tables(comparison.metric, comparison.contest, ())]
+        ),
+        apart=[apart_content(pair) for pair in comparison.apart],
         notes=[
-            *dict.fromkeys([*found.notes, *(gate.notes if gate else ())]),
-            *remarks(found.contest),
+            *dict.fromkeys([*comparison.notes, *(gate.notes if gate else ())]),
+            *remarks(comparison.contest),
         ],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from heapq import nsmallest
 from itertools import repeat
@@ -14,6 +14,7 @@ from histoeval.io.store import read_json
 from histoeval.io.trust_cases import CaseSource
 from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.fusion import ROUTES
+from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.progress import row_progress
 from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.results import Verdicts
@@ -104,24 +105,17 @@ def page_text(
             yield row, text
 
     worst = nsmallest(MAX_ROWS, counted(), key=lambda each: worst_first(each[0]))
+    shown = [row for row, _ in worst]
+    routes = [row.route for row in shown]
+    policy, meanings = summary["policy"], verdict_meanings(tally.policy)
     return render(
         "trust.html",
         site=site,
         scripts=["verdicts.js"],
         styles=["trust.css"],
         title=f"Trust in reports: {summary['input']['name']}",
-        **_overview(tally, [row for row, _ in worst]),
-        reports=[card(row, text, tally.policy, gallery) for row, text in worst],
-        technical=_technical(summary, [row for row, _ in worst]),
-    )
-
-
-def _overview(tally: TrustTally, shown: Sequence[TrustRow]) -> dict[str, Any]:
-    meanings = verdict_meanings(tally.policy)
-    routes = [row.route for row in shown]
-    return {
-        "rows": tally.verdicts.total(),
-        "verdicts": [
+        rows=tally.verdicts.total(),
+        verdicts=[
             {
                 "name": name,
                 "count": tally.verdicts[name],
@@ -131,28 +125,23 @@ def _overview(tally: TrustTally, shown: Sequence[TrustRow]) -> dict[str, Any]:
             }
             for name in reversed(ROUTES)
         ],
-        "checks": check_meanings(),
-        "next_steps": tally.next_steps(),
-    }
-
-
-def _technical(summary: Mapping[str, Any], rows: Sequence[TrustRow]) -> dict[str, Any]:
-    """What those need who run the checks: numbers, policy, signatures and versions."""
-    meaning = summary["policy"]["meaning"]
-    found = (
-        row.evidence[name]
-        for row in rows
-        for name in ("grounding", "logic", "stability")
-        if name in row.evidence
+        checks=check_meanings(),
+        next_steps=tally.next_steps(),
+        reports=[card(row, text, tally.policy, gallery) for row, text in worst],
+        technical={  # for those who run the checks
+            "policy": policy_line(policy),
+            "validated": None if policy["meaning"] is None else policy["meaning"]["validated"],
+            "tables": [*map(html_table, [*trust_tables(summary, ()), *technical_tables(shown)])],
+            "made_with": [
+                f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None
+            ],
+            "signatures": sorted(
+                {
+                    row.evidence[n]["signature"]
+                    for row in shown
+                    for n in DIMENSIONS
+                    if n in row.evidence
+                }
+            ),
+        },
     )
-    return {
-        "policy": policy_line(summary["policy"]),
-        "validated": None if meaning is None else meaning["validated"],
-        "tables": [
-            html_table(table) for table in (*trust_tables(summary, ()), *technical_tables(rows))
-        ],
-        "made_with": [
-            f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None
-        ],
-        "signatures": sorted({each["signature"] for each in found}),
-    }

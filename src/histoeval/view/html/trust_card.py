@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
-from histoeval.pathgls.results import Claim, Grounding, GroundingVerdict, Logic, Spot
+from histoeval.pathgls.results import Grounding, GroundingVerdict, Logic, Spot
 from histoeval.run.trust.finished import PatchScores
 from histoeval.run.trust.rows import TrustRow
 from histoeval.table import ResultTable, html_table, number
@@ -51,6 +51,23 @@ NO_SCORES = (
 )
 FEW_PATCHES = "The image is too small for a heatmap: it has only {} tiles with tissue."
 
+MAX_CHARS = 20_000
+"""Characters of a report that are shown."""
+
+MAX_PICTURE_BYTES = 16 * 2**20
+"""Pictures inside the page; further ones are linked from the folder beside it."""
+
+SIDE = 360
+"""Pixels along the longer side of a picture on the page; a click opens the original."""
+
+CAPTIONS = {
+    "image": "the image",
+    "spot": "the patch that speaks most for it",
+    "against": "the patch that speaks least for it",
+    "heatmap": "where the image speaks for it",
+}
+"""Below pictures, by what they show."""
+
 
 def slide_case(
     row: TrustRow,
@@ -61,28 +78,34 @@ def slide_case(
     """What the page of a slide shows of a case; a run that is not finished has no policy yet."""
     grounding = grounding_of(row.evidence)
     claims = [] if grounding is None else claims_seen(grounding)
+    denied = () if grounding is None else grounding.denied
+    whole = None
+    if grounding is not None:
+        kind = KINDS.get(grounding.verdict, "unknown")
+        whole = {
+            "verdict": verdict_words(grounding),
+            "kind": kind,
+            "sign": SIGNS[kind],
+            "why": plain_why(grounding.why),
+            "organ": organ_words(grounding.organ),
+        }
+    named = [  # each claim links to its line in the list
+        (seen.support.claim.span, KINDS.get(seen.support.verdict, "unknown"), str(number))
+        for number, seen in enumerate(claims, start=1)
+    ]
+    named += [(claim.span, "denied", "") for claim in denied]
+    spans = [HighlightSpan(at.start, at.end, label=label, kind=kind) for at, kind, label in named]
     return {
         "id": row.id,
         "route": row.route,
         "reasons": [] if policy is None else [each.words for each in worded_reasons(row, policy)],
-        "image": None if grounding is None else _whole(grounding),
+        "image": whole,
         "missing": [each.words for each in missing_words(row, "grounding")],
         "claims": [_claim(number, seen, scores) for number, seen in enumerate(claims, start=1)],
-        "denied": [] if grounding is None else [claim.phrase for claim in grounding.denied],
-        "text": None if report is None else _text_with_claims(report, claims, grounding),
+        "denied": [claim.phrase for claim in denied],
+        "text": None if report is None else _beginning(report, spans, "claim"),
         "heat_problem": _heat_problem(scores),
         "colours": ";".join(",".join(map(str, colour)) for _, colour in COLOURS),
-    }
-
-
-def _whole(grounding: Grounding) -> dict[str, str]:
-    kind = KINDS.get(grounding.verdict, "unknown")
-    return {
-        "verdict": verdict_words(grounding),
-        "kind": kind,
-        "sign": SIGNS[kind],
-        "why": plain_why(grounding.why),
-        "organ": organ_words(grounding.organ),
     }
 
 
@@ -116,22 +139,6 @@ def _box(spot: Spot | None) -> str | None:
     return None if spot is None else f"{spot.x},{spot.y},{spot.width},{spot.height}"
 
 
-def _text_with_claims(
-    report: str, claims: Iterable[ClaimEvidence], grounding: Grounding | None
-) -> Markup:
-    """The report with a link behind each claim to its line in the list."""
-
-    def span(claim: Claim, kind: str, label: str = "") -> HighlightSpan:
-        return HighlightSpan(claim.span.start, claim.span.end, label=label, kind=kind)
-
-    spans = [
-        span(seen.support.claim, KINDS.get(seen.support.verdict, "unknown"), str(number))
-        for number, seen in enumerate(claims, start=1)
-    ]
-    spans += [span(claim, "denied") for claim in (grounding.denied if grounding else ())]
-    return _beginning(report, spans, "claim")
-
-
 def _beginning(text: str, spans: Iterable[HighlightSpan], anchor: str) -> Markup:
     """The text with marks; of a very long one only the beginning."""
     from markupsafe import Markup
@@ -139,24 +146,6 @@ def _beginning(text: str, spans: Iterable[HighlightSpan], anchor: str) -> Markup
     cut = len(text) - MAX_CHARS
     rest = Markup("<i> … {:,} more characters</i>").format(cut) if cut > 0 else ""
     return html(text[:MAX_CHARS], spans, anchor) + rest
-
-
-MAX_CHARS = 20_000
-"""Characters of a report that are shown."""
-
-MAX_PICTURE_BYTES = 16 * 2**20
-"""Pictures inside the page; further ones are linked from the folder beside it."""
-
-SIDE = 360
-"""Pixels along the longer side of a picture on the page; a click opens the original."""
-
-CAPTIONS = {
-    "image": "the image",
-    "spot": "the patch that speaks most for it",
-    "against": "the patch that speaks least for it",
-    "heatmap": "where the image speaks for it",
-}
-"""Below pictures, by what they show."""
 
 
 class Gallery:
@@ -192,7 +181,20 @@ def card(row: TrustRow, text: str | None, policy: Policy, gallery: Gallery) -> d
         "checks": list(_checks(row, policy)),
         "text": None if text is None else shown_text(text, findings, anchor),
         "image": _image(grounding_of(evidence)),
-        "findings": [_finding(finding, pictures, gallery) for finding in findings],
+        "findings": [
+            {
+                "line": finding.line,
+                "details": finding.details,
+                "pictures": [  # of a claim: what there is to check it by
+                    _picture(picture, gallery)
+                    for picture in pictures
+                    if finding.claim is not None
+                    and picture.get("claim") == finding.claim
+                    and picture.get("start") == finding.start
+                ],
+            }
+            for finding in findings
+        ],
         "pictures": [_picture(each, gallery) for each in pictures if "claim" not in each],
         "changes": list(changes_when_asked_again(evidence)),
     }
@@ -216,37 +218,19 @@ def _checks(row: TrustRow, policy: Policy) -> Iterator[dict[str, Any]]:
 def _image(grounding: Grounding | None) -> dict[str, Any] | None:
     if grounding is None:
         return None
+    organ, words = grounding.organ, None
+    if organ is not None and organ.likeliest not in grounding.why:
+        named = f"the report speaks of {' or '.join(organ.claimed)}."
+        unknown = "the report names no organ that the image check has learned."
+        seen = f"The tissue looks most like {organ.likeliest} ({organ.share:.0%} of patches)"
+        words = f"{seen}; {named if organ.claimed else unknown}"
     return {
         "verdict": verdict_words(grounding),
         "kind": grounding.verdict or "not_known",
         "why": plain_why(grounding.why),
-        "organ": _organ(grounding),
+        "organ": words,
         "models": [verdict_words(member) for member in grounding.members],
     }
-
-
-def _organ(grounding: Grounding) -> str | None:
-    """Which organ is seen, beside those that the report names; nothing where the reason says it."""
-    organ = grounding.organ
-    if organ is None or organ.likeliest in grounding.why:
-        return None
-    seen = f"The tissue looks most like {organ.likeliest} ({organ.share:.0%} of patches)"
-    if not organ.claimed:
-        return f"{seen}; the report names no organ that the image check has learned."
-    return f"{seen}; the report speaks of {' or '.join(organ.claimed)}."
-
-
-def _finding(
-    finding: TextFinding, pictures: Iterable[Mapping[str, Any]], gallery: Gallery
-) -> dict[str, Any]:
-    """A line below the text; with a claim, what there is to check it by."""
-    own = [
-        _picture(picture, gallery)
-        for picture in pictures
-        if finding.claim is not None
-        and (picture.get("claim"), picture.get("start")) == (finding.claim, finding.start)
-    ]
-    return {"line": finding.line, "details": finding.details, "pictures": own}
 
 
 def _picture(picture: Mapping[str, Any], gallery: Gallery) -> dict[str, Any]:
@@ -363,8 +347,8 @@ def _notes(evidence: Mapping[str, Any]) -> Iterator[str]:
         yield from organ_lines(grounding)
     for name in DIMENSIONS:
         yield from (f"{name}: {note}" for note in evidence.get(name, {}).get("notes", ()))
-    for found in evidence.get("logic", {}).get("contradictions", ()):
-        yield f"logic: {found['source']}, probability {found['probability']:.2f}"
+    for pair in evidence.get("logic", {}).get("contradictions", ()):
+        yield f"logic: {pair['source']}, probability {pair['probability']:.2f}"
     for by in dict.fromkeys(each.get("encoder") for each in evidence.get("pictures", ())):
         if by:
             yield f"heatmaps by {by}"

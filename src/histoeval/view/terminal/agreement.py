@@ -126,11 +126,11 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
             yield f"{each.metric} within groups", each.within.pearson.reason
             yield f"{each.metric} within groups", each.within.pairwise.reason
     if len(study.raters.names) > 1:
-        found = study.raters
-        yield "alpha", found.alpha.reason
-        yield "kappa", found.kappa.reason
-        yield "ICC", found.icc.reason
-        yield "ceiling", found.ceiling.reason
+        raters = study.raters
+        yield "alpha", raters.alpha.reason
+        yield "kappa", raters.kappa.reason
+        yield "ICC", raters.icc.reason
+        yield "ceiling", raters.ceiling.reason
     for label, parts in study.by.items():
         for value, metrics in parts.items():
             for each in metrics:

@@ -11,26 +11,27 @@ from histoeval.view.terminal.agreement import interval, p_text
 Cell = Callable[[TeamStanding], str]
 
 
-def ranking_tables(found: ChallengeRanking, most: int | None = None) -> Iterator[ResultTable]:
+def ranking_tables(ranking: ChallengeRanking, most: int | None = None) -> Iterator[ResultTable]:
     """The ranking of all teams or the first ones, who is not in it, and how firm it is."""
-    yield ranking_table(found, most)
-    if found.unranked:
-        yield unranked_table(found)
-    yield stability_table(found)
+    yield ranking_table(ranking, most)
+    if ranking.unranked:
+        yield unranked_table(ranking)
+    yield stability_table(ranking)
 
 
-def ranking_table(found: ChallengeRanking, most: int | None = None) -> ResultTable:
+def ranking_table(ranking: ChallengeRanking, most: int | None = None) -> ResultTable:
     """Every team with its place, score and metrics."""
     return ResultTable.of(
-        f"Ranking of {len(found.teams):,} teams on {found.cases:,} cases ({found.policy.combine}); "
-        "teams that share a tier do not differ significantly from the best of them",
-        found.teams[:most],
+        f"Ranking of {len(ranking.teams):,} teams on {ranking.cases:,} cases "
+        f"({ranking.policy.combine}); teams that share a tier do not differ significantly from "
+        "the best of them",
+        ranking.teams[:most],
         {
             "team": lambda team: team.team,
             "place": lambda team: f"{team.place:g}",
             "tier": lambda team: str(team.tier),
             "score": lambda team: interval(team.score),
-            **{name: _metric(name) for name in found.metrics},
+            **{name: _metric(name) for name in ranking.metrics},
             "places": place_range,
             "first": lambda team: f"{team.place_shares[0]:.0%}",
             "missing": lambda team: f"{team.missing:,}",
@@ -47,16 +48,16 @@ def place_range(team: TeamStanding) -> str:
     return f"{team.place_low:g}-{team.place_high:g}"
 
 
-def unranked_table(found: ChallengeRanking) -> ResultTable:
+def unranked_table(ranking: ChallengeRanking) -> ResultTable:
     """Teams that are out, and why."""
-    rows = [(each.team, f"{each.scored:,}", each.reason) for each in found.unranked]
+    rows = [(each.team, f"{each.scored:,}", each.reason) for each in ranking.unranked]
     return ResultTable("Not ranked", ["team", "scored", "reason"], rows)
 
 
-def stability_table(found: ChallengeRanking) -> ResultTable:
+def stability_table(ranking: ChallengeRanking) -> ResultTable:
     """How far other rankings are from the ranking."""
-    others = {f"{found.policy.resamples:,} resamples of the cases": found.stability}
-    others |= {f"without {name}": each for name, each in found.without.items()}
+    others = {f"{ranking.policy.resamples:,} resamples of the cases": ranking.stability}
+    others |= {f"without {name}": each for name, each in ranking.without.items()}
     rows = []
     for name, other in others.items():
         if other is not None:
@@ -68,7 +69,7 @@ def stability_table(found: ChallengeRanking) -> ResultTable:
     return ResultTable("How firm the order is", columns, rows)
 
 
-def subgroup_table(found: ChallengeRanking) -> ResultTable:
+def subgroup_table(ranking: ChallengeRanking) -> ResultTable:
     """The score and place of every team in every subgroup."""
 
     def cell(name: str) -> Cell:
@@ -78,10 +79,10 @@ def subgroup_table(found: ChallengeRanking) -> ResultTable:
 
     return ResultTable.of(
         "Score (and place) by subgroup",
-        found.teams,
+        ranking.teams,
         {
             "team": lambda team: team.team,
-            **{f"{name} (n={count:,})": cell(name) for name, count in found.subgroups.items()},
+            **{f"{name} (n={count:,})": cell(name) for name, count in ranking.subgroups.items()},
         },
     )
 

@@ -19,6 +19,16 @@ from histoeval.view.terminal.agreement import interval, p_text
 MAX_ERRORS = 3
 """Errors shown of one side of a pair, and new errors of one case."""
 
+WORST = 20
+"""Cases that are shown of those that got worse, unless another number is wished for."""
+
+MOST_TESTS = 200
+"""Cases that JUnit lists at most."""
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_ADDRESSED = re.compile(r"@(?=\w)")
+
 
 def comparison_tables(
     metric: str, contest: Contest, apart: Sequence[Mapping[str, Any]]
@@ -72,10 +82,6 @@ def evidence_text(evidence: Mapping[str, Any]) -> str:
         f"{len(part)} {name}" for name, part in evidence.items() if isinstance(part, list | tuple)
     ]
     return ", ".join(sizes) or NONE
-
-
-WORST = 20
-"""Cases that are shown of those that got worse, unless another number is wished for."""
 
 
 def verdict(gate: Gate) -> str:
@@ -155,14 +161,7 @@ def evidence(case: WorseCase) -> str:
     return "; ".join([*shown, *([f"and {more} more"] if more else [])]) or NONE
 
 
-MOST_TESTS = 200
-"""Cases that JUnit lists at most."""
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ADDRESSED = re.compile(r"@(?=\w)")
-
-
-def gate_markdown(found: Comparison, gate: Gate, most: int = WORST) -> str:
+def gate_markdown(comparison: Comparison, gate: Gate, most: int = WORST) -> str:
     """The outcome, the tables, and the notes, for a comment on a pull request.
 
     Nothing in a report can become markup, a link, or a mention of somebody.
@@ -170,10 +169,10 @@ def gate_markdown(found: Comparison, gate: Gate, most: int = WORST) -> str:
     tables = list(gate_tables(gate, most))
     if gate.conditions:
         tables[0] = tables[0]._replace(title="Conditions")
-    notes = [f"- {markdown_text(note)}" for note in dict.fromkeys([*found.notes, *gate.notes])]
+    notes = [f"- {markdown_text(note)}" for note in dict.fromkeys([*comparison.notes, *gate.notes])]
     content = "\n\n".join([*map(markdown, tables), *notes])
     head = f"## {'✅' if gate.passed else '❌'} {verdict(gate)}"
-    made = f"`{found.signature.replace('`', '')}`, compared by histoeval {__version__}"
+    made = f"`{comparison.signature.replace('`', '')}`, compared by histoeval {__version__}"
     return visible("\n\n".join([head, _ADDRESSED.sub("@<!-- -->", content), made])) + "\n"
 
 
@@ -215,20 +214,20 @@ def _case_tests(gate: Gate) -> Iterator[ET.Element]:
     blamed = {(each.system, case) for each in gate.failed for case in each.cases}
     for case in gate.worse[:MOST_TESTS]:
         after = "no score" if case.after is None else f"{case.after:.4f}"
-        found = f"{gate.metric}: {case.before:.4f} -> {after}"
+        change = f"{gate.metric}: {case.before:.4f} -> {after}"
         is_blamed = (case.system, case.id) in blamed
         yield _test(
-            f"histoeval.case.{case.system}", case.id, is_blamed, found, f"\n{evidence(case)}"
+            f"histoeval.case.{case.system}", case.id, is_blamed, change, f"\n{evidence(case)}"
         )
 
 
-def _test(group: str, name: str, failed: bool, found: str, more: str) -> ET.Element:
+def _test(group: str, name: str, failed: bool, outcome: str, more: str) -> ET.Element:
     test = ET.Element("testcase", classname=_xml(group), name=_xml(name), time="0")
     if failed:
-        failure = ET.SubElement(test, "failure", message=_xml(found), type="gate")
-        failure.text = _xml(found + more)
+        failure = ET.SubElement(test, "failure", message=_xml(outcome), type="gate")
+        failure.text = _xml(outcome + more)
     else:
-        ET.SubElement(test, "system-out").text = _xml(found + more)
+        ET.SubElement(test, "system-out").text = _xml(outcome + more)
     return test
 
 

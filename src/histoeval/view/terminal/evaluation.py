@@ -13,6 +13,11 @@ from histoeval.table import FittedTable, ResultTable, markdown, terminal_table
 
 _NONE = "none"
 
+OTHERS = "other laboratories"
+"""The figures of tiles of laboratories that a model had not learned from."""
+
+COLUMNS = ("figure", "value", "by organ or group")
+
 
 def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[FittedTable]:
     """Whether harmful edits cost more, and the cost of each kind of edit and each severity."""
@@ -100,96 +105,94 @@ def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
 
 
 def _share(share: PairShare) -> str:
-    found = share.share
-    if found is None or found.low is None or found.high is None:
-        return _number(found)
-    return f"{_number(found)} ({found.low:.3f}-{found.high:.3f})"
+    estimate = share.share
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return _number(estimate)
+    return f"{_number(estimate)} ({estimate.low:.3f}-{estimate.high:.3f})"
 
 
 def _number(estimate: ReportEstimate | None) -> str:
     return _NONE if estimate is None else f"{estimate.value:.3f}"
 
 
-OTHERS = "other laboratories"
-"""The figures of tiles of laboratories that a model had not learned from."""
-
-COLUMNS = ("figure", "value", "by organ or group")
-
-
 def grounding_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     """A table for each set of tiles."""
-    for name, found in sets_of(scores):
-        table = ResultTable(name, COLUMNS, figure_rows(found))
-        yield Group(terminal_table(table), *map(Text, decided_remarks(found)))
+    for name, figures in sets_of(scores):
+        table = ResultTable(name, COLUMNS, figure_rows(figures))
+        yield Group(terminal_table(table), *map(Text, decided_remarks(figures)))
 
 
 def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The cross-validation as `held out`, and the parts of each split that was measured."""
-    for name, found in scores.items():
+    for name, figures in scores.items():
         if name == "held out":
-            yield "Cross-validation: cases that the model of the fold had not learned", found
+            yield "Cross-validation: cases that the model of the fold had not learned", figures
             continue
         if name == "phrases":
             yield (
                 "Phrases by language models, not in the bank",
-                {"scope, phrases": found},
+                {"scope, phrases": figures},
             )
             continue
-        if "scope" in found:
-            yield f"{name}: scope", {"scope, images": found["scope"]}
-        yield from ((f"{name}: {part}", f) for part, f in found.items() if part != "scope")
+        if "scope" in figures:
+            yield f"{name}: scope", {"scope, images": figures["scope"]}
+        yield from ((f"{name}: {part}", f) for part, f in figures.items() if part != "scope")
 
 
-def figure_rows(found: Mapping[str, Any]) -> list[list[str]]:
+def figure_rows(scores: Mapping[str, Any]) -> list[list[str]]:
     """A row for each score, of scores as JSON has them; other laboratories first."""
-    elsewhere = found.get(OTHERS, {})
+    own = {name: figures for name, figures in scores.items() if name != OTHERS}
     return [
-        *(
-            row
-            for name, figures in elsewhere.items()
-            for row in _rows(name, figures, f"{OTHERS}: ")
-        ),
-        *(row for name, figures in found.items() if name != OTHERS for row in _rows(name, figures)),
+        row
+        for before, part in ((f"{OTHERS}: ", scores.get(OTHERS, {})), ("", own))
+        for name, figures in part.items()
+        for row in _rows(name, figures, before)
     ]
 
 
-def _rows(name: str, found: Mapping[str, Any], before: str = "") -> Iterator[list[str]]:
+def _rows(name: str, figures: Mapping[str, Any], before: str) -> Iterator[list[str]]:
     kind, name = name.split(",", maxsplit=1)[0], f"{before}{name}"
-    if kind == "organ" and found.get("count"):
-        value = f"{found['top1']:.3f} (chance {found['chance']:.3f}"
-        value += f", commonest organ {found['commonest']:.3f})" if "commonest" in found else ")"
-        yield [f"{name}: top 1 of {found['organs']}, n = {found['count']}", value, _each(found)]
-        yield [f"{name}: mean of organs", f"{found['mean_of_organs']:.3f}", ""]
-    elif kind == "behaviour" and found.get("by_organ"):
-        yield [f"{name}: AUROC within organs", f"{found['within_organ']:.3f}", _each(found)]
-        yield [f"{name}: mean of organs", f"{found['mean_of_organs']:.3f}", ""]
-        yield [f"{name}: all organs together", f"{found['all_together']:.3f}", ""]
-    elif kind == "replaced" and "all" in found:
-        each = "; ".join(f"{g} {v['drop']:.0%} (AUROC {v['auroc']:.2f})" for g, v in found.items())
-        whole = found["all"]
+    if kind == "organ" and figures.get("count"):
+        value = f"{figures['top1']:.3f} (chance {figures['chance']:.3f}"
+        value += f", commonest organ {figures['commonest']:.3f})" if "commonest" in figures else ")"
+        yield [
+            f"{name}: top 1 of {figures['organs']}, n = {figures['count']}",
+            value,
+            _each(figures),
+        ]
+        yield [f"{name}: mean of organs", f"{figures['mean_of_organs']:.3f}", ""]
+    elif kind == "behaviour" and figures.get("by_organ"):
+        yield [f"{name}: AUROC within organs", f"{figures['within_organ']:.3f}", _each(figures)]
+        yield [f"{name}: mean of organs", f"{figures['mean_of_organs']:.3f}", ""]
+        yield [f"{name}: all organs together", f"{figures['all_together']:.3f}", ""]
+    elif kind == "replaced" and "all" in figures:
+        each = "; ".join(
+            f"{g} {v['drop']:.0%} (AUROC {v['auroc']:.2f})" for g, v in figures.items()
+        )
+        whole = figures["all"]
         value = f"{whole['drop']:.0%} ({whole['true']:.2f} to {whole['foreign']:.2f})"
         yield [f"{name}: drop when claims are foreign", value, each]
     elif kind == "decided":
-        yield from _decided_rows(name, found)
+        yield from _decided_rows(name, figures)
     elif kind == "scope":
-        yield from _scope_rows(name, found)
+        yield from _scope_rows(name, figures)
 
 
-def _decided_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
+def _decided_rows(name: str, figures: Mapping[str, Any]) -> Iterator[list[str]]:
     for kind in ("foreign", "true", "other diagnosis"):
-        if found.get(f"{kind} reports"):
+        if figures.get(f"{kind} reports"):
             shares = [
-                f"{verdict.replace('_', ' ')} {found[f'{kind}, {verdict}']:.3f}"
+                f"{verdict.replace('_', ' ')} {figures[f'{kind}, {verdict}']:.3f}"
                 for verdict in ("not_known", "contradicted")
             ]
-            if f"{kind}, drop" in found:
-                shares.append(f"drop of the value {found[f'{kind}, drop']:.0%}")
-            label = f"{name}: {kind} reports supported, n = {found[f'{kind} reports']}"
-            yield [label, f"{found[f'{kind}, supported']:.3f}", "; ".join(shares)]
+            if f"{kind}, drop" in figures:
+                shares.append(f"drop of the value {figures[f'{kind}, drop']:.0%}")
+            label = f"{name}: {kind} reports supported, n = {figures[f'{kind} reports']}"
+            yield [label, f"{figures[f'{kind}, supported']:.3f}", "; ".join(shares)]
 
 
-def _scope_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
-    for part, value in found.items():
+def _scope_rows(name: str, figures: Mapping[str, Any]) -> Iterator[list[str]]:
+    for part, value in figures.items():
         if isinstance(value, Mapping):
             label = f"{name}: {part} called unknown, n = {value['count']}"
             yield [label, f"{value['unknown']:.3f}", ""]
@@ -199,5 +202,5 @@ def _scope_rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
             yield [f"{name}: {part}", f"{value:.3f}", ""]
 
 
-def _each(found: Mapping[str, Any]) -> str:
-    return "; ".join(f"{name} {value:.2f}" for name, value in found["by_organ"].items())
+def _each(figures: Mapping[str, Any]) -> str:
+    return "; ".join(f"{name} {value:.2f}" for name, value in figures["by_organ"].items())

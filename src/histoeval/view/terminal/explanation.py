@@ -43,7 +43,7 @@ def show_explanation(
     console: Console, pair: Pair, score: Score, scale: tuple[float, float]
 ) -> None:
     """Print a score of this scale with its parts and its evidence."""
-    found = findings_of(score)
+    findings = findings_of(score)
     console.print(_header(pair, score, scale))
     parts = {name: value for name, value in score.parts.items() if name != EXPERT_SCALE}
     costs = score.breakdown if isinstance(score, Explanation) else ()
@@ -54,8 +54,8 @@ def show_explanation(
         console.print(f"The costs add up: {scale[1]:.3f} - {total:.3f} = {score.value:.3f}")
     draw = coloured if has_colours(console) else in_brackets
     texts = {
-        "Reference": draw(pair.reference, spans_of(found, "reference", pair.reference)),
-        "Candidate": draw(pair.candidate, spans_of(found, "candidate", pair.candidate)),
+        "Reference": draw(pair.reference, spans_of(findings, "reference", pair.reference)),
+        "Candidate": draw(pair.candidate, spans_of(findings, "candidate", pair.candidate)),
     }
     console.print()
     if console.width >= SIDE_BY_SIDE_WIDTH:
@@ -67,7 +67,7 @@ def show_explanation(
     else:
         blocks = [Group(Text(name, "bold"), text) for name, text in texts.items()]
         console.print(Group(blocks[0], Text(), blocks[1]))
-    for block in _lists(found, score):
+    for block in _lists(findings, score):
         console.print()
         console.print(block)
 
@@ -101,17 +101,17 @@ def _part_table(parts: dict[str, float], costs: Sequence[PartCost]) -> Table:
     return table
 
 
-def _lists(found: Findings, score: Score) -> Iterable[RenderableType]:
+def _lists(findings: Findings, score: Score) -> Iterable[RenderableType]:
     """A legend, the errors and the matches; or that the metric has none."""
     metric = score.signature.metric
-    if found.errors is None and found.matches is None:
+    if findings.errors is None and findings.matches is None:
         yield Text(
             f"{metric} gives no matches or errors to highlight; --json prints all of its evidence."
         )
         return
-    if found.reasoning:
-        yield Text(found.reasoning)
-    if found.errors or found.matches:
+    if findings.reasoning:
+        yield Text(findings.reasoning)
+    if findings.errors or findings.matches:
         marks = [Text(f"({'!' * severity}n)", style) for severity, style in SEVERITIES.items()]
         names = ", ".join(severity.name.lower() for severity in SEVERITIES)
         yield Text.assemble(
@@ -121,24 +121,24 @@ def _lists(found: Findings, score: Score) -> Iterable[RenderableType]:
             Text(", ").join(marks),
             f" is error n below: {names}.",
         )
-    if found.specimens:
-        yield _specimen_table(found)
-    if found.errors is None:
+    if findings.specimens:
+        yield _specimen_table(findings)
+    if findings.errors is None:
         yield Text(f"{metric} does not look for errors.")
     else:
-        yield _error_table(found.errors, score.value) if found.errors else Text("No errors.")
-    if found.matches is None:
+        yield _error_table(findings.errors, score.value) if findings.errors else Text("No errors.")
+    if findings.matches is None:
         yield Text(f"{metric} does not list matches.")
     else:
-        yield _match_table(found.facts) if found.facts else Text("Nothing matches.")
+        yield _match_table(findings.facts) if findings.facts else Text("Nothing matches.")
 
 
-def _specimen_table(found: Findings) -> Table:
+def _specimen_table(findings: Findings) -> Table:
     """Part beside part, each with the numbers of its errors."""
     table = _table("reference", "candidate", "errors")
     table.title = Text("Specimens", "bold")
-    listed = [*enumerate(found.errors or (), start=1)]
-    for pair in found.specimens:
+    listed = [*enumerate(findings.errors or (), start=1)]
+    for pair in findings.specimens:
         numbers = [f"{error.marks}{n}" for n, error in listed if pair.specimen in error.specimen]
         table.add_row(
             Text(one_line(pair.reference.text)),

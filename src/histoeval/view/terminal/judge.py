@@ -21,9 +21,8 @@ from histoeval.table import FittedTable, ResultTable, number, terminal_table
 from histoeval.view.terminal.agreement import interval
 
 if TYPE_CHECKING:
-    from histoeval.agreement.judge_alignment import CriterionAlignment
     from histoeval.judges.alignment import ScoreMapping
-    from histoeval.run.align_judge import AlignedMetric, JudgeAgreement
+    from histoeval.run.align_judge import JudgeAgreement
 
 UNKNOWN = "unknown"
 YES, NO = Text("may be used", "green"), Text("may not", "red")
@@ -33,6 +32,9 @@ MAX_NAME = 22
 
 UPDATE_EVERY = 16
 """Answers per update of the bar when many are in flight; more updates would slow them down."""
+
+REASON = 160
+"""Characters of a judge's reason that are shown."""
 
 
 @contextmanager
@@ -151,7 +153,7 @@ def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> FittedTable:
         [
             *[f"{used[name]:,}" for name in counts],
             f"{used['seconds']:.1f}",
-            _money(used["cost"], used["currency"]),
+            _known(used["cost"], 4, used["currency"]),
         ]
         for used in usage.values()
     ]
@@ -170,7 +172,7 @@ def estimate_table(estimates: Sequence[RequestEstimate]) -> FittedTable:
         if each.seconds is not None:
             short = each.seconds < 120
             time = f"{each.seconds:.0f} s" if short else f"{each.seconds / 60:.0f} min"
-        money = _money(each.cost, each.currency)
+        money = _known(each.cost, 4, each.currency)
         columns.append([*[f"{n:,}" for n in counts], *tokens, time, money])
     names = ["pairs", "questions", "cached", "to ask", "tokens in", "tokens out", "time", "cost"]
     judges = [each.judge for each in estimates]
@@ -222,52 +224,36 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Tex
     return terminal_table(ResultTable(f"\n{title}", columns, rows))
 
 
-def _money(cost: float | None, currency: str) -> str:
-    return UNKNOWN if cost is None else f"{cost:.4f} {currency}"
+# --- judges beside experts -----------------------------------------------------------------------
 
 
-REASON = 160
-"""Characters of a judge's reason that are shown."""
-
-
-def alignment_tables(found: JudgeAgreement, gaps: int = 10) -> Iterator[ResultTable]:
-    """All tables, the most important first."""
-    yield agreement_table(found)
-    yield mapping_table(found.judge)
-    for each in found.judge.criteria:
-        yield confusion_table(found.judge.metric, each)
-    if found.judge.gaps and gaps:
-        yield gap_table(found.judge, gaps)
-    if any(metric.usage for metric in found.metrics):
-        yield cost_table(found)
-
-
-def agreement_table(found: JudgeAgreement) -> ResultTable:
-    """Agreement with experts, before and after, the judge and the baseline."""
-    rows = [
+def alignment_tables(agreement: JudgeAgreement, gaps: int = 10) -> Iterator[ResultTable]:
+    """All tables, the most important first: agreement, mappings, confusion, gaps and cost."""
+    judge = agreement.judge
+    yield ResultTable(
+        "\nAgreement with experts (95 %; aligned: on unseen cases)",
+        ["criterion", "metric", "scores", "pairs", "exact", "within one", "kappa", "MAE"],
         [
-            each.criterion,
-            metric.metric,
-            state,
-            f"{each.pairs:,}",
-            *[interval(e, 2, 2, " to ") for e in (fig.exact, fig.within_one, fig.kappa, fig.mae)],
-        ]
-        for place, _ in enumerate(found.judge.criteria)
-        for metric in found.metrics
-        if place < len(metric.criteria)
-        for each in [metric.criteria[place]]
-        for state, fig in (("as it is", each.before), ("aligned", each.after))
-        if fig is not None
-    ]
-    columns = ["criterion", "metric", "scores", "pairs", "exact", "within one", "kappa", "MAE"]
-    return ResultTable("\nAgreement with experts (95 %; aligned: on unseen cases)", columns, rows)
-
-
-def mapping_table(metric: AlignedMetric) -> ResultTable:
-    """What is written to the alignment, and where nothing is."""
-    return ResultTable.of(
-        f"\nWhat brings {metric.metric} closer to the experts",
-        metric.criteria,
+            [
+                criterion.criterion,
+                metric.metric,
+                state,
+                f"{criterion.pairs:,}",
+                *[
+                    interval(estimate, 2, 2, " to ")
+                    for estimate in (fig.exact, fig.within_one, fig.kappa, fig.mae)
+                ],
+            ]
+            for place, _ in enumerate(judge.criteria)
+            for metric in agreement.metrics
+            for criterion in metric.criteria[place : place + 1]
+            for state, fig in (("as it is", criterion.before), ("aligned", criterion.after))
+            if fig is not None
+        ],
+    )
+    yield ResultTable.of(
+        f"\nWhat brings {judge.metric} closer to the experts",
+        judge.criteria,
         {
             "criterion": lambda each: each.criterion,
             "experts score higher by": lambda each: interval(each.offset, 2, 2, " to "),
@@ -276,6 +262,39 @@ def mapping_table(metric: AlignedMetric) -> ResultTable:
             "why none": lambda each: each.reason,
         },
     )
+    for criterion in judge.criteria:
+        levels, counts = criterion.confusion.levels, criterion.confusion.counts
+        yield ResultTable(
+            f"\n{criterion.criterion}: {judge.metric} (rows) and experts (columns)",
+            ["", *[f"expert {level}" for level in levels]],
+            [[f"judge {n}", *map(str, row)] for n, row in zip(levels, counts, strict=True)],
+        )
+    if judge.gaps and gaps:
+        yield ResultTable.of(
+            f"\nWhere {judge.metric} and the experts differ most ({len(judge.gaps):,} in all)",
+            judge.gaps[:gaps],
+            {
+                "id": lambda gap: visible(gap.id),
+                "system": lambda gap: visible(gap.system),
+                "criterion": lambda gap: gap.criterion,
+                "judge": lambda gap: f"{gap.judge:g}",
+                "experts": lambda gap: f"{gap.expert:g}",
+                "aligned": lambda gap: f"{gap.aligned:.2f}",
+                "reason": lambda gap: _shortened(gap.reason),
+            },
+        )
+    if any(metric.usage for metric in agreement.metrics):
+        yield ResultTable.of(
+            "\nCost",
+            [usage for metric in agreement.metrics for usage in metric.usage.items()],
+            {
+                "metric": lambda usage: usage[0],
+                "requests": lambda usage: f"{usage[1].get('requests', 0):,}",
+                "cached": lambda usage: f"{usage[1]['cached']:,}" if "cached" in usage[1] else "",
+                "seconds": lambda usage: _known(usage[1].get("seconds"), 1),
+                "cost": lambda usage: _known(usage[1].get("cost"), 4, usage[1].get("currency")),
+            },
+        )
 
 
 def _mapping(mapping: ScoreMapping) -> str:
@@ -290,52 +309,10 @@ def _mapping(mapping: ScoreMapping) -> str:
     return "none: as it is"
 
 
-def confusion_table(metric: str, each: CriterionAlignment) -> ResultTable:
-    """The judge's scores in rows, the experts' in columns."""
-    levels = each.confusion.levels
-    rows = [
-        [f"judge {level}", *map(str, counts)]
-        for level, counts in zip(levels, each.confusion.counts, strict=True)
-    ]
-    title = f"\n{each.criterion}: {metric} (rows) and experts (columns)"
-    return ResultTable(title, ["", *[f"expert {level}" for level in levels]], rows)
+def _shortened(reason: str) -> str:
+    line = visible(" ".join(reason.split()))
+    return line if len(line) <= REASON else f"{line[:REASON]}…"
 
 
-def gap_table(metric: AlignedMetric, most: int) -> ResultTable:
-    """The pairs on which judge and experts differ most."""
-
-    def reason(text: str) -> str:
-        line = visible(" ".join(text.split()))
-        return line if len(line) <= REASON else f"{line[:REASON]}…"
-
-    return ResultTable.of(
-        f"\nWhere {metric.metric} and the experts differ most ({len(metric.gaps):,} in all)",
-        metric.gaps[:most],
-        {
-            "id": lambda gap: visible(gap.id),
-            "system": lambda gap: visible(gap.system),
-            "criterion": lambda gap: gap.criterion,
-            "judge": lambda gap: f"{gap.judge:g}",
-            "experts": lambda gap: f"{gap.expert:g}",
-            "aligned": lambda gap: f"{gap.aligned:.2f}",
-            "reason": lambda gap: reason(gap.reason),
-        },
-    )
-
-
-def cost_table(found: JudgeAgreement) -> ResultTable:
-    """What each metric took."""
-    rows = [
-        [
-            who,
-            f"{used.get('requests', 0):,}",
-            f"{used['cached']:,}" if "cached" in used else "",
-            UNKNOWN if used.get("seconds") is None else f"{used['seconds']:.1f}",
-            UNKNOWN
-            if used.get("cost") is None
-            else f"{used['cost']:.4f} {used['currency']}".strip(),
-        ]
-        for metric in found.metrics
-        for who, used in metric.usage.items()
-    ]
-    return ResultTable("\nCost", ["metric", "requests", "cached", "seconds", "cost"], rows)
+def _known(amount: float | None, digits: int, unit: str | None = None) -> str:
+    return UNKNOWN if amount is None else f"{amount:.{digits}f} {unit or ''}".strip()

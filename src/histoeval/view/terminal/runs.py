@@ -21,11 +21,11 @@ def time_text(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def runs_table(found: Sequence[RunDetails]) -> ResultTable:
+def runs_table(runs: Sequence[RunDetails]) -> ResultTable:
     """A line for each run, the newest first."""
     return ResultTable.of(
-        f"{len(found):,} runs",
-        found,
+        f"{len(runs):,} runs",
+        runs,
         {
             "run": lambda each: each.run.name,
             "date": lambda each: time_text(each.run.changed),
@@ -39,7 +39,7 @@ def runs_table(found: Sequence[RunDetails]) -> ResultTable:
     )
 
 
-def old_runs_table(found: Sequence[Removable], notes: Sequence[str]) -> ResultTable:
+def old_runs_table(removables: Sequence[Removable], notes: Sequence[str]) -> ResultTable:
     """Runs whose time is over, and what became of each."""
     rows = [
         [
@@ -50,7 +50,7 @@ def old_runs_table(found: Sequence[Removable], notes: Sequence[str]) -> ResultTa
             f"{each.size:,}",
             note,
         ]
-        for each, note in zip(found, notes, strict=True)
+        for each, note in zip(removables, notes, strict=True)
     ]
     return ResultTable("Old runs", ["run", "date", "verb", "files", "bytes", "note"], rows)
 
@@ -119,9 +119,9 @@ def _text(value: Any) -> str:
 
 def diff_tables(diff: RunDiff, one: str, other: str, most: int) -> Iterator[ResultTable]:
     """Two runs: what was asked for differently, then the means, then scores by id."""
-    for title, found in (("Settings and versions", diff.settings), ("Means", diff.means)):
-        if found:
-            rows = [[each.what, _text(each.one), _text(each.other)] for each in found]
+    for title, differences in (("Settings and versions", diff.settings), ("Means", diff.means)):
+        if differences:
+            rows = [[each.what, _text(each.one), _text(each.other)] for each in differences]
             yield ResultTable(f"{title} that differ", ["", one, other], rows)
         if title.startswith("Settings") and diff.signatures:
             rows = [[each.what, _text(each.one or each.other)] for each in diff.signatures]

@@ -55,20 +55,20 @@ def score_table(summary: dict[str, Any]) -> RenderableType:
 def error_tables(summary: dict[str, Any]) -> Iterator[RenderableType]:
     """The errors that metrics list in their evidence: of each system, by severity and kind."""
     for name, metric in summary["metrics"].items():
-        found = {
+        errors = {
             system: totals["report_errors"]
             for system in _ranked(summary, _systems(summary))
             if "report_errors" in (totals := metric["systems"][system])
         }
-        if found:
-            title = f"\nErrors that {name} found, by severity and by kind"
-            yield terminal_table(_error_table(title, found))
+        if errors:
+            title = f"\nErrors that {name} errors, by severity and by kind"
+            yield terminal_table(_error_table(title, errors))
 
 
-def _error_table(title: str, found: Mapping[str, Any]) -> ResultTable:
+def _error_table(title: str, errors: Mapping[str, Any]) -> ResultTable:
     """A row for each system, or for up to three systems a column."""
-    kinds = sorted({kind for each in found.values() for kind in each["by_kind"]})
-    severities = next(iter(found.values()))["by_severity"]
+    kinds = sorted({kind for each in errors.values() for kind in each["by_kind"]})
+    severities = next(iter(errors.values()))["by_severity"]
     heads = [*severities, "pairs with errors", *[kind.replace("_", " ") for kind in kinds]]
     rows = [
         [
@@ -77,9 +77,9 @@ def _error_table(title: str, found: Mapping[str, Any]) -> ResultTable:
             f"{each['pairs']:,}",
             *[f"{each['by_kind'].get(kind, 0):,}" for kind in kinds],
         ]
-        for system, each in found.items()
+        for system, each in errors.items()
     ]
-    if len(found) > MAX_SYSTEM_COLUMNS:
+    if len(errors) > MAX_SYSTEM_COLUMNS:
         return ResultTable(title, ["system", *heads], rows)
     columns, *turned = zip(["errors", *heads], *rows, strict=True)
     return ResultTable(title, columns, turned)

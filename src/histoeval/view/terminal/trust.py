@@ -54,8 +54,8 @@ def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Itera
 
 
 def _image_tables(rows: Sequence[TrustRow]) -> Iterator[ResultTable]:
-    found = [(one_line(row.id), grounding_of(row.evidence)) for row in rows]
-    seen = [(name, grounding) for name, grounding in found if grounding is not None]
+    groundings = [(one_line(row.id), grounding_of(row.evidence)) for row in rows]
+    seen = [(name, grounding) for name, grounding in groundings if grounding is not None]
     if not seen:
         return
     yield ResultTable(

@@ -28,6 +28,13 @@ Rows = Iterator[Sequence[object]]
 
 SHEET = "sheet.csv"
 
+RESAMPLES = 1_000
+"""Enough for a page that is looked at while ratings come in; `agree` makes ten times as many."""
+
+MOST_APART = 10
+
+MOST_STEPS = 20
+
 
 def export(study: ExpertStudy, ratings: Ratings, folder: Path) -> list[Path]:
     """Write `sheet.csv`, `ratings.csv` and `errors.csv` into a folder."""
@@ -71,16 +78,15 @@ def rating_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
 
 def error_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
     """One row for each error that a rater has marked, with its words and where they stand."""
-    sides = [f"{side}{part}" for side in ("reference", "candidate") for part in _SPAN]
+    sides = [
+        f"{side}{part}" for side in ("reference", "candidate") for part in ("", "_start", "_end")
+    ]
     yield ("rater", "id", "system", "kind", "severity", *sides)
     for rater in study.file.raters:
         for key, line in sorted(ratings[rater].saved.items(), key=lambda item: item[1].number):
             for error in line.rating.errors:
                 named = (error.kind.value, Severity(error.severity).name.lower())
                 yield (rater, *key, *named, *_span(error.reference), *_span(error.candidate))
-
-
-_SPAN = ("", "_start", "_end")
 
 
 def _span(span: MarkedSpan | None) -> tuple[object, ...]:
@@ -96,13 +102,6 @@ TABLES: Mapping[str, Callable[[ExpertStudy, Ratings], Rows]] = {
 
 def _number(score: float | None) -> str:
     return "" if score is None else f"{score:g}"
-
-
-RESAMPLES = 1_000
-"""Enough for a page that is looked at while ratings come in; `agree` makes ten times as many."""
-
-MOST_APART = 10
-MOST_STEPS = 20
 
 
 class RaterProgress(Noun):
@@ -231,7 +230,7 @@ def _criteria(
     panel: Panel, study: ExpertStudy, ratings: Ratings, drawn: Resamples
 ) -> tuple[CriterionAgreement, ...]:
     keys = list(zip(panel.ids, panel.systems, strict=True))
-    found = []
+    agreements = []
     for criterion in study.criteria:
         columns = []
         for rater in panel.raters:
@@ -239,8 +238,8 @@ def _criteria(
             levels = [line.rating.criteria.get(criterion.name) if line else None for line in lines]
             columns.append(_numbers(levels))
         alpha = krippendorff_alpha(np.column_stack(columns), drawn)
-        found.append(CriterionAgreement(criterion=criterion.name, alpha=alpha))
-    return tuple(found)
+        agreements.append(CriterionAgreement(criterion=criterion.name, alpha=alpha))
+    return tuple(agreements)
 
 
 def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> tuple[GrowthStep, ...]:
@@ -254,9 +253,9 @@ def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> tuple[GrowthS
     for count in counts:
         rows = np.array(order[:count], dtype=np.intp)
         part = panel.of(rows)
-        found = krippendorff_alpha(part.ratings, resample(part.groups, 1, study.file.seed))
-        if found.value is not None:
-            steps.append(GrowthStep(pairs=count, alpha=found.value))
+        alpha = krippendorff_alpha(part.ratings, resample(part.groups, 1, study.file.seed))
+        if alpha.value is not None:
+            steps.append(GrowthStep(pairs=count, alpha=alpha.value))
     return tuple(steps)
 
 

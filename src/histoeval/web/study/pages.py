@@ -44,6 +44,15 @@ LONGEST = 60_000
 _WORDS = re.compile(r"\w+(?:[-./]\w+)*|\s+|[^\w\s]")
 _LINES = re.compile(r"[^\n]{1,500}\n?|\n")
 
+Stores = Mapping[str, RaterStore]
+
+SEVERITIES = {
+    Severity.MINOR: "a detail",
+    Severity.MODERATE: "worth correcting",
+    Severity.MAJOR: "changes what is done",
+    Severity.CRITICAL: "could harm the patient",
+}
+
 
 class TextPiece(NamedTuple):
     """A piece of a text and where it starts, in characters."""
@@ -55,17 +64,7 @@ class TextPiece(NamedTuple):
 def text_pieces(text: str) -> list[TextPiece]:
     """The pieces of a text; together they are the text."""
     cut = _WORDS if len(text) <= LONGEST else _LINES
-    return [TextPiece(found.start(), found[0]) for found in cut.finditer(text)]
-
-
-Stores = Mapping[str, RaterStore]
-
-SEVERITIES = {
-    Severity.MINOR: "a detail",
-    Severity.MODERATE: "worth correcting",
-    Severity.MAJOR: "changes what is done",
-    Severity.CRITICAL: "could harm the patient",
-}
+    return [TextPiece(match.start(), match[0]) for match in cut.finditer(text)]
 
 
 class RatingRequest(Noun):

@@ -22,6 +22,7 @@ from histoeval.io.tables.row_faults import Fault, name_of
 from histoeval.io.writing import write_text, writing_to
 from histoeval.judges.prompt import Criterion, load_prompt
 from histoeval.report import Noun
+from histoeval.resources import resource_text
 
 COORDINATOR = "coordinator"
 """Who sees everything; no rater can be called so."""
@@ -114,10 +115,12 @@ class ExpertStudy:
 
         The order of the table does not matter, nor does which pairs stand beside a pair.
         """
-        return tuple(sorted(self.pairs, key=lambda pair: self._place(rater, pair.key)))
 
-    def _place(self, rater: str, key: Key) -> bytes:
-        return hashlib.sha256(json.dumps([self.file.seed, rater, *key]).encode()).digest()
+        def place(pair: StudyPair) -> bytes:
+            words = json.dumps([self.file.seed, rater, *pair.key])
+            return hashlib.sha256(words.encode()).digest()
+
+        return tuple(sorted(self.pairs, key=place))
 
     def identity(self) -> dict[str, Any]:
         """What must stay the same while raters are at work."""
@@ -135,14 +138,14 @@ class ExpertStudy:
         if self.file.run is None:
             return {}
         keys = {pair.key for pair in self.pairs}
-        found = {name: each for name, each in read_scored(self.file.run).items() if each.values}
-        if not any(keys & each.values.keys() for each in found.values()):
+        scored = {name: each for name, each in read_scored(self.file.run).items() if each.values}
+        if not any(keys & each.values.keys() for each in scored.values()):
             example = ", ".join(map(repr, self.pairs[0].key))
             raise InputError(
                 f"run: {self.file.run} has no score for any pair of {self.file.pairs}: is it of "
                 f"another table? A pair of this one has id and system {example}"
             )
-        return found
+        return scored
 
 
 def _digest(content: Sequence[Any]) -> str:
@@ -187,8 +190,8 @@ def _pairs(path: Path, file: StudyFile) -> tuple[StudyPair, ...]:
         problems += row.problems
         if row.pair is not None:
             key = (row.pair.id, row.pair.system)
-            found = labels.get(row.number, {})
-            pairs.append(StudyPair(key, row.pair.reference, row.pair.candidate, found))
+            row_labels = labels.get(row.number, {})
+            pairs.append(StudyPair(key, row.pair.reference, row.pair.candidate, row_labels))
     if problems:
         count = "1 row" if len(problems) == 1 else f"{len(problems):,} rows"
         raise InputError(
@@ -221,40 +224,18 @@ def _labels(
     problems = []
     for record in source.table.read((*source.layout.columns, *columns)):
         for column in columns if record.values is not None else ():
-            found = name_of((record.values or {}).get(column), _EMPTY)
-            if found is _EMPTY and not _is_case(column):
-                found = ""
-            if isinstance(found, Fault):
-                problems.append(source.table.named(found).problem(record.place, column))
+            label = name_of((record.values or {}).get(column), _EMPTY)
+            if label is _EMPTY and not _is_case(column):
+                label = ""
+            if isinstance(label, Fault):
+                problems.append(source.table.named(label).problem(record.place, column))
             else:
-                labels.setdefault(record.number, {})[column] = found
+                labels.setdefault(record.number, {})[column] = label
     return labels, problems
 
 
 def _is_case(column: str) -> bool:
     return normalised(column) in GROUP_NAMES
-
-
-_TEXT = """\
-# A study in which experts score reports. Files are named from the folder of this one.
-#   histoeval serve --study {file}     collects scores; prints a link for each rater
-#   histoeval study status {file}      says how far raters are, and how well they agree
-#   histoeval study export {file}      writes the sheet that `histoeval agree` reads
-
-name: {name}                  # shown to raters
-pairs: {pairs}                # references and candidates, any table that `histoeval score` reads
-raters: {raters}              # small letters, digits, - and _; more can be added later
-seed: {seed}                  # shuffles the pairs, for each rater differently
-output: {output}              # ratings are kept here: back it up
-
-scale: expert5                # the score, 0 to 5: a prompt of the judge, or a .yaml file like one
-half_points: true
-criteria: rubric4             # asked beside the score: the same, or null for none
-
-# run: results                # a folder of `histoeval score` on these pairs; raters never see it
-# labels: [organ]             # columns to keep in the sheet, for `histoeval agree --by organ`
-# columns: {{reference: truth, candidates: [model_a, model_b]}}  # if they cannot be guessed
-"""
 
 
 def write_starter(
@@ -270,7 +251,8 @@ def write_starter(
         "output": json.dumps(f"{path.stem.lower()}-ratings"),
     }
     with writing_to(path.parent):
-        write_text(path, _aligned(_TEXT.format(file=path.name, seed=seed, **settings)))
+        text = resource_text("web/study/starter.yaml")
+        write_text(path, _aligned(text.format(file=path.name, seed=seed, **settings)))
     try:
         return read_study(path)
     except Exception:

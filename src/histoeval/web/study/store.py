@@ -30,6 +30,8 @@ from histoeval.web.study.plan import ExpertStudy, StudyPair
 LONGEST_COMMENT = 5_000
 MOST_ERRORS = 200
 
+RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{8,64}$")]
+
 
 class MarkedSpan(Noun):
     """Words of a report: from where to where, in characters, and the words themselves."""
@@ -112,9 +114,6 @@ def unusable(error: ValidationError) -> InputError:
 def spelt(name: str) -> str:
     """A name as people write it: `factual_accuracy` is Factual accuracy."""
     return name.replace("_", " ").capitalize()
-
-
-RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{8,64}$")]
 
 
 class ChangedElsewhere(HistoEvalError):  # noqa: N818 - reads better than ChangedElsewhereError

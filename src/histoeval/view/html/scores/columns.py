@@ -26,6 +26,11 @@ PREFERRED = "concordance"
 _OPENING = 400
 """Characters of a reference in which its organ is looked for, if its heading names none."""
 
+MAX_COMPARED = 12
+"""Systems that are compared with each other on the page, the first ones."""
+
+BINS = 20
+
 
 def error_metric(summary: Mapping[str, Any]) -> str | None:
     """The metric whose errors are shown, and that marks the texts; None where none lists any."""
@@ -42,8 +47,8 @@ def organ(reference: str | None) -> str:
     """The organ that a reference begins with; empty where it names none."""
     if not reference:
         return ""
-    found = heading_sites(reference) or find_sites(reference[:_OPENING])
-    return sites()[organ_of(found[0].id)].name if found else ""
+    places = heading_sites(reference) or find_sites(reference[:_OPENING])
+    return sites()[organ_of(places[0].id)].name if places else ""
 
 
 def numbered() -> dict[str, int]:
@@ -141,12 +146,6 @@ def digits_of(summary: Mapping[str, Any]) -> dict[str, int]:
 def decimals(most: float | None) -> int:
     """Three, or one on a scale that runs to 100."""
     return 1 if most is not None and most > 10 else 3
-
-
-MAX_COMPARED = 12
-"""Systems that are compared with each other on the page, the first ones."""
-
-BINS = 20
 
 
 class Headline(NamedTuple):
@@ -283,14 +282,14 @@ def _means(
             known = own[~np.isnan(column[own])]
             _, case = np.unique(ids[known], return_inverse=True)
             alike.setdefault(case.tobytes(), []).append(((metric, system), case, column[known]))
-    found: dict[tuple[str, str], Estimate] = {}
+    estimates: dict[tuple[str, str], Estimate] = {}
     for group in alike.values():
         keys = [key for key, _, _ in group]
         case, table = group[0][1], np.stack([known for _, _, known in group], axis=1)
         nothing = [None] * len(keys)
         means = mean_estimates(table, case, nothing) if len(case) else [Estimate()] * len(keys)
-        found |= zip(keys, means, strict=True)
-    return found
+        estimates |= zip(keys, means, strict=True)
+    return estimates
 
 
 def main_metric(columns: ScoredPairs) -> str | None:

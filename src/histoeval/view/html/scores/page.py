@@ -50,6 +50,10 @@ MAX_BYTES = 21_000_000
 _STEERING = "<>&\u2028\u2029"
 """What could end an element, or a line of a script."""
 
+SCRIPTS = ("vendor/tabulator.min.js", "marks.js", "pairs.js")
+
+STYLES = ("vendor/tabulator.min.css", "scores.css")
+
 
 def embedded_json(content: Any) -> str:
     """JSON for a `<script type="application/json">`."""
@@ -86,10 +90,6 @@ class Packs:
             self._room -= len(packed)
             self.packs.append(packed)
             self._open = []
-
-
-SCRIPTS = ("vendor/tabulator.min.js", "marks.js", "pairs.js")
-STYLES = ("vendor/tabulator.min.css", "scores.css")
 
 
 def score_rows(folder: Path) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 import histoeval.table
-from histoeval.table import ResultTable, footnotes, html_table, markdown, number, terminal_table
+from histoeval.table import ResultTable, footnotes, html_table, markdown, number
 from tests.support.terminal_tables import table_rows
 
 TABLE = ResultTable(
@@ -24,7 +24,7 @@ TABLE = ResultTable(
 
 def shown(table: ResultTable, width: int = 80) -> str:
     stream = StringIO()
-    Console(file=stream, width=width).print(terminal_table(table))
+    Console(file=stream, width=width).print(table)
     return stream.getvalue()
 
 

@@ -26,7 +26,12 @@ _NO_NUMBER = {"", NONE, "unknown"}
 
 
 class ResultTable(NamedTuple):
-    """A title, columns and rows; the first column names the row. Styled cells are rich texts."""
+    """A title, columns and rows; the first column names the row. Styled cells are rich texts.
+
+    A terminal of any width shows it without a break in a word of a header or in a number, and
+    numbers to the right. Columns that do not fit side by side follow below, each block with the
+    columns before it that tell rows apart.
+    """
 
     title: str
     columns: Sequence[str]
@@ -40,22 +45,11 @@ class ResultTable(NamedTuple):
         rows = [[cell(item) for cell in columns.values()] for item in items]
         return cls(title, list(columns), rows)
 
-
-class FittedTable:
-    """A table for a terminal of any width: no word of a header and no number is broken.
-
-    Columns that do not fit side by side follow below, each block with the columns before it that
-    tell rows apart.
-    """
-
-    def __init__(self, table: ResultTable) -> None:
-        self.table = table
-
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
-        if self.table.title:
-            yield Text(self.table.title, style="table.title")
+        if self.title:
+            yield Text(self.title, style="table.title")
         for places, widths in self._blocks(options.max_width):
             yield self._block(places, widths)
 
@@ -66,7 +60,7 @@ class FittedTable:
         if sum(needed[each] + GAP for each in names) > width * 3 // 4:
             names = names[:1]
         block = [0]
-        for place in range(1, len(self.table.columns)):
+        for place in range(1, len(self.columns)):
             too_wide = sum(needed[each] + GAP for each in [*block, place]) > width
             if too_wide and block not in ([0], names):
                 yield block, _shared_out(block, needed, wanted, width)
@@ -78,24 +72,24 @@ class FittedTable:
     def _names(self) -> list[int]:
         """The columns that tell rows apart: the first, and of the words beside it what it takes."""
         names, different = [0], self._different([0])
-        for place, is_numeric in enumerate(_numeric_columns(self.table)):
-            if is_numeric or different == len(self.table.rows):
+        for place, is_numeric in enumerate(_numeric_columns(self)):
+            if is_numeric or different == len(self.rows):
                 break
             if (more := self._different([*names, place])) > different:
                 names, different = [*names, place], more
-        return names if different == len(self.table.rows) else [0]
+        return names if different == len(self.rows) else [0]
 
     def _different(self, places: Sequence[int]) -> int:
         """How many rows differ in these columns."""
-        return len({tuple(str(row[place]) for place in places) for row in self.table.rows})
+        return len({tuple(str(row[place]) for place in places) for row in self.rows})
 
     def _widths(self, width: int) -> tuple[list[int], list[int]]:
         """How wide each column must be so that nothing is broken, and is at its widest."""
         from rich.cells import cell_len
 
         needed, wanted = [], []
-        for place, header in enumerate(self.table.columns):
-            cells = [header, *(str(row[place]) for row in self.table.rows)]
+        for place, header in enumerate(self.columns):
+            cells = [header, *(str(row[place]) for row in self.rows)]
             words = [word for cell in cells for word in cell.split()]
             limits = [ADDRESS if "/" in word else WORD for word in words]
             unbroken = map(min, map(cell_len, words), limits)
@@ -111,23 +105,18 @@ class FittedTable:
         from rich.text import Text
 
         shown = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-        numeric = _numeric_columns(self.table)
+        numeric = _numeric_columns(self)
         for place, width in zip(places, widths, strict=True):
             shown.add_column(
-                Text(self.table.columns[place]),
+                Text(self.columns[place]),
                 justify="right" if numeric[place] else "left",
                 overflow="fold",
                 width=width,
             )
-        for row in self.table.rows:
+        for row in self.rows:
             cells = [row[place] for place in places]
             shown.add_row(*[Text(cell) if isinstance(cell, str) else cell for cell in cells])
         return shown
-
-
-def terminal_table(table: ResultTable) -> FittedTable:
-    """Render a table for a terminal; numbers are aligned to the right."""
-    return FittedTable(table)
 
 
 def _shared_out(

@@ -16,7 +16,6 @@ import histoeval
 from histoeval.agreement.systems import contest
 from histoeval.cli.main import app
 from histoeval.errors import InputError, SettingError
-from histoeval.table import terminal_table
 from histoeval.view.terminal.comparison import comparison_tables
 from tests.support.rating_sheets import rows, write
 
@@ -226,7 +225,7 @@ def test_tables_fit_80_columns_with_headers_and_intervals_whole() -> None:
     found = contest(scores, range(200), resamples=50, permutations=10_000)
     stream = StringIO()
     for table in comparison_tables("meteor:matchers=exact+stem", found, []):
-        Console(file=stream, width=80).print(terminal_table(table))
+        Console(file=stream, width=80).print(table)
     words = stream.getvalue().split()
     assert words.count("win/tie/loss") == 1
     intervals = [word for word in words if "…" in word]

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from histoeval.console import Console, guarded
 from histoeval.errors import TRACEBACK
-from histoeval.table import ResultTable, terminal_table
+from histoeval.table import ResultTable
 from tests.support.command import environment
 from tests.support.fake_server import Call, Loopback, Wrong, serving
 
@@ -145,7 +145,7 @@ def test_a_table_keeps_its_own_colours_and_shows_those_of_others() -> None:
     rows: list[list[str | Text]] = [[EVIL, Text(EVIL, "red")]]
     sent = StringIO()
     Console(file=sent, force_terminal=True, width=200).print(
-        terminal_table(ResultTable(EVIL, ["name", EVIL], rows))
+        ResultTable(EVIL, ["name", EVIL], rows)
     )
     assert "\x1b[31m" in sent.getvalue()
     assert not BAD.search(OURS.sub("", sent.getvalue()))

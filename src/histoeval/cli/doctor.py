@@ -6,7 +6,7 @@ from rich.text import Text
 
 from histoeval.cli.options.bundle import option, verb
 from histoeval.cli.options.output import print_tables
-from histoeval.view.terminal.scores import plain_table
+from histoeval.table import ResultTable
 
 
 @verb
@@ -34,5 +34,5 @@ def doctor(
         lines += [f"{name} {why}" for name, why in reasons if why]
     else:
         lines.append("More: histoeval doctor --all, histoeval metrics NAME.")
-    table = plain_table(["what", "state", "matters for"], [list(item) for item in items])
+    table = ResultTable("", ["what", "state", "matters for"], [list(item) for item in items])
     print_tables([Text(found.machine() + "\n"), table, Text(), *map(Text, lines)])

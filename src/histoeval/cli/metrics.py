@@ -12,7 +12,8 @@ from histoeval.cli.options.completion import complete_metrics
 from histoeval.cli.options.output import print_tables
 from histoeval.metrics.registry import metric_entries
 from histoeval.run.doctor import READY, MetricState, metric_details, metric_states, plug_in_problems
-from histoeval.view.terminal.scores import plain_table, range_text
+from histoeval.table import ResultTable
+from histoeval.view.terminal.scores import range_text
 
 _ENDING = re.compile(r"(\d|f1|precision|recall)$")
 
@@ -46,7 +47,7 @@ def metrics(
     ready = sum(each.state == READY for each in states)
     line = Text(f"\n{ready} of {len(states)} metrics are ready. {more}")
     broken = [Text(each[:1].upper() + each[1:]) for each in plug_in_problems()]
-    print_tables([plain_table(["metric", "compares", "runs here"], rows), line, *broken])
+    print_tables([ResultTable("", ["metric", "compares", "runs here"], rows), line, *broken])
 
 
 def _merged(states: Sequence[MetricState]) -> Iterator[MetricState]:

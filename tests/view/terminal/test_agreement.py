@@ -9,7 +9,7 @@ from rich.console import Console
 
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import StudyPlan, study
-from histoeval.table import ResultTable, terminal_table
+from histoeval.table import ResultTable
 from histoeval.view.terminal.agreement import agreement_tables, p_text, remarks
 from tests.support.panels import made
 
@@ -23,7 +23,7 @@ def tables() -> dict[str, ResultTable]:
 
 def shown(table: ResultTable) -> str:
     stream = StringIO()
-    Console(file=stream, width=80).print(terminal_table(table))
+    Console(file=stream, width=80).print(table)
     return stream.getvalue()
 
 

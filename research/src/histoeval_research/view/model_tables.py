@@ -9,7 +9,7 @@ from rich.text import Text
 
 from histoeval.errors import Problem
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Assertion, EntityType
-from histoeval.table import ResultTable, terminal_table
+from histoeval.table import ResultTable
 from histoeval.view.terminal.scores import problem_table
 from histoeval_research.evaluate.calibration import CalibrationError
 from histoeval_research.evaluate.corpus import HARE_NAMES, AnnotatorAgreement, Counts, Statistics
@@ -41,16 +41,16 @@ from histoeval_research.train.hare_bench.select import COLUMNS, REMARK, failures
 def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     """Retrieval of concepts by unseen names, and discrimination of opposites."""
     title = f"Concepts found by unseen names, among {scores['concepts']:,}"
-    yield terminal_table(ResultTable(title, RETRIEVAL_COLUMNS, [*retrieval_rows(scores)]))
+    yield ResultTable(title, RETRIEVAL_COLUMNS, [*retrieval_rows(scores)])
     if scores["opposites"]:
         rows = [*opposite_rows(scores)]
-        yield terminal_table(ResultTable("Opposites distinguished", OPPOSITE_COLUMNS, rows))
+        yield ResultTable("Opposites distinguished", OPPOSITE_COLUMNS, rows)
 
 
 def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     """A table for each set of pairs, and a line on calibration."""
     for name, found in scores.items():
-        yield terminal_table(ResultTable(name, NLI_COLUMNS, nli_rows(found)))
+        yield ResultTable(name, NLI_COLUMNS, nli_rows(found))
         calibration = found["calibration"]
         yield Text(
             f"confidence {calibration['confidence']:.3f}, "
@@ -97,7 +97,7 @@ def _trained_on(results: Mapping[str, Any]) -> str:
 
 
 def _with_remarks(table: ResultTable, remarks: Iterable[str]) -> RenderableType:
-    return Group(terminal_table(table), *map(Text, remarks))
+    return Group(table, *map(Text, remarks))
 
 
 HEADLINES: Mapping[str, tuple[ReaderMeasure, str]] = {
@@ -254,7 +254,7 @@ def _decimals(*numbers: float) -> list[str]:
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
-    return terminal_table(ResultTable(title, ["", *columns], rows))
+    return ResultTable(title, ["", *columns], rows)
 
 
 MAX_SOURCE_COLUMNS = 4
@@ -343,4 +343,4 @@ def _counts(*numbers: int) -> list[str]:
 
 
 def _numbers(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
-    return terminal_table(ResultTable(title, ["", *columns], [*rows]))
+    return ResultTable(title, ["", *columns], [*rows])

@@ -14,7 +14,7 @@ from histoeval.console import Console
 from histoeval.errors import OutputError
 from histoeval.io.row_files import RowForm
 from histoeval.io.writing import whole_file
-from histoeval.table import ResultTable, markdown, terminal_table
+from histoeval.table import markdown
 from histoeval.version import __version__
 
 OverwriteOption = Annotated[
@@ -72,7 +72,7 @@ def print_tables(tables: Iterable[Any], look: str = "table") -> None:
         if look == "markdown":
             typer.echo(f"{markdown(table)}\n")
         else:
-            console.print(terminal_table(table) if isinstance(table, ResultTable) else table)
+            console.print(table)
 
 
 def print_errors(summary: Mapping[str, Any]) -> None:

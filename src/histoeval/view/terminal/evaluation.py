@@ -9,7 +9,7 @@ from rich.text import Text
 from histoeval.evaluate.estimates import ReportEstimate
 from histoeval.evaluate.grounding_verdicts import decided_remarks
 from histoeval.evaluate.probe_scores import PairShare, ProbeFigures
-from histoeval.table import FittedTable, ResultTable, markdown, terminal_table
+from histoeval.table import ResultTable, markdown
 
 _NONE = "none"
 
@@ -19,14 +19,9 @@ OTHERS = "other laboratories"
 COLUMNS = ("figure", "value", "by organ or group")
 
 
-def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[FittedTable]:
-    """Whether harmful edits cost more, and the cost of each kind of edit and each severity."""
-    return map(terminal_table, _tables(figures))
-
-
 def probe_markdown(figures: Sequence[ProbeFigures]) -> str:
     """The same tables in Markdown."""
-    return "\n\n".join(map(markdown, _tables(figures)))
+    return "\n\n".join(map(markdown, probe_tables(figures)))
 
 
 def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> Iterator[str]:
@@ -41,7 +36,8 @@ def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> 
             )
 
 
-def _tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
+def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
+    """Whether harmful edits cost more, and the cost of each kind of edit and each severity."""
     names = [each.metric for each in figures]
     first = figures[0]
     critical = first.critical_passed.pairs > 0
@@ -119,7 +115,7 @@ def grounding_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
     """A table for each set of tiles."""
     for name, figures in sets_of(scores):
         table = ResultTable(name, COLUMNS, figure_rows(figures))
-        yield Group(terminal_table(table), *map(Text, decided_remarks(figures)))
+        yield Group(table, *map(Text, decided_remarks(figures)))
 
 
 def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

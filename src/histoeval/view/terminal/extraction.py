@@ -12,7 +12,7 @@ from rich.text import Text
 from histoeval.io.results import ReadRow
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
-from histoeval.table import ResultTable, terminal_table
+from histoeval.table import ResultTable
 from histoeval.view import highlight
 from histoeval.view.highlight import HighlightSpan, has_colours, legible, one_line
 
@@ -89,7 +89,7 @@ def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) ->
         rate = rows_read / max(seconds, 1e-9)
         speed = f"{rows_read:,} rows in {seconds:.1f} s, {rate:,.1f} reports per second{there}"
     remarks = [*summary["input"]["notes"], speed]
-    return Group(terminal_table(table), *[Text(remark) for remark in remarks])
+    return Group(table, *[Text(remark) for remark in remarks])
 
 
 def entity_spans(report: Report) -> list[HighlightSpan]:

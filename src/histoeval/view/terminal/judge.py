@@ -17,7 +17,7 @@ from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
 from histoeval.run.pipeline import Watch, no_progress
 from histoeval.statistics.resampling import Estimate
-from histoeval.table import FittedTable, ResultTable, number, terminal_table
+from histoeval.table import ResultTable, number
 from histoeval.view.terminal.agreement import interval
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
         yield watch
 
 
-def criteria_table(summary: Mapping[str, Any], prefix: str) -> FittedTable:
+def criteria_table(summary: Mapping[str, Any], prefix: str) -> ResultTable:
     """Criteria by systems: the mean of each, and its spread over answers, for each judge."""
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for name, metric in summary["metrics"].items():
@@ -93,7 +93,7 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> FittedTable:
         for (part, judge), row in cells.items()
     ]
     names = ["criterion", *(["judge"] if several else []), *(each or "mean" for each in systems)]
-    return _table(f"Mean of each criterion of {prefix}", names, rows)
+    return ResultTable(f"\nMean of each criterion of {prefix}", names, rows)
 
 
 def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
@@ -116,7 +116,7 @@ def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
     )
 
 
-def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[FittedTable]:
+def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[ResultTable]:
     """Agreement between repeats, between the two orders, and between judges."""
     for judge, criteria in agreement.get("repeats", {}).items():
         yield _agreement_table(f"Repeats of {judge}", criteria)
@@ -128,7 +128,7 @@ def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[FittedTable]:
 
 def _agreement_table(
     title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()
-) -> FittedTable:
+) -> ResultTable:
     measures = ("identical", "mean_spread", *more)
     names = ["same", *[measure.removeprefix("mean_") for measure in measures[1:]]]
     rows = []
@@ -143,10 +143,10 @@ def _agreement_table(
                 f"{figures['pairs']:,}",
             )
         )
-    return _table(title, ["criterion", "alpha (95 %)", *names, "pairs"], rows)
+    return ResultTable(f"\n{title}", ["criterion", "alpha (95 %)", *names, "pairs"], rows)
 
 
-def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> FittedTable:
+def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> ResultTable:
     """The cost of a run, a column for each judge."""
     counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
     columns = [
@@ -161,7 +161,7 @@ def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> FittedTable:
     return _by_judge("Cost of this run", names, list(usage), columns)
 
 
-def estimate_table(estimates: Sequence[RequestEstimate]) -> FittedTable:
+def estimate_table(estimates: Sequence[RequestEstimate]) -> ResultTable:
     """The expected cost of a run, a column for each judge."""
     columns = []
     for each in estimates:
@@ -181,15 +181,15 @@ def estimate_table(estimates: Sequence[RequestEstimate]) -> FittedTable:
 
 def _by_judge(
     title: str, names: Sequence[str], judges: Sequence[str], columns: Sequence[Sequence[str]]
-) -> FittedTable:
+) -> ResultTable:
     """Measures in rows and judges in columns, so that their long names are written once."""
     short = short_names(judges) if len(judges) > 1 else judges
-    return _table(title, ["", *short], list(zip(names, *columns, strict=True)))
+    return ResultTable(f"\n{title}", ["", *short], list(zip(names, *columns, strict=True)))
 
 
-def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> FittedTable:
+def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> ResultTable:
     """Which criteria a judge may be used for."""
-    table = ResultTable.of(
+    return ResultTable.of(
         f"\n{judge}: what it may be used for",
         verdicts,
         {
@@ -201,12 +201,11 @@ def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> FittedTab
             "obeyed": lambda each: str(each.obeyed),
         },
     )
-    return terminal_table(table)
 
 
-def cache_table(cached: Sequence[CacheStats]) -> FittedTable:
+def cache_table(cached: Sequence[CacheStats]) -> ResultTable:
     """The replies in the cache."""
-    table = ResultTable.of(
+    return ResultTable.of(
         "\nReplies kept",
         cached,
         {
@@ -217,11 +216,6 @@ def cache_table(cached: Sequence[CacheStats]) -> FittedTable:
             "tokens out": lambda each: f"{each.tokens_out:,}",
         },
     )
-    return terminal_table(table)
-
-
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> FittedTable:
-    return terminal_table(ResultTable(f"\n{title}", columns, rows))
 
 
 # --- judges beside experts -----------------------------------------------------------------------

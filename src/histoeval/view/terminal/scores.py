@@ -2,13 +2,13 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from histoeval.table import ResultTable, terminal_table
+from histoeval.table import ResultTable
 
 MAX_SYSTEM_COLUMNS = 3
 """With more systems, each has a row."""
@@ -48,7 +48,7 @@ def score_table(summary: dict[str, Any]) -> RenderableType:
             scored, pairs = sum(t["scored"] for t in totals), sum(t["pairs"] for t in totals)
             means = [_mean(metric, system) for system in systems]
             rows.append([titled, *means, range_text(*metric["range"]), f"{scored:,} of {pairs:,}"])
-    table = terminal_table(ResultTable(title, columns, rows))
+    table = ResultTable(title, columns, rows)
     return Group(table, *[Text(line) for line in _remarks(summary)])
 
 
@@ -62,7 +62,7 @@ def error_tables(summary: dict[str, Any]) -> Iterator[RenderableType]:
         }
         if errors:
             title = f"\nErrors that {name} errors, by severity and by kind"
-            yield terminal_table(_error_table(title, errors))
+            yield _error_table(title, errors)
 
 
 def _error_table(title: str, errors: Mapping[str, Any]) -> ResultTable:
@@ -105,18 +105,13 @@ def problem_table(summary: dict[str, Any]) -> RenderableType | None:
         (code, f"{problem['count']:,}", problem["example"])
         for code, problem in summary["errors"].items()
     ]
-    return terminal_table(ResultTable("Rows with errors", ["problem", "rows", "for example"], rows))
+    return ResultTable("Rows with errors", ["problem", "rows", "for example"], rows)
 
 
 def range_text(low: float, high: float | None) -> str:
     """The range of a metric."""
     bounded = high is not None and math.isfinite(high)
     return f"{low:g} to {high:g}" if bounded else f"{low:g} and up"
-
-
-def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
-    """A table of texts without a title."""
-    return terminal_table(ResultTable("", columns, [*rows]))
 
 
 def _mean(metric: Mapping[str, Any], system: str) -> Text:

@@ -185,4 +185,4 @@ def _judging(folder: Path, summary: Mapping[str, Any]) -> list[str]:
     tables = [criteria_table(summary, judge_name(summary))]
     tables += steadiness_tables(summary["judge"])
     tables += [usage_table(read_json(usage, folder))] if usage.is_file() else []
-    return [html_table(each.table._replace(title=each.table.title.strip())) for each in tables]
+    return [html_table(each._replace(title=each.title.strip())) for each in tables]

@@ -175,7 +175,7 @@ def write_texts(folder: Path, rows: Iterable[RowTexts], *, packed: bool = False)
 
 
 def has_texts(folder: Path) -> bool:
-    """Whether a run has its texts beside it; runs of earlier versions have not."""
+    """True if a run has its texts beside it; runs of earlier versions have not."""
     return stored_as(folder / TEXTS).is_file()
 
 

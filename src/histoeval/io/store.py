@@ -137,7 +137,7 @@ class RowStore(Generic[R]):
 
     @property
     def is_packed(self) -> bool:
-        """Whether all rows are there, compressed or in Parquet."""
+        """True if all rows are there, compressed or in Parquet."""
         return (stored := self.stored) != self.path and stored.exists()
 
     def __iter__(self) -> Iterator[R]:

@@ -106,7 +106,7 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class Matched:
+class IdMatches:
     """How the rows of one system fit the ids of the truth."""
 
     reports: Mapping[str, ReportLine]
@@ -211,7 +211,9 @@ def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLin
     return lines
 
 
-def match_ids(lines: Sequence[ReportLine], truth: Iterable[str], *, loose: bool = False) -> Matched:
+def match_ids(
+    lines: Sequence[ReportLine], truth: Iterable[str], *, loose: bool = False
+) -> IdMatches:
     """The rows of a system by the ids of the truth, and those that fit none."""
     known = set(truth)
     usable = [line for line in lines if line.problem is None and line.id is not None]
@@ -222,7 +224,7 @@ def match_ids(lines: Sequence[ReportLine], truth: Iterable[str], *, loose: bool 
     if loose:
         reports |= {near[line.id]: line for line in strangers if line.id in near}
         strangers = [line for line in strangers if line.id not in near]
-    return Matched(
+    return IdMatches(
         reports={name: line for name, line in reports.items() if name is not None},
         strangers=strangers,
         broken=[line for line in lines if line.problem is not None],
@@ -319,7 +321,7 @@ def _row_problems(lines: Iterable[ReportLine], source: TextSource) -> Iterator[S
             yield SubmissionProblem(line.id, row, line.texts.kind, why)
 
 
-def _id_problems(matched: Matched, name: str, truth: Truth) -> Iterator[SubmissionProblem]:
+def _id_problems(matched: IdMatches, name: str, truth: Truth) -> Iterator[SubmissionProblem]:
     for line in matched.strangers:
         fault = unknown_id(line, matched.near, truth.name)
         why = fault.problem(line.record.place, name).message
@@ -458,7 +460,7 @@ def _merged(lines: Sequence[ReportLine]) -> list[ReportLine]:
     return list(merged.values())
 
 
-def _outside(system: str, matched: Matched) -> Iterator[OutsideRow]:
+def _outside(system: str, matched: IdMatches) -> Iterator[OutsideRow]:
     lines = sorted((*matched.strangers, *matched.broken), key=lambda line: line.record.number)
     for line in lines:
         if line.problem is None:
@@ -472,7 +474,7 @@ def _outside(system: str, matched: Matched) -> Iterator[OutsideRow]:
         yield OutsideRow(number, line.id or f"row {number}", system, problem)
 
 
-def _notes(system: str, matched: Matched) -> Iterator[str]:
+def _notes(system: str, matched: IdMatches) -> Iterator[str]:
     example = next(iter(matched.near.items()), ("", ""))
     about = f"{len(matched.near):,}, for example {example[0]!r} for {example[1]!r}"
     strangers = [line.id for line in matched.strangers if line.id not in matched.near]
@@ -493,7 +495,7 @@ def _notes(system: str, matched: Matched) -> Iterator[str]:
 def _read(
     truth: Sequence[ReportLine],
     layout: Layout,
-    matches: Mapping[str, Matched],
+    matches: Mapping[str, IdMatches],
     _needed: Sequence[str],
 ) -> Iterator[Record]:
     written = {
@@ -512,7 +514,9 @@ def _read(
         yield record._replace(values=values, key=name)
 
 
-def _candidate(name: str, system: str, matched: Matched, written: Mapping[str, str]) -> str | Fault:
+def _candidate(
+    name: str, system: str, matched: IdMatches, written: Mapping[str, str]
+) -> str | Fault:
     """The report of a system, or what is wrong with it, by its row in the file of the system."""
     line = matched.reports.get(name)
     if line is None:

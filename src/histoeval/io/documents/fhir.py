@@ -38,7 +38,7 @@ Resource = Mapping[str, Any]
 
 
 def is_fhir(path: Path, encoding: str) -> bool:
-    """Whether a JSON file holds FHIR resources, by its beginning."""
+    """True if a JSON file holds FHIR resources, by its beginning."""
     with open_text(path, encoding) as (stream, _):
         return _TYPE.search(stream.read(SEEN)) is not None
 

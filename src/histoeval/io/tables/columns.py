@@ -339,7 +339,7 @@ def _like_reports(
 
 
 def _like(pairs: Sequence[tuple[object, object]]) -> bool | None:
-    """Whether texts look like reports on the same cases as the references beside them.
+    """True if texts look like reports on the same cases as the references beside them.
 
     None where most cells hold no text of at least two words, and so no report.
     """

@@ -195,7 +195,7 @@ class RecordReader:
         return len(next(csv.reader([line], delimiter=self._delimiter))) == self._width
 
     def _has_stray_quote(self, record: str) -> bool:
-        """Whether a quote stands elsewhere than around a field, as where a text was cut."""
+        """True if a quote stands elsewhere than around a field, as where a text was cut."""
         edge = re.escape(self._delimiter)
         quoted = rf'(?<![^{edge}])"[^"]*(?:""[^"]*)*"(?=[{edge}\r\n]|\Z)'
         return '"' in re.sub(quoted, "", record)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.cli.trust.tune import dimensions_of
+from histoeval.cli.trust import dimensions_of
 from histoeval.errors import HistoEvalError, did_you_mean
 from histoeval.io.files import check_there
 from histoeval.judges.prompt import load_prompt

@@ -19,7 +19,8 @@ from tests.support.paths import ROOT
 LAYERS: tuple[tuple[str, str, str], ...] = (
     (
         "nouns",
-        "version errors callers notebook resources labels report metric table console progress",
+        "version errors settings callers notebook resources labels report metric table "
+        "console progress",
         "import only nouns",
     ),
     ("ground", "io runtime statistics terms", "files, models, numbers, words"),

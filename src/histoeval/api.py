@@ -7,33 +7,30 @@ statistics of `agree` or the image encoders of `trust`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from histoeval.callers import front_door
+from histoeval.callers import front_door, public
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
-from histoeval.llm.access import Endpoint
 from histoeval.metric import Explanation, Metric
 from histoeval.metrics.base import explain_pair, pair_of
 from histoeval.metrics.registry import MetricInfo, metric_entries
 from histoeval.metrics.registry import create as made
-from histoeval.run.engines.local import choose_engine
-from histoeval.run.models import DEFAULT_METRICS, Models, load_entailer, load_metrics, load_reader
+from histoeval.run.models import Models, load_entailer, load_metrics, load_reader
+from histoeval.run.settings import (
+    ExtractSettings,
+    JudgeSettings,
+    PathLike,
+    ScoreSettings,
+    TrustOptions,
+    TrustSettings,
+)
 from histoeval.terms.language import english_problem
 
 if TYPE_CHECKING:
-    from histoeval.io.tables.columns import Columns, ReferenceMode
-    from histoeval.judges.choice import JudgeConfig
-    from histoeval.judges.panel import JudgePanel, JudgeSampling
-    from histoeval.pathgls.policy.policy import Policy
     from histoeval.pathgls.results import Logic
-    from histoeval.run.engines.engine import Engine
     from histoeval.run.results import Readings, Scores, Verdicts
-    from histoeval.run.trust.setup import TrustOptions
-
-PathLike = str | Path
-Texts = str | Sequence[str]
 
 
 # --- metrics as objects --------------------------------------------------------------------------
@@ -191,61 +188,9 @@ def contradictions(
 # --- many ----------------------------------------------------------------------------------------
 
 
-@front_door
-def score(
-    data: Any = None,
-    candidates: Texts | Mapping[str, Texts] | None = None,
-    *,
-    references: Texts | None = None,
-    truth: Any = None,
-    loose_ids: bool = False,
-    several_references: ReferenceMode | None = None,
-    metrics: str | Iterable[str | Metric] = DEFAULT_METRICS,
-    output: PathLike | None = None,
-    format: str | None = None,  # noqa: A002 - as the command line calls it
-    reference: str | None = None,
-    candidate: str | Sequence[str] = (),
-    id: str | None = None,  # noqa: A002 - the name people give the column
-    system: str | None = None,
-    encoding: str | None = None,
-    models: Models | None = None,
-    batch_size: int | None = None,
-    overwrite: bool = False,
-    engine: str | Engine | None = None,
-    workers: int | None = None,
-    address: str | None = None,
-    texts: bool = True,
-) -> Scores:
+@public(ScoreSettings)
+def score(settings: ScoreSettings) -> Scores:
     """Score candidates against references.
-
-    Args:
-        data: a table file (csv, tsv, jsonl, json, parquet); a list of files or folders (the
-            references, then the candidates of each system); a polars or pandas frame; or
-            records (dicts). With `candidates`, the reference text or texts.
-        candidates: the candidate text or texts, or such a list for each of several systems.
-        references: the reference text or texts, in place of `data`.
-        truth: a file or folder of references, a frame, records, or texts by id; `data` then has the
-            candidates: a file or several, or something of the kind for each system by its name.
-        loose_ids: accept ids that differ only in file ending, case, outer spaces or zeros.
-        several_references: "best" or "mean": what counts where a case has several references.
-        metrics: names as `list_metrics` gives them, with settings as in ``hare:threshold=0.5``,
-            in a list or one text with commas; or metric objects in a list.
-        output: a folder for scores.jsonl and summary.json; a stopped run resumes there.
-        format: of the rows in `output`: "jsonl", "jsonl.gz" or "parquet"; by default as they are
-            there, in a new folder "jsonl".
-        reference: the column of the reference, where it cannot be guessed.
-        candidate: the column or columns of candidates.
-        id: the column that names a pair.
-        system: the column that names the system that wrote a candidate.
-        encoding: of text files, where it cannot be detected.
-        models: the reader, aligner, encoder and judge to use.
-        batch_size: pairs handled together; by default the engine chooses.
-        overwrite: replace what `output` holds.
-        engine: "local", processes on all cores; "ray", a Ray cluster; "inline", this process. By
-            default local, but inline for small inputs. It never changes a result.
-        workers: how many processes; by default one per core.
-        address: of a Ray cluster; by default a new one on this machine.
-        texts: whether words of reports may be in the results; see docs/privacy.md.
 
     Returns:
         A summary, the rows, and frames of them. Without `output` the rows are held in memory.
@@ -254,69 +199,14 @@ def score(
         >>> results = histoeval.score("pairs.csv", metrics="concordance,bleu")
         >>> results.to_polars()
     """
-    from histoeval.io.results import result_folder
-    from histoeval.io.submissions import Joining
-    from histoeval.io.tables.columns import Columns
-    from histoeval.progress import row_progress
-    from histoeval.run.inputs import pair_source
-    from histoeval.run.score import score_source
+    from histoeval.run.score import run_score
 
-    named = (candidate,) if isinstance(candidate, str) else tuple(candidate)
-    source = pair_source(
-        data,
-        references=references,
-        candidates=candidates,
-        columns=Columns(reference=reference, candidates=named, id=id, system=system),
-        encoding=encoding,
-        truth=truth,
-        joining=Joining(loose_ids=loose_ids, references=several_references),
-    )
-    with row_progress(source) as watch:
-        return score_source(
-            source,
-            load_metrics(metrics, models),
-            result_folder(output, format),
-            overwrite=overwrite,
-            batch_size=batch_size,
-            watch=watch,
-            engine=choose_engine(engine, workers, address),
-            texts=texts,
-        )
+    return run_score(settings)
 
 
-@front_door
-def extract(
-    data: Any,
-    *,
-    output: PathLike | None = None,
-    text: str | None = None,
-    id: str | None = None,  # noqa: A002 - the name people give the column
-    encoding: str | None = None,
-    models: Models | None = None,
-    batch_size: int | None = None,
-    overwrite: bool = False,
-    engine: str | Engine | None = None,
-    workers: int | None = None,
-    address: str | None = None,
-    texts: bool = True,
-) -> Readings:
+@public(ExtractSettings)
+def extract(settings: ExtractSettings) -> Readings:
     """Read reports: entities, whether they are asserted, and the relations between them.
-
-    Args:
-        data: a text or a list of texts; a file (csv, tsv, jsonl, json, parquet, or txt with a
-            report per line) or a folder of text files; a polars or pandas frame; or records.
-        output: a file for the rows (.jsonl, .jsonl.gz or .parquet); a stopped run resumes there.
-        text: the column of the text, where it cannot be guessed.
-        id: the column that names a report.
-        encoding: of text files, where it cannot be detected.
-        models: the reader to use; by default that of this package.
-        batch_size: reports handled together; by default the engine chooses.
-        overwrite: replace what `output` holds.
-        engine: "local", processes on all cores; "ray", a Ray cluster; "inline", this process. By
-            default local, but inline for small inputs. It never changes a result.
-        workers: how many processes; by default one per core.
-        address: of a Ray cluster; by default a new one on this machine.
-        texts: whether words of reports may be in the results; see docs/privacy.md.
 
     Returns:
         A summary and the rows; `reports` has the reports themselves.
@@ -325,93 +215,16 @@ def extract(
         >>> (report,) = histoeval.extract("Left breast: invasive carcinoma.").reports
         >>> [(entity.text, entity.type) for entity in report.entities]
     """
-    from histoeval.io.results import ReadRow
-    from histoeval.io.store import RowStore
-    from histoeval.progress import row_progress
-    from histoeval.run.extract import extract as read_source
-    from histoeval.run.inputs import text_source
+    from histoeval.run.extract import run_extract
     from histoeval.run.results import Readings
 
-    source = text_source(data, text=text, id_=id, encoding=encoding)
-    file = None if output is None else RowStore(Path(output), ReadRow.of_line)
-    models = models or Models()
-    reader = load_reader(models)
-    with row_progress(source, "reading") as watch:
-        done = read_source(
-            source,
-            reader,
-            file=file,
-            language=models.language,
-            overwrite=overwrite,
-            batch_size=batch_size,
-            watch=watch,
-            engine=choose_engine(engine, workers, address),
-            texts=texts,
-        )
-    return Readings(done.summary, done.rows)
+    extraction = run_extract(settings)
+    return Readings(extraction.summary, extraction.rows)
 
 
-@front_door
-def judge(
-    data: Any = None,
-    candidates: Texts | Mapping[str, Texts] | None = None,
-    *,
-    llm: Endpoint | Sequence[Endpoint] | JudgeConfig | JudgePanel | None = None,
-    prompt: str = "rubric4",
-    repeats: int = 1,
-    check_order: bool = False,
-    temperature: float = 0.0,
-    seed: int = 0,
-    references: Texts | None = None,
-    truth: Any = None,
-    loose_ids: bool = False,
-    several_references: ReferenceMode | None = None,
-    beside: str | Iterable[str | Metric] = (),
-    alignment: PathLike | None = None,
-    output: PathLike | None = None,
-    format: str | None = None,  # noqa: A002 - as the command line calls it
-    prices: PathLike | None = None,
-    columns: Columns | None = None,
-    encoding: str | None = None,
-    models: Models | None = None,
-    overwrite: bool = False,
-    engine: str | Engine | None = None,
-    workers: int | None = None,
-    address: str | None = None,
-    texts: bool = True,
-) -> Scores:
+@public(JudgeSettings)
+def judge(settings: JudgeSettings) -> Scores:
     """Have one or several language models judge candidates against references.
-
-    Args:
-        data: pairs, as `score` takes them.
-        candidates: the candidate text or texts, as `score` takes them.
-        llm: the judge or judges; by default the one that the environment variables
-            HISTOEVAL_JUDGE_ENDPOINT and HISTOEVAL_JUDGE_MODEL name. A `JudgeConfig` has every
-            other setting, and replaces repeats, check_order, temperature and seed.
-        prompt: rubric4, expert5, or a prompt file of your own.
-        repeats: how often each judge is asked about each pair.
-        check_order: ask once more with the candidate shown first.
-        temperature: of the sampling.
-        seed: of the first repeat; repeat n uses seed + n.
-        references: the reference text or texts, in place of `data`.
-        truth: a file or folder of references, a frame, records, or texts by id; `data` then has the
-            candidates: a file or several, or something of the kind for each system by its name.
-        loose_ids: accept ids that differ only in file ending, case, outer spaces or zeros.
-        several_references: "best" or "mean": what counts where a case has several references.
-        beside: metrics to run as well, as in "rubric_offline,concordance".
-        alignment: an alignment.yaml of `align_judge`: scores are put where experts would put them,
-            and the judge's own stay beside them.
-        output: a folder for scores.jsonl and the rest; a stopped run resumes there.
-        format: of the rows in `output`, as `score` takes it.
-        prices: a TOML table of prices, for what the run costs.
-        columns: of the table, where they cannot be guessed.
-        encoding: of text files, where it cannot be detected.
-        models: the models of the metrics that are run as well.
-        overwrite: replace what `output` holds.
-        engine: "inline", "local" or "ray"; servers are asked by one process of it.
-        workers: how many processes; see `score`.
-        address: of a Ray cluster; by default a new one on this machine.
-        texts: whether words of reports may be in the results; see docs/privacy.md.
 
     Returns:
         The scores; `summary["judge"]` says how stable the answers are, `summary["usage"]` what
@@ -421,126 +234,17 @@ def judge(
         >>> llm = histoeval.Endpoint(url="http://localhost:8000/v1", model="Qwen/Qwen3-32B")
         >>> histoeval.judge("pairs.csv", llm=llm, repeats=3).to_polars()
     """
-    from histoeval.io.files import GUESS
-    from histoeval.io.results import result_folder
-    from histoeval.io.submissions import Joining
-    from histoeval.judges.panel import JudgeSampling
-    from histoeval.llm.usage import read_prices
     from histoeval.progress import row_progress
-    from histoeval.run.inputs import pair_source
-    from histoeval.run.judge import run_judges
+    from histoeval.run.judge import open_judged, run_judges
 
-    sampling = JudgeSampling(
-        temperature=temperature, seed=seed, repeats=repeats, check_order=check_order
-    )
-    panel = _panel(llm, sampling)
-    source = pair_source(
-        data,
-        references=references,
-        candidates=candidates,
-        columns=columns or GUESS,
-        encoding=encoding,
-        truth=truth,
-        joining=Joining(loose_ids=loose_ids, references=several_references),
-    )
+    source, panel = open_judged(settings)
     with row_progress(source, "judging") as watch:
-        return run_judges(
-            source,
-            panel,
-            prompt,
-            read_prices(None if prices is None else Path(prices)),
-            beside=load_metrics(beside, models) if beside else (),
-            alignment="" if alignment is None else str(alignment),
-            folder=result_folder(output, format),
-            overwrite=overwrite,
-            watch=watch,
-            engine=choose_engine(engine, workers, address),
-            texts=texts,
-        )
+        return run_judges(settings, source, panel, watch)
 
 
-def _panel(
-    llm: Endpoint | Sequence[Endpoint] | JudgeConfig | JudgePanel | None, sampling: JudgeSampling
-) -> JudgePanel:
-    from histoeval.judges.choice import chosen_by_environment, open_panel, panel_of
-
-    if llm is not None:
-        return panel_of(llm, sampling)
-    if (named := chosen_by_environment()) is None:
-        raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
-    return open_panel(named.model_copy(update={"manner": sampling}))
-
-
-@front_door
-def trust(
-    data: Any,
-    *,
-    images: PathLike | None = None,
-    output: PathLike | None = None,
-    encoder: Any = None,
-    calibration: PathLike | Sequence[PathLike] = (),
-    nli: Any = None,
-    distance: Any = "concordance",
-    policy: Policy | PathLike | None = None,
-    weights: str | None = None,
-    vlm: Any = None,
-    examination: Mapping[str, Any] | None = None,
-    top: str | None = None,
-    tiles: int | str = 128,
-    mpp: float | None = None,
-    seed: int = 0,
-    models: Models | None = None,
-    options: TrustOptions | None = None,
-    text: str | None = None,
-    image: str | None = None,
-    id: str | None = None,  # noqa: A002 - the name people give the column
-    encoding: str | None = None,
-    pictures: bool = True,
-    overwrite: bool = False,
-    engine: str | Engine | None = None,
-    workers: int | None = None,
-    address: str | None = None,
-    batch_size: int | None = None,
-    texts: bool = True,
-) -> Verdicts:
+@public(TrustSettings)
+def trust(settings: TrustSettings) -> Verdicts:
     """Tell how far reports can be trusted when there is no reference.
-
-    Args:
-        data: a table (csv, tsv, jsonl, json, parquet), a polars or pandas frame, or records
-            (dicts), with the columns id, image, report and, where there are any, report_augmented
-            and report_attacked.
-        images: the folder of the images; by default that of the table.
-        output: a folder for rows, summary, pictures and a page; a stopped run resumes there.
-        encoder: the image-text encoder of grounding: a name, a folder or an object; a list of them
-            is a panel, whose majority decides.
-        calibration: files with limits of grounding that were measured on your own cases by
-            `histoeval evaluate grounding --calibration FILE`.
-        nli: the NLI model of logic: a name, a folder or an object.
-        distance: the distance of stability: a name or an object.
-        policy: how reports are routed: "with_endpoint", "without_endpoint" or "text_only", a file,
-            or a `Policy`; by default the one that fits what `data` has and `vlm` names.
-        weights: of the three dimensions, as in "0.4,0.3,0.3".
-        vlm: the model that wrote the reports, to ask it again: an `Endpoint`, a `VlmConfig` or an
-            object.
-        examination: what the model is asked, as `make_examination` takes it.
-        top: how many pairs of statements logic averages: a number, a share, or both.
-        tiles: how many tiles of a slide are looked at, or "all".
-        mpp: micrometres per pixel of the tiles.
-        seed: of everything that is drawn.
-        models: the reader to use.
-        options: all of the above from `encoder` on, in place of them.
-        text: the column of the report, where it cannot be guessed.
-        image: the column that names the image.
-        id: the column that names a row.
-        encoding: of text files, where it cannot be detected.
-        pictures: draw the evidence; only with `output`.
-        overwrite: replace what `output` holds.
-        engine: "local", processes on all cores; "ray", a Ray cluster; "inline", this process. By
-            default local, but inline for small inputs. It never changes a result.
-        workers: how many processes; by default one per core.
-        address: of a Ray cluster; by default a new one on this machine.
-        batch_size: reports handled together; by default one.
-        texts: whether words of reports may be in the results; without, there are no pictures.
 
     Returns:
         A summary and a row per report: the three dimensions, trust, the route and the evidence.
@@ -549,47 +253,9 @@ def trust(
         >>> results = histoeval.trust("reports.csv", images="slides", output="results/trust")
         >>> results.summary["routes"]
     """
-    from histoeval.run.inputs import case_source
-    from histoeval.run.trust.setup import TrustOptions, open_instruments
-    from histoeval.view.html.trust import trust_with_page
+    from histoeval.view.html.trust import run_trust
 
-    options = options or TrustOptions(
-        encoder=encoder,
-        calibration=calibration,
-        nli=nli,
-        distance=distance,
-        models=models or Models(),
-        policy=policy,
-        weights=weights,
-        top=top,
-        tiles=tiles,
-        mpp=mpp,
-        seed=seed,
-        subject=_vlm(vlm),
-        examination=examination or {},
-    )
-    source = case_source(data, text=text, image=image, id_=id, images=images, encoding=encoding)
-    tools = open_instruments(options, source)
-    folder = None if output is None else Path(output)
-    return trust_with_page(
-        source,
-        tools,
-        folder,
-        pictures=pictures,
-        overwrite=overwrite,
-        engine=choose_engine(engine, workers, address),
-        batch_size=batch_size,
-        texts=texts,
-    )
-
-
-def _vlm(given: Any) -> Any:
-    from histoeval.vlm.model import VlmConfig
-
-    if not isinstance(given, Endpoint):
-        return given
-    settings = given.model_dump(exclude={"url"}, exclude_none=True)
-    return VlmConfig(endpoint=given.url, **settings)
+    return run_trust(settings)
 
 
 # --- what was found, for people -------------------------------------------------------------------

@@ -7,18 +7,21 @@ NAME`, and from Python `candidate='NAME'`.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from typing import NamedTuple, ParamSpec, TypeVar
+from functools import update_wrapper, wraps
+from inspect import cleandoc, signature
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from histoeval.errors import HistoEvalError
+from histoeval.settings import arguments_text, signature_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
+F = TypeVar("F", bound=Callable[..., Any])
 
 MODEL_SETTINGS = frozenset(
     "reader relations aligner encoder judge labels pooling device dtype token_budget".split()
@@ -95,6 +98,11 @@ def current_caller() -> Caller | None:
     return _current.get() or (_shell[-1] if _shell else None)
 
 
+def in_shell() -> bool:
+    """Whether this process runs a verb of the command line, and ends with it."""
+    return bool(_shell)
+
+
 def argument(name: str, value: object = None) -> str:
     """An argument as the caller writes it; nothing where the caller has none of the kind.
 
@@ -109,11 +117,11 @@ def argument(name: str, value: object = None) -> str:
 
 def front_door(function: Callable[P, R]) -> Callable[P, R]:
     """A public Python function: its messages name its arguments and no options of a shell."""
-    caller = Caller(frozenset(inspect.signature(function).parameters))
+    caller = Caller(frozenset(signature(function).parameters))
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        if _shell:  # a verb calls, and its options are what can be named
+        if in_shell():  # a verb calls, and its options are what can be named
             return function(*args, **kwargs)
         with called_from(caller):
             try:
@@ -123,6 +131,40 @@ def front_door(function: Callable[P, R]) -> Callable[P, R]:
                 raise
 
     return called
+
+
+def public(settings: Callable[P, S]) -> Callable[[Callable[[S], R]], Callable[P, R]]:
+    """Make a public function whose arguments are the fields of a settings model.
+
+    The docstring gets a paragraph about them, before that about what is returned.
+    """
+
+    def decorate(function: Callable[[S], R]) -> Callable[P, R]:
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            return function(settings(*args, **kwargs))
+
+        update_wrapper(called, function)
+        called.__doc__ = _with_arguments(function, settings)
+        returned = function.__annotations__["return"]
+        vars(called)["__signature__"] = signature_of(settings, returned)
+        called.__annotations__ = {}
+        return front_door(called)
+
+    return decorate
+
+
+def documented(function: F) -> F:
+    """Add to the docstring of a function what its `Option`s say of its arguments."""
+    function.__doc__ = _with_arguments(function, function)
+    return function
+
+
+def _with_arguments(function: Callable[..., Any], settings: Any) -> str:
+    """A docstring with a paragraph about the settings before those on results and examples."""
+    text = cleandoc(function.__doc__ or "")
+    end = re.search(r"\n\n(Returns|Examples):\n", text)
+    cut = len(text) if end is None else end.start()
+    return f"{text[:cut]}\n\n{arguments_text(settings)}{text[cut:]}"
 
 
 def _in_python(message: str, caller: Caller) -> str:

@@ -17,7 +17,7 @@ from tests.support.word_reader import WordReader
 @pytest.fixture(autouse=True)
 def _words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The builtin reader knows six words; nobody asks for colours."""
-    monkeypatch.setattr("histoeval.cli.extract.load_reader", lambda models: WordReader())
+    monkeypatch.setattr("histoeval.run.extract.load_reader", lambda models: WordReader())
     for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
 
@@ -131,7 +131,7 @@ def test_an_interrupted_run_says_how_to_go_on(
 
     output = tmp_path / "out.jsonl"
     with monkeypatch.context() as patched:
-        patched.setattr("histoeval.cli.extract.load_reader", lambda models: Interrupted())
+        patched.setattr("histoeval.run.extract.load_reader", lambda models: Interrupted())
         result = run(reports, "--output", output)
     assert result.exit_code == 130
     assert "the same command resumes there" in result.output

@@ -30,11 +30,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {
     "experiment ablation": (hierarchy.ablation,),
 }
 
-OTHER_NAMES = {"rater": "raters", "id_column": "id", "show": "most_different"}
+OTHER_NAMES = {"rater": "raters", "show": "most_different"}
 """Options that have another name in Python."""
 
 DECIDED_LATER = {
     *(("ablate", "kinds"), ("experiment ablation", "weights")),
+    ("judge file", "format"),  # of answers; in Python of rows, here --output-format
     *(("explain", "reference"), ("explain", "candidate"), ("compare", "most_different")),
 }
 """Options that the command line fills in itself, or that Python demands."""

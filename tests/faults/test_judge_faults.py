@@ -10,9 +10,9 @@ import pytest
 
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder, ResultRow
-from histoeval.llm.service import RetryPolicy
-from histoeval.llm.usage import Prices
+from histoeval.llm.options import RetryPolicy
 from histoeval.run.judge import run_judges
+from histoeval.run.settings import JudgeSettings
 from tests.support.fake_server import CRITERIA, Call, Loopback, Wrong, right_answer, stream
 from tests.support.judge_pairs import Scores, bench_at, deserved, make_pair, write_pairs
 
@@ -63,7 +63,8 @@ def judge(server: Loopback, folder: Path, output: str) -> list[ResultRow]:
     patience = RetryPolicy(timeout_s=1, attempts=8)
     bench = bench_at(server.url, concurrency=32, patience=patience)
     results = ResultFolder(folder / output)
-    run_judges(open_source([folder / "pairs.csv"]), bench, "rubric4", Prices(), folder=results)
+    source = open_source([folder / "pairs.csv"])
+    run_judges(JudgeSettings(output=results.home), source, bench)
     return list(results)
 
 

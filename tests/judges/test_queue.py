@@ -16,8 +16,8 @@ from histoeval.judges.panel import JudgePanel, JudgeSampling
 from histoeval.judges.prompt import Answer, load_prompt
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply, Request
-from histoeval.llm.usage import Prices
 from histoeval.run.judge import run_judges
+from histoeval.run.settings import JudgeSettings
 from tests.support.fake_server import Call, Loopback, Wrong
 from tests.support.judge_pairs import bench_at, make_pair, write_pairs
 
@@ -61,7 +61,7 @@ def test_one_slow_answer_does_not_hold_up_the_others(loopback: Loopback, tmp_pat
     bench = bench_at(loopback.url, concurrency=4)
     source = open_source([tmp_path / "pairs.csv"])
     folder = ResultFolder(tmp_path / "out")
-    run_judges(source, bench, "rubric4", Prices(), folder=folder, batch_size=4)
+    run_judges(JudgeSettings(output=folder.home, batch_size=4), source, bench)
     assert [row.id for row in folder] == [pair.id for pair in PAIRS]
     assert not any(row.errors for row in folder)
     first = next(at for at, call in enumerate(loopback.answered) if "Case 60:" in str(call.body))
@@ -125,7 +125,7 @@ def test_a_bug_in_one_question_costs_that_pair_alone(tmp_path: Path) -> None:
     bench = JudgePanel([Mind()], Cache(None), JudgeSampling(), concurrency=4)
     folder = ResultFolder(tmp_path / "out")
     source = open_source([tmp_path / "pairs.csv"])
-    run_judges(source, bench, "rubric4", Prices(), folder=folder, batch_size=16)
+    run_judges(JudgeSettings(output=folder.home, batch_size=16), source, bench)
     rows = list(folder)
     assert [row.id for row in rows if row.errors] == ["case-77"]
     assert rows[77].errors[0].message == "ZeroDivisionError: a bug of its own"

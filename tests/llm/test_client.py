@@ -17,7 +17,8 @@ from histoeval.llm import client
 from histoeval.llm.access import Secret, Tls
 from histoeval.llm.chat import Instruction
 from histoeval.llm.client import ClientError, HttpClient, Response
-from histoeval.llm.service import RetryPolicy, Service
+from histoeval.llm.options import RetryPolicy
+from histoeval.llm.service import Service
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import VlmConfig
 from tests.llm.test_service import GOOD, REQUEST

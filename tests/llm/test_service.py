@@ -12,7 +12,8 @@ from histoeval.errors import EndpointError
 from histoeval.judges.prompt import load_prompt
 from histoeval.llm.access import Secret
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
-from histoeval.llm.service import RetryPolicy, Service
+from histoeval.llm.options import RetryPolicy
+from histoeval.llm.service import Service
 from tests.support.fake_server import Call, Fault, Loopback, Wrong, completion, stream
 
 PROMPT = load_prompt("rubric4")

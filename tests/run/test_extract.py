@@ -18,7 +18,9 @@ from histoeval.io.reports import open_reports
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
 from histoeval.run.extract import ExtractJob, extract, first_rows
+from histoeval.run.models import Models
 from histoeval.run.pipeline import RunResult
+from histoeval.run.settings import ExtractSettings
 from tests.support.word_reader import WordReader
 
 TEXTS = [
@@ -201,8 +203,8 @@ def test_a_reader_that_breaks_its_promise_is_not_believed(
         def read(self, texts: Sequence[str]) -> list[Report]:
             return answer
 
-    source = open_reports(write_lines(tmp_path / "in.jsonl"))
-    rows = first_rows(source, Liar(), 2)
+    file = write_lines(tmp_path / "in.jsonl")
+    rows = first_rows(ExtractSettings(file, models=Models(reader=Liar())), 2)
     assert [row.errors[0].code for row in rows] == ["reader_failed"] * 2
 
 

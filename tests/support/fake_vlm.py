@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from histoeval.llm import service
-from histoeval.llm.service import RetryPolicy
+from histoeval.llm.options import RetryPolicy
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import CachedVlm, VlmConfig
 from tests.support.fake_server import Call, Fault, Loopback, serving

@@ -16,7 +16,7 @@ from PIL import Image
 
 from histoeval.errors import EndpointError, InputError, Problem, SettingError
 from histoeval.llm.chat import Instruction
-from histoeval.llm.service import RetryPolicy
+from histoeval.llm.options import RetryPolicy
 from histoeval.vlm.endpoint import EndpointVlm, data_uri
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import Ask, VlmAnswer, VlmConfig, VlmSampling

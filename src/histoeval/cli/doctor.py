@@ -4,15 +4,16 @@ from typing import Annotated
 
 from rich.text import Text
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.output import print_tables
+from histoeval.cli.output import print_tables
+from histoeval.cli.verb import verb
+from histoeval.settings import Option
 from histoeval.table import ResultTable
 
 
 @verb
 def doctor(
     everything: Annotated[
-        bool, option("Every package with its version, and why a metric cannot run.", name="--all")
+        bool, Option("Every package with its version, and why a metric cannot run.", name="--all")
     ] = False,
 ) -> None:
     """Show what is installed and what is missing.

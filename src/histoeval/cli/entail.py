@@ -5,25 +5,24 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.columns import EncodingOption
-from histoeval.cli.options.engine import EngineOptions
-from histoeval.cli.options.models import MODELS, DeviceOption, LanguageOption
-from histoeval.cli.options.output import (
-    OverwriteOption,
+from histoeval.cli.output import (
     exit_with,
     print_errors,
     resumable,
 )
+from histoeval.cli.verb import verb
 from histoeval.io.tables.remote import local_input
 from histoeval.nli.builtin import open_entailer
 from histoeval.progress import row_progress
 from histoeval.run.entail import entail as run
 from histoeval.run.entail import open_pairs
+from histoeval.run.models import DeviceName, LanguageName
+from histoeval.run.settings import Encoding, EngineSettings, Overwrite
+from histoeval.settings import MODELS, Option
 
 ModelOption = Annotated[
     str | None,
-    option(
+    Option(
         "NLI model: a folder written by `histoeval train nli`, or a Transformers model "
         "(extra hf); the builtin one when omitted.",
         MODELS,
@@ -45,16 +44,17 @@ def entail(
     ],
     output: Annotated[
         Path,
-        option(
+        Option(
             "File for the probabilities (.jsonl, .jsonl.gz, .parquet); a stopped run resumes there."
         ),
     ],
     model: ModelOption = None,
-    overwrite: OverwriteOption = False,
-    encoding: EncodingOption = None,
-    device: DeviceOption = None,
-    language: LanguageOption = "en",
-    engine: EngineOptions = EngineOptions(),
+    overwrite: Overwrite = False,
+    encoding: Encoding = None,
+    device: DeviceName = None,
+    language: LanguageName = "en",
+    *,
+    engine: EngineSettings,
 ) -> None:
     """Classify pairs of sentences: the probability of entailment, neutral and contradiction.
 
@@ -73,8 +73,8 @@ def entail(
             output,
             language=language,
             overwrite=overwrite,
-            batch_size=engine.block_rows,
-            engine=engine.chosen(),
+            batch_size=engine.batch_size,
+            engine=engine.choose_engine(),
             watch=watch,
         )
     rows, failed = summary["rows"], summary["rows_with_errors"]

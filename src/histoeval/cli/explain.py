@@ -8,15 +8,12 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.columns import COLUMNS, EncodingOption
-from histoeval.cli.options.completion import metric_option
-from histoeval.cli.options.judge import JudgeOptions
-from histoeval.cli.options.models import MetricModels
+from histoeval.cli.verb import verb
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import SCORES_FILES
 from histoeval.io.pairs import Columns, chosen_pair, open_source
+from histoeval.io.tables.columns import IdColumn, ReferenceColumn, SystemColumn
 from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
 from histoeval.io.tables.row_faults import Fault, text_of
 from histoeval.metric import Explanation
@@ -24,7 +21,9 @@ from histoeval.metrics.base import explain_pair
 from histoeval.report import Pair
 from histoeval.run.compare.trial import USUAL_METRIC
 from histoeval.run.models import Models, load_metrics
+from histoeval.run.settings import Encoding, metric_option
 from histoeval.run.stored import ExplainedPair, explain_stored
+from histoeval.settings import COLUMNS, Option
 from histoeval.view.terminal.explanation import page, show_explanation
 
 TWO_WAYS = "give a FILE or a RUN and --id ID, or two texts with --reference and --candidate"
@@ -34,14 +33,12 @@ TWO_WAYS = "give a FILE or a RUN and --id ID, or two texts with --reference and 
 class ExplainedColumns:
     """The columns of a table of pairs, where --reference and --candidate are texts."""
 
-    reference_column: Annotated[str | None, option("Column with the reference.", COLUMNS)] = None
+    reference_column: ReferenceColumn = None
     candidate_column: Annotated[
-        list[str] | None, option("Column with a candidate; repeat it for each system.", COLUMNS)
+        list[str] | None, Option("Column with a candidate; repeat it for each system.", COLUMNS)
     ] = None
-    id_column: Annotated[str | None, option("Column with the row id.", COLUMNS)] = None
-    system_column: Annotated[str | None, option("Column with the name of the system.", COLUMNS)] = (
-        None
-    )
+    id_column: IdColumn = None
+    system_column: SystemColumn = None
 
     def columns(self) -> Columns:
         """As `open_source` takes them."""
@@ -63,13 +60,13 @@ def explain(
             "folder of a finished run of `score` or `judge`.",
         ),
     ] = None,
-    pair_id: Annotated[str | None, option("Id of the pair in FILE.", name="--id")] = None,
-    system: Annotated[str | None, option("Whose candidate, if FILE has several systems.")] = None,
+    pair_id: Annotated[str | None, Option("Id of the pair in FILE.", name="--id")] = None,
+    system: Annotated[str | None, Option("Whose candidate, if FILE has several systems.")] = None,
     reference: Annotated[
-        str | None, option("Reference, without a FILE; @NAME reads a file.", metavar="TEXT")
+        str | None, Option("Reference, without a FILE; @NAME reads a file.", metavar="TEXT")
     ] = None,
     candidate: Annotated[
-        str | None, option("Candidate, without a FILE; @NAME reads a file.", metavar="TEXT")
+        str | None, Option("Candidate, without a FILE; @NAME reads a file.", metavar="TEXT")
     ] = None,
     metric: Annotated[
         str | None,
@@ -77,11 +74,11 @@ def explain(
             "One metric; settings follow a colon. When omitted: concordance, or that of the run."
         ),
     ] = None,
-    as_json: Annotated[bool, option("Print the score as one JSON object.", name="--json")] = False,
-    named: ExplainedColumns = ExplainedColumns(),
-    encoding: EncodingOption = None,
-    models: MetricModels = MetricModels(),
-    judges: JudgeOptions = JudgeOptions(),
+    as_json: Annotated[bool, Option("Print the score as one JSON object.", name="--json")] = False,
+    encoding: Encoding = None,
+    *,
+    columns: Annotated[Columns, Option("", shell=ExplainedColumns, read=ExplainedColumns.columns)],
+    models: Models,
 ) -> None:
     """Show why one pair has its score: what each part and each error costs, and what matches.
 
@@ -92,17 +89,15 @@ def explain(
       histoeval explain results --id case-7
       histoeval explain --reference @reference.txt --candidate @candidate.txt
     """
-    columns = named.columns()
-    chosen = models.models(judge=judges.config())
     if reference is None and candidate is None:
-        found = _explained(inputs or [], columns, encoding, pair_id, system, metric, chosen)
+        found = _explained(inputs or [], columns, encoding, pair_id, system, metric, models)
     elif inputs or pair_id is not None or system is not None or columns != Columns():
         raise SettingError(
             f"{TWO_WAYS}, not both; columns of a FILE are named with --reference-column NAME and "
             "--candidate-column NAME"
         )
     else:
-        found = _scored(metric, chosen, _pair_of_texts(reference, candidate, encoding))
+        found = _scored(metric, models, _pair_of_texts(reference, candidate, encoding))
     if found.note:
         typer.echo(found.note, err=True)
     if as_json:

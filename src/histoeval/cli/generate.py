@@ -6,31 +6,26 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.columns import EncodingOption
-from histoeval.cli.options.engine import EngineOptions
-from histoeval.cli.options.models import DeviceOption
-from histoeval.cli.options.output import (
-    OverwriteOption,
+from histoeval.cli.output import (
     exit_with,
     print_errors,
     resumable,
     say_next,
 )
-from histoeval.cli.options.vlm import (
-    INPUT,
-    VLM,
-    LookOption,
-    MergeOption,
-    MppOption,
-    PictureOption,
-    PromptOption,
-    VlmRequestOptions,
-)
-from histoeval.pathgls.stability.examine import Examination, make_examination
+from histoeval.cli.verb import verb
+from histoeval.pathgls.stability.examine import make_examination
 from histoeval.progress import step_progress
 from histoeval.run.generate import counted, levels_of, open_cases
 from histoeval.run.generate import generate as run
+from histoeval.run.models import DeviceName
+from histoeval.run.settings import (
+    Encoding,
+    EngineSettings,
+    ExaminationOptions,
+    Overwrite,
+    VlmRequests,
+)
+from histoeval.settings import INPUT, VLM, Option
 from histoeval.vlm.load import load_vlm
 
 
@@ -40,49 +35,26 @@ class VlmNames:
 
     endpoint: Annotated[
         str,
-        option(
+        Option(
             "URL of an OpenAI-compatible vision server, ending in /v1; or 'local' for a "
             "Transformers vision-language model (extra hf).",
             VLM,
         ),
     ]
     model: Annotated[
-        str, option("Name of the model; a folder or hub name if the endpoint is 'local'.", VLM)
+        str, Option("Name of the model; a folder or hub name if the endpoint is 'local'.", VLM)
     ]
 
 
 @dataclass(frozen=True)
-class SpecimenOptions:
+class SpecimenOptions(ExaminationOptions):
     """What the model is shown and asked about a specimen."""
 
-    prompt: PromptOption = "neutral"
-    specimen: Annotated[
-        str,
-        option(
-            "What the prompt says about the specimen: none, or columns of the table as in "
-            "organ+procedure; several levels are separated by commas.",
-            INPUT,
-            metavar="LEVELS",
-        ),
-    ] = "none"
-    merge: MergeOption = "merge"
-    look: LookOption = "tiles"
-    tiles: Annotated[int, option("Tiles of a slide that the model is shown.", INPUT, min=1)] = 15
-    mpp: MppOption = None
-    seed: Annotated[int, option("Random seed of tile sampling and of the model.", INPUT)] = 0
-    picture: PictureOption = "jpeg"
-
-    def examination(self) -> Examination:
-        """As `generate` of histoeval.run takes it."""
-        return make_examination(
-            self.prompt,
-            merge=self.merge,
-            tiles=self.tiles,
-            seed=self.seed,
-            mpp=self.mpp,
-            look=self.look,
-            form=self.picture,
-        )
+    tiles: Annotated[int, Option("Tiles of a slide that the model is shown.", INPUT, min=1)] = 15
+    mpp: Annotated[
+        float | None, Option("Microns per pixel of images that do not give it.", INPUT)
+    ] = None
+    seed: Annotated[int, Option("Random seed of tile sampling and of the model.", INPUT)] = 0
 
 
 @verb
@@ -95,23 +67,33 @@ def generate(
             "what is known about each specimen.",
         ),
     ],
+    *,
     names: VlmNames,
-    output: Annotated[Path, option("Folder for the reports; a stopped run resumes there.")],
+    output: Annotated[Path, Option("Folder for the reports; a stopped run resumes there.")],
     images: Annotated[
-        Path | None, option("Folder of the images of a table; that of the table when omitted.")
+        Path | None, Option("Folder of the images of a table; that of the table when omitted.")
     ] = None,
-    specimen: SpecimenOptions = SpecimenOptions(),
+    shown: SpecimenOptions,
+    specimen: Annotated[
+        str,
+        Option(
+            "What the prompt says about the specimen: none, or columns of the table as in "
+            "organ+procedure; several levels are separated by commas.",
+            INPUT,
+            metavar="LEVELS",
+        ),
+    ] = "none",
     system: Annotated[
-        str | None, option("Name of the system in the results; --model when omitted.")
+        str | None, Option("Name of the system in the results; --model when omitted.")
     ] = None,
-    overwrite: OverwriteOption = False,
+    overwrite: Overwrite = False,
     dry_run: Annotated[
-        bool, option("Count images and requests; send nothing.", name="--dry-run")
+        bool, Option("Count images and requests; send nothing.", name="--dry-run")
     ] = False,
-    requests: VlmRequestOptions = VlmRequestOptions(),
-    encoding: EncodingOption = None,
-    device: DeviceOption = None,
-    engine: EngineOptions = EngineOptions(),
+    requests: VlmRequests,
+    encoding: Encoding = None,
+    device: DeviceName = None,
+    engine: EngineSettings,
 ) -> None:
     """Let a vision-language model write a report for each image or slide.
 
@@ -121,10 +103,10 @@ def generate(
     Examples:
       histoeval generate slides --endpoint URL --model NAME --output reports
     """
-    config = requests.config(names.endpoint, names.model, specimen.seed, device)
-    examination = specimen.examination()
+    config = requests.config(names.endpoint, names.model, shown.seed, device)
+    examination = make_examination(**vars(shown))
     cases = open_cases(source, images, encoding)
-    levels = levels_of(specimen.specimen.split(","), cases.columns)
+    levels = levels_of(specimen.split(","), cases.columns)
     if dry_run:
         found = counted(cases, levels, examination)
         typer.echo(
@@ -147,8 +129,8 @@ def generate(
             system=system or names.model,
             overwrite=overwrite,
             watch=lambda rows, errors, _: report(rows, f"{errors} with errors"),
-            engine=engine.chosen(),
-            batch_size=engine.block_rows,
+            engine=engine.choose_engine(),
+            batch_size=engine.batch_size,
         )
     rows, failed = summary["rows"], summary["rows_with_errors"]
     typer.echo(

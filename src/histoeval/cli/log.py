@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
+from histoeval.settings import Option
 
 
 @verb
@@ -17,20 +18,20 @@ def log(
     ],
     to: Annotated[
         Literal["mlflow", "wandb", "inspect"],
-        option(
+        Option(
             "mlflow: the server of MLFLOW_TRACKING_URI. wandb: Weights & Biases, on this machine "
             "only with WANDB_MODE=offline. inspect: files for `inspect view`, one for each system."
         ),
     ],
     output: Annotated[
-        Path | None, option("With inspect: folder for the files; RUN/inspect when omitted.")
+        Path | None, Option("With inspect: folder for the files; RUN/inspect when omitted.")
     ] = None,
     rows: Annotated[
-        bool, option("Also the scores of each row, with its id.", name="--rows/--no-rows")
+        bool, Option("Also the scores of each row, with its id.", name="--rows/--no-rows")
     ] = True,
     texts: Annotated[
         bool,
-        option(
+        Option(
             "Also report texts, evidence and messages. They are health data: is the server a "
             "place for them?",
             name="--texts",

@@ -23,11 +23,11 @@ PLUG_IN = ""
 PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
         "demo": (
-            "start.run:demo",
+            "start:demo",
             "Score the bundled examples and look at the page: the first minute.",
         ),
         "quickstart": (
-            "start.run:quickstart",
+            "start:quickstart",
             "Write a folder with a table, settings and scripts.",
         ),
         "metrics": (
@@ -35,18 +35,18 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
             "List the metrics, what they need, and whether they run here.",
         ),
         "doctor": ("doctor:doctor", "Show what is installed and what is missing."),
-        "cache": ("history.cache:cache_app", "Show or clear what is cached."),
+        "cache": ("runs:cache_app", "Show or clear what is cached."),
     },
     "With a reference": {
         "score": ("score:score", "Score reports against references."),
         "explain": ("explain:explain", "Show why one pair has its score."),
-        "judge": ("judge.run:judge_app", "Let language models score reports by a rubric."),
+        "judge": ("judge:judge_app", "Let language models score reports by a rubric."),
         "agree": ("agree:agree", "Measure how well metrics agree with experts."),
         "ablate": (PLUG_IN, "Measure what the parts of a metric contribute."),
     },
     "Without a reference": {
         "trust": (
-            "trust.run:trust_app",
+            "trust:trust_app",
             "Decide which reports can be trusted without a reference.",
         ),
         "generate": (
@@ -72,7 +72,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
             "Plan, watch and export a study in which experts score reports.",
         ),
         "challenge": (
-            "challenge.run:challenge_app",
+            "challenge:challenge_app",
             "Set up a challenge, check files, and rank teams with intervals.",
         ),
     },
@@ -82,12 +82,12 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
             "compare:compare",
             "Compare systems by the scores of one metric; fail if a new one is worse.",
         ),
-        "runs": ("history.runs:runs_app", "List, show, compare and remove runs."),
+        "runs": ("runs:runs_app", "List, show, compare and remove runs."),
         "log": ("log:log", "Log a finished run to MLflow, W&B or inspect_ai."),
     },
     "Research": {
         "evaluate": (
-            "evaluate.run:evaluate_app",
+            "evaluate:evaluate_app",
             "Evaluate models on annotated data, and metrics on probes.",
         ),
         "experiment": (

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.completion import complete_metrics
-from histoeval.cli.options.output import print_tables
+from histoeval.cli.output import print_tables
+from histoeval.cli.verb import verb
 from histoeval.metrics.registry import metric_entries
 from histoeval.run.doctor import READY, MetricState, metric_details, metric_states, plug_in_problems
+from histoeval.run.settings import complete_metrics
+from histoeval.settings import Option
 from histoeval.table import ResultTable
 from histoeval.view.terminal.scores import range_text
 
@@ -29,7 +30,7 @@ def metrics(
         ),
     ] = None,
     everything: Annotated[
-        bool, option("Each metric with its range, and why it cannot run.", name="--all")
+        bool, Option("Each metric with its range, and why it cannot run.", name="--all")
     ] = False,
 ) -> None:
     """List the metrics, and whether they can run here.

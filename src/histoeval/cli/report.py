@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.verb import verb
+from histoeval.settings import Option
 from histoeval.view.run_report import Format, write_run_report
 
 
@@ -20,18 +21,18 @@ def report(
         ),
     ],
     output: Annotated[
-        Path | None, option("File to write; report.html (csv …) in the run's folder when omitted.")
+        Path | None, Option("File to write; report.html (csv …) in the run's folder when omitted.")
     ] = None,
     to: Annotated[
         Format | None,
-        option(
+        Option(
             "html: one page that opens in a browser, offline. csv, xlsx: a row for each pair. "
             "md: the summary. json: everything. When omitted, by the ending of --output, or html."
         ),
     ] = None,
     no_texts: Annotated[
         bool,
-        option(
+        Option(
             "Leave every word of a pathology report out: texts, quotes and messages.",
             name="--no-texts",
         ),

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
+from histoeval.cli.verb import verb
+from histoeval.settings import Option
 
 PORT = 8484
 
@@ -18,16 +19,16 @@ def serve(
     ] = None,
     study: Annotated[
         Path | None,
-        option("STUDY.yaml: collect experts' scores instead, each rater by a link of their own."),
+        Option("STUDY.yaml: collect experts' scores instead, each rater by a link of their own."),
     ] = None,
     port: Annotated[
-        int, option("Port to listen on; 0 takes any that is free.", min=0, max=65535)
+        int, Option("Port to listen on; 0 takes any that is free.", min=0, max=65535)
     ] = PORT,
     host: Annotated[
-        str, option("Address to listen on; another than this machine's needs --allow-others.")
+        str, Option("Address to listen on; another than this machine's needs --allow-others.")
     ] = "127.0.0.1",
     allow_others: Annotated[
-        bool, option("Let other machines in, without encryption.", name="--allow-others")
+        bool, Option("Let other machines in, without encryption.", name="--allow-others")
     ] = False,
 ) -> None:
     """Look at runs, score reports and collect experts' scores in the browser (extra web).

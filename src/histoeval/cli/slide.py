@@ -9,17 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.engine import EngineOptions
-from histoeval.cli.options.output import (
-    OverwriteOption,
+from histoeval.cli.output import (
     demand_folder,
     exit_with,
     print_tables,
     resumable,
 )
+from histoeval.cli.verb import verb
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.progress import step_progress
+from histoeval.run.settings import EngineSettings, Overwrite
+from histoeval.settings import Option
 from histoeval.slides.open import open_slide
 
 slide_app = typer.Typer(no_args_is_help=True, help="Inspect slides and images, and cut tiles.")
@@ -32,7 +32,7 @@ FileArgument = Annotated[
     ),
 ]
 MppOption = Annotated[
-    float | None, option("Microns per pixel, if the file does not give it or is wrong.")
+    float | None, Option("Microns per pixel, if the file does not give it or is wrong.")
 ]
 STORED = "stored"
 
@@ -42,7 +42,7 @@ STORED = "stored"
 def info(
     file: FileArgument,
     mpp: MppOption = None,
-    as_json: Annotated[bool, option("Print JSON.", name="--json")] = False,
+    as_json: Annotated[bool, Option("Print JSON.", name="--json")] = False,
 ) -> None:
     """Show size, levels, microns per pixel and the amount of tissue.
 
@@ -65,9 +65,9 @@ def info(
 @verb
 def thumbnail(
     file: FileArgument,
-    output: Annotated[Path, option("PNG or JPEG to write.")],
-    side: Annotated[int, option("Pixels of the longer side.", min=16, max=8192)] = 1024,
-    tissue: Annotated[bool, option("Outline tissue and ink.", name="--tissue")] = False,
+    output: Annotated[Path, Option("PNG or JPEG to write.")],
+    side: Annotated[int, Option("Pixels of the longer side.", min=16, max=8192)] = 1024,
+    tissue: Annotated[bool, Option("Outline tissue and ink.", name="--tissue")] = False,
 ) -> None:
     """Write a thumbnail of a slide.
 
@@ -98,20 +98,21 @@ def tiles(
     file: FileArgument,
     output: Annotated[
         Path,
-        option("Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run resumes there."),
+        Option("Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run resumes there."),
     ],
     mpp: MppOption = None,
     at: Annotated[
-        str, option(f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'.")
+        str, Option(f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'.")
     ] = "0.5",
-    size: Annotated[int, option("Side of a tile in pixels.")] = 512,
-    tissue: Annotated[float, option("Minimum share of tissue in a tile.")] = 0.25,
+    size: Annotated[int, Option("Side of a tile in pixels.")] = 512,
+    tissue: Annotated[float, Option("Minimum share of tissue in a tile.")] = 0.25,
     sample: Annotated[
-        int | None, option("Cut N tiles, spread over the slide; all when omitted.", metavar="N")
+        int | None, Option("Cut N tiles, spread over the slide; all when omitted.", metavar="N")
     ] = None,
-    seed: Annotated[int, option("Random seed of the sample.")] = 0,
-    overwrite: OverwriteOption = False,
-    engine: EngineOptions = EngineOptions(),
+    seed: Annotated[int, Option("Random seed of the sample.")] = 0,
+    overwrite: Overwrite = False,
+    *,
+    engine: EngineSettings,
 ) -> None:
     """Cut the tissue of a slide into tiles of one physical size.
 
@@ -138,8 +139,8 @@ def tiles(
                 TileFolder(output),
                 overwrite=overwrite,
                 watch=lambda rows, errors, _: report(rows, f"{errors} with errors"),
-                engine=engine.chosen(),
-                batch_size=engine.block_rows,
+                engine=engine.choose_engine(),
+                batch_size=engine.batch_size,
             )
     _print_summary(output, summary)
     exit_with(summary["written"], len(summary["problems"]))
@@ -151,9 +152,9 @@ def geojson(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="Folder that `histoeval trust` wrote.")
     ],
-    output: Annotated[Path, option("GeoJSON file to write.")],
+    output: Annotated[Path, Option("GeoJSON file to write.")],
     case: Annotated[
-        str | None, option("Id of the case; not needed where there is one.", metavar="ID")
+        str | None, Option("Id of the case; not needed where there is one.", metavar="ID")
     ] = None,
 ) -> None:
     """Write the evidence of a trust run on one slide as GeoJSON, for QuPath.

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.output import LookOption, print_tables
+from histoeval.cli.output import LookOption, print_tables
+from histoeval.cli.verb import verb
+from histoeval.settings import Option
 from histoeval.table import ResultTable
 from histoeval.view.terminal.agreement import interval, rater_tables
 from histoeval.web.study.access import links_of
@@ -27,10 +28,10 @@ StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The p
 @verb
 def init(
     pairs: Annotated[Path, typer.Argument(help="Table of references and candidates.")],
-    rater: Annotated[list[str], option("Name of a rater, as in anna; repeat it for each.")],
-    output: Annotated[Path, option("The plan to write.")] = Path("STUDY.yaml"),
-    name: Annotated[str, option("What raters read at the top of their pages.")] = "Reports",
-    seed: Annotated[int, option("Another one shuffles the pairs differently.", min=0)] = 1,
+    rater: Annotated[list[str], Option("Name of a rater, as in anna; repeat it for each.")],
+    output: Annotated[Path, Option("The plan to write.")] = Path("STUDY.yaml"),
+    name: Annotated[str, Option("What raters read at the top of their pages.")] = "Reports",
+    seed: Annotated[int, Option("Another one shuffles the pairs differently.", min=0)] = 1,
 ) -> None:
     """Write a first STUDY.yaml for a table of pairs.
 
@@ -47,7 +48,7 @@ def init(
 def links(
     plan: StudyArgument,
     address: Annotated[
-        str, option("Address of the server, as raters reach it.")
+        str, Option("Address of the server, as raters reach it.")
     ] = "http://127.0.0.1:8484",
 ) -> None:
     """Print the link of the coordinator and of each rater; they stay the same over restarts.
@@ -85,7 +86,7 @@ def status(plan: StudyArgument, look: LookOption = "table") -> None:
 def export(
     plan: StudyArgument,
     output: Annotated[
-        Path | None, option("Folder for the tables; by default `export` in the study's own.")
+        Path | None, Option("Folder for the tables; by default `export` in the study's own.")
     ] = None,
 ) -> None:
     """Write the sheet that `histoeval agree` reads, every rating, and every error marked.

@@ -8,13 +8,11 @@ from pydantic import Field
 
 from histoeval.errors import SettingError
 from histoeval.judges.panel import JudgePanel, JudgeSampling
-from histoeval.llm.access import JUDGE_KEY, Access, Endpoint, one_each
+from histoeval.llm.access import JUDGE_ENDPOINT, JUDGE_KEY, JUDGE_MODEL, Access, Endpoint, one_each
 from histoeval.llm.chat import Chat
 from histoeval.llm.local import LOCAL, LocalChat
 from histoeval.llm.service import EndpointConfig, Service
 from histoeval.runtime.memo import remember
-
-ENDPOINT, MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
 
 T = TypeVar("T")
 
@@ -56,7 +54,7 @@ class JudgeConfig(EndpointConfig):
 
 def chosen_by_environment() -> JudgeConfig | None:
     """The judge that the environment names, if it does."""
-    endpoint, model = os.environ.get(ENDPOINT), os.environ.get(MODEL)
+    endpoint, model = os.environ.get(JUDGE_ENDPOINT), os.environ.get(JUDGE_MODEL)
     return JudgeConfig(endpoints=(endpoint,), models=(model,)) if endpoint and model else None
 
 
@@ -89,6 +87,15 @@ def panel_of(named: Any, sampling: JudgeSampling | None = None) -> JudgePanel:
         manner=sampling or JudgeSampling(),
     )
     return open_panel(config)
+
+
+def named_panel(named: Any, sampling: JudgeSampling) -> JudgePanel:
+    """The panel that is named from Python, or else by the environment."""
+    if named is None and (config := chosen_by_environment()) is not None:
+        named = config.model_copy(update={"manner": sampling})
+    if named is None:
+        raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
+    return panel_of(named, sampling)
 
 
 def _chat(config: JudgeConfig, endpoint: str, model: str, access: Access) -> Chat:

@@ -10,13 +10,17 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
+from histoeval.settings import ACCESS, Option
 
 if TYPE_CHECKING:
     import ssl
+
+JUDGE_ENDPOINT, JUDGE_MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
+"""They name the judge where nothing else does."""
 
 JUDGE_KEY, SUBJECT_KEY = "HISTOEVAL_JUDGE_KEY", "HISTOEVAL_SUBJECT_KEY"
 """Where the key of a judge and that of a model under test are, unless another place is named."""
@@ -60,11 +64,21 @@ class Secret:
 class Tls(Noun):
     """Certificates beyond those of the system, all as PEM files."""
 
-    ca: Path | None = None
-    """Private certificate authorities to trust beside those of the system."""
-    client_cert: Path | None = None
-    """Certificate that this client identifies itself with; it may hold the key as well."""
-    client_key: Path | None = None
+    ca: Annotated[
+        Path | None,
+        Option("PEM file of private certificate authorities, trusted beside the system's.", ACCESS),
+    ] = None
+    client_cert: Annotated[
+        Path | None,
+        Option(
+            "PEM file with the client certificate (mTLS), and its key unless --client-key "
+            "names it.",
+            ACCESS,
+        ),
+    ] = None
+    client_key: Annotated[
+        Path | None, Option("PEM file with the key of --client-cert.", ACCESS)
+    ] = None
 
     def add_to(self, context: ssl.SSLContext) -> None:
         """Have TLS connections made with these as well."""

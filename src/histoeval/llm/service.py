@@ -34,9 +34,9 @@ from histoeval.llm.client import (
     printable,
     tls_context,
 )
+from histoeval.llm.options import RetryPolicy
 from histoeval.llm.replies import Unreadable, unique_keys
 from histoeval.llm.usage import CHARACTERS_PER_TOKEN, LOOPBACK
-from histoeval.report import Noun
 from histoeval.runtime.audit import note_sent
 
 TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524, 529})
@@ -45,20 +45,6 @@ TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 52
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
 """Waits double from the first to the longest, unless the server names one."""
-
-
-Positive = Annotated[float, Field(gt=0)]
-
-
-class RetryPolicy(Noun):
-    """Timeouts, retries and rate limits of an endpoint."""
-
-    timeout_s: Positive = 120.0
-    attempts: Annotated[int, Field(ge=1)] = 6
-    longest_wait_s: Positive = 300.0
-    """A request whose server asks for a longer wait is given up."""
-    requests_a_minute: Positive | None = None
-    tokens_a_minute: Positive | None = None
 
 
 class RateLimit:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import ValidationError
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from histoeval.agreement.metric_vs_experts import MetricVsExperts
 from histoeval.agreement.panel import PANEL, Column, Panel, panel_content
 from histoeval.agreement.study import Study, StudyPlan, study
-from histoeval.callers import argument, front_door
+from histoeval.callers import argument, public
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairSource
@@ -25,16 +25,24 @@ from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import make_folder, protecting, write_json, writing_to
 from histoeval.progress import row_progress
 from histoeval.run.inputs import pair_source
-from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
+from histoeval.run.models import DEFAULT_METRICS, Models, load_metrics, metric_names
 from histoeval.run.results import Frames
 from histoeval.run.score import score_source
+from histoeval.run.settings import (
+    Encoding,
+    ModelChoice,
+    Overwrite,
+    PathLike,
+    Permutations,
+    Resamples,
+    Seed,
+    metric_option,
+)
+from histoeval.settings import COLUMNS, STATISTICS, Argument, Option
 from histoeval.statistics.correlation import RANKED_BY, Coefficient
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.version import __version__
-
-if TYPE_CHECKING:
-    from histoeval.run.models import Models
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,91 +118,194 @@ class Agreement(Frames):
         return folder / "agreement.json"
 
 
-@front_door
-def agree(
-    sheet: Any,
-    *,
-    metrics: str | Sequence[str] | None = None,
-    scores: Sequence[str | Path] = (),
-    cases: str | Path | None = None,
-    raters: Sequence[str] = (),
-    group: str = "case",
-    by: Sequence[str] = (),
-    positive_only: bool = False,
-    scale: Range | None = None,
-    coefficient: str = RANKED_BY,
-    resamples: int = RESAMPLES,
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
-    power: tuple[str, str] | None = None,
-    columns: Columns | None = None,
-    encoding: str | None = None,
-    models: Models | None = None,
-    output: str | Path | None = None,
-    overwrite: bool = False,
-) -> Agreement:
-    """Study how well metrics follow experts.
+def _scale_bounds(text: str) -> Range:
+    """Two numbers with a comma between."""
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise SettingError(f"--scale {text!r} is not two numbers, as in 0,5") from error
+    return low, high
 
-    Args:
-        sheet: pairs that experts have scored, in HARE's layout or one pair per row: a file, a
-            polars or pandas frame, or records (dicts).
-        metrics: names as for `score`; those of `scores` if any are given, else the usual ones.
-        scores: `scores.jsonl` files of the same sheet; a metric found there is not run again.
-        cases: a table of row (from 0) and case, for HARE's layout.
-        raters: columns of experts' scores; by default those whose names say so, or
-            columns of numbers that share a scale.
-        group: what is drawn together and compared within: case, system, row, or a column.
-        by: apart for each system, set, case, or value of a column.
-        positive_only: leave out what experts give 0, as the HARE paper does.
-        scale: lowest and highest score there can be.
-        coefficient: what metrics are ranked by: spearman, pearson or kendall.
-        resamples: how many resamples the intervals are made of.
-        permutations: how many permutations tests are made of.
-        seed: another one draws other resamples.
-        power: two metrics; how many pairs would tell them apart?
-        columns: of the sheet, where they cannot be guessed.
-        encoding: of the sheet, where it cannot be guessed.
-        models: the reader, aligner and encoder to use.
-        output: a folder for agreement.json and, in it, the scores.
-        overwrite: replace the scores that the folder holds.
+
+def _metric_pair(text: str) -> tuple[str, str]:
+    """Two names with a comma between."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise SettingError(f"--power {text!r} is not two metrics, as in hare,bleu")
+    return names[0], names[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudySettings:
+    """How metrics are compared with experts."""
+
+    cases: Annotated[
+        PathLike | None,
+        Option("Table of row (from 0) and case, for HARE's layout.", COLUMNS, shell=Path | None),
+    ] = None
+    raters: Annotated[
+        Sequence[str],
+        Option(
+            "Column with an expert's scores; repeat it for each rater. When omitted: "
+            "columns whose names say so, or columns of numbers that share a scale.",
+            COLUMNS,
+            name="--rater",
+            shell=list[str] | None,
+        ),
+    ] = ()
+    group: Annotated[
+        str,
+        Option(
+            "What is resampled together, and compared within: case, system, row, or a column. "
+            "The case is the column case, or --cases, or the reference itself.",
+            STATISTICS,
+        ),
+    ] = "case"
+    positive_only: Annotated[
+        bool,
+        Option(
+            "Omit pairs that experts score 0, as the HARE paper does.",
+            STATISTICS,
+            name="--positive-only/--all",
+        ),
+    ] = False
+    scale: Annotated[
+        Range | None,
+        Option(
+            "Lowest and highest possible expert score, as in 0,5.",
+            STATISTICS,
+            shell=str | None,
+            read=_scale_bounds,
+        ),
+    ] = None
+    coefficient: Annotated[
+        str,
+        Option(
+            "Correlation that ranks the metrics.",
+            STATISTICS,
+            shell=Literal["spearman", "pearson", "kendall"],
+        ),
+    ] = RANKED_BY.value
+    resamples: Resamples = RESAMPLES
+    permutations: Permutations = PERMUTATIONS
+    seed: Seed = 0
+
+
+SHEET = Argument(
+    "Pairs that experts have scored: HARE's layout (candidates 0, 1, … beside Scoring 0, "
+    "…), or one pair per row with a column for each rater.",
+    metavar="SHEET",
+    shell=Path,
+    python="pairs that experts have scored, in HARE's layout or one pair per row: a file, a "
+    "polars or pandas frame, or records (dicts).",
+)
+
+
+@dataclass(frozen=True)
+class AgreeSettings(StudySettings):
+    """What `agree` takes."""
+
+    sheet: Annotated[Any, SHEET]
+    _: KW_ONLY
+    metrics: Annotated[
+        str | Sequence[str] | None,
+        metric_option(
+            "Metrics, separated by commas, as for `histoeval score`. When omitted: those of "
+            "--scores, or else the default ones.",
+            shell=str | None,
+        ),
+    ] = None
+    scores: Annotated[
+        Sequence[PathLike],
+        Option(
+            "scores.jsonl of the same sheet, or its folder; its metrics are not run again. "
+            "Can be repeated.",
+            shell=list[Path] | None,
+        ),
+    ] = ()
+    output: Annotated[
+        PathLike | None,
+        Option(
+            "Folder for agreement.json and the scores; a stopped run resumes there.",
+            shell=Path | None,
+        ),
+    ] = None
+    overwrite: Overwrite = False
+    by: Annotated[
+        Sequence[str],
+        Option(
+            "Also report each system, set, case or value of a column, such as organ; can be "
+            "repeated.",
+            STATISTICS,
+            name="--by",
+            shell=list[str] | None,
+        ),
+    ] = ()
+    power: Annotated[
+        tuple[str, str] | None,
+        Option(
+            "Two metrics, as in hare,bleu: how many pairs are needed to tell them apart? "
+            "Takes a while.",
+            STATISTICS,
+            shell=str | None,
+            read=_metric_pair,
+        ),
+    ] = None
+    columns: Annotated[
+        Columns | None, Option("of the sheet, where they cannot be guessed.", shell=Columns)
+    ] = None
+    encoding: Encoding = None
+    models: ModelChoice = None
+
+
+def run_agree(settings: AgreeSettings) -> Agreement:
+    """Study the sheet that the settings name, as they say."""
+    check_scale(settings.scale)
+    source = sheet_source(settings.sheet, settings.columns or GUESS, settings.encoding)
+    sheet = read_rated(
+        source, settings.cases, settings.raters, settings.group, settings.by, settings.scale
+    )
+    given = _given(settings.scores)
+    wanted = _wanted(settings.metrics, given)
+    lacking = [name for name in wanted if name not in given]
+    folder = None if settings.output is None else Path(settings.output)
+    if folder is not None:
+        with writing_to(folder):
+            claim(folder, "agree", overwrite=settings.overwrite)
+    with protecting(scores_file(Path(file)) for file in settings.scores):
+        made, unavailable = _scored(source, lacking, settings.models, folder, settings.overwrite)
+    scored = {name: metric for name, metric in (given | made).items() if name in wanted}
+    agreement = conclude(
+        source,
+        sheet,
+        {name: scored[name] for name in wanted},
+        unavailable,
+        raters=settings.raters,
+        scale=settings.scale,
+        plan=planned(
+            group=settings.group,
+            by=tuple(settings.by),
+            positive_only=settings.positive_only,
+            coefficient=settings.coefficient,
+            resamples=settings.resamples,
+            permutations=settings.permutations,
+            seed=settings.seed,
+            power=settings.power,
+        ),
+    )
+    if folder is not None:
+        agreement.write(folder)
+    return agreement
+
+
+@public(AgreeSettings)
+def agree(settings: AgreeSettings) -> Agreement:
+    """Study how well metrics follow experts.
 
     Examples:
         >>> histoeval.agree("sheet.tsv", metrics="concordance,bleu").to_polars()
     """
-    check_scale(scale)
-    source = sheet_source(sheet, columns or GUESS, encoding)
-    read = read_rated(source, cases, raters, group, by, scale)
-    given = _given(scores)
-    wanted = _wanted(metrics, given)
-    lacking = [name for name in wanted if name not in given]
-    folder = None if output is None else Path(output)
-    if folder is not None:
-        with writing_to(folder):
-            claim(folder, "agree", overwrite=overwrite)
-    with protecting(scores_file(Path(file)) for file in scores):
-        made, unavailable = _scored(source, lacking, models, folder, overwrite)
-    scored = {name: metric for name, metric in (given | made).items() if name in wanted}
-    found = conclude(
-        source,
-        read,
-        {name: scored[name] for name in wanted},
-        unavailable,
-        raters=raters,
-        scale=scale,
-        plan=planned(
-            group=group,
-            by=tuple(by),
-            positive_only=positive_only,
-            coefficient=coefficient,
-            resamples=resamples,
-            permutations=permutations,
-            seed=seed,
-            power=power,
-        ),
-    )
-    if output is not None:
-        found.write(Path(output))
-    return found
+    return run_agree(settings)
 
 
 def sheet_source(sheet: Any, columns: Columns, encoding: str | None = None) -> PairSource:

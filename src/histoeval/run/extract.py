@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from histoeval.errors import Problem
@@ -10,11 +11,42 @@ from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
+from histoeval.progress import row_progress
 from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report
 from histoeval.run.engines.engine import EXAMPLE, INLINE, Engine, Task, gpu_use
+from histoeval.run.inputs import text_source
+from histoeval.run.models import Models, load_reader
 from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
+from histoeval.run.settings import ExtractSettings
 from histoeval.terms.language import Language, english_problem
+
+
+def run_extract(settings: ExtractSettings) -> RunResult[ReadRow]:
+    """Read the reports that the settings name, as they say."""
+    file = None if settings.output is None else RowStore(Path(settings.output), ReadRow.of_line)
+    source = open_texts(settings)
+    models = settings.models or Models()
+    reader = load_reader(models)
+    with row_progress(source, "reading") as watch:
+        return extract(
+            source,
+            reader,
+            file=file,
+            language=models.language,
+            overwrite=settings.overwrite,
+            batch_size=settings.batch_size,
+            watch=watch,
+            engine=settings.choose_engine(),
+            texts=settings.texts,
+        )
+
+
+def open_texts(settings: ExtractSettings) -> TextSource:
+    """The reports that the settings name."""
+    return text_source(
+        settings.data, text=settings.text, id_=settings.id, encoding=settings.encoding
+    )
 
 
 def extract(
@@ -37,11 +69,12 @@ def extract(
     return job.run(file, overwrite=overwrite, watch=watch, engine=engine, texts=texts)
 
 
-def first_rows(
-    source: TextSource, reader: Reader, most: int, language: Language = "en"
-) -> list[ReadRow]:
+def first_rows(settings: ExtractSettings, count: int) -> list[ReadRow]:
     """The first few rows, with what the reader finds in them; the others are not read."""
-    return ExtractTask(reader, language).work(list(islice(source.rows(), most)))
+    source = open_texts(settings)
+    models = settings.models or Models()
+    task = ExtractTask(load_reader(models), models.language)
+    return task.work(list(islice(source.rows(), count)))
 
 
 class ExtractTask(Task[TextRow, ReadRow]):

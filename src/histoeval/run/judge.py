@@ -11,27 +11,52 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from histoeval.io.files import GUESS
 from histoeval.io.pairs import PairRow, PairSource
-from histoeval.io.results import ResultFolder, ResultRow
+from histoeval.io.results import ResultRow, result_folder
 from histoeval.io.writing import whole_file, write_json, writing_to
-from histoeval.judges.panel import JudgePanel
+from histoeval.judges.choice import named_panel
+from histoeval.judges.panel import JudgePanel, JudgeSampling
 from histoeval.judges.prompt import Prompt, load_prompt, read_answer
 from histoeval.judges.queue import cached_replies
 from histoeval.judges.stability import AnswerStability, short_names
 from histoeval.llm.replies import Unreadable
-from histoeval.llm.usage import Prices, Usage
+from histoeval.llm.usage import Prices, Usage, read_prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.report import Pair
-from histoeval.run.engines.engine import INLINE, Engine
+from histoeval.run.inputs import pair_source
+from histoeval.run.models import load_metrics
 from histoeval.run.pipeline import Watch, no_progress
 from histoeval.run.references import single_pairs
 from histoeval.run.results import Scores
 from histoeval.run.score import ScoreJob, ScoreTask
+from histoeval.run.settings import JudgeSettings
 
 MISSING, USAGE = "missing.jsonl", "usage.json"
 
 FORMULA = "mean over criteria of (score - lowest) / (highest - lowest)"
+
+
+def open_judged(settings: JudgeSettings) -> tuple[PairSource, JudgePanel]:
+    """The pairs and the judges that the settings name."""
+    load_prompt(settings.prompt)  # a wrong name is reported before any file is opened
+    panel = named_panel(settings.llm, JudgeSampling(**settings.sampling))
+    source = pair_source(
+        settings.data,
+        references=settings.references,
+        candidates=settings.candidates,
+        columns=settings.columns or GUESS,
+        encoding=settings.encoding,
+        truth=settings.truth,
+        joining=settings.joining,
+    )
+    return source, panel
+
+
+def prices_of(settings: JudgeSettings) -> Prices:
+    """The prices of models that the settings name."""
+    return read_prices(None if settings.prices is None else Path(settings.prices))
 
 
 def judge_metrics(panel: JudgePanel, prompt: str, alignment: str = "") -> list[JudgeMetric]:
@@ -49,25 +74,18 @@ def judge_metrics(panel: JudgePanel, prompt: str, alignment: str = "") -> list[J
 
 
 def run_judges(
-    source: PairSource,
-    panel: JudgePanel,
-    prompt: str,
-    prices: Prices,
-    *,
-    beside: Sequence[Metric] = (),
-    alignment: str = "",
-    folder: ResultFolder | None = None,
-    overwrite: bool = False,
-    batch_size: int | None = None,
-    watch: Watch = no_progress,
-    engine: Engine = INLINE,
-    texts: bool = True,
+    settings: JudgeSettings, source: PairSource, panel: JudgePanel, watch: Watch = no_progress
 ) -> Scores:
     """Judge every pair of a source; the summary says what it cost.
 
     Without `texts` no word of a report or of a reply is in the results.
     """
-    job = JudgeJob(source, panel, prompt, beside, batch_size, alignment)
+    prices = prices_of(settings)
+    folder = result_folder(settings.output, settings.format)
+    beside = load_metrics(settings.beside, settings.models) if settings.beside else []
+    alignment = "" if settings.alignment is None else str(settings.alignment)
+    texts = settings.texts
+    job = JudgeJob(source, panel, settings.prompt, beside, settings.batch_size, alignment)
     usage: dict[str, Any] = {}
 
     def conclude(summary: dict[str, Any]) -> None:
@@ -80,7 +98,12 @@ def run_judges(
                 _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
 
     done = job.run(
-        folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine, texts=texts
+        folder,
+        overwrite=settings.overwrite,
+        watch=watch,
+        conclude=conclude,
+        engine=settings.choose_engine(),
+        texts=texts,
     )
     return Scores(done.summary | {"usage": usage}, done.rows)
 

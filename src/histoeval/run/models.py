@@ -1,12 +1,18 @@
 """Readers, aligners and encoders by name, loaded once and only when a metric uses them."""
 
+from __future__ import annotations
+
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from histoeval.align.aligner import Aligner, LexicalAligner
 from histoeval.errors import SettingError
+from histoeval.labels import read_labels
+from histoeval.llm.access import JUDGE_ENDPOINT, JUDGE_MODEL
+from histoeval.llm.options import AccessOptions
 from histoeval.metric import Metric
 from histoeval.metrics.base import EnglishMetric, as_metric
 from histoeval.metrics.registry import create, metric_entries, models_needed
@@ -14,7 +20,11 @@ from histoeval.nli.entailer import Entailer
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.runtime.memo import folder_stamp, shared_model
+from histoeval.settings import JUDGES, MODELS, Option
 from histoeval.terms.language import Language
+
+if TYPE_CHECKING:
+    from histoeval.judges.choice import JudgeConfig
 
 T = TypeVar("T")
 
@@ -30,6 +40,106 @@ LEXICAL = "lexical"
 """The word that stands for the aligner that needs no model."""
 
 
+ReaderName = Annotated[
+    Any,
+    Option(
+        "Reader: 'builtin', a folder, a hub name, or 'hare' for the published models.",
+        MODELS,
+        shell=str | None,
+    ),
+]
+RelationsName = Annotated[
+    str | Path | None,
+    Option(
+        "Relation model of a Hugging Face reader: a folder, a hub name, or 'hare'.",
+        MODELS,
+        shell=str | None,
+    ),
+]
+AlignerName = Annotated[
+    Any,
+    Option(
+        "Aligner: 'builtin', 'lexical', a folder, a hub name, or 'hare' (published).",
+        MODELS,
+        shell=str | None,
+    ),
+]
+Pooling = Annotated[
+    Literal["cls", "mean"],
+    Option("How a Hugging Face aligner pools tokens into one vector.", MODELS),
+]
+NliName = Annotated[
+    Any,
+    Option("NLI model: 'builtin', a folder, or a Transformers model.", MODELS, shell=str | None),
+]
+DeviceName = Annotated[
+    str | None,
+    Option(
+        "Device for models: cpu, cuda or cuda:1; when omitted, the CPU for builtin models and the "
+        "best one for others.",
+        MODELS,
+    ),
+]
+Dtype = Annotated[
+    Literal["float32", "bfloat16"] | None,
+    Option("Precision of Hugging Face models; bfloat16 on a GPU when omitted.", MODELS),
+]
+
+LanguageName = Annotated[
+    Language, Option("Read English reports only, or any as if they were English.", MODELS)
+]
+EncoderName = Annotated[
+    str | None,
+    Option(
+        "Grounding encoder: 'builtin', a known name such as plip, NAME=FOLDER, a CLIP model of "
+        "Transformers, or open_clip:NAME.",
+        MODELS,
+    ),
+]
+
+READING = "reader relations labels device dtype language"
+"""The models and settings of a verb that only reads."""
+
+SCORING = f"{READING} aligner pooling nli encoder token_budget"
+"""The models and settings of metrics that ask no judge."""
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """Which judges to ask."""
+
+    endpoint: Annotated[
+        list[str] | None,
+        Option(
+            "URL of an OpenAI-compatible server, ending in /v1; or 'local' for a "
+            "Transformers model (extra hf). Give it once for all models, or once for each.",
+            JUDGES,
+        ),
+    ] = None
+    model: Annotated[
+        list[str] | None, Option("Name of the model; repeat it for a panel of judges.", JUDGES)
+    ] = None
+    access: AccessOptions = field(default_factory=AccessOptions)
+
+    def config(self, **others: Any) -> JudgeConfig | None:
+        """The judges that options or the environment name; None where neither names any."""
+        endpoint, model = self.endpoint, self.model
+        if not endpoint and not model:
+            endpoint, model = _variable(JUDGE_ENDPOINT), _variable(JUDGE_MODEL)
+        if not endpoint and not model:
+            return None
+        if not endpoint or not model:
+            raise SettingError("a judge needs both --endpoint and --model")
+        from histoeval.judges.choice import JudgeConfig  # an event loop, for few who score
+
+        others["access"] = self.access.accesses(len(endpoint))
+        return JudgeConfig(endpoints=tuple(endpoint), models=tuple(model), **others)
+
+
+def _variable(name: str) -> list[str]:
+    return [os.environ[name]] if os.environ.get(name) else []
+
+
 class Models(Noun):
     """Which models to use, each by name: a folder, a hub name, or 'hare'.
 
@@ -40,19 +150,33 @@ class Models(Noun):
     `judge` is a `histoeval.Endpoint` or several, or a `histoeval.judges.choice.JudgeConfig`.
     """
 
-    reader: Any = None
-    relations: str | Path | None = None
-    aligner: Any = None
-    nli: Any = None
-    encoder: Any = None
-    judge: Any = None
-    labels: Mapping[str, str | None] | None = None
-    pooling: Literal["cls", "mean"] = "cls"
-    device: str | None = None
-    dtype: Literal["float32", "bfloat16"] | None = None
-    token_budget: int | None = None
-    language: Language = "en"
+    reader: ReaderName = None
+    relations: RelationsName = None
+    labels: Annotated[
+        Mapping[str, str | None] | None,
+        Option(
+            "JSON file that maps the labels of a Hugging Face reader to ours, as in "
+            '{"Tumour": "diagnosis"}.',
+            MODELS,
+            shell=Path | None,
+            read=read_labels,
+        ),
+    ] = None
+    device: DeviceName = None
+    dtype: Dtype = None
+    language: LanguageName = "en"
     """`any`: read reports that do not seem to be in English as well."""
+    aligner: AlignerName = None
+    pooling: Pooling = "cls"
+    nli: NliName = None
+    encoder: Annotated[
+        Any, Option("Encoder for bertscore and reg2025.", MODELS, shell=str | None)
+    ] = None
+    token_budget: Annotated[
+        int | None,
+        Option("Maximum tokens in a model batch; the best value when omitted.", MODELS, min=1),
+    ] = None
+    judge: Annotated[Any, Option("", shell=JudgeOptions, read=JudgeOptions.config)] = None
 
 
 def metric_names(specs: str | Iterable[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """Scoring pairs with metrics: every metric on every pair, and no failure of one costs another."""
 
+import gc
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -7,13 +8,15 @@ from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 from typing import Any, Protocol, runtime_checkable
 
+from histoeval.callers import in_shell
 from histoeval.errors import Problem, SettingError
 from histoeval.io.finished_run import RowTexts, write_texts
 from histoeval.io.pairs import PairRow, PairSource
-from histoeval.io.results import MetricResult, ResultFolder, ResultRow
+from histoeval.io.results import MetricResult, ResultFolder, ResultRow, result_folder
 from histoeval.io.store import RowStore
 from histoeval.metric import Metric, Score
 from histoeval.metrics.base import one_each
+from histoeval.progress import row_progress
 from histoeval.report import Pair
 from histoeval.run.engines.engine import (
     INLINE,
@@ -24,9 +27,12 @@ from histoeval.run.engines.engine import (
     gpu_use,
     models_of,
 )
+from histoeval.run.inputs import pair_source
+from histoeval.run.models import load_metrics, metric_names
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.run.references import references_of, with_references
 from histoeval.run.results import Scores
+from histoeval.run.settings import ScoreSettings
 from histoeval.run.totals import Totals
 from histoeval.version import __version__
 
@@ -36,6 +42,37 @@ LIBRARIES = (
 
 AHEAD_CHARACTERS = 8_000_000
 """Texts that are read ahead, so that memory stays flat where reports are long."""
+
+
+def run_score(settings: ScoreSettings) -> Scores:
+    """Score what the settings name, as they say."""
+    names = settings.metrics
+    if isinstance(names, str):
+        metric_names(names)  # a typo is reported before any file is opened
+    folder = result_folder(settings.output, settings.format)
+    source = pair_source(
+        settings.data,
+        references=settings.references,
+        candidates=settings.candidates,
+        columns=settings.columns,
+        encoding=settings.encoding,
+        truth=settings.truth,
+        joining=settings.joining,
+    )
+    metrics = load_metrics(names, settings.models)
+    if in_shell():
+        gc.freeze()  # models and libraries stay: collecting garbage need not look through them
+    with row_progress(source) as watch:
+        return score_source(
+            source,
+            metrics,
+            folder,
+            overwrite=settings.overwrite,
+            batch_size=settings.batch_size,
+            watch=watch,
+            engine=settings.choose_engine(),
+            texts=settings.texts,
+        )
 
 
 def score_source(

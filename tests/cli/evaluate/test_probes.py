@@ -81,7 +81,7 @@ def test_costs_do_not_depend_on_how_many_pairs_are_scored_together(
 ) -> None:
     outs = [tmp_path / "one.json", tmp_path / "two.json"]
     for out, most in zip(outs, (1, 128), strict=True):
-        monkeypatch.setattr("histoeval.cli.evaluate.run.PAIR_BATCH", most)
+        monkeypatch.setattr("histoeval.cli.evaluate.PAIR_BATCH", most)
         assert run(file, "--metrics", "bleu,rouge_l", "--output", out).exit_code == 0
     assert outs[0].read_bytes() == outs[1].read_bytes()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.cli.start import run as start
+from histoeval.cli import start
 from histoeval.resources import resource_bytes, resource_text
 from tests.support.command import Outcome, environment, histoeval_here
 

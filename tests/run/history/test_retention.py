@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 import histoeval
 from histoeval.cli.main import app
-from histoeval.cli.options.age import age_of
+from histoeval.cli.runs import age_of
 from histoeval.errors import SettingError
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Reply

@@ -6,22 +6,24 @@ from typing import Annotated
 import typer
 
 from histoeval.cli.agree import print_agreement
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.columns import EncodingOption, PairColumns
-from histoeval.cli.options.models import MetricModels
-from histoeval.cli.options.output import LookOption
-from histoeval.cli.options.statistics import SheetFile, StudyOptions
+from histoeval.cli.output import LookOption
+from histoeval.cli.verb import verb
+from histoeval.io.tables.columns import Columns
+from histoeval.run.agree import SHEET, StudySettings
 from histoeval.run.history.stored_runs import command_line
+from histoeval.run.models import SCORING, Models
+from histoeval.run.settings import Encoding
+from histoeval.settings import Option
 from histoeval_research.experiments.ablate import KINDS
 from histoeval_research.experiments.ablate import ablate as study_variants
 
 
 @verb
 def ablate(
-    sheet: SheetFile,
+    sheet: Annotated[Path, SHEET],
     kinds: Annotated[
         str | None,
-        option(
+        Option(
             "hare (confidence thresholds of its reader, as in table 7 of the paper) and "
             "concordance (without each of its parts), separated by a comma. Both when neither "
             "this nor --grid is given.",
@@ -30,14 +32,15 @@ def ablate(
     ] = None,
     grid: Annotated[
         Path | None,
-        option("TOML or JSON file of metrics and settings; every combination is a row."),
+        Option("TOML or JSON file of metrics and settings; every combination is a row."),
     ] = None,
-    output: Annotated[Path | None, option("Folder for agreement.json.")] = None,
+    output: Annotated[Path | None, Option("Folder for agreement.json.")] = None,
     look: LookOption = "table",
-    study: StudyOptions = StudyOptions(),
-    columns: PairColumns = PairColumns(),
-    encoding: EncodingOption = None,
-    models: MetricModels = MetricModels(),
+    *,
+    study: StudySettings,
+    columns: Columns,
+    encoding: Encoding = None,
+    models: Annotated[Models, Option("", only=SCORING)],
 ) -> None:
     """Compare variants of a metric by how well each agrees with experts.
 
@@ -50,10 +53,10 @@ def ablate(
         sheet,
         usual if kinds is None else [kind.strip() for kind in kinds.split(",")],
         grid=grid,
-        columns=columns.columns(),
+        columns=columns,
         encoding=encoding,
-        models=models.models(),
-        **study.settings(),
+        models=models,
+        **vars(study),
     )
     print_agreement(found, look)
     if output is not None:

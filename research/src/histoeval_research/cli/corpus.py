@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.output import OverwriteOption, print_tables
+from histoeval.cli.output import print_tables
+from histoeval.cli.verb import verb
 from histoeval.console import Console
 from histoeval.errors import InputError, OutputError, Problem, SettingError
 from histoeval.io.writing import (
@@ -21,6 +21,8 @@ from histoeval.io.writing import (
 )
 from histoeval.labels import read_labels
 from histoeval.run.models import Models
+from histoeval.run.settings import Overwrite
+from histoeval.settings import Option
 from histoeval_research.annotation.label_studio import label_studio_config
 from histoeval_research.corpus import AnnotatedPassage, read_corpus, write_corpus
 from histoeval_research.evaluate.corpus import (
@@ -52,10 +54,10 @@ CorpusFile = Annotated[
     ),
 ]
 FormatOption = Annotated[
-    FormatName | None, option("Format of the file; guessed when omitted.", name="--from")
+    FormatName | None, Option("Format of the file; guessed when omitted.", name="--from")
 ]
 LabelsOption = Annotated[
-    Path | None, option('JSON file that maps labels to ours, as in {"Tumour": "diagnosis"}.')
+    Path | None, Option('JSON file that maps labels to ours, as in {"Tumour": "diagnosis"}.')
 ]
 
 
@@ -66,7 +68,7 @@ def stats(
     from_format: FormatOption = None,
     labels: LabelsOption = None,
     tokenizer: Annotated[
-        str | None, option("Count tokens of this model (hub name or folder) instead of words.")
+        str | None, Option("Count tokens of this model (hub name or folder) instead of words.")
     ] = None,
 ) -> None:
     """Count entities, assertions, relations, passages and tokens of each source.
@@ -113,14 +115,14 @@ def agreement(
 @verb
 def split(
     file: CorpusFile,
-    output: Annotated[Path, option("Folder for train.jsonl, dev.jsonl, test.jsonl.")],
-    train: Annotated[float, option("Share for training.", min=0, max=1)] = 0.8,
-    dev: Annotated[float, option("Share for development.", min=0, max=1)] = 0.1,
-    test: Annotated[float, option("Share for testing.", min=0, max=1)] = 0.1,
-    seed: Annotated[int, option("Random seed of the split.")] = 0,
+    output: Annotated[Path, Option("Folder for train.jsonl, dev.jsonl, test.jsonl.")],
+    train: Annotated[float, Option("Share for training.", min=0, max=1)] = 0.8,
+    dev: Annotated[float, Option("Share for development.", min=0, max=1)] = 0.1,
+    test: Annotated[float, Option("Share for testing.", min=0, max=1)] = 0.1,
+    seed: Annotated[int, Option("Random seed of the split.")] = 0,
     from_format: FormatOption = None,
     labels: LabelsOption = None,
-    overwrite: OverwriteOption = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Split a corpus by report, so that no report is in two parts.
 
@@ -151,10 +153,10 @@ def split(
 def convert(
     file: CorpusFile,
     out: Annotated[Path, typer.Argument(help="File to write.")],
-    to: Annotated[WrittenName, option("Format to write.")],
+    to: Annotated[WrittenName, Option("Format to write.")],
     from_format: FormatOption = None,
     labels: LabelsOption = None,
-    overwrite: OverwriteOption = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write a corpus in another format.
 
@@ -184,19 +186,19 @@ def convert(
 def figures(
     corpus_a: Annotated[Path, typer.Argument(help="Reports: a table, a text file or a folder.")],
     corpus_b: Annotated[Path, typer.Argument(help="Other reports.")],
-    output: Annotated[Path, option("Folder for the figures, as SVG and PNG.")],
-    names: Annotated[str | None, option("Names of the two, separated by a comma.")] = None,
-    text: Annotated[str | None, option("Column with the text, for tables.")] = None,
+    output: Annotated[Path, Option("Folder for the figures, as SVG and PNG.")],
+    names: Annotated[str | None, Option("Names of the two, separated by a comma.")] = None,
+    text: Annotated[str | None, Option("Column with the text, for tables.")] = None,
     encoder: Annotated[
         str | None,
-        option(
+        Option(
             "Encoder for the word map (hub name or folder; extra hf). Without it, words are "
             "placed by their co-occurrence."
         ),
     ] = None,
-    sample: Annotated[int, option("Number of reports of each corpus to use.", min=1)] = 1000,
-    shown: Annotated[int, option("Number of reports of each corpus to show annotated.", min=0)] = 1,
-    seed: Annotated[int, option("Random seed of the sample of reports.", min=0)] = 0,
+    sample: Annotated[int, Option("Number of reports of each corpus to use.", min=1)] = 1000,
+    shown: Annotated[int, Option("Number of reports of each corpus to show annotated.", min=0)] = 1,
+    seed: Annotated[int, Option("Random seed of the sample of reports.", min=0)] = 0,
 ) -> None:
     """Draw word clouds, a word map with density, and annotated reports of two corpora.
 

@@ -1,18 +1,17 @@
 """Options that the experiments share, and how they print what they found."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.options.bundle import option
-from histoeval.cli.options.endpoint import one_complaint
-from histoeval.cli.options.output import print_tables
-from histoeval.cli.options.vlm import VlmAccess
+from histoeval.cli.output import print_tables
 from histoeval.errors import SettingError
+from histoeval.llm.options import VlmAccess
 from histoeval.report import Noun
+from histoeval.settings import Option, single_line_validation_errors
 from histoeval.table import ResultTable
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import Vlm, VlmConfig
@@ -20,11 +19,11 @@ from histoeval_research.view.experiment_tables import write_tables
 
 LLM = "Language model that also edits reports"
 
-ResamplesOption = Annotated[int, option("Resamples for confidence intervals.", min=1)]
-SeedOption = Annotated[int, option("Random seed.")]
-TableFolder = Annotated[Path, option("Folder for the table.")]
+ResamplesOption = Annotated[int, Option("Resamples for confidence intervals.", min=1)]
+SeedOption = Annotated[int, Option("Random seed.")]
+TableFolder = Annotated[Path, Option("Folder for the table.")]
 FigureOption = Annotated[
-    bool, option("Also draw it as SVG and PNG (extra figures).", name="--figure")
+    bool, Option("Also draw it as SVG and PNG (extra figures).", name="--figure")
 ]
 
 
@@ -33,10 +32,10 @@ class EditingModel:
     """A language model and its API key."""
 
     endpoint: Annotated[
-        str | None, option("URL of an OpenAI-compatible server, ending in /v1.", LLM)
+        str | None, Option("URL of an OpenAI-compatible server, ending in /v1.", LLM)
     ] = None
-    model: Annotated[str | None, option("Name of the model.", LLM)] = None
-    access: VlmAccess = VlmAccess()
+    model: Annotated[str | None, Option("Name of the model.", LLM)] = None
+    access: VlmAccess = field(default_factory=VlmAccess)
 
     def load(self) -> Vlm | None:
         """The model that the options name; None where they name none."""
@@ -44,7 +43,7 @@ class EditingModel:
             return None
         if self.endpoint is None or self.model is None:
             raise SettingError("a language model needs both --endpoint and --model")
-        with one_complaint():
+        with single_line_validation_errors():
             config = VlmConfig(endpoint=self.endpoint, model=self.model, **self.access.only())
         return load_vlm(config)
 

@@ -10,10 +10,17 @@ from typing import Any
 import typer
 from rich.markdown import Markdown
 
-from histoeval.cli.options.bundle import verb
-from histoeval.cli.options.models import AlignerOption, NliOption, ReaderOption
-from histoeval.cli.options.output import print_tables, resumable
-from histoeval.run.models import Models, load_aligner, load_entailer, load_reader
+from histoeval.cli.output import print_tables, resumable
+from histoeval.cli.verb import verb
+from histoeval.run.models import (
+    AlignerName,
+    Models,
+    NliName,
+    ReaderName,
+    load_aligner,
+    load_entailer,
+    load_reader,
+)
 from histoeval.runtime.transformer import require_hf
 from histoeval.view.terminal.evaluation import grounding_tables
 from histoeval_research.cli.training_options import (
@@ -75,9 +82,9 @@ def relations(training: TorchTraining) -> None:
 @verb
 def concordance(
     config: TrainingConfig,
-    reader: ReaderOption = None,
-    aligner: AlignerOption = None,
-    nli: NliOption = None,
+    reader: ReaderName = None,
+    aligner: AlignerName = None,
+    nli: NliName = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Fit the weights of concordance to sheets of scored pairs; results are cross-validated.

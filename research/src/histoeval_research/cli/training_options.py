@@ -9,20 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.options.bundle import option
-from histoeval.cli.options.models import DeviceOption
-from histoeval.cli.options.output import print_tables, resumable
+from histoeval.cli.output import print_tables, resumable
 from histoeval.errors import SettingError
 from histoeval.io.settings_files import read_settings
 from histoeval.io.writing import protect
 from histoeval.progress import OnStep, step_progress
+from histoeval.run.models import DeviceName
+from histoeval.settings import Argument, Option
 from histoeval_research.train.core.loop import Watch
 from histoeval_research.train.core.model_folder import is_finished
 
 EPOCHS = "finished epochs are"
 
 OverwriteOption = Annotated[
-    bool, option("Restart, and replace an existing model.", name="--overwrite")
+    bool, Option("Restart, and replace an existing model.", name="--overwrite")
 ]
 
 
@@ -30,17 +30,17 @@ OverwriteOption = Annotated[
 class TrainingConfig:
     """The settings of a training, and where its model goes."""
 
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="File with the settings.")]
+    config: Annotated[Path, Argument("File with the settings.", metavar="CONFIG.yaml")]
     changes: Annotated[
         list[str] | None,
-        option(
+        Option(
             "Override a setting, as in rate=1e-5; can be repeated.",
             name="--set",
             metavar="KEY=VALUE",
         ),
     ] = None
     output: Annotated[
-        Path | None, option("Folder for the model; a stopped training resumes there.")
+        Path | None, Option("Folder for the model; a stopped training resumes there.")
     ] = None
 
     def read(self, kind: type[Any]) -> tuple[Any, Path]:
@@ -58,7 +58,7 @@ class TorchTraining:
     """A training in torch: its settings, and how it runs."""
 
     config: TrainingConfig
-    device: DeviceOption = None
+    device: DeviceName = None
     overwrite: OverwriteOption = False
 
     def run(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from histoeval.cli.evaluate.run import evaluate_app
+from histoeval.cli.evaluate import evaluate_app
 from histoeval.errors import InputError, OutputError
 from histoeval.report import Report
 from histoeval.run import models

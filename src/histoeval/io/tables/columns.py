@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 from string import digits
-from typing import Literal
+from typing import Annotated, Literal
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, did_you_mean
@@ -14,6 +14,7 @@ from histoeval.io.tables.formats import RecordTable
 from histoeval.io.tables.row_faults import Fault, save_as_utf8, shown, text_of
 from histoeval.report import Noun
 from histoeval.resources import load_toml
+from histoeval.settings import COLUMNS, Option
 
 ReferenceMode = Literal["best", "mean"]
 """What the score of a candidate is where its case has several references."""
@@ -34,13 +35,25 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _NOTHING = ("missing_value", "empty_text", "placeholder")
 
 
+CANDIDATE = Option(
+    "Column with a candidate; repeat it for each system.",
+    COLUMNS,
+    name="--candidate",
+    shell=list[str] | None,
+    python="the column or columns of candidates.",
+)
+ReferenceColumn = Annotated[str | None, Option("Column with the reference.", COLUMNS)]
+IdColumn = Annotated[str | None, Option("Column with the row id.", COLUMNS)]
+SystemColumn = Annotated[str | None, Option("Column with the name of the system.", COLUMNS)]
+
+
 class Columns(Noun):
     """The columns that the user named; the others are guessed."""
 
-    reference: str | None = None
-    candidates: tuple[str, ...] = ()
-    id: str | None = None
-    system: str | None = None
+    reference: ReferenceColumn = None
+    candidates: Annotated[tuple[str, ...], CANDIDATE] = ()
+    id: IdColumn = None
+    system: SystemColumn = None
 
 
 class TableLayout(Noun):

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from histoeval.agreement.systems import Contest, SystemScore
-from histoeval.callers import argument, front_door
+from histoeval.callers import argument, documented, front_door
 from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.files import open_table
 from histoeval.io.results import read_rows
@@ -27,10 +27,19 @@ from histoeval.run.compare.systems import (
 )
 from histoeval.run.compare.trial import USUAL_METRIC, Gate, gate_of
 from histoeval.run.results import Frames
+from histoeval.run.settings import (
+    PathLike,
+    Permutations,
+    Resamples,
+    Seed,
+    metric_option,
+)
+from histoeval.settings import Argument, Keyword, Option
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.version import __version__
 
 MOST_DIFFERENT = 5
+GATE = "Gate"
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,39 +110,66 @@ class Comparison(Frames):
 
 
 @front_door
+@documented
 def compare(
-    files: str | Path | Sequence[str | Path],
-    *more: str | Path,
-    baseline: str | Path | None = None,
-    fail_if: str | Iterable[str] = (),
-    metric: str | None = None,
-    cases: str | Path | None = None,
-    tie: float = 0.0,
-    missing: Missing | None = None,
-    most_different: int = MOST_DIFFERENT,
-    resamples: int = RESAMPLES,
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
+    files: Annotated[
+        PathLike | Sequence[PathLike],
+        Argument(
+            "scores.jsonl files written by `histoeval score`, or their folders. One file may "
+            "hold several systems.",
+            shell=list[Path],
+            metavar="SCORES",
+        ),
+    ],
+    *more: Annotated[PathLike, Keyword("further ones, where they are not in a list.")],
+    baseline: Annotated[
+        PathLike | None,
+        Option(
+            "Scores that the others must not be worse than: lists the cases that got worse.",
+            GATE,
+            shell=Path | None,
+            metavar="SCORES",
+        ),
+    ] = None,
+    fail_if: Annotated[
+        str | Iterable[str],
+        Option(
+            "Condition under which the comparison fails, as in 'concordance drop > 0.01 with "
+            "p < 0.05' or 'new critical errors > 0'; repeat it for several. docs/gates.md has all.",
+            GATE,
+            shell=list[str] | None,
+            metavar="CONDITION",
+        ),
+    ] = (),
+    metric: Annotated[
+        str | None,
+        metric_option(
+            "Metric to compare by. When omitted: concordance, or the only one in the files."
+        ),
+    ] = None,
+    cases: Annotated[
+        PathLike | None,
+        Option("Table of id and case; without it each id is its own case.", shell=Path | None),
+    ] = None,
+    tie: Annotated[
+        float, Option("Largest difference of scores that counts as a tie.", min=0)
+    ] = 0.0,
+    missing: Annotated[
+        Missing | None,
+        Option(
+            "What to do with ids that not every system has: give a system without a score the "
+            "metric's worst value, or skip the id. When omitted: skip, unless that leaves less "
+            "than half of the ids."
+        ),
+    ] = None,
+    most_different: Annotated[
+        int, Keyword("how many pairs to show on which systems differ most.")
+    ] = MOST_DIFFERENT,
+    resamples: Resamples = RESAMPLES,
+    permutations: Permutations = PERMUTATIONS,
+    seed: Seed = 0,
 ) -> Comparison:
     """Compare systems by what `histoeval score` has written.
-
-    Args:
-        files: `scores.jsonl` files, or their folders; one file may hold several systems.
-        *more: further ones, where they are not in a list.
-        baseline: the results that the others are to be no worse than. `gate` of what is returned
-            then has the cases that got worse.
-        fail_if: conditions under which the others are worse, as in ``new critical errors > 0``;
-            see docs/gates.md. `gate.passed` says whether none is met.
-        metric: which score to go by; by default concordance, or the only one there is.
-        cases: a table of id and case; without one each id is a case of its own.
-        tie: scores that differ by no more are neither won nor lost.
-        missing: what to do with ids that not every system has: "skip" them, or give a system
-            without a score the "worst" value of the metric. By default they are skipped, and an
-            error is raised where that leaves less than half of the ids.
-        most_different: how many pairs to show on which systems differ most.
-        resamples: for the intervals.
-        permutations: for the tests.
-        seed: another one draws other resamples.
 
     Examples:
         >>> histoeval.compare("results/one", "results/other").to_polars()

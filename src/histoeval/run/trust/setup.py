@@ -1,80 +1,43 @@
 """The instruments of trust by name, opened once and only where the input can need them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-from pydantic import field_validator
 
 from histoeval.callers import argument
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.trust_cases import CaseSource
+from histoeval.llm.access import Endpoint
 from histoeval.pathgls.grounding import encoder as encoders_of
 from histoeval.pathgls.grounding.decisions import Decisions, read_calibration
 from histoeval.pathgls.grounding.decoys import builtin_decoys
-from histoeval.pathgls.grounding.embedded_image import SAMPLED
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.load import BUILTIN, open_panel, panel_names
 from histoeval.pathgls.logic.score import DEFAULT_TOP, Top
 from histoeval.pathgls.policy.policy import Policy, fitting_policy, read_policy, weights_of
 from histoeval.pathgls.stability.distance import Distance, open_distance
-from histoeval.report import Noun
 from histoeval.run.models import Models, load_entailer, load_reader
+from histoeval.run.settings import AttackedVlm, TrustOptions
 from histoeval.run.trust.case import Instruments, TileSelection, VlmSetup
 
 ALL = "all"
 """In place of a number: every tile of a slide."""
 
 
-class TrustOptions(Noun):
-    """Which instruments to use, as a person names them.
-
-    Several encoders make a panel. From Python, encoders, NLI model and distance can also be given
-    as objects that are one;
-    `subject` is a `histoeval.vlm.model.VlmConfig`, or a subject.
-    """
-
-    encoder: Any = None
-    calibration: tuple[Path | str, ...] = ()
-    """Files that `histoeval evaluate grounding` wrote, one for each encoder at most."""
-    nli: Any = None
-    distance: Any = "concordance"
-    models: Models = Models()
-    policy: Policy | Path | str | None = None
-    """A policy, its file, or the name of one of this package; None: the one that fits the input."""
-    weights: str | None = None
-    top: str | None = None
-    tiles: str = str(SAMPLED)
-    mpp: float | None = None
-    seed: int = 0
-    subject: Any = None
-    examination: Mapping[str, Any] = {}
-    """The task of the model, as `histoeval.pathgls.stability.examine.make_examination` takes it."""
-
-    @field_validator("calibration", mode="before")
-    @classmethod
-    def _files(cls, given: Any) -> Any:
-        """One file is as good as a list of one."""
-        return (given,) if isinstance(given, str | Path) else given
-
-    @field_validator("tiles", mode="before")
-    @classmethod
-    def _written(cls, given: Any) -> Any:
-        return str(given) if isinstance(given, int) else given
-
-
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     """The instruments that are wanted, less those that no row can need."""
     layout = source.layout
-    attacked = bool(layout.augmented or layout.attacked or wanted.subject is not None)
+    models = wanted.models or Models()
+    vlm = _vlm(wanted, models.device)
+    attacked = bool(layout.augmented or layout.attacked or vlm is not None)
     policy = policy_of(wanted, has_images=layout.image is not None, has_attacks=attacked)
-    tiling = TileSelection(tiles_of(wanted.tiles), wanted.seed, wanted.mpp)
+    tiling = TileSelection(tiles_of(str(wanted.tiles)), wanted.seed, wanted.mpp)
     top = DEFAULT_TOP if wanted.top is None else top_of(wanted.top)
-    encoders = () if layout.image is None else _encoders(wanted)
+    encoders = () if layout.image is None else _encoders(wanted.encoder, models.device)
     calibrations = _calibrations(wanted, encoders)
     seeing = encoders if isinstance(encoders, tuple) else ()
-    reader = load_reader(wanted.models)
-    entailer = load_entailer(wanted.nli, wanted.models.device)
+    reader = load_reader(models)
+    entailer = load_entailer(wanted.nli, models.device)
     distance: Distance = wanted.distance
     if attacked and isinstance(wanted.distance, str):
         distance = open_distance(wanted.distance, reader=reader, entailer=entailer)
@@ -89,8 +52,8 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
         further=seeing[1:],
         calibrations=calibrations,
         distance=distance if attacked else None,
-        asking=None if wanted.subject is None else _asking(wanted),
-        language=wanted.models.language,
+        asking=None if vlm is None else _asking(vlm, wanted),
+        language=models.language,
     )
 
 
@@ -145,8 +108,10 @@ def _calibrations(
             f"{argument('calibration')} is for grounding, and the input names no images: add a "
             f"column image, or leave {argument('calibration')} out"
         )
+    given = wanted.calibration
+    paths = [given] if isinstance(given, str | Path) else given
     found = {}
-    for path in wanted.calibration:
+    for path in paths:
         limits = read_calibration(Path(path))
         own = [each for each in encoders if encoders_of.weights_of(each.identity) == limits.encoder]
         if not own:
@@ -163,9 +128,8 @@ def _calibrations(
     return found
 
 
-def _encoders(wanted: TrustOptions) -> tuple[ImageTextEncoder, ...] | Problem:
+def _encoders(given: Any, device: str | None) -> tuple[ImageTextEncoder, ...] | Problem:
     """The encoders; a problem where none is named and none is shipped."""
-    given = wanted.encoder
     each = given if isinstance(given, list | tuple) else [given]
     named = [isinstance(one, str | None) for one in each]
     if any(named) and not all(named):
@@ -173,19 +137,31 @@ def _encoders(wanted: TrustOptions) -> tuple[ImageTextEncoder, ...] | Problem:
     if each and not all(named):
         return tuple(each)
     try:
-        return open_panel(given, wanted.models.device)
+        return open_panel(given, device)
     except MissingDependency as error:
         if panel_names(given) not in ([None], [BUILTIN]):
             raise
         return Problem("no_encoder", str(error))
 
 
-def _asking(wanted: TrustOptions) -> VlmSetup:
+def _vlm(wanted: TrustOptions, device: str | None) -> Any:
+    """The model under test, as the shell or Python names it."""
+    from histoeval.vlm.model import VlmConfig
+
+    vlm = wanted.vlm
+    if isinstance(vlm, AttackedVlm):
+        return vlm.config(wanted.seed, device)
+    if isinstance(vlm, Endpoint):
+        named = vlm.model_dump(exclude={"url"}, exclude_none=True)
+        return VlmConfig(endpoint=vlm.url, **named)
+    return vlm
+
+
+def _asking(vlm: Any, wanted: TrustOptions) -> VlmSetup:
     from histoeval.pathgls.stability.examine import make_examination
     from histoeval.vlm.load import load_vlm
     from histoeval.vlm.model import VlmConfig
 
-    named = wanted.subject
-    subject = load_vlm(named) if isinstance(named, VlmConfig) else named
+    subject = load_vlm(vlm) if isinstance(vlm, VlmConfig) else vlm
     rest = {"seed": wanted.seed, "mpp": wanted.mpp} | dict(wanted.examination)
     return VlmSetup(subject, make_examination(**rest))

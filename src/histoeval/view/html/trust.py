@@ -17,10 +17,13 @@ from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.progress import row_progress
 from histoeval.run.engines.engine import INLINE, Engine
+from histoeval.run.inputs import case_source
 from histoeval.run.results import Verdicts
+from histoeval.run.settings import TrustSettings
 from histoeval.run.trust.case import Instruments
 from histoeval.run.trust.reports import trust_source
 from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
+from histoeval.run.trust.setup import open_instruments
 from histoeval.table import html_table
 from histoeval.view.figures.evidence import with_pictures
 from histoeval.view.html.page import Website, render
@@ -32,6 +35,28 @@ MAX_ROWS = 200
 """Reports on the page, the worst of the input; all are in trust.jsonl."""
 
 _MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
+
+
+def run_trust(settings: TrustSettings) -> Verdicts:
+    """Judge the reports that the settings name, as they say."""
+    source = case_source(
+        settings.data,
+        text=settings.text,
+        image=settings.image,
+        id_=settings.id,
+        images=settings.images,
+        encoding=settings.encoding,
+    )
+    return trust_with_page(
+        source,
+        open_instruments(settings.options or settings, source),
+        None if settings.output is None else Path(settings.output),
+        pictures=settings.pictures,
+        overwrite=settings.overwrite,
+        engine=settings.choose_engine(),
+        batch_size=settings.batch_size,
+        texts=settings.texts,
+    )
 
 
 def trust_with_page(

@@ -7,31 +7,35 @@ from typing import Annotated, Any, Literal
 import typer
 
 from histoeval.cli.entail import ModelOption
-from histoeval.cli.evaluate.run import evaluate_app
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.models import (
-    AlignerOption,
-    DeviceOption,
-    DtypeOption,
-    PoolingOption,
-    ReaderOption,
-    RelationsOption,
-)
-from histoeval.cli.options.output import (
+from histoeval.cli.evaluate import evaluate_app
+from histoeval.cli.output import (
     ResultsFile,
     demand_folder,
     print_tables,
     write_lines,
     write_results,
 )
-from histoeval.cli.options.statistics import OptionalResamples
+from histoeval.cli.verb import verb
 from histoeval.console import Console
 from histoeval.errors import InputError, Problem
 from histoeval.labels import read_labels
 from histoeval.nli.builtin import open_entailer
 from histoeval.progress import step_progress
 from histoeval.reader.reader import Reader
-from histoeval.run.models import Models, is_joint, load_aligner, load_reader
+from histoeval.run.models import (
+    AlignerName,
+    DeviceName,
+    Dtype,
+    Models,
+    Pooling,
+    ReaderName,
+    RelationsName,
+    is_joint,
+    load_aligner,
+    load_reader,
+)
+from histoeval.run.settings import OptionalResamples
+from histoeval.settings import Option
 from histoeval_research.cli.corpus import FormatOption
 from histoeval_research.corpus import read_corpus
 from histoeval_research.evaluate.aligner import evaluate_aligner, read_opposites
@@ -59,10 +63,10 @@ from histoeval_research.view.model_tables import (
 class EvaluatedReader:
     """Which reader is evaluated, and how it runs."""
 
-    reader: ReaderOption = None
-    relations: RelationsOption = None
-    device: DeviceOption = None
-    dtype: DtypeOption = None
+    reader: ReaderName = None
+    relations: RelationsName = None
+    device: DeviceName = None
+    dtype: Dtype = None
 
     def load(self, labels: dict[str, str | None] | None) -> Reader:
         """The reader; labels are for those that do not use ours."""
@@ -73,12 +77,12 @@ class EvaluatedReader:
 @verb
 def reader(
     corpus: Annotated[
-        Path, option("Annotated passages, in any format that `histoeval corpus` reads.")
+        Path, Option("Annotated passages, in any format that `histoeval corpus` reads.")
     ],
     from_format: FormatOption = None,
     labels: Annotated[
         Path | None,
-        option(
+        Option(
             "JSON file that maps labels of the corpus or of the reader to ours, as in "
             '{"Tumour": "diagnosis"}.'
         ),
@@ -87,16 +91,16 @@ def reader(
     output: ResultsFile = None,
     errors: Annotated[
         Path | None,
-        option(
+        Option(
             "JSON lines file for the passages with mistakes: missing, invented, mistyped or "
             "misplaced entities."
         ),
     ] = None,
     by: Annotated[
-        Literal["source"] | None, option("Also report each source of the corpus.")
+        Literal["source"] | None, Option("Also report each source of the corpus.")
     ] = None,
     resamples: OptionalResamples = 1000,
-    seed: Annotated[int, option("Random seed of the resamples.", min=0)] = 0,
+    seed: Annotated[int, Option("Random seed of the resamples.", min=0)] = 0,
 ) -> None:
     """Compare what a reader finds with an annotated corpus.
 
@@ -140,18 +144,18 @@ def reader(
 @verb
 def aligner(
     ontology: Annotated[
-        Path, option("File of concepts and their names, as used to train the aligner.")
+        Path, Option("File of concepts and their names, as used to train the aligner.")
     ],
-    kind: Annotated[Kind, option("Format of that file.")] = "ncit",
+    kind: Annotated[Kind, Option("Format of that file.")] = "ncit",
     held_out: Annotated[
-        float, option("Share of concepts held out for testing.", min=0.001, max=1)
+        float, Option("Share of concepts held out for testing.", min=0.001, max=1)
     ] = 0.1,
     opposites: Annotated[
-        Path | None, option("JSON lines of phrase, synonym, opposite, opposite_synonym and axis.")
+        Path | None, Option("JSON lines of phrase, synonym, opposite, opposite_synonym and axis.")
     ] = None,
-    aligner: AlignerOption = None,
-    pooling: PoolingOption = "cls",
-    device: DeviceOption = None,
+    aligner: AlignerName = None,
+    pooling: Pooling = "cls",
+    device: DeviceName = None,
     output: ResultsFile = None,
     resamples: OptionalResamples = 1000,
 ) -> None:
@@ -185,16 +189,16 @@ def aligner(
 def nli(
     general: Annotated[
         Path | None,
-        option(
+        Option(
             "JSON lines of premise, hypothesis, label and source; those of source snli_test "
             "are used."
         ),
     ] = None,
     pairs: Annotated[
-        Path | None, option("JSON lines of premise, hypothesis, label and category; all are used.")
+        Path | None, Option("JSON lines of premise, hypothesis, label and category; all are used.")
     ] = None,
     model: ModelOption = None,
-    device: DeviceOption = None,
+    device: DeviceName = None,
     output: ResultsFile = None,
 ) -> None:
     """Measure how well an NLI model recognises entailment, neutral and contradiction.

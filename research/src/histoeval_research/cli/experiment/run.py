@@ -7,29 +7,28 @@ from typing import Annotated, Literal
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.columns import IdOption, TextOption
-from histoeval.cli.options.completion import metric_option
-from histoeval.cli.options.models import (
-    MODELS,
-    AlignerOption,
-    DeviceOption,
-    EncoderOption,
-    NliOption,
-    ReaderOption,
-)
-from histoeval.cli.options.output import (
-    OverwriteOption,
+from histoeval.cli.output import (
     exit_with,
     print_errors,
     resumable,
 )
+from histoeval.cli.verb import verb
 from histoeval.errors import MissingDependency, SettingError
 from histoeval.io.reports import open_reports
 from histoeval.io.writing import make_folder, write_text, writing_to
 from histoeval.pathgls.policy.policy import PAPER, DimensionWeights, weights_of
 from histoeval.progress import row_progress, step_progress
-from histoeval.run.models import Models, load_reader
+from histoeval.run.models import (
+    AlignerName,
+    DeviceName,
+    EncoderName,
+    Models,
+    NliName,
+    ReaderName,
+    load_reader,
+)
+from histoeval.run.settings import Overwrite, TextColumn, metric_option
+from histoeval.settings import COLUMNS, MODELS, Option
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.table import footnotes
 from histoeval.view.exports import write_picture
@@ -107,23 +106,23 @@ def perturb(
             help="True reports: a table with id and report, and optionally image.",
         ),
     ],
-    output: Annotated[Path, option("JSON lines file to write; a stopped run resumes there.")],
+    output: Annotated[Path, Option("JSON lines file to write; a stopped run resumes there.")],
     seed: SeedOption = 0,
-    each: Annotated[int, option("Edits of every group for each report; 0 for all.", min=0)] = 1,
-    group: Annotated[list[str] | None, option("Only this group of edits; can be repeated.")] = None,
+    each: Annotated[int, Option("Edits of every group for each report; 0 for all.", min=0)] = 1,
+    group: Annotated[list[str] | None, Option("Only this group of edits; can be repeated.")] = None,
     answers: Annotated[
         bool,
-        option(
+        Option(
             "Use the true report as the model's answer under stain changes and attack, so "
             "that `trust` can measure stability: a model that errs in one answer only.",
             name="--answers",
         ),
     ] = False,
-    text: TextOption = None,
-    id_: IdOption = None,
-    reader: ReaderOption = None,
+    text: TextColumn = None,
+    id_: Annotated[str | None, Option("Column with the row id.", COLUMNS, name="--id")] = None,
+    reader: ReaderName = None,
     editor: EditingModel = EditingModel(),
-    overwrite: OverwriteOption = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Edit true reports: paraphrased, slightly wrong, hallucinated, illogical.
 
@@ -162,7 +161,7 @@ class RealResults:
 
     run: Annotated[
         list[str] | None,
-        option(
+        Option(
             "Table 2: a results folder of `trust`; can be repeated.",
             REAL,
             metavar="DATASET/MODEL=FOLDER",
@@ -170,42 +169,42 @@ class RealResults:
     ] = None
     gap: Annotated[
         list[str] | None,
-        option(
+        Option(
             "Table 3: results folders of `trust` on known and on unseen data; can be repeated.",
             REAL,
             metavar="MODEL=PUBLIC,PRIVATE",
         ),
     ] = None
     judge: Annotated[
-        list[Path] | None, option("Figure 3a: folder of `judge --repeats N`.", REAL)
+        list[Path] | None, Option("Figure 3a: folder of `judge --repeats N`.", REAL)
     ] = None
 
 
 @verb
 def pathgls(
-    output: Annotated[Path, option("Folder for tables, figure and scores; a stopped run resumes.")],
+    output: Annotated[Path, Option("Folder for tables, figure and scores; a stopped run resumes.")],
     reports: Annotated[
-        Path | None, option("True reports: a table with id and report, maybe image and patient.")
+        Path | None, Option("True reports: a table with id and report, maybe image and patient.")
     ] = None,
-    images: Annotated[Path | None, option("Folder of the images that the reports name.")] = None,
+    images: Annotated[Path | None, Option("Folder of the images that the reports name.")] = None,
     tiles: Annotated[
         Path | None,
-        option("Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False),
+        Option("Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False),
     ] = None,
-    public: Annotated[str, option("Split of the tiles that counts as known data.")] = "test",
-    private: Annotated[str, option("Split of the tiles that counts as unseen data.")] = "external",
-    sample: Annotated[int, option("Reports, and tiles of each split, to use.", min=1)] = 40,
+    public: Annotated[str, Option("Split of the tiles that counts as known data.")] = "test",
+    private: Annotated[str, Option("Split of the tiles that counts as unseen data.")] = "external",
+    sample: Annotated[int, Option("Reports, and tiles of each split, to use.", min=1)] = 40,
     distance: Annotated[
-        Literal["concordance", "nli", "embedding"], option("Distance between answers.")
+        Literal["concordance", "nli", "embedding"], Option("Distance between answers.")
     ] = "concordance",
-    encoder: EncoderOption = None,
-    nli: NliOption = None,
-    reader: ReaderOption = None,
-    device: DeviceOption = None,
+    encoder: EncoderName = None,
+    nli: NliName = None,
+    reader: ReaderName = None,
+    device: DeviceName = None,
     real: RealResults = RealResults(),
     resamples: ResamplesOption = RESAMPLES,
     seed: SeedOption = 0,
-    overwrite: OverwriteOption = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Tables 1, 2 and 3 and figure 3 of the PathGLS paper, its numbers beside yours.
 
@@ -346,10 +345,10 @@ def gap(
 def variance(
     output: TableFolder,
     judge: Annotated[
-        list[Path] | None, option("Folder of `judge --repeats N`; can be repeated.")
+        list[Path] | None, Option("Folder of `judge --repeats N`; can be repeated.")
     ] = None,
     trust: Annotated[
-        list[Path] | None, option("Folder of `trust`; give two or more runs on the same reports.")
+        list[Path] | None, Option("Folder of `trust`; give two or more runs on the same reports.")
     ] = None,
     figure: FigureOption = False,
     resamples: ResamplesOption = RESAMPLES,
@@ -399,10 +398,10 @@ class GradedOptions:
     """How results on perturbed reports are compared with the severity of the errors."""
 
     perturbed: Annotated[
-        Path | None, option(f"{PERTURBED} Needed if RESULTS is of `trust`.", name="--perturbed")
+        Path | None, Option(f"{PERTURBED} Needed if RESULTS is of `trust`.", name="--perturbed")
     ] = None
     weights: Annotated[
-        str | None, option("Weights of grounding, logic and stability; 0.4,0.3,0.3 when omitted.")
+        str | None, Option("Weights of grounding, logic and stability; 0.4,0.3,0.3 when omitted.")
     ] = None
     figure: FigureOption = False
     resamples: ResamplesOption = RESAMPLES
@@ -417,28 +416,28 @@ class GradedOptions:
 @verb
 def sensitivity(
     perturbed: PerturbedArgument,
-    output: Annotated[Path, option("Folder for scores and tables.")],
+    output: Annotated[Path, Option("Folder for scores and tables.")],
     metrics: Annotated[
         str, metric_option("Metrics to compare with, separated by commas.")
     ] = "bleu,bertscore,hare,concordance",
     images: Annotated[
-        Path | None, option("Folder of the images; without it grounding is not measured.")
+        Path | None, Option("Folder of the images; without it grounding is not measured.")
     ] = None,
-    encoder: EncoderOption = None,
+    encoder: EncoderName = None,
     text_encoder: Annotated[
         str | None,
-        option(
+        Option(
             "Encoder of BERTScore: a folder or a hub name; that of the reader when omitted.", MODELS
         ),
     ] = None,
-    nli: NliOption = None,
-    reader: ReaderOption = None,
-    aligner: AlignerOption = None,
-    device: DeviceOption = None,
-    mpp: Annotated[float | None, option("Microns per pixel of the images.")] = None,
+    nli: NliName = None,
+    reader: ReaderName = None,
+    aligner: AlignerName = None,
+    device: DeviceName = None,
+    mpp: Annotated[float | None, Option("Microns per pixel of the images.")] = None,
     resamples: ResamplesOption = RESAMPLES,
     seed: SeedOption = 0,
-    overwrite: OverwriteOption = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Table 1: how far each measure falls on hallucinations and logic errors.
 
@@ -507,9 +506,9 @@ def ablation(
 def page(
     perturbed: PerturbedArgument,
     results: ResultsArgument,
-    output: Annotated[Path, option("HTML file to write.")],
-    images: Annotated[Path | None, option("Folder of the images.")] = None,
-    most: Annotated[int, option("Maximum number of reports on the page.", min=1)] = 12,
+    output: Annotated[Path, Option("HTML file to write.")],
+    images: Annotated[Path | None, Option("Folder of the images.")] = None,
+    most: Annotated[int, Option("Maximum number of reports on the page.", min=1)] = 12,
 ) -> None:
     """Table 4: a page of examples, with pictures, changes and the score of each measure.
 

@@ -1,15 +1,20 @@
-"""`histoeval trust tune`: weights and thresholds from labelled reports."""
+"""`histoeval trust`: can reports be trusted when there is no reference?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from pydantic import ValidationError
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.output import demand_folder, print_tables
+from histoeval.cli.output import (
+    demand_folder,
+    exit_with,
+    print_tables,
+    resumable,
+)
+from histoeval.cli.verb import verb
 from histoeval.errors import SettingError, did_you_mean
 from histoeval.pathgls.policy.policy import (
     DIMENSIONS,
@@ -20,8 +25,52 @@ from histoeval.pathgls.policy.policy import (
 )
 from histoeval.pathgls.policy.tuning import Costs, Target, TuningPlan
 from histoeval.progress import step_progress
+from histoeval.run.results import Verdicts
+from histoeval.run.settings import TrustSettings
 from histoeval.run.trust.tune import LabelRequest, history, tune_file, write_policy
-from histoeval.view.terminal.trust import tuning_tables
+from histoeval.settings import Option
+from histoeval.view.html.trust import run_trust
+from histoeval.view.terminal.scores import problem_table
+from histoeval.view.terminal.trust import (
+    least_trusted,
+    meaning_lines,
+    policy_line,
+    policy_table,
+    trust_tables,
+    tuning_tables,
+)
+
+
+@verb
+def policies(
+    names: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="NAME|FILE", help="Policies to show in full; a list of all when omitted."
+        ),
+    ] = None,
+) -> None:
+    """List the policies that route reports, and what their verdicts mean.
+
+    Examples:
+      histoeval trust policies
+      histoeval trust policies without_endpoint
+    """
+    found = [read_policy(name) for name in names or POLICIES]
+    print_tables([policy_table(found)])
+    for policy in found if names else ():
+        typer.echo()
+        for line in policy_lines(policy.content(), "validated"):
+            typer.echo(line)
+    if not names:
+        typer.echo("More: histoeval trust policies NAME.")
+
+
+def policy_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
+    """A policy as people read it: its numbers, then what each verdict means, and `more` of it."""
+    meaning = meaning_lines(policy, *more)
+    return [f"Policy: {policy_line(policy)}", *(f"  {each}" for each in meaning)]
+
 
 LABELS = "Labels"
 THRESHOLDS = "Thresholds"
@@ -32,27 +81,27 @@ SEARCH = "Search"
 class LabelColumns:
     """Where the labels are, and what they mean."""
 
-    labels: Annotated[Path | None, option("Table with id, label and optionally case.", LABELS)] = (
+    labels: Annotated[Path | None, Option("Table with id, label and optionally case.", LABELS)] = (
         None
     )
     label: Annotated[
         str | None,
-        option(
+        Option(
             "Column with the label: correct or wrong, an error level, or a human score.", LABELS
         ),
     ] = None
     more_is: Annotated[
         Literal["better", "worse"] | None,
-        option("Whether higher numbers are better or worse.", LABELS),
+        Option("Whether higher numbers are better or worse.", LABELS),
     ] = None
-    wrong_from: Annotated[float | None, option("Lowest error level of a wrong report.", LABELS)] = (
+    wrong_from: Annotated[float | None, Option("Lowest error level of a wrong report.", LABELS)] = (
         None
     )
-    right_from: Annotated[float | None, option("Lowest human score of a right report.", LABELS)] = (
+    right_from: Annotated[float | None, Option("Lowest human score of a right report.", LABELS)] = (
         None
     )
     case: Annotated[
-        str | None, option("Column with the case; reports of a case stay in one fold.", LABELS)
+        str | None, Option("Column with the case; reports of a case stay in one fold.", LABELS)
     ] = None
 
     def request(self) -> LabelRequest:
@@ -72,21 +121,21 @@ class SearchOptions:
 
     without: Annotated[
         list[str] | None,
-        option("Dimension without weight, because it is unknown; can be repeated.", SEARCH),
+        Option("Dimension without weight, because it is unknown; can be repeated.", SEARCH),
     ] = None
     policy: Annotated[
         Path,
-        option(
+        Option(
             f"Policy to start from: {', '.join(POLICIES)}, or a YAML file; its floors and what it "
             "rejects at once are kept.",
             SEARCH,
             metavar="NAME|FILE",
         ),
     ] = Path(WITH_ENDPOINT)
-    step: Annotated[float, option("Step size of the weights.", SEARCH, min=0.01, max=0.5)] = 0.05
-    folds: Annotated[int, option("Folds of the cross-validation.", SEARCH, min=2)] = 5
-    repeats: Annotated[int, option("Repeats of the cross-validation.", SEARCH, min=1)] = 5
-    seed: Annotated[int, option("Random seed of the folds.", SEARCH)] = 0
+    step: Annotated[float, Option("Step size of the weights.", SEARCH, min=0.01, max=0.5)] = 0.05
+    folds: Annotated[int, Option("Folds of the cross-validation.", SEARCH, min=2)] = 5
+    repeats: Annotated[int, Option("Repeats of the cross-validation.", SEARCH, min=1)] = 5
+    seed: Annotated[int, Option("Random seed of the folds.", SEARCH)] = 0
 
     def plan(self, aim: Target | Costs) -> TuningPlan:
         """The search for weights and thresholds that meet this aim."""
@@ -107,15 +156,15 @@ class ThresholdOptions:
 
     wrong_deployed: Annotated[
         float,
-        option("Highest share of wrong reports among those deployed.", THRESHOLDS, min=0, max=1),
+        Option("Highest share of wrong reports among those deployed.", THRESHOLDS, min=0, max=1),
     ] = 0.05
     right_rejected: Annotated[
         float,
-        option("Highest share of right reports among those rejected.", THRESHOLDS, min=0, max=1),
+        Option("Highest share of right reports among those rejected.", THRESHOLDS, min=0, max=1),
     ] = 0.05
     confidence: Annotated[
         float,
-        option(
+        Option(
             "Confidence that the shares hold; 0.5 takes them as they were counted.",
             THRESHOLDS,
             min=0.5,
@@ -124,7 +173,7 @@ class ThresholdOptions:
     ] = 0.95
     costs: Annotated[
         str | None,
-        option(
+        Option(
             "Instead of shares: the costs of a wrong report deployed, a review, and a right "
             "report rejected, as in 20,1,5.",
             THRESHOLDS,
@@ -151,7 +200,7 @@ def tune(
             help="Table with grounding, logic, stability and a label; or trust.jsonl and --labels.",
         ),
     ],
-    output: Annotated[Path, option("File for the policy, as YAML.")],
+    output: Annotated[Path, Option("File for the policy, as YAML.")],
     labelled: LabelColumns = LabelColumns(),
     search: SearchOptions = SearchOptions(),
     thresholds: ThresholdOptions = ThresholdOptions(),
@@ -202,3 +251,50 @@ def costs_of(text: str) -> Costs:
         return Costs(missed=missed, review=review, lost=lost)
     except (ValueError, ValidationError) as error:
         raise SettingError(f"--costs {text!r} is not three numbers, as in 20,1,5") from error
+
+
+SHOWN = 10
+"""Number of least trusted reports that are shown in the terminal."""
+
+trust_app = typer.Typer(invoke_without_command=True, no_args_is_help=True)
+trust_app.command("tune")(tune)
+trust_app.command("policies")(policies)
+
+
+@trust_app.callback()
+@verb
+def trust(context: typer.Context, settings: TrustSettings) -> None:
+    """Decide which reports can be trusted without a reference.
+
+    Each report is measured by grounding in the image, logic, and stability under attack, and gets
+    a verdict: deploy, review or reject.
+
+    Exit code 0: every report has a trust score; 1: some have none, and errors say why; 2: nothing
+    could be done.
+
+    Examples:
+      histoeval trust --reports reports.csv --images slides --output trusted
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if settings.data is None or settings.output is None:
+        raise SettingError("give both --reports FILE and --output DIR")
+    if settings.images is not None and not Path(settings.images).is_dir():
+        raise SettingError(f"--images {settings.images} is not a folder")
+    with resumable(settings.output):
+        verdicts = run_trust(settings)
+    _print_verdicts(verdicts, Path(settings.output), page=settings.texts)
+    means = verdicts.summary["means"]
+    exit_with(sum(part["known"] for part in means.values()), means["trust"]["missing"])
+
+
+def _print_verdicts(verdicts: Verdicts, output: Path, *, page: bool) -> None:
+    summary = verdicts.summary
+    for table in trust_tables(summary, least_trusted(verdicts, SHOWN)):
+        print_tables([table, ""])
+    for note in (*summary["input"]["notes"], *policy_lines(summary["policy"])):
+        typer.echo(note)
+    print_tables([problem_table(summary)])
+    names = ("trust.jsonl", "summary.json", *(["report.html"] if page else []))
+    written = [str(output / name) for name in names]
+    typer.echo(f"Written: {', '.join(written)}")

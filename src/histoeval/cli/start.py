@@ -13,8 +13,8 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.output import exit_with, print_tables, resumable
+from histoeval.cli.output import exit_with, print_tables, resumable
+from histoeval.cli.verb import verb
 from histoeval.errors import OutputError
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
@@ -24,6 +24,7 @@ from histoeval.resources import resource_bytes, resource_path, resource_text
 from histoeval.run.engines.local import choose_engine
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
+from histoeval.settings import Option
 from histoeval.view.run_report import write_run_report
 from histoeval.view.terminal.scores import error_tables, score_table
 
@@ -36,11 +37,11 @@ CASES = 6
 
 @verb
 def demo(
-    output: Annotated[Path, option("Folder for the table, the scores and the page.")] = Path(
+    output: Annotated[Path, Option("Folder for the table, the scores and the page.")] = Path(
         "histoeval-demo"
     ),
     no_open: Annotated[
-        bool, option("Do not open the page in a browser.", name="--no-open")
+        bool, Option("Do not open the page in a browser.", name="--no-open")
     ] = False,
 ) -> None:
     """Score the bundled examples, make a page of them, and show what to do next.

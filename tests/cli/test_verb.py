@@ -1,22 +1,24 @@
-"""A bundle of options is many options on the command line, and one object for the verb."""
+"""A settings model is many options on the command line, and one object for the verb."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 from typer.testing import CliRunner
 
-from histoeval.cli.options.bundle import help_text, option, verb
-from histoeval.cli.options.columns import PairColumns
-from histoeval.cli.options.models import MetricModels, ReaderModels
+from histoeval.cli.verb import help_text, verb
+from histoeval.settings import Argument, Option
 
 
 @dataclass(frozen=True)
 class Fruit:
-    apples: Annotated[int, option("How many apples.", min=0)] = 1
-    pear_kinds: list[str] | None = None
+    apples: Annotated[int, Option("How many apples.", min=0)] = 1
+    pear_kinds: Annotated[Sequence[str], Option("Which pears.", shell=list[str] | None)] = ()
+    ripe: Annotated[bool, Option("Take what is not ripe.", name="--no-ripe")] = True
+    python_only: int = 3
 
 
 def shop() -> tuple[typer.Typer, list[tuple[str, Fruit, bool]]]:
@@ -32,11 +34,12 @@ def shop() -> tuple[typer.Typer, list[tuple[str, Fruit, bool]]]:
     return app, bought
 
 
-def test_the_fields_of_a_bundle_are_options() -> None:
+def test_the_fields_of_a_model_are_options() -> None:
     app, bought = shop()
     words = ["market", "--apples", "3", "--pear-kinds", "a", "--pear-kinds", "b", "--paid"]
+    words += ["--no-ripe"]
     assert CliRunner().invoke(app, words).exit_code == 0
-    assert bought == [("market", Fruit(3, ["a", "b"]), True)]
+    assert bought == [("market", Fruit(3, ("a", "b"), ripe=False), True)]
 
 
 def test_what_is_left_out_has_the_defaults_of_the_fields() -> None:
@@ -54,10 +57,10 @@ def test_limits_and_help_of_a_field_hold() -> None:
     assert bought == []
 
 
-def test_a_bundle_may_hold_bundles_and_what_must_be_given() -> None:
+def test_a_model_may_hold_models_and_what_must_be_given() -> None:
     @dataclass(frozen=True)
     class Basket:
-        owner: str
+        owner: Annotated[str, Argument("Whose it is.")]
         fruit: Fruit = Fruit()
 
     carried: list[Basket] = []
@@ -76,20 +79,3 @@ def test_a_bundle_may_hold_bundles_and_what_must_be_given() -> None:
 def test_paragraphs_of_help_are_one_line_each_but_for_examples() -> None:
     written = "Do\n    it.\n\n    More\n    words.\n\n    Examples:\n      do it\n      do that\n"
     assert help_text(written) == "Do it.\n\nMore words.\n\nExamples:\ndo it\ndo that"
-
-
-def test_columns_are_those_that_were_named() -> None:
-    columns = PairColumns(reference="truth", candidate=["a", "b"], id_column="case").columns()
-    assert (columns.reference, columns.candidates, columns.id) == ("truth", ("a", "b"), "case")
-
-
-def test_models_are_those_that_were_named() -> None:
-    models = MetricModels(reader="hare", dtype="float32", token_budget=64).models()
-    assert (models.reader, models.dtype, models.token_budget) == ("hare", "float32", 64)
-    assert models.aligner is None
-    assert models.judge is None
-
-
-def test_a_verb_that_only_reads_has_no_other_models() -> None:
-    models = ReaderModels(reader="hare", device="cpu").models(judge=None)
-    assert (models.reader, models.device, models.aligner) == ("hare", "cpu", None)

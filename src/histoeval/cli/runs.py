@@ -1,29 +1,57 @@
-"""`histoeval runs`: what was run before, by what, and what changed between two runs."""
+"""`histoeval runs` and `histoeval cache`: what earlier commands have left."""
 
 import json
+import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from histoeval.cli.options.age import AgeOption, age_of
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.output import print_tables
+from histoeval.cli.output import print_tables
+from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import folder_kind
+from histoeval.llm.cache import Cache, default_cache
+from histoeval.llm.options import CacheFile
 from histoeval.run.history.diff import diff_runs
 from histoeval.run.history.retention import old_runs, remove_run
-from histoeval.run.history.stored_runs import details_of, stored_run, stored_runs
-from histoeval.view.terminal.runs import diff_tables, old_runs_table, run_tables, runs_table
+from histoeval.run.history.stored_runs import details_of, journal, stored_run, stored_runs
+from histoeval.runtime.audit import audit_log
+from histoeval.settings import Option
+from histoeval.table import ResultTable
+from histoeval.view.terminal.judge import cache_table
+from histoeval.view.terminal.runs import (
+    diff_tables,
+    old_runs_table,
+    run_tables,
+    runs_table,
+    time_text,
+)
 
 runs_app = typer.Typer(no_args_is_help=True, help="List, show, compare and remove runs.")
 
 RunPlace = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, or the file that `extract` wrote.")
 ]
-JsonOption = Annotated[bool, option("Print JSON.", name="--json")]
+JsonOption = Annotated[bool, Option("Print JSON.", name="--json")]
+AgeOption = Annotated[
+    str | None,
+    Option("Only what is older than this, as in 12h, 30d or 8w.", name="--older-than"),
+]
+UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 MOST = 20
+
+
+def age_of(text: str | None) -> timedelta:
+    """A number of hours, days or weeks; none where nothing was given."""
+    if text is None:
+        return timedelta(0)
+    match = re.fullmatch(r"(\d{1,5})\s*([hdw])", text.strip().lower(), re.ASCII)
+    if match is None:
+        raise SettingError(f"--older-than {text!r} is no age: write 12h, 30d or 8w")
+    return timedelta(**{UNITS[match[2]]: int(match[1])})
 
 
 @runs_app.command("list")
@@ -69,7 +97,7 @@ def show(run: RunPlace, as_json: JsonOption = False) -> None:
 def diff(
     one: RunPlace,
     other: RunPlace,
-    show: Annotated[int, option("Number of scores to show.", min=0)] = MOST,
+    show: Annotated[int, Option("Number of scores to show.", min=0)] = MOST,
     as_json: JsonOption = False,
 ) -> None:
     """Show what differs between two runs: settings, versions, signatures, means, scores by id.
@@ -92,7 +120,7 @@ def diff(
 def clear(
     folder: Annotated[Path, typer.Argument(help="Folder to search, four levels deep.")],
     older_than: AgeOption = None,
-    delete: Annotated[bool, option("Remove them; otherwise they are only listed.")] = False,
+    delete: Annotated[bool, Option("Remove them; otherwise they are only listed.")] = False,
 ) -> None:
     """List the runs that are older than an age, and with --delete remove them.
 
@@ -112,3 +140,58 @@ def clear(
     files, size = sum(len(each.files) for each in counted), sum(each.size for each in counted)
     done = "removed" if delete else "would be removed; --delete removes them"
     typer.echo(f"{len(counted):,} runs, {files:,} files, {size:,} bytes: {done}")
+
+
+cache_app = typer.Typer(no_args_is_help=True, help="Show or clear what is cached.")
+
+
+@cache_app.command("show")
+@verb
+def show_cached(cache: CacheFile = None) -> None:
+    """Show cached replies by model and prompt, and the files that note what was sent and run.
+
+    Readings of reports are cached in memory only.
+
+    Examples:
+      histoeval cache show
+    """
+    file = cache or default_cache()
+    if file.exists():
+        with Cache(file) as opened:
+            print_tables([cache_table(opened.stats())])
+    kept = {"replies": file, "what was sent": audit_log(), "commands": journal()}
+    rows = [
+        [what, str(path), f"{path.stat().st_size:,}", time_text(path.stat().st_mtime)]
+        for what, path in kept.items()
+        if path is not None and path.is_file()
+    ]
+    if rows:
+        print_tables([ResultTable("Files", ["what", "file", "bytes", "changed"], rows)])
+    else:
+        typer.echo(f"Nothing is cached in {file.parent}.")
+
+
+@cache_app.command("clear")
+@verb
+def clear_cached(
+    cache: CacheFile = None,
+    older_than: AgeOption = None,
+    judge: Annotated[
+        str | None, Option("Only models whose name, model@endpoint, starts with this.")
+    ] = None,
+    prompt: Annotated[str | None, Option("Only prompts whose name starts with this.")] = None,
+) -> None:
+    """Delete cached replies: all of them, or those that are old or of a model or prompt.
+
+    What was noted of requests and commands is kept.
+
+    Examples:
+      histoeval cache clear --older-than 30d
+    """
+    file = cache or default_cache()
+    age = age_of(older_than)
+    if not file.exists():
+        typer.echo(f"0 replies deleted: there is no {file}")
+        return
+    with Cache(file) as opened:
+        typer.echo(f"{opened.clear(judge, prompt, age):,} replies deleted")

@@ -11,10 +11,11 @@ from histoeval.challenge.folder import IDS, init_challenge
 from histoeval.challenge.policy import POLICY
 from histoeval.challenge.rank import METRICS, SCORED, evaluate_predictions, rank_teams
 from histoeval.challenge.teams import check_predictions
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.engine import EngineOptions
-from histoeval.cli.options.models import MetricModels
-from histoeval.cli.options.output import print_tables, resumable
+from histoeval.cli.output import print_tables, resumable
+from histoeval.cli.verb import verb
+from histoeval.run.models import SCORING, Models
+from histoeval.run.settings import EngineSettings
+from histoeval.settings import Option
 from histoeval.view.html.challenge import write_views
 from histoeval.view.terminal.challenge import fault_table, ranking_tables
 
@@ -29,13 +30,13 @@ FolderArgument = Annotated[
 ]
 LooseIds = Annotated[
     bool,
-    option(
+    Option(
         "Accept ids that differ only in ending, case, spaces or zeros, as a policy with "
         "`loose_ids: true` does."
     ),
 ]
 TruthOption = Annotated[
-    Path | None, option("Truth that is not in DIR: a table of ids and reports, or its folder.")
+    Path | None, Option("Truth that is not in DIR: a table of ids and reports, or its folder.")
 ]
 
 
@@ -44,7 +45,7 @@ TruthOption = Annotated[
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write.")],
     truth: Annotated[
-        Path | None, option('Table of ids and references, as in [{"id": …, "report": …}].')
+        Path | None, Option('Table of ids and references, as in [{"id": …, "report": …}].')
     ] = None,
 ) -> None:
     """Write the folder of a challenge: policy, ids, read-me files and an evaluation container.
@@ -72,7 +73,7 @@ def check(
     predictions: Annotated[Path, typer.Argument(help="The file to hand in.")],
     loose_ids: LooseIds = False,
     look: Annotated[
-        Literal["table", "markdown", "json"], option("How to print faults.", name="--format")
+        Literal["table", "markdown", "json"], Option("How to print faults.", name="--format")
     ] = "table",
 ) -> None:
     """Check a file of predictions before it is handed in; the truth is not needed.
@@ -108,12 +109,13 @@ def check(
 def evaluate(
     folder: FolderArgument,
     source: Annotated[
-        Path, option("A file, or a folder with predictions.json in it.", name="--input")
+        Path, Option("A file, or a folder with predictions.json in it.", name="--input")
     ] = Path("/input"),
-    output: Annotated[Path, option(f"Folder for {METRICS}.")] = Path("/output"),
+    output: Annotated[Path, Option(f"Folder for {METRICS}.")] = Path("/output"),
     truth: TruthOption = None,
-    models: MetricModels = MetricModels(),
-    engine: EngineOptions = EngineOptions(),
+    *,
+    models: Annotated[Models, Option("", only=SCORING)],
+    engine: EngineSettings,
 ) -> None:
     """Evaluate one file as the container does: aggregates, and a result for every case.
 
@@ -121,7 +123,7 @@ def evaluate(
       histoeval challenge evaluate challenge --input input --output output
     """
     found = evaluate_predictions(
-        folder, source, output=output, truth=truth, models=models.models(), engine=engine.chosen()
+        folder, source, output=output, truth=truth, models=models, engine=engine.choose_engine()
     )
     totals = found["aggregates"]
     typer.echo(
@@ -140,12 +142,13 @@ def rank(
         typer.Argument(metavar="TEAM.json", help="A file of each team, which is called like it."),
     ],
     output: Annotated[
-        Path, option("Folder for the ranking and its pages; a stopped run resumes there.")
+        Path, Option("Folder for the ranking and its pages; a stopped run resumes there.")
     ],
     truth: TruthOption = None,
     loose_ids: LooseIds = False,
-    models: MetricModels = MetricModels(),
-    engine: EngineOptions = EngineOptions(),
+    *,
+    models: Annotated[Models, Option("", only=SCORING)],
+    engine: EngineSettings,
 ) -> None:
     """Rank teams on the ids of the truth: intervals, significance, stability, subgroups, pages.
 
@@ -160,8 +163,8 @@ def rank(
             list(teams),
             output=output,
             truth=truth,
-            models=models.models(),
-            engine=engine.chosen(),
+            models=models,
+            engine=engine.choose_engine(),
             loose_ids=loose_ids,
         )
     ranking = found.ranking

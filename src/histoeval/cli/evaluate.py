@@ -6,17 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.options.bundle import option, verb
-from histoeval.cli.options.completion import metric_option
-from histoeval.cli.options.models import EncoderOption, MetricModels
-from histoeval.cli.options.output import (
+from histoeval.cli.output import (
     LookOption,
     ResultsFile,
     demand_folder,
     print_tables,
     write_results,
 )
-from histoeval.cli.options.statistics import OptionalResamples
+from histoeval.cli.verb import verb
 from histoeval.errors import Problem, SettingError
 from histoeval.evaluate.probe_scores import figures_of
 from histoeval.evaluate.probes import pairs_of, read_probes, shipped
@@ -26,8 +23,10 @@ from histoeval.metric import Metric, Score
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.progress import OnStep, step_progress
 from histoeval.report import Pair
-from histoeval.run.models import load_metrics, metric_names
+from histoeval.run.models import SCORING, EncoderName, Models, load_metrics, metric_names
 from histoeval.run.pipeline import answers
+from histoeval.run.settings import OptionalResamples, metric_option
+from histoeval.settings import Option
 from histoeval.view.terminal.evaluation import (
     grounding_tables,
     probe_markdown,
@@ -60,11 +59,12 @@ def probes(
     metrics: Annotated[
         str, metric_option("Metrics, separated by commas, as for `histoeval score`.")
     ] = DEFAULT_METRICS,
-    models: MetricModels = MetricModels(),
+    *,
+    models: Annotated[Models, Option("", only=SCORING)],
     output: ResultsFile = None,
     look: LookOption = "table",
     resamples: OptionalResamples = 1000,
-    seed: Annotated[int, option("Random seed of the resamples.", min=0)] = 0,
+    seed: Annotated[int, Option("Random seed of the resamples.", min=0)] = 0,
 ) -> None:
     """Measure how far metrics fall on harmless and on harmful edits of a reference.
 
@@ -78,7 +78,7 @@ def probes(
     chosen = metric_names(metrics)
     file = file or shipped()
     some = read_probes(file)
-    able, unavailable = _able(load_metrics(chosen, models.models()))
+    able, unavailable = _able(load_metrics(chosen, models))
     pairs = pairs_of(some)
     results = []
     with step_progress(f"scoring {file.name}", len(pairs) * len(able)) as report:
@@ -133,18 +133,18 @@ def _scores(
 def grounding(
     tiles: Annotated[
         Path,
-        option("Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False),
+        Option("Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False),
     ],
     split: Annotated[
-        list[str] | None, option("Split to evaluate; can be repeated; test when omitted.")
+        list[str] | None, Option("Split to evaluate; can be repeated; test when omitted.")
     ] = None,
     model: Annotated[
-        Path | None, option("Folder of a grounding model; the builtin one when omitted.")
+        Path | None, Option("Folder of a grounding model; the builtin one when omitted.")
     ] = None,
-    encoder: EncoderOption = None,
+    encoder: EncoderName = None,
     calibration: Annotated[
         Path | None,
-        option("File for limits fitted to these tiles, for `histoeval trust --calibration`."),
+        Option("File for limits fitted to these tiles, for `histoeval trust --calibration`."),
     ] = None,
     output: ResultsFile = None,
 ) -> None:

@@ -9,33 +9,17 @@ from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
-from histoeval.cli.options.bundle import option
 from histoeval.console import Console
 from histoeval.errors import OutputError
-from histoeval.io.row_files import RowForm
 from histoeval.io.writing import whole_file
+from histoeval.settings import Option
 from histoeval.table import markdown
 from histoeval.version import __version__
 
-OverwriteOption = Annotated[
-    bool, option("Replace existing results of another run.", name="--overwrite")
-]
-NoTextsOption = Annotated[
-    bool,
-    option(
-        "Keep no word of a report in the results: neither texts nor quotes in evidence.",
-        name="--no-texts",
-    ),
-]
-ROW_FORM = (
-    "How rows are kept when the run has ended: jsonl, jsonl.gz or parquet. By default as they are "
-    "in the folder; in a new one as jsonl."
-)
-RowFormOption = Annotated[RowForm | None, option(ROW_FORM, name="--format")]
 LookOption = Annotated[
-    Literal["table", "markdown"], option("How to print the tables.", name="--format")
+    Literal["table", "markdown"], Option("How to print the tables.", name="--format")
 ]
-ResultsFile = Annotated[Path | None, option("JSON file for all results.")]
+ResultsFile = Annotated[Path | None, Option("JSON file for all results.")]
 
 
 def demand_folder(file: Path | None) -> None:

@@ -1,1 +1,0 @@
-"""`histoeval challenge` and its verbs."""

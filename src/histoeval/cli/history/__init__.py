@@ -1,1 +1,0 @@
-"""`histoeval runs` and `histoeval cache`: what earlier commands have left."""

@@ -1,1 +1,0 @@
-"""`histoeval demo` and `histoeval quickstart`."""

@@ -20,7 +20,6 @@ from histoeval.evaluate.grounding_scores import (
 from histoeval.evaluate.grounding_verdicts import decided_figures, decided_remarks, judge_stated
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
 from histoeval.pathgls.grounding.behaviour import SpecimenBehaviour
-from histoeval.pathgls.grounding.builtin import LogisticCalibration
 from histoeval.pathgls.grounding.claims import sorted_claims
 from histoeval.pathgls.grounding.decisions import (
     ALLOWED,
@@ -29,6 +28,7 @@ from histoeval.pathgls.grounding.decisions import (
     Decisions,
     OrganScores,
 )
+from histoeval.pathgls.grounding.encoder import ClaimCalibration
 from histoeval.pathgls.grounding.verdicts import NamedPlace, SpecimenOrgan
 from histoeval.pathgls.results import Support
 from histoeval.report import EntityType
@@ -208,7 +208,7 @@ def test_the_drop_by_another_diagnosis_of_the_same_organ_is_measured_within_the_
     homes = {concept: organ for organ, concept, _ in KINDS}
     cosines = np.array([[homes.get(e.name) == t.organ for e in entries] for t in tiles], float)
     noise = np.random.default_rng(0).normal(0, 0.01, cosines.shape)
-    curves = {"diagnosis": LogisticCalibration(slope=2.0, midpoint=0.5)}
+    curves = {"diagnosis": ClaimCalibration(slope=2.0, midpoint=0.5)}
     found = replaced_figures(ScoredTiles(tiles, entries, cosines + noise), curves)
     assert found["concept"]["drop"] > 0.3
     assert found["diagnosis, same organ"]["drop"] == pytest.approx(0, abs=0.05)
@@ -216,7 +216,7 @@ def test_the_drop_by_another_diagnosis_of_the_same_organ_is_measured_within_the_
 
 
 def test_an_organ_with_one_diagnosis_says_nothing_on_another() -> None:
-    curves = {"diagnosis": LogisticCalibration(slope=2.0, midpoint=0.5)}
+    curves = {"diagnosis": ClaimCalibration(slope=2.0, midpoint=0.5)}
     one = [tile for tile in tiles_of(5, 1) if tile.behaviour == "malignant"]
     assert "diagnosis, same organ" not in replaced_figures(made_up(one), curves)
 

@@ -156,7 +156,11 @@ def calibrate(
     kept = [tiles[n] for n in known]
     entries = entries_of(kept)
     found = scored(kept, entries, vectors[known], entry_vectors(encoder, entries))
-    organs = tuple(o for o in told_organs(kept) if _told_by(encoder, o))
+    learned = told_organs(kept)
+    if isinstance(encoder, BuiltinEncoder):
+        bank = zip(encoder.known.groups, encoder.known.entries, strict=True)
+        learned = tuple(name for group, name in bank if group == "organ")
+    organs = tuple(o for o in told_organs(kept) if o in learned)
     decisions = fit_decisions(
         [found],
         organs,
@@ -176,13 +180,6 @@ def calibrate(
     worded = worded_figures(found, vectors[usual], encoder, decisions)
     unsafe = unsafe_figures(found, vectors[usual], encoder, decisions)
     return decisions, {**decided(found, decisions), **worded, **unsafe}
-
-
-def _told_by(encoder: ImageTextEncoder, organ: str) -> bool:
-    """Whether an encoder that has learned certain organs has learned this one."""
-    return not isinstance(encoder, BuiltinEncoder) or ("organ", organ) in zip(
-        encoder.known.groups, encoder.known.entries, strict=True
-    )
 
 
 def entry_vectors(encoder: ImageTextEncoder, entries: Sequence[TileConcept]) -> Vectors:

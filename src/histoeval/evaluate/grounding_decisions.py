@@ -248,9 +248,9 @@ def fit_behaviour(
             for images in trials
         ]
         told = [pair for pair in sides if all(part.enough for part in pair)]
+        pairs = [(pair[0].scores, pair[1].scores) for pair in told]
         if not told or not all(_tells_apart(*pair) for pair in told):
             continue
-        pairs = [(pair[0].scores, pair[1].scores) for pair in told]
         malignant, benign = (
             _limits_of(
                 [KindScores(true, foreign, true) for true, foreign in side],

@@ -26,8 +26,8 @@ from histoeval.evaluate.tile_labels import (
     targets_of,
 )
 from histoeval.pathgls.grounding.behaviour import malignancy
-from histoeval.pathgls.grounding.builtin import LogisticCalibration
-from histoeval.pathgls.grounding.decisions import FEW, ClaimLimits, alike, organ_margins, top_mean
+from histoeval.pathgls.grounding.decisions import FEW, alike, organ_margins, top_mean
+from histoeval.pathgls.grounding.encoder import ClaimCalibration
 from histoeval.statistics.regression import logistic
 
 Array = npt.NDArray[np.float64]
@@ -260,13 +260,13 @@ def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClai
     return ScoredClaims(distances[rows, places], targets[rows, places] == TRUE, names[places])
 
 
-def curve(distances: Array, given: LogisticCalibration | ClaimLimits) -> Array:
+def curve(distances: Array, given: ClaimCalibration) -> Array:
     """From 0 (decoy) to 1 (true)."""
     return logistic(given.slope * (distances - given.midpoint))
 
 
 def replaced_figures(
-    found: ScoredTiles, curves: Mapping[str, LogisticCalibration]
+    found: ScoredTiles, curves: Mapping[str, ClaimCalibration]
 ) -> dict[str, dict[str, float]]:
     """The calibrated value of true claims, of decoys, and the drop between, by group."""
     told = {
@@ -282,7 +282,7 @@ def replaced_figures(
     }
 
 
-def _replaced(claims: ScoredClaims, curves: Mapping[str, LogisticCalibration]) -> dict[str, float]:
+def _replaced(claims: ScoredClaims, curves: Mapping[str, ClaimCalibration]) -> dict[str, float]:
     values = np.zeros_like(claims.distances)
     for group in sorted(set(claims.groups.tolist())):
         of = claims.groups == group

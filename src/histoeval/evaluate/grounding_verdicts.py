@@ -4,7 +4,7 @@ Every report names an organ and a diagnosis, and is judged as a report in words 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -68,7 +68,7 @@ class ReportOnImage(NamedTuple):
     kind: str
     verdict: GroundingVerdict
     value: float | None
-    """Missing where claims of diagnoses were never measured."""
+    """Missing where nothing is known of it, or claims of diagnoses were never measured."""
     part: str | None = None
     """Of another diagnosis whether its behaviour is another, where both are known."""
 
@@ -80,19 +80,28 @@ def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, flo
     images of organs that the encoder can tell count as true. Beside it the share of the commonest
     of these organs.
     """
-    reports = list(judged_reports(images, decisions))
-    found: dict[str, float | int] = {}
-    for kind in KINDS_OF_REPORT:
-        found |= verdict_shares(kind, Counter(e.verdict for e in reports if e.kind == kind))
-    for part in (OTHER_BEHAVIOUR, SAME_BEHAVIOUR):
-        verdicts = Counter[str](each.verdict for each in reports if each.part == part)
-        if verdicts:
-            found |= verdict_shares(part, verdicts)
+    found = report_shares(judged_reports(images, decisions))
     found |= behaviour_shares(images, decisions)
     organs = Counter(t.organ for t in images.means.tiles if t.organ in decisions.organs)
     if organs:
         found[COMMONEST] = max(organs.values()) / organs.total()
     return found
+
+
+def report_shares(reports: Iterable[ReportOnImage]) -> dict[str, float | int]:
+    """The shares of verdicts by kind of report, and by behaviour where that is known."""
+    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    for report in reports:
+        for kind in (report.kind, report.part):
+            if kind is not None:
+                verdicts[kind][report.verdict] += 1
+    shares: dict[str, float | int] = {}
+    for kind in KINDS_OF_REPORT:
+        shares |= verdict_shares(kind, verdicts[kind])
+    for kind in (OTHER_BEHAVIOUR, SAME_BEHAVIOUR):
+        if verdicts[kind]:
+            shares |= verdict_shares(kind, verdicts[kind])
+    return shares
 
 
 def verdict_shares(
@@ -224,16 +233,6 @@ def _remark_parts(figures: Mapping[str, Any]) -> Iterator[str]:
 _SPOT = Spot(x=0, y=0, width=1, height=1)
 
 
-class WordedReport(NamedTuple):
-    """What grounding says of a report; the value is missing where it knows nothing of it."""
-
-    kind: str
-    verdict: GroundingVerdict
-    value: float | None
-    part: str | None = None
-    """Of another diagnosis whether its behaviour is another."""
-
-
 def worded_figures(
     found: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
 ) -> dict[str, dict[str, float | int]]:
@@ -348,7 +347,7 @@ class _Bench(NamedTuple):
     diagnoses: Mapping[str, Sequence[str]]
     """By organ."""
 
-    def judged(self, rows: Sequence[int]) -> Iterator[WordedReport]:
+    def judged(self, rows: Sequence[int]) -> Iterator[ReportOnImage]:
         """The reports on an image of these tiles, if its organ and diagnosis are in the lists."""
         tile = self.found.tiles[rows[0]]
         if tile.organ not in self.decisions.organs:
@@ -361,9 +360,9 @@ class _Bench(NamedTuple):
             part = part_of(tile, stated[1]) if kind == OTHER_DIAGNOSIS else None
             said = ground(image, claims, self.encoder, builtin_decoys(), self.decisions)
             if isinstance(said, Problem):
-                yield WordedReport(kind, "not_known", None, part)
+                yield ReportOnImage(kind, "not_known", None, part)
             else:
-                yield WordedReport(kind, said.verdict or "not_known", said.value, part)
+                yield ReportOnImage(kind, said.verdict or "not_known", said.value, part)
 
     def _reports(self, tile: LabelledTile, seed: int) -> Iterator[tuple[str, tuple[str, str]]]:
         """Organ and diagnosis of the true report and of one of each wrong kind."""
@@ -382,25 +381,16 @@ class _Bench(NamedTuple):
                 yield kind, some[int(draws.integers(len(some)))]
 
 
-def _summed(images: Sequence[Sequence[WordedReport]]) -> dict[str, float | int]:
+def _summed(images: Sequence[Sequence[ReportOnImage]]) -> dict[str, float | int]:
     """Shares of verdicts by kind of report, and the drop of the value by each wrong kind."""
-    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     values: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for reports in images:
         (true,) = [each.value for each in reports if each.kind == TRUE]
         for each in reports:
             for kind in (each.kind, each.part):
-                if kind is None:
-                    continue
-                verdicts[kind][each.verdict] += 1
-                if true is not None and each.value is not None:
+                if kind is not None and true is not None and each.value is not None:
                     values[kind].append((true, each.value))
-    figures: dict[str, float | int] = {}
-    for kind in KINDS_OF_REPORT:
-        figures |= verdict_shares(kind, verdicts[kind])
-    for kind in (OTHER_BEHAVIOUR, SAME_BEHAVIOUR):
-        if verdicts[kind]:
-            figures |= verdict_shares(kind, verdicts[kind])
+    figures = report_shares(each for reports in images for each in reports)
     for kind, pairs in values.items():
         if kind != TRUE:
             true_mean, wrong_mean = np.mean(pairs, axis=0)

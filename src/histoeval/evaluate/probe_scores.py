@@ -122,7 +122,9 @@ def costs_of(
     if not math.isfinite(worst):
         raise SettingError(f"{metric.name} has no worst score, so that costs have no measure")
     costs, problems = [], []
-    waiting = iter(_all_there(answers, probes))
+    if len(answers) != (expected := sum(len(probe.edits) + 1 for probe in probes)):
+        raise ValueError(f"{len(answers)} answers for {expected} pairs")
+    waiting = iter(answers)
     for probe in probes:
         own, *edited = (next(waiting) for _ in range(len(probe.edits) + 1))
         problems += [each.message for each in (own, *edited) if isinstance(each, Problem)]
@@ -130,13 +132,6 @@ def costs_of(
             problems.append(f"{probe.id} has the worst score against itself")
         costs.append(np.array([_cost(own, each, worst) for each in edited]))
     return costs, problems
-
-
-def _all_there(answers: Answers, probes: Sequence[Probe]) -> Answers:
-    expected = sum(len(probe.edits) + 1 for probe in probes)
-    if len(answers) != expected:
-        raise ValueError(f"{len(answers)} answers for {expected} pairs")
-    return answers
 
 
 def _cost(own: Score | Problem, edited: Score | Problem, worst: float) -> float:

@@ -147,10 +147,7 @@ def stain_kind(stain: str) -> str:
 
 def read_tiles(path: Path) -> list[LabelledTile]:
     """The rows of an index of tiles, in its order."""
-    return list(_tiles(path))
-
-
-def _tiles(path: Path) -> Iterator[LabelledTile]:
+    tiles = []
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
@@ -167,9 +164,10 @@ def _tiles(path: Path) -> Iterator[LabelledTile]:
                     split=row["split"],
                     laboratory=row.get("laboratory") or _laboratory(row.get("source_repo") or ""),
                 )
-                yield _corrected(tile)
+                tiles.append(_corrected(tile))
             except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
                 raise InputError(f"{path}, line {number}: not a row of tiles: {error}") from error
+    return tiles
 
 
 def entries_of(tiles: Iterable[LabelledTile]) -> list[TileConcept]:
@@ -189,32 +187,23 @@ def entries_of(tiles: Iterable[LabelledTile]) -> list[TileConcept]:
 @cache
 def all_entries() -> tuple[TileConcept, ...]:
     """Everything that our lists have wordings for."""
-    return (*_organ_entries(), *_concept_entries(), *_kind_entries(), *_site_entries())
-
-
-def _organ_entries() -> Iterator[TileConcept]:
+    entries = []
     for row in _table("tile_organs.tsv"):
         own = tuple(wording.format(row["organ"]) for wording in _ORGAN_WORDINGS)
         wordings = tuple(dict.fromkeys((*own, *_listed(row["other names"]))))
-        yield TileConcept("organ", row["organ"], wordings)
-
-
-def _concept_entries() -> Iterator[TileConcept]:
+        entries.append(TileConcept("organ", row["organ"], wordings))
     for row in _table("tile_concepts.tsv"):
-        yield TileConcept("concept", row["concept"], (row["concept"], *_listed(row["other names"])))
-
-
-def _kind_entries() -> Iterator[TileConcept]:
+        wordings = (row["concept"], *_listed(row["other names"]))
+        entries.append(TileConcept("concept", row["concept"], wordings))
     for side in _SIDES:
-        yield TileConcept("behaviour", side, behaviour_wordings(side))
+        entries.append(TileConcept("behaviour", side, behaviour_wordings(side)))
     for row in _table("tile_kinds.tsv"):
-        yield TileConcept(row["group"], row["kind"], _listed(row["names"]))
-
-
-def _site_entries() -> Iterator[TileConcept]:
+        entries.append(TileConcept(row["group"], row["kind"], _listed(row["names"])))
     for organ in organs():
         for side in _SIDES:
-            yield TileConcept("site", f"{side} {organ}", behaviour_wordings_of(side, organ))
+            wordings = behaviour_wordings_of(side, organ)
+            entries.append(TileConcept("site", f"{side} {organ}", wordings))
+    return tuple(entries)
 
 
 def targets_of(tiles: Sequence[LabelledTile], entries: Sequence[TileConcept]) -> Targets:

@@ -106,7 +106,10 @@ def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
             f"trust {report.low:.3f} lies between {policy.reject_below:g} and "
             f"{policy.deploy_from:g}",
         )
-    low, few = _below_floors(report, policy), _too_few_claims(report, policy)
+    low, few = _below_floors(report, policy), []
+    share = report.claims_known
+    if share is not None and share < policy.claims_known - ROUNDING:
+        few = [f"only {share:.0%} of the claims are known to the encoder"]
     text = f"trust {report.low:.3f} would do, but {' and '.join([*low.values(), *few])}"
     if low:
         yield Reason("below_floor", text, tuple(low))
@@ -187,13 +190,6 @@ def _below_floors(report: RoutedReport, policy: Policy) -> dict[str, str]:
     }
 
 
-def _too_few_claims(report: RoutedReport, policy: Policy) -> list[str]:
-    known = report.claims_known
-    if known is None or known >= policy.claims_known - ROUNDING:
-        return []
-    return [f"only {known:.0%} of the claims are known to the encoder"]
-
-
 Route = Literal["deploy", "review", "reject"]
 ROUTES: tuple[Route, ...] = ("deploy", "review", "reject")
 
@@ -239,7 +235,15 @@ def fuse(
     policy = policy.weighing(weights)
     known = dict(zip(DIMENSIONS, (grounding, logic, stability), strict=True))
     missing = tuple(name for name in policy.required if known[name] is None)
-    low, high = (_with(bound, known, weights) for bound in (0.0, 1.0))
+    low, high = (
+        total(
+            bound if grounding is None else grounding,
+            bound if logic is None else logic,
+            bound if stability is None else stability,
+            weights,
+        )
+        for bound in (0.0, 1.0)
+    )
     report = RoutedReport(
         known,
         missing,
@@ -251,7 +255,13 @@ def fuse(
         cancer=cancer,
         unknown=unknown or {},
     )
-    route, reason = _route(report, policy)
+    route: Route
+    if (wrong := next(reasons_to_reject(report, policy), None)) is not None:
+        route, reason = "reject", wrong.text
+    elif (doubt := next(reasons_to_review(report, policy), None)) is not None:
+        route, reason = "review", doubt.text
+    else:
+        route, reason = "deploy", f"trust {low:.3f} is at least {policy.deploy_from:g}"
     counts = any(getattr(weights, name) > 0 for name in missing)
     return Trust(
         value=None if counts else low,
@@ -261,18 +271,3 @@ def fuse(
         reason=reason,
         missing=missing,
     )
-
-
-def _with(bound: float, known: dict[Dimension, float | None], weights: DimensionWeights) -> float:
-    """Trust with a bound in place of all that is missing."""
-    grounding, logic, stability = (bound if value is None else value for value in known.values())
-    return total(grounding, logic, stability, weights)
-
-
-def _route(report: RoutedReport, policy: Policy) -> tuple[Route, str]:
-    """What is done with a report, and the gravest reason for it."""
-    if (wrong := next(reasons_to_reject(report, policy), None)) is not None:
-        return "reject", wrong.text
-    if (doubt := next(reasons_to_review(report, policy), None)) is not None:
-        return "review", doubt.text
-    return "deploy", f"trust {report.low:.3f} is at least {policy.deploy_from:g}"

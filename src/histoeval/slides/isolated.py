@@ -166,7 +166,9 @@ class _Child:
         if -code in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
             return "the process that reads it was killed; is there enough memory?"
         if code < 0:
-            return f"it is damaged, and reading it ended with {_signal_name(-code)}"
+            names = {each.value: each.name for each in signal.Signals}  # real-time ones have none
+            name = names.get(-code, f"signal {-code}")
+            return f"it is damaged, and reading it ended with {name}"
         return messages[-1] if messages else f"the process that reads it ended with code {code}"
 
     def end(self) -> None:
@@ -175,11 +177,6 @@ class _Child:
         self.process.wait()
         for pipe in (self._stdin, self._stdout, self._stderr):
             pipe.close()
-
-
-def _signal_name(number: int) -> str:
-    names = {each.value: each.name for each in signal.Signals}  # real-time signals have none
-    return names.get(number, f"signal {number}")
 
 
 def process_ids() -> list[int]:

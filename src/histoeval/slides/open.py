@@ -62,7 +62,11 @@ def find_slides(folder: Path) -> Iterator[Path]:
 
 def _slides_in(inside: list[Path], home: Path, seen: set[Path]) -> Iterator[Path]:
     dicom = [path for path in inside if named_type(path) == "dicom" and is_file(path)]
-    skipped = {*dicom} - {*_first_files(dicom)}
+    skipped: set[Path] = set()
+    if dicom:
+        from histoeval.slides.formats.dicom_files import first_files
+
+        skipped = {*dicom} - {*first_files(dicom)}
     for path in inside:
         if not is_folder(path):
             if named_type(path) is not None and path not in skipped:
@@ -78,14 +82,6 @@ def _slides_in(inside: list[Path], home: Path, seen: set[Path]) -> Iterator[Path
                 yield path
             else:
                 yield from _slides_in(within, home, seen)
-
-
-def _first_files(dicom: list[Path]) -> list[Path]:
-    if not dicom:
-        return []
-    from histoeval.slides.formats.dicom_files import first_files
-
-    return first_files(dicom)
 
 
 def _is_part_of_slide(folder: Path) -> bool:

@@ -298,18 +298,13 @@ def spread_sample(places: Sequence[TilePlace], count: int, seed: int) -> list[Ti
     """
     if count >= len(places):
         return list(places)
-    side = _side(places)
+    longest = max(max(place.row, place.column) for place in places) + 1
+    side = 1 << (longest - 1).bit_length()  # the smallest power of two that the grid fits into
     along = sorted(range(len(places)), key=lambda n: _along_hilbert(places[n], side))
     draw = Random(seed)
     ends = [part * len(along) // count for part in range(count + 1)]
     chosen = (along[draw.randrange(*part)] for part in pairwise(ends))
     return [places[number] for number in sorted(chosen)]
-
-
-def _side(places: Sequence[TilePlace]) -> int:
-    """The smallest power of two that the grid fits into."""
-    longest = max(max(place.row, place.column) for place in places) + 1
-    return 1 << (longest - 1).bit_length()
 
 
 def _along_hilbert(place: TilePlace, side: int) -> int:

@@ -15,7 +15,7 @@ from scipy import ndimage
 
 from histoeval.runtime.threads import WORKERS
 from histoeval.slides.overview import make_overview
-from histoeval.slides.slide import Pixels, Resolution, Slide
+from histoeval.slides.slide import Pixels, Slide
 
 Mask = NDArray[np.bool_]
 Density = NDArray[np.float32]
@@ -204,6 +204,9 @@ def _without_small(mask: Mask, least: int) -> Mask:
 def describe(slide: Slide, tissue: Tissue) -> dict[str, Any]:
     """The facts of a slide for JSON: size, levels, resolution and tissue."""
     known = slide.resolution
+    area = None
+    if known is not None:
+        area = tissue.share * slide.width * known.x * slide.height * known.y / 1e6
     return {
         "file": slide.path.name,
         "format": slide.format,
@@ -212,23 +215,20 @@ def describe(slide: Slide, tissue: Tissue) -> dict[str, Any]:
         "mpp": None if known is None else [known.x, known.y],
         "mpp_source": "missing" if known is None else known.source,
         "levels": [
-            _level(level.width, level.height, level.downsample, known) for level in slide.levels
+            {
+                "width": level.width,
+                "height": level.height,
+                "downsample": round(level.downsample, 4),
+                "mpp": None if known is None else round(known.mean * level.downsample, 4),
+            }
+            for level in slide.levels
         ],
         "tissue": round(tissue.share, 4),
-        "tissue_mm2": None if known is None else round(_area(slide, tissue, known), 3),
+        "tissue_mm2": None if area is None else round(area, 3),
         "ink": round(float(tissue.ink.mean()), 4),
         "black": round(float(tissue.black.mean()), 4),
         "notes": [*slide.notes, *_warnings(slide, tissue)],
     }
-
-
-def _level(width: int, height: int, scale: float, known: Resolution | None) -> dict[str, Any]:
-    mpp = None if known is None else round(known.mean * scale, 4)
-    return {"width": width, "height": height, "downsample": round(scale, 4), "mpp": mpp}
-
-
-def _area(slide: Slide, tissue: Tissue, known: Resolution) -> float:
-    return tissue.share * slide.width * known.x * slide.height * known.y / 1e6
 
 
 def _warnings(slide: Slide, tissue: Tissue) -> list[str]:

@@ -44,19 +44,15 @@ def serve() -> None:
                 continue
             try:
                 if slide is None:
-                    slide = _open(request)
+                    if request["from"] is not None:
+                        os.chdir(request["from"])
+                    slide = open_here(Path(request["path"]))
                 send(answers, *_answer(slide, request["region"]))
             except HistoEvalError as error:
                 send(answers, {"error": type(error).__name__, "message": str(error)})
             except Exception as error:  # noqa: BLE001 - libraries raise anything
                 refusal = unreadable(Path(request["path"]), error)
                 send(answers, {"error": "InputError", "message": str(refusal)})
-
-
-def _open(request: dict[str, Any]) -> Slide:
-    if request["from"] is not None:
-        os.chdir(request["from"])
-    return open_here(Path(request["path"]))
 
 
 def _answer(slide: Slide, region: list[int] | None) -> tuple[dict[str, Any], Pixels | None]:

@@ -6,7 +6,7 @@ many patches the tenth that looks most malignant decides: it must look malignant
 so, and benign where a report says that.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
@@ -33,7 +33,7 @@ from histoeval.pathgls.results import (
 from histoeval.report import EntityType
 from histoeval.resources import load_toml
 from histoeval.terms.assertion import without_denial
-from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, diagnosis_tree
+from histoeval.terms.catalogue import HARMLESS, Behaviour, diagnosis_tree
 from histoeval.terms.naming import main_concept
 
 DENIED_IN_VAIN = "the tissue looks malignant, the report says that there is no malignancy"
@@ -72,21 +72,13 @@ def malignancy_of_patches(
 
 def _direction(encoder: ImageTextEncoder, organ: str) -> NDArray[np.float64]:
     def place(side: BehaviourSide) -> NDArray[np.float64]:
-        return sum(
-            (
-                _middle(encoder, wordings)
-                for wordings in (behaviour_wordings(side), behaviour_wordings_of(side, organ))
-            ),
-            np.zeros(()),
-        )
+        total = np.zeros(())
+        for wordings in (behaviour_wordings(side), behaviour_wordings_of(side, organ)):
+            mean = encoder.texts(wordings).astype(np.float64).mean(axis=0)
+            total = total + mean / np.linalg.norm(mean)
+        return total
 
     return place("malignant") - place("benign")
-
-
-def _middle(encoder: ImageTextEncoder, phrases: Sequence[str]) -> NDArray[np.float64]:
-    """Where an encoder puts something, over its wordings."""
-    mean = encoder.texts(phrases).astype(np.float64).mean(axis=0)
-    return np.asarray(mean / np.linalg.norm(mean), np.float64)
 
 
 # --- what a report states -------------------------------------------------------------------------
@@ -99,10 +91,8 @@ def side_of(phrase: str) -> BehaviourSide | None:
     Dysplasia stands between both, as does what is borderline or of uncertain behaviour.
     """
     concept = main_concept(phrase)
-    return None if concept is None else _side(concept)
-
-
-def _side(concept: Concept) -> BehaviourSide | None:
+    if concept is None:
+        return None
     if concept.behaviour in HARMLESS:
         return "benign"
     malignant = concept.behaviour in (Behaviour.MALIGNANT, Behaviour.IN_SITU)
@@ -234,7 +224,7 @@ def judge_behaviour(score: float, side: BehaviourSide, limits: BehaviourLimits) 
     """A behaviour that is claimed of an image that looks so malignant."""
     own = limits.malignant if side == "malignant" else limits.benign
     towards = score if side == "malignant" else -score
-    return Judgement(calibrated(towards, own.curve), own.verdict(towards))
+    return Judgement(calibrated(towards, own), own.verdict(towards))
 
 
 def behaviour_reason(claim: Claim, verdict: GroundingVerdict) -> str:

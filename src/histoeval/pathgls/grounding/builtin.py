@@ -72,14 +72,6 @@ class ScopeLimits(Noun):
     """Unknown below this cosine with the nearest wording that was learned."""
 
 
-class LogisticCalibration(Noun):
-    """A logistic curve from a claim's standing among decoys to a value from 0 to 1."""
-
-    slope: float
-    midpoint: float
-    """Where a claim is as likely true as a decoy."""
-
-
 class GroundingManifest(HashedFiles):
     """What `manifest.json` says: the files and their hashes, both towers, scope, calibration."""
 
@@ -90,7 +82,7 @@ class GroundingManifest(HashedFiles):
     temperature: float
     """What cosines were divided by while learning."""
     scope: ScopeLimits
-    calibrations: dict[str, LogisticCalibration]
+    calibrations: dict[str, ClaimCalibration]
     """A curve for each kind of claim: site, diagnosis, finding."""
     decisions: Decisions | None = None
     """When answers count: missing where only one laboratory or too few cases were learned."""
@@ -163,43 +155,22 @@ class BuiltinEncoder:
     ) -> None:
         home = folder or resource_path("models/grounding")
         self.manifest = read_grounding_manifest(home)
+        self.name, self.dimension = self.manifest.name, self.manifest.dimension
+        self.size = self.manifest.image.size
+        self.identity = f"{self.manifest.identity}/{runner(device)}"
         self.known = read_known(home / KNOWN)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._image = open_session(home / IMAGE, device)
         self._text = TokenRows(home / TEXT, ("tokens",), device, threads)
-        self._runner = runner(device)
         self.on_gpu = on_gpu(device)
         self._threads = threads if on_cpu(device) else 1
         self._most = 1 if on_cpu(device) else _TOGETHER_ON_DEVICE
         self._remembered = Memory(self._phrases, most=_REMEMBERED)
 
     @property
-    def name(self) -> str:
-        """What the model is called."""
-        return self.manifest.name
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in a vector."""
-        return self.manifest.dimension
-
-    @property
-    def size(self) -> int:
-        """Pixels along a side of the images that it takes."""
-        return self.manifest.image.size
-
-    @property
-    def identity(self) -> str:
-        """The model down to its weights, and what runs it."""
-        return f"{self.manifest.identity}/{self._runner}"
-
-    @property
     def calibrations(self) -> dict[EntityType, ClaimCalibration]:
         """The separation of true claims and decoys of each kind, on held-out cases."""
-        return {
-            EntityType(kind): ClaimCalibration(found.slope, found.midpoint)
-            for kind, found in self.manifest.calibrations.items()
-        }
+        return {EntityType(kind): curve for kind, curve in self.manifest.calibrations.items()}
 
     @property
     def calibration(self) -> ClaimCalibration:
@@ -259,7 +230,15 @@ class BuiltinEncoder:
 
     def phrase_scope(self, phrases: Sequence[str]) -> list[PhraseScope]:
         """For each phrase whether something like it was learned."""
-        return [self._scope(meaning) for _, meaning in self._remembered(phrases)]
+        scopes = []
+        for _, meaning in self._remembered(phrases):
+            cosines = self.known.meanings @ meaning
+            best = int(np.argmax(cosines))
+            owner, likeness = int(self.known.owners[best]), float(cosines[best])
+            known = likeness >= self.manifest.scope.phrases.threshold
+            entry, group = self.known.entries[owner], self.known.groups[owner]
+            scopes.append(PhraseScope(known, likeness, entry, group))
+        return scopes
 
     def unknown_images(self, vectors: Vectors) -> list[str | None]:
         """For each image why it is not known; nothing where it is."""
@@ -281,14 +260,6 @@ class BuiltinEncoder:
             else f"is not among the phrases that the model was trained on; closest: {scope.nearest}"
             for scope in self.phrase_scope(phrases)
         ]
-
-    def _scope(self, meaning: Vectors) -> PhraseScope:
-        cosines = self.known.meanings @ meaning
-        best = int(np.argmax(cosines))
-        owner = int(self.known.owners[best])
-        likeness = float(cosines[best])
-        known = likeness >= self.manifest.scope.phrases.threshold
-        return PhraseScope(known, likeness, self.known.entries[owner], self.known.groups[owner])
 
     def _checked(self, image: Pixels) -> Pixels:
         side = self.manifest.image.size

@@ -112,23 +112,21 @@ def _lesions(report: Report, places: Set[int]) -> Iterator[Claim]:
         name = visual(affirmed)
         if not name or (entity.type == EntityType.FINDING and _is_vague(name)):
             continue
-        linked = _linked(report, number)
+        linked = [report.entities[tail] for tail in _tails(report, number)]
         sites = [report.entities[n].text for n in _tails(report, number) if n in places]
-        phrase = (
-            _diagnosis_placed(_diagnosis_phrase(name, linked), entity, report.text, sites)
-            if entity.type == EntityType.DIAGNOSIS
-            else _finding_placed(_noun_of(name), sites)
-        )
+        if entity.type == EntityType.DIAGNOSIS:
+            phrase = _diagnosis_phrase(name, linked)
+            phrase = _diagnosis_placed(phrase, entity, report.text, sites)
+        else:
+            phrase, tissues = _noun_of(name), _tissues(sites)
+            if tissues and not find_places(phrase):  # which names its own
+                phrase = f"{phrase} in the {_name_of(tissues[0])}"
         is_denied = denied and entity.assertion == Assertion.PRESENT
         yield _claim(entity, phrase, Assertion.ABSENT if is_denied else entity.assertion)
 
 
 def _tails(report: Report, head: int) -> list[int]:
     return sorted({relation.tail for relation in report.relations if relation.head == head})
-
-
-def _linked(report: Report, head: int) -> list[Entity]:
-    return [report.entities[tail] for tail in _tails(report, head)]
 
 
 def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
@@ -160,14 +158,6 @@ def _diagnosis_placed(phrase: str, entity: Entity, text: str, sites: Sequence[st
         return phrase
     joint = "in" if own or has_wording("metastatic", phrase) else "of"
     return f"{phrase} {joint} the {_name_of(tissues[0])}"
-
-
-def _finding_placed(phrase: str, sites: Sequence[str]) -> str:
-    """A finding with the first tissue that is named for it, unless it names one itself."""
-    tissues = _tissues(sites)
-    if find_places(phrase) or not tissues:
-        return phrase
-    return f"{phrase} in the {_name_of(tissues[0])}"
 
 
 def _tissues(sites: Sequence[str]) -> list[str]:
@@ -316,7 +306,10 @@ def of_specimen(report: Report) -> Report:
         for each in report.entities
         if each.type in _SEEN
         if has_wording("history", clause_before(report.text, each.start))
-        or (each.type == EntityType.DIAGNOSIS and any(_holds(origin, each) for origin in came))
+        or (
+            each.type == EntityType.DIAGNOSIS
+            and any(o.start <= each.start and each.end <= o.end for o in came)
+        )
     ]
     told = [(each.start, each.end) for each in sections(report.text) if each.kind == _CLINICAL]
     kept = only(report, outside([*dropped, *told], len(report.text)))
@@ -348,10 +341,6 @@ def _names_place(entity: Entity, text: str) -> bool:
     # At the beginning of a statement it is a heading; what is denied in a place is not the place.
     lead = before(text, entity.start).split()
     return not lead or "in" in lead or not is_denied(text, entity.start, entity.end)
-
-
-def _holds(one: Entity, other: Entity) -> bool:
-    return one.start <= other.start and other.end <= one.end
 
 
 def _overlap(one: Entity, other: Entity) -> bool:

@@ -34,7 +34,7 @@ ALLOWED_AGAINST = ALLOWED / 2
 """The share of true claims that may be contradicted: a report states several."""
 
 
-class ClaimLimits(Noun):
+class ClaimLimits(ClaimCalibration):
     """How a score of one kind of claim becomes a value and a verdict."""
 
     slope: Annotated[FiniteFloat, Field(gt=0)]
@@ -50,11 +50,6 @@ class ClaimLimits(Noun):
         if self.contradicted > self.supported:
             raise ValueError("what is contradicted lies above what is supported")
         return self
-
-    @property
-    def curve(self) -> ClaimCalibration:
-        """The curve alone."""
-        return ClaimCalibration(self.slope, self.midpoint)
 
     def verdict(self, score: float) -> GroundingVerdict:
         """What a score says."""

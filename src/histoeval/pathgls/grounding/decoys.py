@@ -118,8 +118,12 @@ def _kin(kind: EntityType, one: PhraseMeaning, other: PhraseMeaning) -> bool:
         return True
     if kind == EntityType.SITE:
         return _near(_home(one) | one.sites, _home(other) | other.sites)
-    if one.diagnosis and other.diagnosis and _same_disease(one.diagnosis, other.diagnosis):
-        return True
+    if one.diagnosis and other.diagnosis:
+        concept, claimed = concepts()[one.diagnosis], concepts()[other.diagnosis]
+        if diagnosis_tree().are_kin(concept.id, claimed.id):
+            return True
+        if closeness(concept, claimed) >= _ALIKE:
+            return True
     if any(is_kind_of(a, b) or is_kind_of(b, a) for a in one.findings for b in other.findings):
         return True
     return kind == EntityType.FINDING and _near(one.sites, other.sites)
@@ -127,11 +131,6 @@ def _kin(kind: EntityType, one: PhraseMeaning, other: PhraseMeaning) -> bool:
 
 def _near(one: frozenset[str], other: frozenset[str]) -> bool:
     return any(site_closeness(a, b) >= _SAME_PLACE for a in one for b in other)
-
-
-def _same_disease(one: str, other: str) -> bool:
-    related = diagnosis_tree().are_kin(one, other)
-    return related or closeness(concepts()[one], concepts()[other]) >= _ALIKE
 
 
 def home_of(phrase: str) -> frozenset[str]:

@@ -152,6 +152,23 @@ def _embed(
     return EmbeddedImage(joined, tuple(spots), notes, tuple(unknown_images(encoder, joined)))
 
 
+def cutting(slide: Slide, request: TileRequest) -> tuple[TileRequest, tuple[str, ...]] | Problem:
+    """How to cut a file that does not say its microns per pixel, with a note, or why it cannot be.
+
+    Tiles of a picture are cut from its pixels as stored; those of a slide need to be told.
+    """
+    if slide.resolution is not None or request.mpp is None:
+        return request, ()
+    if slide.format == "picture":
+        note = "a picture without microns per pixel: tiles were cut from its pixels as stored"
+        return replace(request, mpp=None), (note,)
+    return Problem(
+        "mpp_missing",
+        f"{slide.path.name} does not say its microns per pixel, and they are not guessed; "
+        f"give them with {argument('mpp')}",
+    )
+
+
 def _plan(
     slide: Slide, tissue: Tissue, request: TileRequest, side: int
 ) -> tuple[TilePlan, tuple[str, ...]] | Problem:
@@ -160,16 +177,10 @@ def _plan(
 
     if request.size < side:
         raise SettingError(f"tiles of {request.size} px hold no patch of {side} px")
-    notes: tuple[str, ...] = ()
-    if slide.resolution is None and request.mpp is not None:
-        if slide.format != "picture":
-            return Problem(
-                "mpp_missing",
-                f"{slide.path.name} does not say its microns per pixel, and they are not guessed; "
-                f"give them with {argument('mpp')}",
-            )
-        request = replace(request, mpp=None)
-        notes = ("a picture without microns per pixel: tiles were cut from its pixels as stored",)
+    cut_by = cutting(slide, request)
+    if isinstance(cut_by, Problem):
+        return cut_by
+    request, notes = cut_by
     plan = plan_tiles(slide, tissue, request)
     if len(plan.places) < plan.with_tissue:
         notes += (

@@ -5,14 +5,14 @@ cosine. A vector never depends on what else is in the batch.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from histoeval.errors import ModelError
 from histoeval.pathgls.results import Spot
-from histoeval.report import EntityType
+from histoeval.report import EntityType, Noun
 
 Pixels = NDArray[np.uint8]
 """Rows, columns, and red, green, blue."""
@@ -71,7 +71,7 @@ class ScopedSlides(Protocol):
         """For each slide why it is out of scope; None where it is not."""
 
 
-class ClaimCalibration(NamedTuple):
+class ClaimCalibration(Noun):
     """A logistic curve from a claim's standing among decoys to a value from 0 to 1.
 
     The standing is how many standard deviations its cosine lies above those of decoys. At the

@@ -108,7 +108,14 @@ def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
     if Path(spec, OPEN_CLIP_CONFIG).is_file() and not Path(spec, "config.json").is_file():
         return OPENERS["open_clip"](spec, device)
     if "/" not in spec and not Path(spec).is_dir():
-        raise ModelError(_not_found(spec))
+        # On the hub it would lack its owner.
+        names = [BUILTIN, *known_encoders()]
+        raise ModelError(
+            f"there is no encoder {spec!r}{did_you_mean(spec.partition('=')[0], names)}: no folder "
+            "has this name, and models on the hub are named with their owner, as in "
+            f"{PLIP}. Give {', '.join(map(repr, names))}, NAME=FOLDER for one of them, a folder, "
+            "a name on the hub, or open_clip:NAME"
+        )
     return OPENERS["transformers"](spec, device)
 
 
@@ -184,15 +191,3 @@ def _library_name(known: KnownEncoder, place: str) -> str:
             raise ModelError(f"{place} holds no {known.weights}, the weights of {known.title}.")
         weights = str(file)
     return f"{known.architecture}@{weights}" if known.architecture else weights
-
-
-def _not_found(spec: str) -> str:
-    """The message for a name that is no folder, and on the hub would lack its owner."""
-    names = [BUILTIN, *known_encoders()]
-    guess = did_you_mean(spec.partition("=")[0], names)
-    listed = ", ".join(map(repr, names))
-    return (
-        f"there is no encoder {spec!r}{guess}: no folder has this name, and models on the hub are "
-        f"named with their owner, as in {PLIP}. Give {listed}, NAME=FOLDER for one of "
-        f"them, a folder, a name on the hub, or open_clip:NAME"
-    )

@@ -71,6 +71,12 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
     values = [support.value for support in supports if support.value is not None]
     if not values:
         return Problem(UNKNOWN, "no claim is known to any encoder of the panel")
+    signatures = "|".join(
+        f"[{opinion.found.signature}]"
+        if isinstance(opinion.found, Grounding)
+        else f"[{opinion.encoder}|no vote]"
+        for opinion in opinions
+    )
     return Grounding(
         value=float(np.mean(values)),
         raw=float(np.mean([member.raw for member in members])),
@@ -82,7 +88,7 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
         organ=_organ(members),
         denied=members[0].denied,
         notes=tuple(_notes(opinions, supports)),
-        signature=_signature(opinions),
+        signature=f"panel-1|majority|{signatures}",
         members=members,
     )
 
@@ -178,12 +184,3 @@ def _problem(opinions: Sequence[Opinion]) -> Problem:
         for each, problem in zip(opinions, problems, strict=True)
     ]
     return Problem(codes.pop() if len(codes) == 1 else UNKNOWN, "; ".join(reasons))
-
-
-def _signature(opinions: Sequence[Opinion]) -> str:
-    """All encoders of the panel, those without a vote too, and how they are combined."""
-    parts = [
-        each.found.signature if isinstance(each.found, Grounding) else f"{each.encoder}|no vote"
-        for each in opinions
-    ]
-    return f"panel-1|majority|{'|'.join(f'[{part}]' for part in parts)}"

@@ -99,11 +99,12 @@ def ground(
         for claim, reason in zip(parts.asserted, reasons, strict=True)
     )
     values = [each.value for each in supports if each.value is not None]
-    denial = None if organs is None else organs.denial()
+    denial = None if organs is None else organs.behaviour.of_denial()
     value = float(np.mean(values if denial is None else [*values, denial.value]))
     verdict, why = (None, UNVALIDATED) if organs is None else organs.of_report(supports)
     if verdict is not None and verdict != "supported":
         value = min(value, UNSUPPORTED)
+    unchecked = CancerCheck(stated=stated_behaviour(parts), verdict="not_checked", why=UNVALIDATED)
     return Grounding(
         value=value,
         raw=equation_1(cosines),
@@ -111,16 +112,12 @@ def ground(
         supports=supports,
         verdict=verdict or "not_known",
         why=why,
-        cancer=_unchecked(parts) if organs is None else organs.cancer_check(),
+        cancer=unchecked if organs is None else organs.cancer_check(),
         organ=None if organs is None else organs.seen(),
         denied=parts.denied,
         notes=(*image.notes, *_notes(image, parts, len(known))),
         signature=_signature(encoder, decoys, limits),
     )
-
-
-def _unchecked(parts: Claims) -> CancerCheck:
-    return CancerCheck(stated=stated_behaviour(parts), verdict="not_checked", why=UNVALIDATED)
 
 
 class _Looking(NamedTuple):

@@ -44,7 +44,7 @@ def judge_organ(margin: OrganMargin, limits: Limits) -> Judgement:
     if verdict == "supported":
         verdict = own.verdict(margin.less)
         verdict = "not_known" if verdict == "contradicted" else verdict
-    return Judgement(calibrated(margin.less, own.curve), verdict)
+    return Judgement(calibrated(margin.less, own), verdict)
 
 
 def weighed(value: float, behaviour: float) -> float:
@@ -64,7 +64,7 @@ def judge_lesion(
     supports it, and it is worth less than one half. Nor is it supported where the image looks too
     little like the behaviour that it has, if that was judged.
     """
-    value, verdict = calibrated(stands, limits.curve), limits.verdict(stands)
+    value, verdict = calibrated(stands, limits), limits.verdict(stands)
     if not organs:
         return Judgement(
             min(value, UNSUPPORTED), "not_known" if verdict == "supported" else verdict
@@ -220,7 +220,7 @@ class SpecimenOrgan:
         sites = [_judgement(each) for each in supports if each.claim.type is EntityType.SITE]
         lesions = [_judgement(each) for each in supports if each.claim.type is not EntityType.SITE]
         known = [each for each in sites if each is not None]
-        denial = self.denial()
+        denial = self.behaviour.of_denial()
         lesions += [] if denial is None else [denial]
         cancer = self.cancer_check()
         is_confirmed = cancer.stated == "malignant" or cancer.verdict == "agrees"
@@ -251,10 +251,6 @@ class SpecimenOrgan:
             return DENIED_IN_VAIN
         against = next(each for each in supports if each.verdict == "contradicted")
         return f"{against.claim.phrase}: {against.why}"
-
-    def denial(self) -> Judgement | None:
-        """What the image says of the report's word that there is no malignancy, if it says so."""
-        return self.behaviour.of_denial()
 
     def cancer_check(self) -> CancerCheck:
         """Whether the image agrees with what the report says, or leaves unsaid, of malignancy."""

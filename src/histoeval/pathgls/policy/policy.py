@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from histoeval.errors import InputError, SettingError, did_you_mean
+from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation
 from histoeval.io.settings_files import read_yaml
 from histoeval.pathgls.results import Share
 from histoeval.report import Noun
@@ -195,16 +195,22 @@ def _explained(fault: Mapping[str, Any]) -> str:
     if not place:
         is_mapping = isinstance(fault["input"], Mapping | Policy)
         message = str(fault["msg"]).removeprefix("Value error, ")
-        return message if is_mapping else f"write {', '.join(_needed())}, each as `key: value`"
+        needed = [name for name, field in Policy.model_fields.items() if field.is_required()]
+        return message if is_mapping else f"write {', '.join(needed)}, each as `key: value`"
     if fault["type"] == "value_error":
         return f"{key}: {fault['msg'].removeprefix('Value error, ')}"
     if fault["type"] == "extra_forbidden":
-        return f"there is no key {key}{_instead(place)}"
+        section = _SECTIONS.get(place[0]) if len(place) > 1 else Policy
+        known = [*DIMENSIONS] if section is None else [*section.model_fields]
+        guess = did_you_mean(place[-1], known)
+        return f"there is no key {key}{guess}; there are {', '.join(known)}"
     if fault["type"] == "missing":
         return f"{key} is missing: write {_wanted(place)}"
     is_text = place == ["name"] or place[0] == "meaning"
     quotes = ", without quotes" if isinstance(fault["input"], str) and not is_text else ""
-    return f"{key} is {_as_written(fault['input'])}: write {_wanted(place)}{quotes}"
+    shown = str(yaml.safe_dump(fault["input"], default_flow_style=True, width=math.inf)).strip()
+    shown = shown.removesuffix("...").strip()
+    return f"{key} is {shown}: write {_wanted(place)}{quotes}"
 
 
 def _wanted(place: Sequence[str]) -> str:
@@ -224,23 +230,6 @@ def _wanted(place: Sequence[str]) -> str:
     return f"{number}, or null" if may_be_null else number
 
 
-def _instead(place: Sequence[str]) -> str:
-    """The keys that exist, for one that does not."""
-    section = _SECTIONS.get(place[0]) if len(place) > 1 else Policy
-    known = [*DIMENSIONS] if section is None else [*section.model_fields]
-    return f"{did_you_mean(place[-1], known)}; there are {', '.join(known)}"
-
-
-def _needed() -> list[str]:
-    return [name for name, each in Policy.model_fields.items() if each.is_required()]
-
-
-def _as_written(value: object) -> str:
-    """A value as it stands in YAML, on one line."""
-    text = str(yaml.safe_dump(value, default_flow_style=True, width=math.inf)).strip()
-    return text.removesuffix("...").strip()
-
-
 def weights_of(text: str) -> DimensionWeights:
     """Weights from a text: `0.4,0.3,0.3`, in the order of the dimensions."""
     cells = text.split(",")
@@ -256,7 +245,7 @@ def weights_of(text: str) -> DimensionWeights:
     try:
         return DimensionWeights(**dict(zip(DIMENSIONS, numbers, strict=True)))
     except ValidationError as error:
-        raise SettingError(f"{text!r} are no weights: {_first(error)}") from error
+        raise SettingError(f"{text!r} are no weights: {explain_validation(error, '')}") from error
 
 
 def policy_text(policy: Policy, comments: Sequence[str]) -> str:
@@ -267,10 +256,3 @@ def policy_text(policy: Policy, comments: Sequence[str]) -> str:
         del content["meaning"]
     header = "".join(f"# {line}\n" if line else "#\n" for line in comments)
     return header + str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
-
-
-def _first(error: ValidationError) -> str:
-    fault = error.errors()[0]
-    where = ".".join(map(str, fault["loc"]))
-    message = fault["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from histoeval.errors import InputError, SettingError, did_you_mean
+from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation
 from histoeval.io.settings_files import read_yaml
 from histoeval.llm.chat import REPORTS, SITE, TASK, Instruction, Kind, disarmed
 from histoeval.resources import resource_path
@@ -98,9 +98,9 @@ def _read(path: Path, kind: Kind) -> Instruction:
     try:
         found = Instruction.model_validate(_content(path))
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "the file"
-        raise InputError(f"the prompt {path} cannot be used: {where}: {fault['msg']}") from error
+        raise InputError(
+            f"the prompt {path} cannot be used: {explain_validation(error)}"
+        ) from error
     if found.kind != kind:
         raise SettingError(
             f"the prompt {path} is of kind {found.kind}, and one of kind {kind} is wanted here "

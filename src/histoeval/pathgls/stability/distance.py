@@ -5,6 +5,7 @@ measure, a report that states nothing has no distance, and what changed is taken
 of facts, since that is what a reader can check.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from statistics import fmean
@@ -104,7 +105,27 @@ class ConcordanceDistance:
         return self.metric.score_compared(there), self.metric.score_compared(back)
 
 
-class NliDistance:
+class _ModelDistance(ABC):
+    """A measure by a model; what changed is taken from the comparison of facts."""
+
+    def __init__(self, facts: ConcordanceDistance) -> None:
+        self._facts = facts
+
+    def between(self, first: str, second: str) -> float | Problem:
+        """From 0 to 1; a problem where neither report states anything."""
+        facts = self._facts.compared(first, second)
+        return facts if isinstance(facts, Problem) else self._between(first, second)
+
+    @abstractmethod
+    def _between(self, first: str, second: str) -> float | Problem:
+        """The distance of two reports that state something."""
+
+    def changed(self, first: str, second: str) -> tuple[str, ...]:
+        """What changed among the facts."""
+        return self._facts.changed(first, second)
+
+
+class NliDistance(_ModelDistance):
     """1 minus the mean support of each sentence by the other report, in both directions.
 
     A sentence is supported as far as any sentence of the other report entails it; one that stands
@@ -114,8 +135,8 @@ class NliDistance:
     def __init__(
         self, entailer: Entailer | None = None, facts: ConcordanceDistance | None = None
     ) -> None:
+        super().__init__(facts or ConcordanceDistance())
         self._given = entailer
-        self._facts = facts or ConcordanceDistance()
 
     @cached_property
     def entailer(self) -> Entailer:
@@ -127,20 +148,12 @@ class NliDistance:
         """The model."""
         return _identity("nli", {"model": self.entailer.identity})
 
-    def between(self, first: str, second: str) -> float | Problem:
-        """1 minus the mean support of both directions."""
-        found = self._facts.compared(first, second)
-        if isinstance(found, Problem):
-            return found
+    def _between(self, first: str, second: str) -> float | Problem:
         one, other = sentences_of(first), sentences_of(second)
         if (most := max(len(one), len(other))) > MAX_SENTENCES:
             reason = f"a report of {most:,} sentences is too long for NLI, which takes"
             return Problem("too_long", f"{reason} {MAX_SENTENCES}")
         return _bounded(1 - fmean([self._support(one, other), self._support(other, one)]))
-
-    def changed(self, first: str, second: str) -> tuple[str, ...]:
-        """What changed among the facts."""
-        return self._facts.changed(first, second)
 
     def _support(self, stated: Sequence[str], known: Sequence[str]) -> float:
         """The mean over the sentences of their best support by the known ones."""
@@ -154,14 +167,14 @@ class NliDistance:
         return fmean([*best, *[1.0] * (len(stated) - len(doubtful))])
 
 
-class EmbeddingDistance:
+class EmbeddingDistance(_ModelDistance):
     """1 minus the cosine of the mean vectors of the sentences, at most 1."""
 
     def __init__(
         self, aligner: Aligner | None = None, facts: ConcordanceDistance | None = None
     ) -> None:
+        super().__init__(facts or ConcordanceDistance(aligner=aligner))
         self._given = aligner
-        self._facts = facts or ConcordanceDistance(aligner=aligner)
 
     @cached_property
     def aligner(self) -> Aligner:
@@ -173,20 +186,12 @@ class EmbeddingDistance:
         """The model."""
         return _identity("embedding", {"aligner": self.aligner.identity, "pooling": "mean"})
 
-    def between(self, first: str, second: str) -> float | Problem:
-        """1 minus the cosine of the two texts."""
-        found = self._facts.compared(first, second)
-        if isinstance(found, Problem):
-            return found
+    def _between(self, first: str, second: str) -> float | Problem:
         parts = [sentences_of(text) for text in (first, second)]
         if not all(parts):
             return 1.0
         one, other = (unit(self.aligner.embed(each).mean(axis=0)) for each in parts)
         return 0.0 if first == second else _bounded(1 - float(np.dot(one, other)))
-
-    def changed(self, first: str, second: str) -> tuple[str, ...]:
-        """What changed among the facts."""
-        return self._facts.changed(first, second)
 
 
 def open_distance(

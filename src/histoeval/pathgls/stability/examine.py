@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from histoeval.errors import Problem, SettingError
+from histoeval.errors import Problem, SettingError, explain_validation
 from histoeval.llm.chat import Instruction
 from histoeval.pathgls.results import Stability
 from histoeval.pathgls.stability.attacks import (
@@ -160,9 +160,7 @@ def make_examination(
     try:
         return Examination.model_validate(prompts | rest)
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise SettingError(f"{where}: {fault['msg']}") from error
+        raise SettingError(explain_validation(error, "")) from error
 
 
 class Reports(NamedTuple):

@@ -6,14 +6,12 @@ taken, spread over its tissue (slide level). The same views can be re-stained.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from histoeval.callers import argument
 from histoeval.errors import InputError, MissingDependency, Problem
-from histoeval.pathgls.grounding.embedded_image import PICTURE
+from histoeval.pathgls.grounding.embedded_image import PICTURE, cutting
 
 if TYPE_CHECKING:
     from histoeval.slides.slide import Pixels, Slide
@@ -109,12 +107,15 @@ def encoded(pixels: Pixels, form: Form) -> bytes:
 
 
 def _views(slide: Slide, request: TileRequest, look: Look) -> ImageViews | Problem:
+    import numpy as np
+
+    from histoeval.slides.overview import make_thumbnail
     from histoeval.slides.tissue import white_of
 
     if max(slide.width, slide.height) <= PICTURE:
         whole = slide.region(0, 0, 0, slide.width, slide.height)
     elif look == "overview":
-        whole = _in_small(slide)
+        whole = np.asarray(make_thumbnail(slide, LONGEST))
     else:
         return _tiles(slide, request)
     if fault := _nothing_on(whole):
@@ -127,16 +128,11 @@ def _tiles(slide: Slide, request: TileRequest) -> ImageViews | Problem:
     from histoeval.slides.tiles import plan_tiles, read_tiles
     from histoeval.slides.tissue import find_tissue
 
-    notes: tuple[str, ...] = slide.notes
-    if slide.resolution is None and slide.format == "picture":
-        request = replace(request, mpp=None)
-        notes += ("a picture without microns per pixel: tiles were cut from its pixels as stored",)
-    elif slide.resolution is None:
-        return Problem(
-            "mpp_missing",
-            f"{slide.path.name} does not say its microns per pixel, and they are not guessed; "
-            f"give them with {argument('mpp')}",
-        )
+    cut_by = cutting(slide, request)
+    if isinstance(cut_by, Problem):
+        return cut_by
+    request, notes = cut_by
+    notes = (*slide.notes, *notes)
     tissue = find_tissue(slide)
     shown = []
     for tile in read_tiles(slide, plan := plan_tiles(slide, tissue, request)):
@@ -152,14 +148,6 @@ def _tiles(slide: Slide, request: TileRequest) -> ImageViews | Problem:
         f"spread by seed {request.seed}",
     )
     return ImageViews(tuple(shown), tissue.white, (*notes, *sample, *plan.notes))
-
-
-def _in_small(slide: Slide) -> Pixels:
-    import numpy as np
-
-    from histoeval.slides.overview import make_thumbnail
-
-    return np.asarray(make_thumbnail(slide, LONGEST))
 
 
 def _fitting(pixels: Pixels) -> tuple[Pixels, tuple[str, ...]]:

@@ -39,25 +39,31 @@ def stability_of(
     notes: Sequence[str] = (),
 ) -> Stability | Problem:
     """Equation (3), with the mean over attacks of a kind; `pins` say how the reports were made."""
-    if problem := _gap(original, augmented, attacked) or _silence(original, distance):
-        return problem
+    if gap := _gap(original, augmented, attacked):
+        return gap
+    if isinstance(alone := distance.between(original, original), Problem):
+        # A report that states nothing, such as a refusal, would be as stable as can be.
+        return Problem(alone.code, "the original report states nothing that can be compared")
     attacks = [(VISUAL, *each) for each in augmented] + [(SEMANTIC, *each) for each in attacked]
     shifts: list[Shift] = []
     for kind, name, report in attacks:
-        moved = _shift(original, report, name, kind, distance)
-        if isinstance(moved, Problem):
-            return moved
-        shifts.append(moved)
+        far = distance.between(original, report)
+        if isinstance(far, Problem):
+            return Problem(far.code, f"under the attack '{name}': {far.message}")
+        changed = distance.changed(original, report)
+        shifts.append(Shift(attack=name, kind=kind, distance=far, report=report, changed=changed))
     by_kind = [[s.distance for s in shifts if s.kind == kind] for kind in (VISUAL, SEMANTIC)]
     value, lowest = equation_3(*map(fmean, by_kind)), equation_3(*map(max, by_kind))
     furthest = max(shifts, key=lambda shift: shift.distance)
-    alone = f"with the worst attack of each kind alone, stability would be {lowest:.3f}"
+    note = f"with the worst attack of each kind alone, stability would be {lowest:.3f}"
+    names = "+".join(shift.attack for shift in shifts)
+    settings = {"distance": distance.identity, "attacks": names, **(pins or {})}
     return Stability(
         value=min(1.0, max(0.0, value)),
         shifts=tuple(shifts),
         worst=furthest.attack if furthest.distance > 0 else UNMOVED,
-        notes=(*notes, alone) if value - lowest > LEAST_NOTED else tuple(notes),
-        signature=_signature(distance, shifts, pins or {}),
+        notes=(*notes, note) if value - lowest > LEAST_NOTED else tuple(notes),
+        signature=str(Signature(metric="stability", settings=settings)),
     )
 
 
@@ -73,24 +79,3 @@ def _gap(original: str, augmented: Sequence[Named], attacked: Sequence[Named]) -
         if not report.strip():
             return Problem("empty_report", f"the report under the attack '{name}' is empty")
     return None
-
-
-def _silence(original: str, distance: Distance) -> Problem | None:
-    """A report that states nothing, such as a refusal, would be as stable as can be."""
-    if isinstance(found := distance.between(original, original), Problem):
-        return Problem(found.code, "the original report states nothing that can be compared")
-    return None
-
-
-def _shift(original: str, report: str, name: str, kind: str, distance: Distance) -> Shift | Problem:
-    far = distance.between(original, report)
-    if isinstance(far, Problem):
-        return Problem(far.code, f"under the attack '{name}': {far.message}")
-    changed = distance.changed(original, report)
-    return Shift(attack=name, kind=kind, distance=far, report=report, changed=changed)
-
-
-def _signature(distance: Distance, shifts: Sequence[Shift], pins: Mapping[str, str]) -> str:
-    attacks = "+".join(shift.attack for shift in shifts)
-    settings = {"distance": distance.identity, "attacks": attacks, **pins}
-    return str(Signature(metric="stability", settings=settings))

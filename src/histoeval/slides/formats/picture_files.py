@@ -46,7 +46,8 @@ def _decoded(path: Path) -> Pixels:
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         try:
             with Image.open(path) as picture:
-                _refuse_size(path, *picture.size)
+                if math.prod(picture.size) > MAX_PIXELS:
+                    raise _too_large(path)
                 if picture.mode.startswith(("I", "F")):
                     raise InputError(
                         f"{path} has pixels of mode {picture.mode}; save it with 8 bits per colour"
@@ -55,22 +56,14 @@ def _decoded(path: Path) -> Pixels:
                 pixels = np.empty((picture.height, picture.width, 3), np.uint8)
                 for top in range(0, picture.height, STRIP):  # whole copies would take gigabytes
                     below = min(top + STRIP, picture.height)
-                    pixels[top:below] = _opaque(picture.crop((0, top, picture.width, below)))
+                    part = picture.crop((0, top, picture.width, below))
+                    is_opaque = "A" not in part.mode and "transparency" not in part.info
+                    pixels[top:below] = on_white(part if is_opaque else part.convert("RGBA"))
                 return pixels
         except Image.DecompressionBombError as error:
             raise _too_large(path) from error
         except Exception as error:  # decoders raise anything on damaged files
             raise unreadable(path, error, "picture") from error
-
-
-def _opaque(part: Image.Image) -> Pixels:
-    is_opaque = "A" not in part.mode and "transparency" not in part.info
-    return on_white(part if is_opaque else part.convert("RGBA"))
-
-
-def _refuse_size(path: Path, width: int, height: int) -> None:
-    if width * height > MAX_PIXELS:
-        raise _too_large(path)
 
 
 def _too_large(path: Path) -> InputError:

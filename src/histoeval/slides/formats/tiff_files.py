@@ -188,7 +188,8 @@ class TiffSlide(Slide):
         sizes = [(p[0].keyframe.imagewidth, p[0].keyframe.imagelength) for p in pages]
         levels = levels_of(sizes)
         self._pages = [pages[sizes.index((each.width, each.height))] for each in levels]
-        block = max(_block_bytes(each[0].keyframe) for each in self._pages)
+        frames = [each[0].keyframe for each in self._pages]
+        block = max(math.prod(_block_size(frame)) * int(frame.samplesperpixel) for frame in frames)
         if block > MAX_BLOCK_BYTES:
             raise InputError(
                 f"{path} is stored in one block and too large to be read in parts; "
@@ -269,10 +270,6 @@ def _block_count(frame: Any) -> int:
     return int(planes * math.ceil(frame.imagewidth / wide) * math.ceil(frame.imagelength / high))
 
 
-def _block_bytes(frame: Any) -> int:
-    return math.prod(_block_size(frame)) * int(frame.samplesperpixel)
-
-
 def _pages_of(path: Path, level: Any) -> list[Any]:
     """The pages of one level: one with all colours, or one for each colour."""
     colours = {"YXS": 1, "SYX": 1, "CYX": 3, "YX": 1}.get(level.axes)
@@ -346,7 +343,7 @@ def check_whole(path: Path) -> str:
     with _tiff_file(path) as tiff, damage_errors(path):
         for page in tiff.pages:
             _refuse_lost_tiles(path, page)
-        end = max(max(_end_of(page), _tags_end(tiff, page.offset)) for page in tiff.pages)
+        end = max(_end_of(tiff, page) for page in tiff.pages)
         size = tiff.filehandle.size
         follows = _next_page(tiff)
         kind = kind_of(tiff)
@@ -369,19 +366,15 @@ def _refuse_lost_tiles(path: Path, page: Any) -> None:
         )
 
 
-def _end_of(page: Any) -> int:
-    """The end of the last block of a page, in bytes."""
-    pairs = zip(page.dataoffsets, page.databytecounts, strict=False)
-    return max((offset + count for offset, count in pairs if count), default=0)
-
-
-def _tags_end(tiff: Any, offset: int) -> int:
-    """The end of the last value that the tags of the page at this offset point to, in bytes."""
+def _end_of(tiff: Any, page: Any) -> int:
+    """The end of the last block of a page, and of the last value that its tags point to."""
+    blocks = zip(page.dataoffsets, page.databytecounts, strict=False)
     form, order = tiff.tiff, tiff.byteorder
-    tiff.filehandle.seek(offset)
+    tiff.filehandle.seek(page.offset)
     (count,) = struct.unpack(form.tagnoformat, tiff.filehandle.read(form.tagnosize))
     entry = struct.Struct(f"{order}HHQQ" if form.tagsize == 20 else f"{order}HHII")
-    end = tiff.filehandle.tell() + count * entry.size
+    end = max((offset + size for offset, size in blocks if size), default=0)
+    end = max(end, tiff.filehandle.tell() + count * entry.size)
     for _, kind, number, where in entry.iter_unpack(tiff.filehandle.read(count * entry.size)):
         if (length := VALUE_BYTES.get(kind, 0) * number) > form.tagoffsetthreshold:
             end = max(end, where + length)

@@ -33,8 +33,9 @@ from histoeval.evaluate.grounding_scores import (
 )
 from histoeval.evaluate.tile_labels import HE, SIDE, TRUE, LabelledTile, TileConcept
 from histoeval.pathgls.grounding import builtin as manifests
-from histoeval.pathgls.grounding.builtin import LogisticCalibration, stain_scores
+from histoeval.pathgls.grounding.builtin import stain_scores
 from histoeval.pathgls.grounding.decisions import Decisions
+from histoeval.pathgls.grounding.encoder import ClaimCalibration
 from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import Session
 from histoeval.runtime.threads import cores
@@ -137,7 +138,7 @@ _CALM = 1e-6
 """Keeps a curve from becoming a step where two heaps do not touch."""
 
 
-def fit_curves(found: ScoredTiles) -> dict[str, LogisticCalibration]:
+def fit_curves(found: ScoredTiles) -> dict[str, ClaimCalibration]:
     """A curve for each kind of claim, with true claims and decoys of the same weight."""
     kinds = dict.fromkeys(KINDS.values())
     claims = {k: claims_of(found, [g for g in CLAIMED if KINDS[g] == k]) for k in kinds}
@@ -148,12 +149,12 @@ def fit_curves(found: ScoredTiles) -> dict[str, LogisticCalibration]:
     }
 
 
-def fit_curve(claims: ScoredClaims) -> LogisticCalibration:
+def fit_curve(claims: ScoredClaims) -> ClaimCalibration:
     """The logistic curve by which true claims are likeliest true and decoys false."""
     weights = np.where(claims.true, 0.5 / claims.true.sum(), 0.5 / (~claims.true).sum())
     truth = claims.true.astype(np.float64)
     slope, offset = fit_logistic(claims.distances, truth, weights, ridge=_CALM)
-    return LogisticCalibration(slope=slope, midpoint=-offset / slope)
+    return ClaimCalibration(slope=slope, midpoint=-offset / slope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +355,7 @@ def write_manifest(
     described: ManifestFields,
     *,
     scope: manifests.ScopeLimits,
-    calibrations: Mapping[str, manifests.LogisticCalibration],
+    calibrations: Mapping[str, ClaimCalibration],
     decisions: Decisions | None = None,
 ) -> None:
     """Write the manifest, with the hashes of what stands beside it."""

@@ -18,7 +18,7 @@ from histoeval.challenge import rank_teams
 from histoeval.view.html.challenge import write_views
 from histoeval.view.run_report import write_run_report
 from histoeval.web.shelf import Shelf
-from histoeval_research.view.experiment_page import experiment_page
+from histoeval_research.view.experiment_tables import experiment_page
 from tests.support.challenges import TRUTH, a_challenge, changed, team
 from tests.support.score_runs import make_score_run
 from tests.support.served_runs import BAD, GOOD, scored, write_runs, write_studies, write_trust

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from histoeval_research.experiments.measures import PerturbedRow
-from histoeval_research.view.experiment_page import edited_text, experiment_page
+from histoeval_research.view.experiment_tables import edited_text, experiment_page
 
 
 def row(**given: Any) -> PerturbedRow:

@@ -75,7 +75,6 @@ from histoeval_research.experiments.pathgls.cases import (
 from histoeval_research.experiments.perturb import Settings, perturb_file
 from histoeval_research.experiments.sensitivity import measure_file, open_bench, read_scored
 from histoeval_research.experiments.sensitivity import sensitivity as drops_of
-from histoeval_research.view.experiment_page import experiment_page
 from histoeval_research.view.experiment_tables import (
     ablation_beside,
     ablation_table,
@@ -84,6 +83,7 @@ from histoeval_research.view.experiment_tables import (
     benchmark_notes,
     benchmark_table,
     drops_beside,
+    experiment_page,
     gap_table,
     gaps_beside,
     hierarchy_tables,

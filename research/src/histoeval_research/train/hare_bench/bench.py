@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from histoeval.errors import ModelError
 from histoeval.reader.huggingface import RELATIONS_LEARNED
+from histoeval.reader.windowed import Window, windows
 from histoeval.runtime.transformer import Runtime, Task, Transformer
 from histoeval.table import markdown_table
 from histoeval_research.corpus import AnnotatedPassage
@@ -26,6 +27,9 @@ from histoeval_research.train.hare_bench.config import (
 if TYPE_CHECKING:
     import torch
 
+
+OVERLAP = 96
+"""Tokens that neighbouring windows share, as in the reader."""
 
 IGNORE_INDEX = -100
 """The label of tokens that the loss ignores."""
@@ -121,6 +125,17 @@ def loss_of(
         return output.loss
 
     return loss
+
+
+def windows_of(text: str, model: Transformer, room: int = 0) -> list[Window]:
+    """The windows of a text that a model reads at once, with room for so many tokens more."""
+    most = model.most_tokens - model.tokenizer.num_special_tokens_to_add() - room
+
+    def measure(fragment: str) -> int:
+        """Tokens of a fragment, without those at its ends."""
+        return len(model.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
+
+    return windows(text, measure, most, min(OVERLAP, most // 4))
 
 
 def _padded(numbers: Sequence[int], width: int, padding: int) -> list[int]:

@@ -14,7 +14,7 @@ from histoeval.progress import ignore
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.reader.reader import Reader
 from histoeval.reader.tagging import read_tags
-from histoeval.reader.windowed import Window, windows
+from histoeval.reader.windowed import Window
 from histoeval.report import Entity, EntityType, Report
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import AnnotatedPassage
@@ -27,11 +27,9 @@ from histoeval_research.train.hare_bench.bench import (
     SampleScores,
     UntrainedClassifier,
     teach,
+    windows_of,
 )
 from histoeval_research.train.hare_bench.config import NerSettings, Types, scores_of
-
-OVERLAP = 96
-"""Tokens that neighbouring windows share, as in the reader."""
 
 
 class EntityLesson:
@@ -98,7 +96,7 @@ def examples_of(
 ) -> Iterator[ClassifierExample]:
     """The windows of a passage; a word is learned in the one that owns it, and nowhere else."""
     numbers = {tag: number for number, tag in enumerate(tags)}
-    for window in _windows(passage.text, model):
+    for window in windows_of(passage.text, model):
         encoding = model.tokenizer(passage.text[window.start : window.end])[0]
         tags_of_words = _word_tags(passage.content, encoding, window, names)
         labels = [
@@ -125,16 +123,6 @@ def evaluate(
         "overlapping": scores_of(total(overlapping)),
         "types": {kind: scores_of(m) for kind, m in exact.items() if m.one or m.other},
     }
-
-
-def _windows(text: str, model: Transformer) -> list[Window]:
-    most = model.most_tokens - model.tokenizer.num_special_tokens_to_add()
-
-    def measure(fragment: str) -> int:
-        """Tokens of a fragment, without those at its ends."""
-        return len(model.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
-
-    return windows(text, measure, most, min(OVERLAP, most // 4))
 
 
 def _word_tags(

@@ -14,7 +14,7 @@ from typing import Any
 from histoeval.errors import InputError
 from histoeval.progress import ignore
 from histoeval.reader.tagging import mark, relation_label, softmax
-from histoeval.reader.windowed import Window, windows
+from histoeval.reader.windowed import Window
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Entity, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import AnnotatedPassage
@@ -25,13 +25,13 @@ from histoeval_research.train.hare_bench.bench import (
     SampleScores,
     UntrainedClassifier,
     teach,
+    windows_of,
 )
 from histoeval_research.train.hare_bench.config import RelationSettings, scores_of
 
 Kind = tuple[EntityType, EntityType]
 
 MARKERS = ("[E1]", "[/E1]", "[E2]", "[/E2]")
-OVERLAP = 96
 WORDS_CUT = 16
 """Tokens that words may become more when a marker cuts them in two."""
 
@@ -68,7 +68,7 @@ def _pairs(
 ) -> Iterator[EntityPair]:
     entities = passage.content.entities
     linked = {(relation.head, relation.tail) for relation in passage.content.relations}
-    cut = _windows(passage.text, model)
+    cut = windows_of(passage.text, model, len(MARKERS) + WORDS_CUT)
     for h, t in product(range(len(entities)), repeat=2):
         head, tail = entities[h], entities[t]
         if (head.type, tail.type) in kinds:
@@ -93,19 +93,6 @@ def _tokens(
         if len(tokens) <= model.most_tokens:
             return tuple(tokens)
     return ()
-
-
-def _windows(text: str, model: Transformer) -> list[Window]:
-    """Windows with room for the markers."""
-    tokenizer = model.tokenizer
-    room = tokenizer.num_special_tokens_to_add() + len(MARKERS) + WORDS_CUT
-    most = model.most_tokens - room
-
-    def measure(fragment: str) -> int:
-        """Tokens of a fragment, without those at its ends."""
-        return len(tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
-
-    return windows(text, measure, most, min(OVERLAP, most // 4))
 
 
 LABELS = ("no_relation", "relation")

@@ -61,7 +61,7 @@ def error_tables(summary: dict[str, Any]) -> Iterator[RenderableType]:
             if "report_errors" in (totals := metric["systems"][system])
         }
         if errors:
-            title = f"\nErrors that {name} errors, by severity and by kind"
+            title = f"\nErrors that {name} found, by severity and by kind"
             yield _error_table(title, errors)
 
 

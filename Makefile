@@ -8,7 +8,8 @@ EVERY_DAY := "not heavy and not alone and not release"
 PAGES    := $(wildcard tests/test_*.py)
 MEANING  := tests/concordance/ tests/facts/ tests/terms/ tests/reader/
 COMMANDS := tests/cli/ tests/e2e/ tests/browser/ tests/web/
-OTHERS   := $(filter-out $(MEANING) $(COMMANDS),$(wildcard tests/*/)) research/tests/
+MODELS   := tests/run/ tests/evaluate/ tests/pathgls/ tests/examples/ tests/metrics/
+OTHERS   := $(filter-out $(MEANING) $(COMMANDS) $(MODELS),$(wildcard tests/*/))
 PIP      := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 # Where this is set, every process of the tests would compile every module again.
@@ -25,11 +26,13 @@ demo: $(VENV)/demo.done ## install, read, score and trust the bundled examples
 		|| test $$? -eq 1  # two reports have no stability, so the exit code is 1
 	@echo "The pictures are synthetic, not tissue (examples/trust)."
 
-test: lint ## style, types, and every test that needs no torch, ray or transformers; four runs, for memory
+test: lint ## style, types, and every test that needs no torch, ray or transformers; several runs, for memory
 	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(PAGES)
 	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(MEANING)
 	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(COMMANDS)
+	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(MODELS)
 	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) $(OTHERS)
+	$(BIN)/pytest $(PARALLEL) -m $(EVERY_DAY) research/tests/
 	$(BIN)/pytest -m "alone and not heavy and not release" $(call files,mark.alone)
 
 test-all: test $(VENV)/dev-all.done ## these too: what `test` left out

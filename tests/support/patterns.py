@@ -121,6 +121,7 @@ def _imported(name: str) -> ModuleType | None:
 def _build(modules: list[ModuleType]) -> None:
     """Make what is made on first use: cached tables, word lists, what reading a report needs."""
     import histoeval as h
+    from histoeval.io.documents.hl7 import Separators, unescaped
     from histoeval.terms.lexicon import Lexicon
 
     for module in modules:
@@ -134,6 +135,7 @@ def _build(modules: list[ModuleType]) -> None:
     h.score(references=REPORTS, candidates=REPORTS[::-1], metrics=["concordance"])
     for report in REPORTS:
         h.contradictions(report)
+    unescaped("\\E\\", Separators(*"|^~\\&"), "utf-8")
     with TemporaryDirectory() as folder:
         broken = Path(folder, "pairs.csv")
         broken.write_text('reference,candidate\n"a" c,b\na,b\n')

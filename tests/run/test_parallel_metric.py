@@ -71,7 +71,7 @@ def test_workers_ask_this_process_for_what_a_device_computes(name: str) -> None:
     alone = histoeval.load(name, models=models)
     with histoeval.load(name, models=models, workers=2) as several:  # type: ignore[attr-defined]
         found = several.score(PAIRS[:6])
-        workers = [seat._worker for seat in several._hired()._seats]
+        workers = [slot._worker for slot in several._running_pool().slots]
     expected = alone.score(PAIRS[:6])
     for one, other in zip(found, expected, strict=True):
         assert isinstance(one, histoeval.Score)

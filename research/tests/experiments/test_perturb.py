@@ -68,6 +68,13 @@ def test_two_runs_give_the_same_file_and_a_stopped_one_continues(tmp_path: Path)
     assert summary["reports"] == 3
 
 
+def test_reports_of_several_blocks_are_written_in_their_order(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "in.jsonl", ROWS), tmp_path / "set.jsonl"
+    summary = perturb_file(source, HandReader(), output, Settings(), batch_size=1)
+    assert summary["reports"] == 3
+    assert [row.case for row in read_perturbed(output) if row.edit == "control"] == ["a", "b", "c"]
+
+
 def test_another_input_or_seed_does_not_continue(tmp_path: Path) -> None:
     source, output = write(tmp_path / "in.jsonl", ROWS), tmp_path / "set.jsonl"
     perturb_file(source, HandReader(), output, Settings())

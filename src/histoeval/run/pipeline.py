@@ -101,7 +101,7 @@ class OrderedResults(Generic[Out]):
         """Write the results of a block, or keep them until those before it have come."""
         self.arrived += block.length
         if block.start == self._next and block.rows is not None:
-            self._write(block.rows)
+            self._write(block.rows, block.length)
         elif self.spool is None or self._store is None or block.rows is None:
             self._early[block.start] = block
         else:
@@ -124,14 +124,15 @@ class OrderedResults(Generic[Out]):
             if block.rows is None:
                 self._write_spooled(range(block.start, block.start + block.length))
             else:
-                self._write(block.rows)
+                self._write(block.rows, block.length)
 
-    def _write(self, rows: Sequence[Out]) -> None:
+    def _write(self, rows: Sequence[Out], length: int) -> None:
+        """Write the results of so many rows of the input, each of which may have several."""
         if self._store is None:
             self._memory.extend(rows)
         else:
             self._store.write(rows)
-        self._next += len(rows)
+        self._next += length
         for row in rows:
             self._add(row)
 

@@ -127,7 +127,6 @@ class OrderedResults(Generic[Out]):
                 self._write(block.rows, block.length)
 
     def _write(self, rows: Sequence[Out], length: int) -> None:
-        """Write the results of so many rows of the input, each of which may have several."""
         if self._store is None:
             self._memory.extend(rows)
         else:

@@ -296,7 +296,7 @@ def reports(name: str) -> Callable[[Path], object]:
 
 
 def cases(folder: Path) -> object:
-    from histoeval.io.trust_cases import open_cases
+    from histoeval.io.reports import open_cases
 
     return sum(1 for _ in open_cases(folder / "cases.csv").rows())
 

@@ -86,14 +86,14 @@ def test_a_folder_of_another_kind_is_named_with_the_verb_that_reads_it(
         folder = made(Path(kind.replace(" ", "_")), kind)
         result = CliRunner().invoke(app, [str(folder) if w == "F" else w for w in line.split()])
         assert isinstance(result.exception, HistoEvalError), (kind, result.output)
-        told = [KINDS[kind].told(place) for place in (folder, folder.resolve())]
+        told = [KINDS[kind].describe(place) for place in (folder, folder.resolve())]
         assert any(each in str(result.exception) for each in told), (kind, result.exception)
 
 
 @pytest.mark.parametrize("kind", ["study", "challenge", "score cache"])
 def test_a_folder_without_runs_is_not_served_or_listed_as_one(kind: str, desk: Path) -> None:
     folder = made(desk / "it", kind)
-    told = KINDS[kind].told(folder)
+    told = KINDS[kind].describe(folder)
     assert told in CliRunner().invoke(app, ["runs", "list", str(folder)]).output
     with pytest.raises(HistoEvalError, match="the folder that holds your runs") as refused:
         serve_app(folder, token="t")

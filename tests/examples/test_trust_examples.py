@@ -13,7 +13,7 @@ pytest.importorskip("openslide")
 
 from PIL import Image
 
-from histoeval.io.trust_cases import open_cases
+from histoeval.io.reports import open_cases
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.pathgls.grounding.decisions import decisions_of
 from histoeval.report import EntityType

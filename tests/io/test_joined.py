@@ -11,9 +11,10 @@ import pytest
 
 import histoeval
 from histoeval.errors import InputError, OutputError, Problem, SettingError
-from histoeval.io.pairs import Columns, Joining, PairSource, open_source
+from histoeval.io.pairs import Joining, PairSource, open_source
 from histoeval.io.reports import open_reports
 from histoeval.io.submissions import read_truth
+from histoeval.io.tables.columns import Columns
 from histoeval.metric import Score
 from histoeval.metrics.base import MetricBase
 from histoeval.report import Pair

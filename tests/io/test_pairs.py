@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.io.pairs import Columns, PairRow, PairSource, open_source, source_of_records
+from histoeval.io.pairs import PairRow, PairSource, open_source, source_of_records
+from histoeval.io.tables.columns import Columns
 from histoeval.report import Pair
 from tests.support.paths import SHARED
 

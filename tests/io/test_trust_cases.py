@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.trust_cases import cases_of_records, open_cases
+from histoeval.io.reports import cases_of_records, open_cases
 
 
 def test_columns_are_known_by_their_usual_names() -> None:

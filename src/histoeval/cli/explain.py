@@ -12,8 +12,8 @@ from histoeval.cli.verb import verb
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import SCORES_FILES
-from histoeval.io.pairs import Columns, chosen_pair, open_source
-from histoeval.io.tables.columns import IdColumn, ReferenceColumn, SystemColumn
+from histoeval.io.pairs import open_source
+from histoeval.io.tables.columns import Columns, IdColumn, ReferenceColumn, SystemColumn
 from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
 from histoeval.io.tables.row_faults import Fault, text_of
 from histoeval.metric import Explanation
@@ -22,7 +22,7 @@ from histoeval.report import Pair
 from histoeval.run.compare.trial import USUAL_METRIC
 from histoeval.run.models import Models, load_metrics
 from histoeval.run.settings import Encoding, metric_option
-from histoeval.run.stored import ExplainedPair, explain_stored
+from histoeval.run.stored import ExplainedPair, chosen_pair, explain_stored
 from histoeval.settings import COLUMNS, Option
 from histoeval.view.terminal.explanation import page, show_explanation
 

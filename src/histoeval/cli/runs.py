@@ -73,7 +73,7 @@ def list_runs(
         print_tables([runs_table(found)])
     else:
         kind = folder_kind(folder)
-        is_else = "" if kind is None else f" {kind.told(folder)}."
+        is_else = "" if kind is None else f" {kind.describe(folder)}."
         typer.echo(f"There are no runs in {folder}.{is_else}")
 
 

@@ -6,7 +6,7 @@ import stat
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -116,7 +116,8 @@ def check_there(path: Path) -> None:
 
 
 def format_of(path: Path, accepted: str) -> str:
-    """The format of a file by its ending, or that it is a folder."""
+    """The format of a path, which must lead somewhere: by its ending, or that it is a folder."""
+    check_there(path)
     if path.is_dir():
         return "folder"
     ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
@@ -131,7 +132,6 @@ def format_of(path: Path, accepted: str) -> str:
 
 def demand_table(path: Path) -> str:
     """The format of a file, which must be a table."""
-    check_there(path)
     kind = format_of(path, ONE_TABLE)
     if kind in ("text", "folder"):
         raise wrong_folder(path, f"is not a table. What can be read: {ONE_TABLE}")
@@ -183,55 +183,9 @@ def demand_rows(table: RecordTable, columns: tuple[str, ...], path: Path) -> Non
 
 L = TypeVar("L", bound=TableLayout)
 Row = TypeVar("Row")
-Cells = Sequence[tuple[str, str | Fault | None]]
 
-_NO_ID = Fault("missing_id")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableSource(OpenedTable, ABC, Generic[L, Row]):
-    """A table that was opened and understood: its rows, as often as one likes."""
-
-    layout: L = field(repr=False)
-
-    def identity(self) -> dict[str, Any]:
-        """What makes two inputs the same."""
-        return {
-            "input": self.name,
-            "sha256": self.sha256,
-            "encoding": self.encoding,
-            "columns": self.layout.identity(),
-        }
-
-    def rows(self) -> Iterator[Row]:
-        """Every row, from the start, however often it is called."""
-        naming = RowNaming(self.layout.id)
-        for record in self.table.read(self.layout.columns):
-            if record.values is None:
-                assert record.problem is not None, "a record has values or a problem"
-                label = naming.place_name(record)
-                label = f"row {record.number}" if isinstance(label, Fault) else label
-                yield self._unreadable(record, label, (record.problem,))
-            else:
-                yield from self._readable(record, record.values, naming)
-
-    @abstractmethod
-    def _unreadable(self, record: Record, label: str, problems: tuple[Problem, ...]) -> Row:
-        """The row of a record that cannot be read at all."""
-
-    @abstractmethod
-    def _readable(
-        self, record: Record, values: Mapping[str, object], naming: RowNaming
-    ) -> Iterable[Row]:
-        """The rows of a record, good or broken."""
-
-    def problems_in(self, record: Record, cells: Cells) -> tuple[Problem, ...]:
-        """Everything that is wrong with the cells of a row."""
-        return tuple(
-            self.table.named(cell).problem(record.place, column)
-            for column, cell in cells
-            if isinstance(cell, Fault)
-        )
+NO_ID = Fault("missing_id")
+NO_VALUE = Fault("missing_value")
 
 
 class SeenNames:
@@ -256,32 +210,59 @@ class SeenNames:
         return row
 
 
-class RowNaming:
-    """What the rows of a table are called: by a column, by a key, or by their place."""
+@dataclass(frozen=True, kw_only=True)
+class TableSource(OpenedTable, ABC, Generic[L, Row]):
+    """A table that was opened and understood: its rows, as often as one likes."""
 
-    def __init__(self, column: str | None) -> None:
-        self._column = column
-        self._seen = SeenNames()
+    layout: L = field(repr=False)
 
-    def name(
-        self, record: Record, values: Mapping[str, object], group: str = ""
-    ) -> tuple[str, Fault | None]:
-        """What the row is called, and what is wrong with that; in each group a name comes once."""
-        if self._column is not None:
-            name = name_of(values.get(self._column), _NO_ID)
-        else:
-            name = self.place_name(record)
+    def identity(self) -> dict[str, Any]:
+        """What makes two inputs the same."""
+        return {
+            "input": self.name,
+            "sha256": self.sha256,
+            "encoding": self.encoding,
+            "columns": self.layout.identity(),
+        }
+
+    def rows(self) -> Iterator[Row]:
+        """Every row, from the start, however often it is called."""
+        seen = SeenNames()
+        for record in self.table.read(self.layout.columns):
+            yield from self.rows_of(record, record.values or {}, seen)
+
+    @abstractmethod
+    def rows_of(
+        self, record: Record, values: Mapping[str, object], seen: SeenNames
+    ) -> Iterable[Row]:
+        """The rows of a record, good or broken; one that cannot be read at all has no values."""
+
+    def name_of(self, record: Record, seen: SeenNames, group: str = "") -> tuple[str, Fault | None]:
+        """What the row is called, and what is wrong with that; in each group a name comes once.
+
+        It is called by a column, by a key, or by its place counted from 0.
+        """
+        column, nameless = self.layout.id, f"row {record.number}"
+        if column is None and record.key is None:
+            return str(record.number - 1), None
+        if column is not None and record.values is None:
+            return nameless, None
+        named = record.key if column is None else (record.values or {}).get(column)
+        name = name_of(named, NO_ID)
         if isinstance(name, Fault):
-            return f"row {record.number}", name
-        if self._column is None and record.key is None:
+            return nameless, name
+        if record.values is None:
             return name, None
-        first = self._seen.first(f"{name}\0{group}", record.number)
-        if first == record.number:
-            return name, None
-        return name, Fault("duplicate_id", {"id": name, "earlier": f"row {first}"})
+        first = seen.first(f"{name}\0{group}", record.number)
+        fault = Fault("duplicate_id", {"id": name, "earlier": f"row {first}"})
+        return name, None if first == record.number else fault
 
-    def place_name(self, record: Record) -> str | Fault:
-        """The id that a row has by where it stands: a key, or its place counted from 0."""
-        if self._column is not None:
-            return _NO_ID
-        return str(record.number - 1) if record.key is None else name_of(record.key, _NO_ID)
+    def problems_in(self, record: Record, *cells: tuple[str | None, object]) -> tuple[Problem, ...]:
+        """Everything that is wrong with a row: it cannot be read, or some of its cells cannot."""
+        if record.problem is not None:
+            return (record.problem,)
+        return tuple(
+            self.table.named(cell).problem(record.place, column)
+            for column, cell in cells
+            if isinstance(cell, Fault)
+        )

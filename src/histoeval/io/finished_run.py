@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
 
@@ -19,7 +19,7 @@ from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import (
     AGREEMENT,
     COMPARISON,
-    EXPERIMENTS,
+    KINDS,
     SCORES,
     SCORES_FILES,
     TRUST,
@@ -32,14 +32,6 @@ from histoeval.io.writing import make_folder, remove, write_json, writing_to
 from histoeval.report import Noun
 
 Kind = Literal["score", "judge", "trust", "agree", "compare", "extract", "experiment"]
-
-ROWS: dict[Kind, str] = {"score": SCORES, "judge": SCORES, "trust": TRUST}
-SUMMED_UP: dict[Kind, tuple[str, ...]] = {
-    "score": ("input", "metrics"),
-    "judge": ("input", "metrics"),
-    "trust": ("input", "routes"),
-}
-"""What the summary of each kind says; a file of the same name without it is another program's."""
 
 KNOWN = (
     "a folder of `histoeval score`, `judge`, `trust`, `agree`, `compare` or `experiment`, or a "
@@ -55,7 +47,6 @@ class FinishedRun(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """Where files about the run are written."""
         return self.place if self.place.is_dir() else self.place.parent
 
     @property
@@ -78,56 +69,51 @@ def finished_run(path: Path) -> FinishedRun:
         path = path.parent
     if path.is_file():
         return _extracted(path)
-    names = {each.name for each in path.iterdir()}
-    there = {SCORES if name in SCORES_FILES else name for name in names}
-    kind = _kind(path, names)
-    if kind is None:
+    names = {SCORES if file.name in SCORES_FILES else file.name for file in path.iterdir()}
+    kind = kind_among(names, path.resolve())
+    name = "" if kind is None else kind.name
+    if kind is None and "run.json" in names:  # of a run that has only begun
+        name = "score"
+    elif kind is None and any((path / "scores" / file).is_file() for file in SCORES_FILES):
+        name = "agree"
+    if name not in get_args(Kind):
         raise wrong_folder(path, "holds no results that a report is made of", KNOWN)
-    is_finished = {
-        "agree": AGREEMENT in there,
-        "compare": True,
-        "experiment": bool(experiments_in(path)),
-    }.get(kind, "summary.json" in there)
-    run = _finished(FinishedRun(kind, path), is_finished)
-    if kind in ROWS:
-        _check_whole(path, kind, there)
+    run = FinishedRun(cast("Kind", name), path)
+    about = KINDS[name]
+    if name == "experiment":
+        return _demand_finished(run, bool(experiments_in(path)))
+    _demand_finished(run, (about.result or "summary.json") in names)
+    if about.rows:
+        _demand_whole(path, name, names)
     return run
 
 
-def _check_whole(folder: Path, kind: Kind, there: set[str]) -> None:
+def _demand_whole(folder: Path, name: str, names: Collection[str]) -> None:
     """Refuse a folder whose rows were removed, or whose summary is of another program."""
-    if ROWS[kind] not in there:
-        raise InputError(f"{folder / ROWS[kind]} is missing: the rows of the run are gone")
-    file = folder / "summary.json"
+    kind, file = KINDS[name], folder / "summary.json"
+    if kind.rows not in names:
+        raise InputError(f"{folder / kind.rows} is missing: the rows of the run are gone")
     try:
         summary = read_json(file, folder)
     except OutputError as error:
         raise InputError(
             f"{file} is damaged, or of another program: run the same command again, or give {KNOWN}"
         ) from error
-    if absent := [name for name in SUMMED_UP[kind] if not isinstance(summary.get(name), dict)]:
+    keys = kind.summed_up or ()
+    if absent := [key for key in keys if not isinstance(summary.get(key), dict)]:
         raise InputError(
-            f"{file} is damaged, or not of `histoeval {kind}` "
+            f"{file} is damaged, or not of `histoeval {name}` "
             f"(missing: {', '.join(absent)}); give {KNOWN}"
         )
 
 
-def _kind(folder: Path, names: set[str]) -> Kind | None:
-    """The verb whose results lie in a folder, also where only its first files are there."""
-    if (kind := kind_among(names, folder.resolve())) is not None:
-        return cast(Kind, kind.name) if kind.name in get_args(Kind) else None
-    if "run.json" in names:
-        return "score"
-    begun = any((folder / "scores" / name).is_file() for name in SCORES_FILES)
-    return "agree" if begun else None
-
-
 def experiments_in(folder: Path) -> list[str]:
-    """The names of the tables of `experiment` that are in a folder."""
-    return [name for name in EXPERIMENTS if (folder / f"{name}.json").is_file()]
+    """The names of the tables of `experiment` that are in a folder, in the order of a page."""
+    *tables, _ = KINDS["experiment"].files
+    return [Path(name).stem for name in tables if (folder / name).is_file()]
 
 
-def _finished(run: FinishedRun, is_finished: bool) -> FinishedRun:
+def _demand_finished(run: FinishedRun, is_finished: bool) -> FinishedRun:
     if is_finished:
         return run
     verb = "score` or `judge" if run.kind == "score" else run.kind
@@ -142,10 +128,10 @@ def _extracted(path: Path) -> FinishedRun:
     if not path.name.lower().endswith(ENDINGS + PACKED_ENDINGS) or not meta.is_file():
         raise wrong_folder(path, "is not the results of a run", KNOWN)
     content = read_json(meta, path)
-    summary = content.get("summary", {})
-    if content.get("finished") and "entities" not in summary:
+    is_finished = bool(content.get("finished"))
+    if is_finished and "entities" not in content.get("summary", {}):
         raise InputError(f"{path} is not of `histoeval extract`; give {KNOWN}")
-    return _finished(FinishedRun("extract", path), bool(content.get("finished")))
+    return _demand_finished(FinishedRun("extract", path), is_finished)
 
 
 # --- the texts of a run ------------------------------------------------------------------------
@@ -165,13 +151,13 @@ def write_texts(folder: Path, rows: Iterable[RowTexts], *, packed: bool = False)
     kept = None if os.environ.get(KEEP) == "0" else in_form(folder / TEXTS, FORMS[packed])
     with writing_to(folder):
         if kept is not None:
-            with whole_lines(kept) as file:
+            with whole_lines(kept) as lines:
                 for row in rows:
                     line = json.dumps(row, ensure_ascii=False) + "\n"
-                    file.write(line.encode("utf-8", "backslashreplace"))
-        for other in (in_form(folder / TEXTS, form) for form in FORMS[:2]):
-            if other != kept:
-                remove(other)
+                    lines.write(line.encode("utf-8", "backslashreplace"))
+        for file in (in_form(folder / TEXTS, form) for form in FORMS[:2]):
+            if file != kept:
+                remove(file)
 
 
 def has_texts(folder: Path) -> bool:
@@ -204,14 +190,14 @@ def beside(rows: Iterable[dict[str, Any]], folder: Path) -> Iterator[tuple[dict[
     if not has_texts(folder):
         yield from ((row, None) for row in rows)
         return
-    texts = read_texts(folder)
+    every_text = read_texts(folder)
     for row in rows:
-        found = next(texts, None)
-        if found is None or found.get("id") != row.get("id"):
+        texts = next(every_text, None)
+        if texts is None or texts.get("id") != row.get("id"):
             raise OutputError(
                 f"{folder / TEXTS} does not fit the results beside it: run the same command again"
             )
-        yield row, found
+        yield row, texts
 
 
 # --- rows without texts --------------------------------------------------------------------------
@@ -248,39 +234,31 @@ def textless_copy(run: FinishedRun, folder: Path) -> FinishedRun:
     """A copy of a run in a folder, without any word of a report; without pictures and patches."""
     if run.kind not in ("score", "judge", "trust", "extract"):
         raise InputError(f"a report of `histoeval {run.kind}` cannot be made without texts")
-    place = folder / (run.name if run.place.is_dir() else "run")
+    is_folder = run.place.is_dir()
+    place = folder / (run.name if is_folder else "run")
     make_folder(place)
-    about = (
-        [run.place / name for name in ABOUT]
-        if run.place.is_dir()
-        else [Path(f"{run.place}.meta.json")]
-    )
-    for file in about:
-        if file.is_file():
-            more = {"texts": False} if file.name == "summary.json" else {}
-            content = read_json(file, run.folder) | more
-            write_json(place / file.name, _masked_messages(content))
-    rows = stored_as(run.place / ROWS[run.kind]) if run.place.is_dir() else run.place
-    lines = (json.dumps(_masked(row)) for row in read_finished_lines(rows, _texts))
+    rows = stored_as(run.place / KINDS[run.kind].rows) if is_folder else run.place
     plain = f"{rows.name.removesuffix('.gz').removesuffix('.parquet').removesuffix('.jsonl')}.jsonl"
+    about = {name: name for name in ABOUT}
+    if not is_folder:
+        about = {f"{rows.name}.meta.json": f"{plain}.meta.json"}
+    for name, copy in about.items():
+        if (file := run.folder / name).is_file():
+            more = {"texts": False} if name == "summary.json" else {}
+            write_json(place / copy, _masked_messages(read_json(file, run.folder) | more))
+    lines = (json.dumps(_masked(row)) for row in read_finished_lines(rows, _texts))
     with whole_lines(place / plain) as written:
         written.writelines(f"{line}\n".encode() for line in lines)
-    if not run.place.is_dir():
-        (place / f"{rows.name}.meta.json").replace(place / f"{plain}.meta.json")
-        return run._replace(place=place / plain)
-    return run._replace(place=place)
+    return run._replace(place=place if is_folder else place / plain)
 
 
 def _masked_messages(content: dict[str, Any]) -> dict[str, Any]:
     """A summary without the examples of errors, which may quote a report."""
-    return {
-        name: NOT_KEPT
-        if name == "example"
-        else _masked_messages(each)
-        if isinstance(each, dict)
-        else each
-        for name, each in content.items()
-    }
+    masked = {}
+    for name, value in content.items():
+        inner = _masked_messages(value) if isinstance(value, dict) else value
+        masked[name] = NOT_KEPT if name == "example" else inner
+    return masked
 
 
 def _masked(row: dict[str, Any]) -> dict[str, Any]:
@@ -288,15 +266,15 @@ def _masked(row: dict[str, Any]) -> dict[str, Any]:
 
     def masked(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
-            found = {name: masked(each, name) for name, each in value.items()}
+            content = {name: masked(inner, name) for name, inner in value.items()}
             if "message" in value:
-                found["message"] = str(value.get("kind", NOT_KEPT)).replace("_", " ")
-            return found
+                content["message"] = str(value.get("kind", NOT_KEPT)).replace("_", " ")
+            return content
         if isinstance(value, list):
-            return [masked(each, key) for each in value]
+            return [masked(item, key) for item in value]
         return "*" * len(value) if isinstance(value, str) and key not in names else value
 
-    content: dict[str, Any] = masked(row)
-    if isinstance(evidence := content.get("evidence"), dict):
+    textless: dict[str, Any] = masked(row)
+    if isinstance(evidence := textless.get("evidence"), dict):
         evidence.pop("pictures", None)  # they have claims in their names and drawn on them
-    return content
+    return textless

@@ -1,7 +1,10 @@
-"""From files to single reports: what the package calls to read texts that have no partner."""
+"""From files to single reports, and to cases: a report, its image, and what an attack made of it.
+
+What the package calls to read texts that have no partner.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -17,21 +20,31 @@ from histoeval.io.documents.texts import (
     table_of_lines,
 )
 from histoeval.io.files import (
+    NO_VALUE,
     ONE_TABLE,
     OpenedTable,
-    RowNaming,
+    SeenNames,
     TableSource,
-    check_there,
     demand_rows,
     format_of,
     open_records,
     open_table,
     opened,
 )
-from histoeval.io.tables.columns import Columns, TextLayout, text_layout_of
+from histoeval.io.tables.columns import (
+    ATTACKED,
+    AUGMENTED,
+    CaseLayout,
+    Columns,
+    TextLayout,
+    case_layout_of,
+    normalised,
+    taken_note,
+    text_layout_of,
+)
 from histoeval.io.tables.encoding import joined
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import text_of
+from histoeval.io.tables.row_faults import name_of, text_of
 
 FHIR_ENDINGS = (".json", ".ndjson", ".jsonl")
 
@@ -64,18 +77,16 @@ class TextRow(NamedTuple):
 class TextSource(TableSource[TextLayout, TextRow]):
     """What was opened, and the texts in it."""
 
-    def _unreadable(self, record: Record, label: str, problems: tuple[Problem, ...]) -> TextRow:
-        return TextRow(record.number, label, None, problems, record.position)
-
-    def _readable(
-        self, record: Record, values: Mapping[str, object], naming: RowNaming
-    ) -> list[TextRow]:
-        label, id_fault = naming.name(record, values)
+    def rows_of(
+        self, record: Record, values: Mapping[str, object], seen: SeenNames
+    ) -> Iterator[TextRow]:
+        """One row."""
+        label, id_fault = self.name_of(record, seen)
         text = text_of(values.get(self.layout.text))
-        if id_fault is None and isinstance(text, str):
-            return [TextRow(record.number, label, text, (), record.position)]
-        cells = [(self.layout.id or "id", id_fault), (self.layout.text, text)]
-        return [self._unreadable(record, label, self.problems_in(record, cells))]
+        cells = (self.layout.id or "id", id_fault), (self.layout.text, text)
+        problems = self.problems_in(record, *cells)
+        good = text if isinstance(text, str) and not problems else None
+        yield TextRow(record.number, label, good, problems, record.position)
 
 
 def open_reports(
@@ -90,7 +101,6 @@ def open_reports(
 
     `several` takes numbered columns of references together, for whoever asks for them.
     """
-    check_there(path)
     kind = format_of(path, ACCEPTED)
     if kind in ("text", "folder") and (text is not None or id_ is not None):
         raise InputError("text files and folders have no columns to name")
@@ -104,7 +114,6 @@ def open_reports(
 
 def open_report_table(path: Path, named: Columns, encoding: str | None) -> OpenedTable:
     """Whatever reports can be read from, as a table; the columns that were named help with it."""
-    check_there(path)
     kind = format_of(path, ACCEPTED)
     if kind == "folder":
         return _open_folder(path, encoding)
@@ -128,7 +137,9 @@ def _open_folder(path: Path, encoding: str | None) -> OpenedTable:
             tables[file] = open_table(file, encoding=encoding)
         except InputError as error:
             tables[file] = Problem("damaged_file", str(error))
-    whole = joined((each.name, each) for each in tables.values() if isinstance(each, OpenedTable))
+    whole = joined(
+        (table.name, table) for table in tables.values() if not isinstance(table, Problem)
+    )
     read = partial(_read_exports, tables)
     table = RecordTable((TEXT,), read, keyed=True, half_character="not_utf8")
     return opened(name, "folder", table, whole, files=tuple(tables))
@@ -172,3 +183,128 @@ def reports_of_records(
     table = open_records(records)
     layout = text_layout_of(table.table, text, id_, "the list of records", several=several)
     return TextSource(**vars(table), layout=layout)
+
+
+# --- cases ---------------------------------------------------------------------------------------
+
+
+class AttackedReport(NamedTuple):
+    """A report that was written under an attack."""
+
+    attack: str
+    text: str
+
+
+class TrustCase(NamedTuple):
+    """One row: its report or the problems in its place; the rest where the row has it.
+
+    `number` counts the rows from 1; `image` is a problem where the name cannot be read;
+    `troubled` are cells of attacks that cannot; `position` is how many bytes of the source have
+    been read, for progress.
+    """
+
+    number: int
+    id: str
+    report: str | None
+    problems: tuple[Problem, ...]
+    image: str | Problem | None = None
+    augmented: tuple[AttackedReport, ...] = ()
+    attacked: tuple[AttackedReport, ...] = ()
+    troubled: tuple[Problem, ...] = ()
+    specimen: str = ""
+    position: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseSource(TableSource[CaseLayout, TrustCase]):
+    """What was opened, and the cases in it; images are named relative to `folder`."""
+
+    folder: Path = field(repr=False, default=Path())
+
+    def rows_of(
+        self, record: Record, values: Mapping[str, object], seen: SeenNames
+    ) -> Iterator[TrustCase]:
+        """One case; attacks may be missing, and the name of its image too."""
+        layout = self.layout
+        label, id_fault = self.name_of(record, seen)
+        text = text_of(values.get(layout.report))
+        cells = (layout.id or "id", id_fault), (layout.report, text)
+        problems = self.problems_in(record, *cells)
+        augmented, broken_augmented = self._attacks(record, values, layout.augmented, AUGMENTED)
+        attacked, broken_attacked = self._attacks(record, values, layout.attacked, ATTACKED)
+        image: str | Problem | None = None
+        named = NO_VALUE if layout.image is None else name_of(values.get(layout.image), NO_VALUE)
+        if isinstance(named, str):
+            image = named.strip()
+        elif named != NO_VALUE:
+            (image,) = self.problems_in(record, (layout.image, named))
+        specimen = None if layout.specimen is None else values.get(layout.specimen)
+        yield TrustCase(
+            number=record.number,
+            id=label,
+            report=text if isinstance(text, str) and not problems else None,
+            problems=problems,
+            image=image,
+            augmented=augmented,
+            attacked=attacked,
+            troubled=(*broken_augmented, *broken_attacked),
+            specimen=specimen.strip() if isinstance(specimen, str) else "",
+            position=record.position,
+        )
+
+    def _attacks(
+        self, record: Record, values: Mapping[str, object], columns: Sequence[str], kind: str
+    ) -> tuple[tuple[AttackedReport, ...], tuple[Problem, ...]]:
+        """The reports of one kind of attack, and the cells of it that hold what is no report.
+
+        An attack is called by what stands behind the kind in the name of its column.
+        """
+        usual = {AUGMENTED: "stain", ATTACKED: "prompt"}[kind]
+        reports: list[AttackedReport] = []
+        problems: list[Problem] = []
+        for column in columns:
+            cell = text_of(values.get(column))
+            if isinstance(cell, str):
+                attack = normalised(column).removeprefix(kind).strip("_") or usual
+                reports.append(AttackedReport(attack, cell))
+            elif cell.kind not in ("missing_value", "empty_text"):
+                problems += self.problems_in(record, (column, cell))
+        return tuple(reports), tuple(problems)
+
+
+def open_cases(
+    path: Path,
+    *,
+    text: str | None = None,
+    image: str | None = None,
+    id_: str | None = None,
+    images: Path | None = None,
+    encoding: str | None = None,
+) -> CaseSource:
+    """Open a table of cases; columns that are not named are guessed."""
+    table = open_report_table(path, Columns(reference=text, id=id_), encoding)
+    layout = case_layout_of(table.table, text, image, id_, str(path))
+    demand_rows(table.table, layout.columns, path)
+    guessed: dict[str, Sequence[str | None]] = {
+        "id": [] if id_ else [layout.id],
+        "report": [] if text else [layout.report],
+        "image": [] if image else [layout.image],
+    }
+    notes = (*table.notes, *taken_note(guessed))
+    return CaseSource(
+        **{**vars(table), "notes": notes}, layout=layout, folder=images or path.parent
+    )
+
+
+def cases_of_records(
+    records: Iterable[Mapping[str, object]],
+    *,
+    text: str | None = None,
+    image: str | None = None,
+    id_: str | None = None,
+    images: Path | None = None,
+) -> CaseSource:
+    """The cases of records that are in memory, such as the rows of a data frame."""
+    table = open_records(records)
+    layout = case_layout_of(table.table, text, image, id_, "the list of records")
+    return CaseSource(**vars(table), layout=layout, folder=images or Path())

@@ -14,7 +14,7 @@ from histoeval.callers import argument
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import SCORES, folder_kind, wrong_folder
-from histoeval.io.row_files import row_form, stored_as
+from histoeval.io.row_files import FORMS, stored_as
 from histoeval.io.store import RowStore, read_json, read_lines
 from histoeval.metric import Evidence, FrozenDict, Numbers, Score
 from histoeval.report import Noun, Report
@@ -49,7 +49,6 @@ class ResultRow(Noun):
     errors: tuple[Problem, ...] = ()
 
     def line(self) -> bytes:
-        """The row as one line of JSON."""
         return self.model_dump_json().encode() + b"\n"
 
 
@@ -57,24 +56,21 @@ class ResultFolder(RowStore[ResultRow]):
     """A folder of scores: `run.json`, `scores.jsonl` (or another form of it) and `summary.json`."""
 
     def __init__(self, path: Path, form: str | None = None) -> None:
-        super().__init__(
-            path,
-            ResultRow.model_validate_json,
-            folder=SCORES,
-            verb="score or judge",
-            form=row_form(form),
-        )
+        if form not in (None, *FORMS):
+            raise SettingError(
+                f"rows cannot be written as {form!r}; choose one of {', '.join(FORMS)}"
+            )
+        read, verb = ResultRow.model_validate_json, "score or judge"
+        super().__init__(path, read, folder=SCORES, verb=verb, form=form)
 
 
 def result_folder(output: str | Path | None, form: str | None) -> ResultFolder | None:
     """The folder that results go to, and the form of its rows; None where they stay in memory."""
-    if output is not None:
-        return ResultFolder(Path(output), form)
-    if form is not None:
+    if output is None and form is not None:
         raise SettingError(
             f"a form of rows needs a folder for them: give {argument('output', 'DIR')}"
         )
-    return None
+    return None if output is None else ResultFolder(Path(output), form)
 
 
 def broken_row(name: str, row: int | None, errors: Iterable[Problem]) -> dict[str, Any]:
@@ -95,7 +91,6 @@ class ReadRow(Noun):
     errors: tuple[Problem, ...] = ()
 
     def line(self) -> bytes:
-        """The row as one line of JSON."""
         if self.report is None:
             content: dict[str, Any] = broken_row(self.id, self.row, self.errors)
         else:
@@ -104,7 +99,6 @@ class ReadRow(Noun):
 
     @classmethod
     def of_line(cls, line: bytes) -> ReadRow:
-        """The row that was written so."""
         content = json.loads(line)
         if not isinstance(content, dict):
             raise ValueError("a row is an object")
@@ -142,12 +136,11 @@ def read_rows(path: Path) -> Iterator[ResultRow]:
         raise wrong_folder(path, "holds no scores", "a folder of `histoeval score` or `judge`")
     check_there(file)
     advice = ": `histoeval score … --output DIR` writes such a file"
-    is_empty = True
-    for row in read_lines(file, ResultRow.model_validate_json, InputError, advice):
-        is_empty = False
-        yield row
-    if is_empty:
+    rows = read_lines(file, ResultRow.model_validate_json, InputError, advice)
+    if (first := next(rows, None)) is None:
         raise InputError(f"{file} has no rows")
+    yield first
+    yield from rows
 
 
 def read_summary(path: Path) -> Mapping[str, Any]:
@@ -164,25 +157,20 @@ def read_scored(path: Path) -> dict[str, ScoredMetric]:
 
 
 def gather(rows: Iterable[ResultRow], about: Mapping[str, Any]) -> dict[str, ScoredMetric]:
-    """The scores of rows, by metric."""
-    metrics = {name: _described(name, entry) for name, entry in about.items()}
+    """The scores of rows, by metric, with what a summary says of each."""
+    metrics: dict[str, ScoredMetric] = {}
+    for name, entry in about.items():
+        try:
+            low, high = entry["range"]
+            bounds = None if low is None or high is None else (float(low), float(high))
+            higher = entry["higher_is_better"]
+            metrics[name] = ScoredMetric({}, entry["signature"], bounds, higher)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                "summary.json is damaged: it does not say signature, range and higher_is_better "
+                f"of {name!r}; score the reports again"
+            ) from error
     for row in rows:
         for name, result in row.scores.items():
             metrics.setdefault(name, ScoredMetric()).values[key_of(row)] = result.value
     return metrics
-
-
-def _described(name: str, about: Any) -> ScoredMetric:
-    """A metric without numbers yet, by what a summary says of it."""
-    try:
-        low, high = about["range"]
-        return ScoredMetric(
-            signature=about["signature"],
-            range=None if low is None or high is None else (float(low), float(high)),
-            higher_is_better=about["higher_is_better"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"summary.json is damaged: it does not say signature, range and higher_is_better of "
-            f"{name!r}; score the reports again"
-        ) from error

@@ -23,7 +23,6 @@ from typing import Any, BinaryIO, Literal, cast, get_args
 
 from pydantic_core import from_json, to_json
 
-from histoeval.errors import SettingError
 from histoeval.io.writing import whole_file
 
 RowForm = Literal["jsonl", "jsonl.gz", "parquet"]
@@ -39,13 +38,6 @@ ROW_GROUP = 4096
 
 Place = tuple[str, ...]
 """Where a value stands in a row: the names that lead to it."""
-
-
-def row_form(name: str | None) -> RowForm | None:
-    """The form that a person named; None leaves rows as they are."""
-    if name is not None and name not in FORMS:
-        raise SettingError(f"rows cannot be written as {name!r}; choose one of {', '.join(FORMS)}")
-    return cast(RowForm | None, name)
 
 
 def in_form(plain: Path, form: str) -> Path:
@@ -231,10 +223,6 @@ def read_table(path: Path) -> Iterator[bytes]:
                 yield line + b"\n"
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, LookupError) as error:
         raise ValueError(f"not a Parquet file of rows: {error}") from error
-
-
-def _python_json(row: Any) -> bytes:
-    return json.dumps(row, ensure_ascii=False).encode()
 
 
 def _filled(layout: Any, cells: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, Problem
-from histoeval.io.files import GUESS, demand_rows, demand_table, open_table
+from histoeval.io.files import GUESS, NO_VALUE, demand_rows, demand_table, open_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.tables.columns import (
     Columns,
@@ -25,8 +25,9 @@ from histoeval.io.tables.columns import (
     normalised,
 )
 from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import Fault, kind_of, name_of, shown
+from histoeval.io.tables.row_faults import Fault, kind_of, name_of
 from histoeval.report import Noun, Pair
+from histoeval.resources import load_toml
 
 EXPERT = "expert"
 """What the one score of HARE's layout is called."""
@@ -34,14 +35,6 @@ EXPERT = "expert"
 GROUP_NAMES = ("case", "case_id")
 SET_NAMES = ("set",)
 """Names by which the columns of cases and of subsets are known."""
-
-SENTENCES = {
-    "not_a_number": "{column} is {value} and not a number ({where}): give the score as a number, "
-    "or leave the cell empty where there is no score",
-    "out_of_range": "{column} is {value:g}, and scores go from {low:g} to {high:g} ({where}): "
-    "correct it, or leave the cell empty",
-    "missing_case": "{file} has no case for row {row} ({where}): add it, or leave the row out",
-}
 
 Range = tuple[float, float]
 
@@ -58,24 +51,6 @@ RATER = re.compile(
 )
 """A word of a column's name that starts so names a person."""
 
-SCORE = frozenset("likert mos points quality rating ratings score scores scoring".split())
-"""A column with such a word in its name holds scores, though perhaps not a person's."""
-
-NOT_A_SCORE = frozenset(
-    "accession accno age ages batch birth block blocks case cases characters chars cm code count "
-    "counts date dates day days depth dob duration fold gleason grade id ids idx index isup item "
-    "key length line lines minutes mm month months mrn n nb no nodes nr num number order page "
-    "pages pair pairs patient percent position rank row rows sample seconds seed size slide "
-    "slides specimen specimens stage study thickness time times timestamp tokens uid week weeks "
-    "weight words year years".split()
-)
-"""A column whose name ends so counts, names or measures something else."""
-
-METRIC = frozenset(
-    "bertscore bleu chrf cider concordance gleu green hare meteor radgraph ratescore rouge".split()
-)
-"""A column with such a word in its name holds what a metric said."""
-
 SPREAD = 2.0
 """On one scale, the highest score of one rater is at most this many times that of another."""
 
@@ -84,9 +59,6 @@ LOWEST = 5.0
 
 MIN_DISTINCT = 6
 """From so many rows on, whole numbers that never come up twice number the rows."""
-
-
-_NOTHING = Fault("missing_value")
 
 
 class RatedPair(Noun):
@@ -146,18 +118,16 @@ class _Plan:
         if self.cases is not None:
             group = self.cases[record.number]
         elif self.group is not None:
-            group = name_of(values.get(self.group), _NOTHING)
+            group = name_of(values.get(self.group), NO_VALUE)
         subset = "" if self.set is None else _label(values.get(self.set))
         labels = {name: _label(values.get(name)) for name in self.labels}
-        cells: list[tuple[str, object]] = [
+        wrong = self.source.problems_in(
+            record,
             (self.group or "case", group),
             (self.set or "set", subset),
             *labels.items(),
             *((columns[name], rating) for name, rating in ratings.items()),
-        ]
-        wrong = [
-            self._problem(cell, record, name) for name, cell in cells if isinstance(cell, Fault)
-        ]
+        )
         pair = row.pair
         if pair is None or wrong or isinstance(group, Fault) or isinstance(subset, Fault):
             return (*row.problems, *wrong)
@@ -169,17 +139,11 @@ class _Plan:
             scores={name: rating for name, rating in ratings.items() if isinstance(rating, float)},
         )
 
-    def _problem(self, fault: Fault, record: Record, column: str) -> Problem:
-        if fault.kind not in SENTENCES:
-            return self.source.table.named(fault).problem(record.place, column)
-        text = SENTENCES[fault.kind].format(where=record.place, column=column, **fault.details)
-        return Problem(code=fault.kind, message=shown(text), column=column)
-
 
 def _label(value: object) -> str | Fault:
     """A name in a cell; one that is left empty is one too."""
-    label = name_of(value, _NOTHING)
-    return "" if label is _NOTHING else label
+    label = name_of(value, NO_VALUE)
+    return "" if label is NO_VALUE else label
 
 
 def read_sheet(
@@ -303,11 +267,12 @@ def guess_raters(
     Raters are those whose names say so. Where no name does, they are all columns that may hold
     scores, if there are several and they share a scale; else nothing is guessed.
     """
+    about = load_toml("io/sheets.toml")
     words = {name: normalised(name).split("_") for name in columns}
-    possible = [name for name in columns if _last_word(words[name]) not in NOT_A_SCORE]
+    possible = [name for name in columns if _last_word(words[name]) not in about["not_a_score"]]
     chosen = [name for name in possible if any(map(RATER.match, words[name]))]
-    own = [name for name in possible if METRIC.isdisjoint(words[name])]
-    chosen = chosen or [name for name in own if not SCORE.isdisjoint(words[name])]
+    own = [name for name in possible if set(about["metric"]).isdisjoint(words[name])]
+    chosen = chosen or [name for name in own if not set(about["score"]).isdisjoint(words[name])]
     if not chosen and own:
         chosen = [name for name in own if not _numbers_rows(columns[name])]
         if not _is_one_scale([columns[name] for name in chosen]):
@@ -349,22 +314,17 @@ def _is_one_scale(columns: Sequence[Sequence[float]]) -> bool:
 
 def rating_of(value: object, within: Range | None = None) -> float | Fault | None:
     """The score in a cell, None where there is none, or what is wrong with it."""
+    if isinstance(value, str):
+        # Python itself would take `nan` and `1_0` for numbers, and float keeps some blanks.
+        text = value.strip()
+        if not NUMBER.fullmatch(text):
+            return Fault("not_a_number", {"value": repr(value[:40])}) if text else None
+        value = float(text)
     if value is None or isinstance(value, Fault):
         return value
-    if isinstance(value, str):
-        # Python itself would take `nan` and `1_0` for numbers.
-        text = value.strip()  # which takes off blanks that float does not
-        if NUMBER.fullmatch(text):
-            return _checked(float(text), within)
-        return Fault("not_a_number", {"value": repr(value[:40])}) if text else None
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return Fault("not_a_number", {"value": kind_of(value)})
-    return _checked(value, within)
-
-
-def _checked(value: float | Decimal, within: Range | None) -> float | Fault | None:
-    """A number, if it is a finite one in its range; data frames have one that says nothing."""
-    if value != value:  # noqa: PLR0124 - so is a NaN known, of whatever type
+    if value != value:  # noqa: PLR0124 - so is a NaN known, of whatever type; it says nothing
         return None
     if not -LARGEST <= value <= LARGEST:
         return Fault("not_a_number", {"value": "infinite"})
@@ -409,7 +369,7 @@ def read_cases(path: Path) -> dict[int, str]:
             assert record.problem is not None, "a record has values or a problem"
             raise InputError(f"{path}: {record.problem.message}")
         row = rating_of(record.values.get(used[0]))
-        case = name_of(record.values.get(used[1]), _NOTHING)
+        case = name_of(record.values.get(used[1]), NO_VALUE)
         if not isinstance(row, float) or not row.is_integer() or row < 0:
             raise InputError(f"{path}: row is not the number of a row ({record.place})")
         if isinstance(case, Fault):

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from histoeval.errors import HistoEvalError, OutputError
+from histoeval.io.folder_kinds import VERB_FILES
 from histoeval.io.row_files import (
-    RowForm,
     drop_half_line,
     in_form,
     pack,
@@ -41,43 +41,16 @@ ENDINGS = (".jsonl", ".ndjson")
 PACKED_ENDINGS = (".jsonl.gz", ".ndjson.gz", ".parquet")
 ADVICE = "give another --output, or --overwrite to replace them"
 
-VERB_FILES = {
-    "score or judge": (
-        "run.json",
-        "scores.jsonl",
-        "scores.jsonl.gz",
-        "scores.parquet",
-        "texts.jsonl",
-        "texts.jsonl.gz",
-        "summary.json",
-        "usage.json",
-        "missing.jsonl",
-        "report.html",
-    ),
-    "trust": (
-        "trust.jsonl.meta.json",
-        "trust.jsonl",
-        "texts.jsonl",
-        "summary.json",
-        "report.html",
-    ),
-    "generate": ("reports.jsonl.meta.json", "reports.jsonl", "summary.json", "reports.csv"),
-    "agree": ("agreement.json", "panel.json", "report.md", "report.html"),
-}
-"""What each verb writes into a folder; by the first of these files its results are known."""
-
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 class StoredRow(Protocol):
-    """A row that is written as one line."""
+    """A row that is written as one line of JSON."""
 
     @property
-    def id(self) -> str:
-        """What the row is called."""
+    def id(self) -> str: ...
 
-    def line(self) -> bytes:
-        """The row as one line of JSON."""
+    def line(self) -> bytes: ...
 
 
 R = TypeVar("R", bound=StoredRow)
@@ -99,19 +72,17 @@ class RowStore(Generic[R]):
         *,
         folder: str = "",
         verb: str = "",
-        form: RowForm | None = None,
+        form: str | None = None,
     ) -> None:
         self.home = path
         self.is_folder = bool(folder)
-        self.wrapped = not folder  # whether `meta` holds the summary beside the request
+        self.is_wrapped = not folder  # `meta` then holds the summary beside the request
         self.path = path / folder
         self.meta = path / "run.json" if folder else path.with_name(f"{path.name}.meta.json")
         self.summary = path / "summary.json"
         self._verb = verb
-        own_lock = folder or verb
-        self._lock = (
-            self.path.with_name(".lock") if own_lock else path.with_name(f"{path.name}.lock")
-        )
+        # a folder of our own is locked as a whole
+        self._lock = self.path.with_name(".lock" if folder or verb else f"{path.name}.lock")
         self.read = read
         self._rows = -1
         demand_local_output(path)
@@ -177,7 +148,6 @@ class RowStore(Generic[R]):
         self.write_lines(row.line() for row in rows)
 
     def write_lines(self, lines: Iterable[bytes]) -> None:
-        """Append rows as lines."""
         with writing_to(self.home):
             left = memoryview(b"".join(lines))
             if left and self._rows < 0:
@@ -191,14 +161,13 @@ class RowStore(Generic[R]):
                 raise
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write what all rows come to."""
         with writing_to(self.home):
             rows, packed = self.stored, self.packed
             if rows != packed:
                 self._close()
                 pack(rows, packed)
                 remove(rows)
-            if not self.wrapped:
+            if not self.is_wrapped:
                 write_json(self.summary, summary)
             else:
                 run = read_json(self.meta, self.home)["run"]
@@ -227,7 +196,7 @@ class RowStore(Generic[R]):
                     f"{self.home} holds the results of another run (different: "
                     f"{', '.join(names)}); {ADVICE}"
                 )
-        write_json(self.meta, {"run": request, "finished": False} if self.wrapped else request)
+        write_json(self.meta, {"run": request, "finished": False} if self.is_wrapped else request)
         if self.path.exists():
             self._drop_unfinished()
 
@@ -244,7 +213,7 @@ class RowStore(Generic[R]):
         if not self.meta.exists():
             raise unknown_maker(self.home)
         content = read_json(self.meta, self.home)
-        request = content.get("run") if self.wrapped else content
+        request = content.get("run") if self.is_wrapped else content
         if not isinstance(request, dict):
             raise unknown_maker(self.home)
         return request
@@ -258,11 +227,11 @@ def claim(folder: Path, verb: str, *, overwrite: bool = False) -> None:
     """Refuse to replace what another verb has written; with `overwrite`, remove it."""
     own = VERB_FILES[verb]
     check_not_input(folder / name for name in own)
-    for other, files in VERB_FILES.items():
-        if other == verb or set(own).isdisjoint(files) or not (folder / files[0]).exists():
+    for another, files in VERB_FILES.items():
+        if another == verb or set(own).isdisjoint(files) or not (folder / files[0]).exists():
             continue
         if not overwrite:
-            raise OutputError(f"{folder} holds the results of `histoeval {other}`; {ADVICE}")
+            raise OutputError(f"{folder} holds the results of `histoeval {another}`; {ADVICE}")
         for name in files:
             remove(folder / name)
     is_known = overwrite or (folder / own[0]).exists()

@@ -1,4 +1,4 @@
-"""Reports by id: the truth of a study, what a system hands in for it, and both joined.
+"""Reports by id: the truth of a study, and what a system hands in for it.
 
 References and candidates lie in files of their own, as challenges keep them. A file that cannot be
 read as reports with ids at all is an `InputError`; whatever is wrong with one row or one id is a
@@ -9,28 +9,17 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, get_args
-
-from pydantic import field_validator
+from typing import NamedTuple
 
 from histoeval.callers import argument
-from histoeval.errors import InputError, Problem, SettingError
-from histoeval.io.documents.texts import text_layout
+from histoeval.errors import InputError, Problem
+from histoeval.io.files import NO_ID
 from histoeval.io.reports import TextSource, open_reports
-from histoeval.io.tables.columns import (
-    Columns,
-    Layout,
-    ReferenceMode,
-    how_to_take,
-    reference_texts,
-)
-from histoeval.io.tables.encoding import Survey, joined
-from histoeval.io.tables.formats import Record, RecordTable
+from histoeval.io.tables.columns import reference_texts
+from histoeval.io.tables.formats import Record
 from histoeval.io.tables.row_faults import Fault, name_of
-from histoeval.report import Noun
 
 ID_ENDINGS = tuple(
     ".tiff .tif .svs .ndpi .mrxs .scn .bif .vms .vmu .qptiff .isyntax .czi .dcm .png .jpg .jpeg "
@@ -41,7 +30,6 @@ ID_ENDINGS = tuple(
 REFERENCES = "the references"
 """What a truth is called where whoever reads of it has it before them."""
 
-_NO_ID = Fault("missing_id")
 _NUMBER = re.compile(r"(\d+)(?:\.0+)?", re.ASCII)
 
 
@@ -128,7 +116,7 @@ def read_truth(
 ) -> Truth:
     """The references of a file or folder by id; `several` allows more than one for an id."""
     source = open_reports(path, text=text, id_=id_, encoding=encoding, several=several)
-    lines = report_lines(demand_ids(source), several=several)
+    lines = report_lines(source, several=several)
     references: dict[str, tuple[str, ...]] = {}
     for line in lines:
         if line.id is not None and line.problem is None and not isinstance(line.texts, Fault):
@@ -163,7 +151,7 @@ def read_submission(
         longest: the most characters that a report may have.
     """
     source = open_reports(path, text=text, id_=id_, encoding=encoding)
-    lines = report_lines(demand_ids(source))
+    lines = report_lines(source)
     for number, line in enumerate(lines):
         length = 0 if isinstance(line.texts, Fault) else max(map(len, line.texts), default=0)
         if longest is not None and length > longest:
@@ -182,33 +170,48 @@ def read_submission(
     )
 
 
-def demand_ids(source: TextSource) -> TextSource:
-    """A file or folder of reports must name them, for others to be joined with it."""
-    if source.layout.id is not None or source.table.keyed:
-        return source
+def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLine]:
+    """The rows of a file that has ids; a second row of one is a problem unless that is wished."""
+    table, layout = source.table, source.layout
+    if layout.id is None and not table.keyed:
+        raise _no_ids(source)
+    seen: dict[str, str] = {}
+    lines = []
+    for record in table.read(layout.columns):
+        if record.values is None:
+            assert record.problem is not None, "a record has values or a problem"
+            kind = record.problem.code
+            lines.append(ReportLine(record, None, problem=record.problem, kind=kind))
+            continue
+        name = name_of(record.key if layout.id is None else record.values.get(layout.id), NO_ID)
+        fault: Fault | None = None
+        if isinstance(name, Fault):
+            cell = record.values.get(layout.text)
+            fault = cell if isinstance(cell, Fault) else name
+        elif (first := seen.setdefault(name, record.place)) != record.place and not several:
+            fault = Fault("duplicate_id", {"id": name, "earlier": first})
+        id_ = name if isinstance(name, str) else None
+        if fault is not None:
+            fault = table.named(fault)
+            problem = fault.problem(record.place, layout.id or "id")
+            lines.append(ReportLine(record, id_, problem=problem, kind=fault.kind))
+            continue
+        texts = reference_texts(record.values, layout.text, layout, several=several)
+        named = table.named(texts) if isinstance(texts, Fault) else texts
+        lines.append(ReportLine(record, id_, named))
+    return lines
+
+
+def _no_ids(source: TextSource) -> InputError:
+    """The error for reports without names, with which others cannot be joined."""
     if source.format == "text":
-        raise InputError(
+        return InputError(
             f"{source.name} has a report in each line and no ids, by which files are joined: give "
             "text files on both sides, or a table with ids, or a folder with a file for each report"
         )
     way = argument("id_column", "NAME")
     name = f"; name it: {way}" if way else ""
-    raise InputError(f"{source.name} has no column of ids, by which files are joined{name}")
-
-
-def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLine]:
-    """The rows of a file; a second row of an id is a problem unless there may be several."""
-    seen: dict[str, str] = {}
-    lines = []
-    for record in source.table.read(source.layout.columns):
-        line = _line(source, record, several=several)
-        if line.id is not None and line.problem is None:
-            earlier = seen.setdefault(line.id, record.place)
-            if earlier != record.place and not several:
-                repeated = Fault("duplicate_id", {"id": line.id, "earlier": earlier})
-                line = _unusable(source, record, line.id, repeated)
-        lines.append(line)
-    return lines
+    return InputError(f"{source.name} has no column of ids, by which files are joined{name}")
 
 
 def match_ids(
@@ -216,21 +219,24 @@ def match_ids(
 ) -> IdMatches:
     """The rows of a system by the ids of the truth, and those that fit none."""
     known = set(truth)
-    usable = [line for line in lines if line.problem is None and line.id is not None]
-    reports = {line.id: line for line in usable if line.id in known}
-    strangers = [line for line in usable if line.id not in known]
-    near = _near([line.id for line in strangers if line.id], known - reports.keys())
-    renamed = near if loose else {}
+    usable = {line.id: line for line in lines if line.problem is None and line.id is not None}
+    reports = {name: line for name, line in usable.items() if name in known}
+    strangers = {name: line for name, line in usable.items() if name not in known}
+    # an id may mean the one free id of the same plain spelling, if no other may mean it
+    plain = {name: plain_id(name) for name in strangers}
+    written = Counter(plain.values())
+    meant: dict[str, list[str]] = {}
+    for name in known - reports.keys():
+        meant.setdefault(plain_id(name), []).append(name)
+    near = {
+        name: meant[key][0]
+        for name, key in plain.items()
+        if written[key] == 1 and len(meant.get(key, ())) == 1
+    }
     if loose:
-        reports |= {near[line.id]: line for line in strangers if line.id in near}
-        strangers = [line for line in strangers if line.id not in near]
-    return IdMatches(
-        reports={name: line for name, line in reports.items() if name is not None},
-        strangers=strangers,
-        broken=[line for line in lines if line.problem is not None],
-        near=near,
-        renamed=renamed,
-    )
+        reports |= {meant_id: strangers.pop(name) for name, meant_id in near.items()}
+    broken = [line for line in lines if line.problem is not None]
+    return IdMatches(reports, list(strangers.values()), broken, near, near if loose else {})
 
 
 def plain_id(name: str) -> str:
@@ -276,41 +282,6 @@ def unknown_id(line: ReportLine, near: Mapping[str, str], truth: str = REFERENCE
     return Fault("near_id", {**details, "other": other, "hint": near_hint(other)})
 
 
-def _line(source: TextSource, record: Record, *, several: bool) -> ReportLine:
-    column = source.layout.id
-    if record.values is None:
-        assert record.problem is not None, "a record has values or a problem"
-        return ReportLine(record, None, problem=record.problem, kind=record.problem.code)
-    name = name_of(record.key if column is None else record.values.get(column), _NO_ID)
-    layout = source.layout
-    if isinstance(name, Fault):
-        cell = record.values.get(layout.text)
-        return _unusable(source, record, None, cell if isinstance(cell, Fault) else name)
-    texts = reference_texts(record.values, layout.text, layout, several=several)
-    named = source.table.named(texts) if isinstance(texts, Fault) else texts
-    return ReportLine(record, name, named)
-
-
-def _unusable(source: TextSource, record: Record, name: str | None, fault: Fault) -> ReportLine:
-    named = source.table.named(fault)
-    problem = named.problem(record.place, source.layout.id or "id")
-    return ReportLine(record, name, problem=problem, kind=named.kind)
-
-
-def _near(strangers: Sequence[str], free: Iterable[str]) -> dict[str, str]:
-    """Ids by the one free id that each may mean; none where there is more than one to choose."""
-    plain = {name: plain_id(name) for name in strangers}
-    written = Counter(plain.values())
-    meant: dict[str, list[str]] = {}
-    for name in free:
-        meant.setdefault(plain_id(name), []).append(name)
-    return {
-        name: meant[key][0]
-        for name, key in plain.items()
-        if written[key] == 1 and len(meant.get(key, ())) == 1
-    }
-
-
 def _row_problems(lines: Iterable[ReportLine], source: TextSource) -> Iterator[SubmissionProblem]:
     for line in lines:
         row = line.record.number
@@ -334,73 +305,6 @@ def _id_problems(matched: IdMatches, name: str, truth: Truth) -> Iterator[Submis
             yield SubmissionProblem(missing, None, "missing_report", why)
 
 
-class Joining(Noun):
-    """How what belongs to one case is brought together.
-
-    `loose_ids` accepts ids that differ only in ending, case, spaces or zeros; `references` is what
-    counts where a case has several.
-    """
-
-    loose_ids: bool = False
-    references: ReferenceMode | None = None
-
-    @field_validator("references", mode="before")
-    @classmethod
-    def _known(cls, given: object) -> object:
-        if given not in (None, *get_args(ReferenceMode)):
-            way = argument("several_references", given)
-            raise SettingError(f"{way or given}: of several references 'best' or 'mean' can count")
-        return given
-
-    def identity(self) -> dict[str, object]:
-        """What results depend on; nothing where everything is as usual."""
-        return self.model_dump(exclude_defaults=True)
-
-
-AS_WRITTEN = Joining()
-"""Ids must be the same, and a case has one reference."""
-
-
-class OutsideRow(NamedTuple):
-    """A row of a system that is no report on a case of the truth, and why."""
-
-    number: int
-    id: str
-    system: str
-    problem: Problem
-
-
-class Join(NamedTuple):
-    """The cases of the truth with what each system has for them, and what fits none of them."""
-
-    table: RecordTable
-    layout: Layout
-    survey: Survey
-    outside: tuple[OutsideRow, ...]
-
-
-def open_joined(
-    paths: Sequence[Path], columns: Columns, encoding: str | None, joining: Joining
-) -> Join:
-    """The references first; each other file or folder is a system, called like it."""
-    if len(columns.candidates) > 1 or columns.system is not None:
-        raise InputError("a table of one system has one column of candidates, and no system column")
-    several = joining.references is not None
-    candidate = next(iter(columns.candidates), None)
-    names = system_names(paths[1:])
-    truth, *systems = [
-        open_reports(
-            path,
-            text=None if path.is_dir() else text,
-            id_=None if path.is_dir() else columns.id,
-            encoding=encoding,
-            several=several and path is paths[0],
-        )
-        for path, text in zip(paths, [columns.reference, *[candidate] * len(names)], strict=True)
-    ]
-    return join(truth, dict(zip(names, systems, strict=True)), joining)
-
-
 def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:
     """What systems are called: like their files, with the folder where two are called the same."""
     stems = [
@@ -417,118 +321,3 @@ def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:
             "into a folder of its own"
         )
     return names
-
-
-def join(truth: TextSource, systems: Mapping[str, TextSource], joining: Joining) -> Join:
-    """Join references with the reports of each system.
-
-    What a system has no report for is an error of that system; what the references do not have,
-    what comes twice and what cannot be read is outside: listed, and not scored.
-    """
-    layout = text_layout(list(systems))
-    lines = _merged(report_lines(demand_ids(truth), several=joining.references is not None))
-    ids = [line.id for line in lines if line.id is not None and line.problem is None]
-    matches = {
-        name: match_ids(report_lines(demand_ids(source)), ids, loose=joining.loose_ids)
-        for name, source in systems.items()
-    }
-    notes = [note for name, matched in matches.items() for note in _notes(name, matched)]
-    if several := sum(not isinstance(line.texts, Fault) and len(line.texts) > 1 for line in lines):
-        notes.append(f"cases with several references: {several:,}; the {joining.references} counts")
-    whole = joined((source.name, source) for source in (truth, *systems.values()))
-    by_column = dict(zip(layout.candidates, matches.values(), strict=True))
-    table = RecordTable(layout.columns, partial(_read, lines, layout, by_column), keyed=True)
-    outside = tuple(row for name, matched in by_column.items() for row in _outside(name, matched))
-    return Join(table, layout, replace(whole, notes=(*whole.notes, *notes)), outside)
-
-
-def _merged(lines: Sequence[ReportLine]) -> list[ReportLine]:
-    """The references of an id together, where its first is; a second one may be a problem."""
-    merged: dict[object, ReportLine] = {}
-    for line in lines:
-        if line.kind == "duplicate_id":
-            fault = Fault("second_reference", {"id": line.id, "way": how_to_take()})
-            problem = fault.problem(line.record.place, "id")
-            merged[line.record.number] = line._replace(problem=problem)
-        elif line.problem is not None:
-            merged[line.record.number] = line
-        elif (first := merged.get(line.id)) is None:
-            merged[line.id] = line
-        elif not isinstance(first.texts, Fault):
-            together = line.texts if isinstance(line.texts, Fault) else first.texts + line.texts
-            merged[line.id] = first._replace(texts=together)
-    return list(merged.values())
-
-
-def _outside(system: str, matched: IdMatches) -> Iterator[OutsideRow]:
-    lines = sorted((*matched.strangers, *matched.broken), key=lambda line: line.record.number)
-    for line in lines:
-        if line.problem is None:
-            fault = unknown_id(line, matched.near)
-        elif line.kind == "duplicate_id":
-            fault = Fault("repeated_report", {"id": line.id})
-        else:
-            fault = Fault("unusable_row", {"reason": line.problem.message})
-        number = line.record.number
-        problem = fault.problem(line.record.place, system)
-        yield OutsideRow(number, line.id or f"row {number}", system, problem)
-
-
-def _notes(system: str, matched: IdMatches) -> Iterator[str]:
-    example = next(iter(matched.near.items()), ("", ""))
-    about = f"{len(matched.near):,}, for example {example[0]!r} for {example[1]!r}"
-    strangers = [line.id for line in matched.strangers if line.id not in matched.near]
-    broken = [line.problem.message for line in matched.broken if line.problem is not None]
-    if matched.renamed:
-        yield f"{system}: ids taken for those of the truth: {about}"
-    elif matched.near:
-        accept = argument("loose_ids")
-        yield (
-            f"{system}: ids that differ from those of the truth only in ending, case, spaces or "
-            f"zeros, and are not scored: {about}" + (accept and f"; to accept them: {accept}")
-        )
-    for what, some in (("ids that the references lack", strangers), ("unusable rows", broken)):
-        if some:
-            yield f"{system}: {what}, which are not scored: {len(some):,}, for example: {some[0]}"
-
-
-def _read(
-    truth: Sequence[ReportLine],
-    layout: Layout,
-    matches: Mapping[str, IdMatches],
-    _needed: Sequence[str],
-) -> Iterator[Record]:
-    written = {
-        system: {name: near for near, name in matched.near.items()}
-        for system, matched in matches.items()
-    }
-    for record, name, texts, problem, _ in truth:
-        if name is None or problem is not None:
-            yield record._replace(values=None, problem=problem, key=None)
-            continue
-        values: dict[str, object] = {layout.reference: texts}
-        if not isinstance(texts, Fault) and len(texts) == 1:
-            values[layout.reference] = texts[0]
-        for system, matched in matches.items():
-            values[system] = _candidate(name, system, matched, written[system])
-        yield record._replace(values=values, key=name)
-
-
-def _candidate(
-    name: str, system: str, matched: IdMatches, written: Mapping[str, str]
-) -> str | Fault:
-    """The report of a system, or what is wrong with it, by its row in the file of the system."""
-    line = matched.reports.get(name)
-    if line is None:
-        details = {"key": name, "truth": REFERENCES}
-        if (near := written.get(name)) is None:
-            return Fault("missing_report", details)
-        return Fault("nearly_there", {**details, "written": near, "hint": near_hint(name)})
-    if not isinstance(line.texts, Fault):
-        return line.texts[0]
-    place = {
-        "column": f"the report of {system}",
-        "where": f"{line.record.place} of its file",
-        "way": "",  # only references can be several
-    }
-    return line.texts._replace(details={**line.texts.details, **place})

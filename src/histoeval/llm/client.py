@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from histoeval.errors import OutputError, SettingError
-from histoeval.io.store import VERB_FILES
+from histoeval.io.folder_kinds import VERB_FILES
 from histoeval.llm.access import Tls
 from histoeval.runtime.audit import sent_line
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import Problem
-from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
+from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.results import broken_row
 from histoeval.io.store import RowStore
+from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.row_faults import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun

@@ -13,7 +13,7 @@ from statistics import fmean
 from histoeval.errors import InputError, Problem
 from histoeval.io.files import open_table
 from histoeval.io.results import Key
-from histoeval.io.sheets import SENTENCES, Range, rating_of
+from histoeval.io.sheets import Range, rating_of
 from histoeval.io.tables.columns import (
     Columns,
     columns_by_name,
@@ -22,7 +22,7 @@ from histoeval.io.tables.columns import (
     normalised,
 )
 from histoeval.io.tables.formats import Record
-from histoeval.io.tables.row_faults import Fault, name_of, shown
+from histoeval.io.tables.row_faults import Fault, name_of
 from histoeval.report import Noun
 
 _NO_ID = Fault("missing_id")
@@ -181,10 +181,7 @@ def _row(
         for name in names:
             rating = rating_of(record.values.get(name), within.get(criterion))
             if isinstance(rating, Fault):
-                text = SENTENCES[rating.kind].format(
-                    where=record.place, column=name, **rating.details
-                )
-                wrong.append(Problem(code=rating.kind, message=shown(text), column=name))
+                wrong.append(rating.problem(record.place, name))
             elif rating is not None:
                 scores.setdefault(criterion, []).append(rating)
     return scores, wrong

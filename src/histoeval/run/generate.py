@@ -31,7 +31,14 @@ from histoeval.errors import (
     SettingError,
     did_you_mean,
 )
-from histoeval.io.files import ENDINGS, RowNaming, TableSource, demand_rows, open_table
+from histoeval.io.files import (
+    ENDINGS,
+    NO_VALUE,
+    SeenNames,
+    TableSource,
+    demand_rows,
+    open_table,
+)
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.images import check_image, image_hash, refuse_changed
 from histoeval.io.store import RowStore
@@ -43,7 +50,7 @@ from histoeval.io.tables.columns import (
 )
 from histoeval.io.tables.delimited import OWN_HEADER, formula_proof
 from histoeval.io.tables.formats import Record
-from histoeval.io.tables.row_faults import Fault, name_of, shown, text_of
+from histoeval.io.tables.row_faults import name_of, shown, text_of
 from histoeval.io.writing import whole_file, write_json, writing_to
 from histoeval.llm.usage import Usage
 from histoeval.pathgls.grounding.embedded_image import PICTURE
@@ -212,23 +219,20 @@ class _ImageLayout(TableLayout):
 class _ImageSource(TableSource[_ImageLayout, ImageCase]):
     folder: Path
 
-    def _unreadable(self, _: Record, label: str, problems: tuple[Problem, ...]) -> ImageCase:
-        return ImageCase(label, "", self.folder, {}, None, problems)
-
-    def _readable(
-        self, record: Record, values: Mapping[str, object], naming: RowNaming
-    ) -> list[ImageCase]:
+    def rows_of(
+        self, record: Record, values: Mapping[str, object], seen: SeenNames
+    ) -> Iterator[ImageCase]:
         layout = self.layout
-        label, id_fault = naming.name(record, values)
-        image = name_of(values.get(layout.image), Fault("missing_value"))
-        cells = [(layout.id or "id", id_fault), (layout.image, image)]
-        problems = self.problems_in(record, cells)
+        label, id_fault = self.name_of(record, seen)
+        image = name_of(values.get(layout.image), NO_VALUE)
+        cells = (layout.id or "id", id_fault), (layout.image, image)
+        problems = self.problems_in(record, *cells)
         texts = {name: text_of(values.get(name)) for name in layout.columns}
         known = {name: text for name, text in texts.items() if isinstance(text, str)}
         reference = known.get(layout.reference or "")
         about = {name: known[name] for name in layout.about if name in known}
         name = image if isinstance(image, str) else ""
-        return [ImageCase(label, name, self.folder / name, about, reference, problems)]
+        yield ImageCase(label, name, self.folder / name, about, reference, problems)
 
 
 ROWS, TABLE, SUMMARY = "reports.jsonl", "reports.csv", "summary.json"

@@ -9,12 +9,25 @@ from typing import Any
 
 from histoeval.errors import SettingError
 from histoeval.io.files import GUESS
-from histoeval.io.pairs import PairSource, open_source, source_of_records, source_of_systems
-from histoeval.io.reports import TextSource, open_reports, reports_of_records
-from histoeval.io.submissions import AS_WRITTEN, Joining, system_names
+from histoeval.io.pairs import (
+    AS_WRITTEN,
+    Joining,
+    PairSource,
+    open_source,
+    source_of_records,
+    source_of_systems,
+)
+from histoeval.io.reports import (
+    CaseSource,
+    TextSource,
+    cases_of_records,
+    open_cases,
+    open_reports,
+    reports_of_records,
+)
+from histoeval.io.submissions import system_names
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.remote import local_input
-from histoeval.io.trust_cases import CaseSource, cases_of_records, open_cases
 
 Texts = str | Sequence[str]
 """One text, or several."""

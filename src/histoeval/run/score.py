@@ -190,7 +190,7 @@ class ScoreJob(Job[PairRow, ResultRow]):
         self, source: PairSource, metrics: Sequence[Metric], batch_size: int | None = None
     ) -> None:
         super().__init__(source, batch_size)
-        self.metrics = metrics = [*with_references(metrics, source.references)]
+        self.metrics = metrics = [*with_references(metrics, source.joining.references)]
         self.tally = Totals(metrics)
         reasons = {metric.name: metric.unavailable_reason() for metric in metrics}
         self.unavailable = {name: reason for name, reason in reasons.items() if reason is not None}

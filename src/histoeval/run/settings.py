@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from histoeval.errors import SettingError
+from histoeval.io.pairs import Joining
 from histoeval.io.row_files import RowForm
-from histoeval.io.submissions import Joining
 from histoeval.io.tables.columns import (
     CANDIDATE,
     Columns,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, InputError, SettingError, did_you_mean
 from histoeval.io.finished_run import KEEP, beside, finished_run, has_texts
 from histoeval.io.folder_kinds import folder_kind, wrong_folder
-from histoeval.io.pairs import PairRow, chosen_pair
+from histoeval.io.pairs import PairRow
 from histoeval.io.results import MetricResult, ResultRow, read_rows
 from histoeval.io.store import read_json
 from histoeval.metric import Explanation, Score, Signature
@@ -29,6 +29,9 @@ from histoeval.run.compare.trial import USUAL_METRIC, Gate
 from histoeval.run.models import Models, load_metrics
 
 _ROUNDING = 1e-9
+
+MAX_SUGGESTIONS = 3
+"""How many ids are suggested for one that does not exist."""
 
 _NO_PANEL = Panel((), (), {}, {})
 
@@ -222,3 +225,58 @@ def _no_texts(
         return InputError(f"{why}. {texts} explain two texts")
     files = source["name"].replace(", ", " ")
     return InputError(f"{why}. From its input: `histoeval explain {files} {which}`")
+
+
+def chosen_pair(
+    name: str, rows: Callable[[], Iterable[PairRow]], pair_id: str | None, system: str | None
+) -> Pair:
+    """The one pair of rows with an id, and of a system where several have it."""
+    if pair_id is None:
+        asked = argument("id", "ID")
+        raise SettingError(
+            f"which pair of {name} should be explained? Give {asked}{_first_ids(rows())}"
+        )
+    named = [row for row in rows() if row.id == pair_id]
+    if not named:
+        hint = _similar_ids(rows(), pair_id) or _first_ids(rows())
+        raise InputError(f"{name} has no pair {pair_id!r}{hint}")
+    systems = list(dict.fromkeys(row.system for row in named if row.system is not None))
+    names = ", ".join(map(repr, systems))
+    if system is not None and system not in systems:
+        guess = did_you_mean(system, systems)
+        raise InputError(f"{pair_id!r} has no candidate of {system!r}{guess}; there are: {names}")
+    if system is None and len(systems) > 1:
+        raise SettingError(
+            f"{pair_id!r} has candidates of {names}: choose one with {argument('system', 'NAME')}"
+        )
+    chosen = [row for row in named if system is None or row.system == system]
+    for row in chosen:
+        if row.pair is not None:
+            return row.pair
+    raise InputError("; ".join(problem.message for problem in chosen[0].problems))
+
+
+def _similar_ids(rows: Iterable[PairRow], pair_id: str) -> str:
+    """Ids that are spelt almost like this one."""
+    from rapidfuzz import fuzz, process
+
+    ids = list(dict.fromkeys(row.id for row in rows))
+    matches = process.extract(
+        pair_id,
+        ids,
+        scorer=fuzz.ratio,
+        processor=str.casefold,
+        limit=MAX_SUGGESTIONS,
+        score_cutoff=60,
+    )
+    return f"; did you mean {' or '.join(repr(near) for near, *_ in matches)}?" if matches else ""
+
+
+def _first_ids(rows: Iterable[PairRow]) -> str:
+    ids: dict[str, None] = {}
+    for row in rows:
+        ids[row.id] = None
+        if len(ids) > MAX_SUGGESTIONS:
+            break
+    more = " …" if len(ids) > MAX_SUGGESTIONS else ""
+    return f". Its ids: {', '.join(map(repr, list(ids)[:MAX_SUGGESTIONS]))}{more}"

@@ -58,7 +58,7 @@ class TileFolder(RowStore[TileRow]):
     def __init__(self, path: Path) -> None:
         super().__init__(path, TileRow.of_line, folder="tiles.jsonl")
         self.meta = self.summary = path / "slide.json"
-        self.wrapped = True
+        self.is_wrapped = True
         self.pictures = path / "tiles"
 
     def _make_place(self) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 import histoeval
 from histoeval.errors import InputError
-from histoeval.io.reports import TextRow, open_reports
-from histoeval.io.trust_cases import open_cases
+from histoeval.io.reports import TextRow, open_cases, open_reports
 from tests.support.documents import diagnostic_report, oru, pdf, presented
 
 OBSERVATION: dict[str, object] = {

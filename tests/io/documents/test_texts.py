@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.io.pairs import Columns, PairRow, PairSource, open_source
+from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.reports import open_reports
+from histoeval.io.tables.columns import Columns
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import hashlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError
-from histoeval.io.tables.encoding import Scan, survey
+from histoeval.io.tables.encoding import survey
 
 WESTERN = (
     "id,reference,candidate\n1,Naïve B cells at 37 °C ± 1; 5 µm,Café-au-lait spot 2 \u00d7 3 cm\n"
@@ -19,10 +20,9 @@ WESTERN = (
 
 
 def encoding_of(content: bytes, step: int = 1 << 20) -> str:
-    scan = Scan()
-    for start in range(0, len(content), step):
-        scan.feed(content[start : start + step])
-    return scan.encoding()[0]
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr("histoeval.io.tables.encoding.CHUNK", step)
+        return survey(written(Path(folder), content)).encoding
 
 
 def written(folder: Path, content: bytes, name: str = "pairs.csv") -> Path:
@@ -99,13 +99,11 @@ def test_other_scripts_are_not_taken_for_western_text(encoding: str, step: int) 
     ],
 )
 def test_what_is_neither_utf8_nor_western_stays_utf8_and_is_refused_row_by_row(
-    content: bytes,
+    content: bytes, tmp_path: Path
 ) -> None:
-    scan = Scan()
-    scan.feed(content)
-    name, notes = scan.encoding()
-    assert name == "utf-8"
-    assert "refused" in notes[0]
+    surveyed = survey(written(tmp_path, content))
+    assert surveyed.encoding == "utf-8"
+    assert "refused" in surveyed.notes[0]
 
 
 def test_a_person_is_told_that_a_file_was_read_as_latin_1(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError
-from histoeval.io.tables import json_documents
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import open_json, open_json_lines
 
@@ -183,49 +182,12 @@ def test_a_row_of_a_document_that_is_too_long_is_refused(
     assert codes(table) == ["good", "record_too_long", "good"]
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64])
-def test_a_document_is_the_same_in_parts_of_any_size(
-    document: Opener, monkeypatch: pytest.MonkeyPatch, chunk: int
-) -> None:
-    numbers = [{"a": value, "t": "x\\"} for value in (1.5e-7, -12, 1e300, 0, True, None)]
-    contents = (json.dumps(numbers), json.dumps({"n": 1.25e-9, "rows": numbers, "m": [12, 3.5]}))
-    whole = [list(document(content).read(())) for content in contents]
-    monkeypatch.setattr("histoeval.io.tables.json_documents.CHUNK", chunk)
-    for content, expected in zip(contents, whole, strict=True):
-        found = [record._replace(position=0) for record in document(content).read(())]
-        assert found == [record._replace(position=0) for record in expected]
-    assert codes(document('[{"a": 1}, {"a": 2}, {"a" 3}, {"a": 4}]')) == [
-        "good",
-        "good",
-        "broken_json",
-    ]
-
-
-def test_a_long_document_is_never_in_memory_at_once(
+def test_a_document_that_is_too_long_for_the_memory_is_to_come_as_lines(
     document: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("histoeval.io.tables.json_documents.CHUNK", 4096)
-    longest = 0
-    more = json_documents.Walk._more
-
-    def watched(walk: json_documents.Walk) -> None:
-        nonlocal longest
-        more(walk)
-        longest = max(longest, len(walk._text))
-
-    monkeypatch.setattr(json_documents.Walk, "_more", watched)
-    for content in ([ROW] * 5000, {"cases": [ROW] * 5000}):
-        assert len(list(document(json.dumps(content)).read(()))) == 5000
-    assert longest < 3 * 4096
-
-
-def test_a_value_that_is_too_long_for_the_memory_ends_the_rows(
-    document: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("histoeval.io.tables.json_documents.CHUNK", 64)
-    monkeypatch.setattr("histoeval.io.tables.json_documents.VALUE_LIMIT", 1000)
-    table = document(json.dumps([ROW, {"reference": "x" * 100_000}, ROW]))
-    assert codes(table) == ["good", "broken_json"]
+    monkeypatch.setattr("histoeval.io.tables.json_documents.LARGEST", 100)
+    with pytest.raises(InputError, match=r"more than 100 characters.*\.jsonl"):
+        document(json.dumps([ROW] * 10))
 
 
 def test_a_key_that_comes_twice_gives_two_rows(document: Opener) -> None:

@@ -8,11 +8,13 @@ PDF is read by pypdf, which is pure Python; extra [documents]. A page that is on
 text layer: a PDF of such pages is a scan, and needs text recognition (OCR) first.
 """
 
+import base64
+import binascii
 import io
 import logging
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -38,6 +40,7 @@ _BLOCKS = frozenset(
     "section table tr ul".split()
 )
 _CELLS = frozenset({"td", "th"})
+_TEXT_KINDS = frozenset({"", "plain", "text", "txt", "markdown", "html", "xml", "xhtml+xml"})
 _HIDDEN = frozenset({"script", "style", "head", "title", "template"})
 
 
@@ -96,12 +99,24 @@ def pdf_file_text(path: Path) -> str | Fault:
     return pdf_text(path.read_bytes(), path.name)
 
 
-def inner_pdf_text(content: bytes, name: str) -> str | Fault:
-    """The text layer of a PDF inside a message; without pypdf only such messages are lost."""
+def embedded_text(data: str, kind: str, place: str, decode: Callable[[bytes], str]) -> str | Fault:
+    """The text of a document of some kind that lies in a message as base64.
+
+    Without pypdf only messages with a PDF are lost.
+    """
     try:
-        return pdf_text(content, name)
-    except MissingDependency as error:
-        return Fault("missing_package", {"reason": str(error)})
+        content = base64.b64decode(data, validate=False)
+    except (binascii.Error, ValueError):
+        return Fault("bad_base64")
+    if kind.lower().endswith("pdf") or content.startswith(b"%PDF"):
+        try:
+            return pdf_text(content, f"the PDF in {place}")
+        except MissingDependency as error:
+            return Fault("missing_package", {"reason": str(error)})
+    if kind.lower().rpartition("/")[2] not in _TEXT_KINDS:
+        return Fault("unknown_content", {"kind": kind})
+    text = decode(content)
+    return html_text(text) if kind.lower().endswith(("html", "xml")) else text
 
 
 def pdf_text(content: bytes, name: str) -> str | Fault:

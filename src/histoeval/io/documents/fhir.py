@@ -5,8 +5,6 @@ of a report is its presented form; where there is none, its observations and its
 last the narrative that every resource may have.
 """
 
-import base64
-import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import InputError
-from histoeval.io.documents.contents import html_text, inner_pdf_text
+from histoeval.io.documents.contents import embedded_text, html_text
 from histoeval.io.documents.texts import TEXT
-from histoeval.io.tables.encoding import open_text
+from histoeval.io.tables.encoding import read_start
 from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import read_json_lines
 from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place
@@ -39,8 +37,7 @@ Resource = Mapping[str, Any]
 
 def is_fhir(path: Path, encoding: str) -> bool:
     """True if a JSON file holds FHIR resources, by its beginning."""
-    with open_text(path, encoding) as (stream, _):
-        return _TYPE.search(stream.read(SEEN)) is not None
+    return _TYPE.search(read_start(path, encoding, SEEN)[0]) is not None
 
 
 def open_fhir(path: Path, encoding: str, *, lines: bool) -> RecordTable:
@@ -56,9 +53,7 @@ def open_fhir(path: Path, encoding: str, *, lines: bool) -> RecordTable:
 
 
 def _read_whole(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:
-    with open_text(path, encoding) as (stream, position):
-        content = stream.read(LARGEST + 1)
-        at = position()
+    content, position = read_start(path, encoding, LARGEST + 1)
     if len(content) > LARGEST:
         raise InputError(
             f"{path} has more than {LARGEST:,} characters in one document: give it as NDJSON, one "
@@ -72,7 +67,7 @@ def _read_whole(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[R
     by_name = dict(_names(given))
     reports = [each for _, each in given if each.get("resourceType") == "DiagnosticReport"]
     for number, report in enumerate(reports, start=1):
-        yield _record(number, report, by_name, at)
+        yield _record(number, report, by_name, position)
 
 
 def _read_lines(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:
@@ -147,23 +142,17 @@ def _text(report: Resource, by_name: Mapping[str, Resource]) -> str | Fault:
 def _attached(form: Resource) -> str | Fault:
     """The text of an attachment: plain, HTML, or the text layer of a PDF."""
     kind, _, more = str(form.get("contentType") or "text/plain").lower().partition(";")
-    kind = kind.strip()
     if not isinstance(form.get("data"), str):
         return Fault("stored_elsewhere", {"url": _string(form.get("url")) or "nowhere"})
-    try:
-        content = base64.b64decode(form["data"], validate=False)
-    except (binascii.Error, ValueError):
-        return Fault("bad_base64")
-    if kind == "application/pdf":
-        return inner_pdf_text(content, "the PDF in the resource")
-    if kind not in ("text/plain", "text/html", "application/xhtml+xml", "text/markdown"):
-        return Fault("unknown_content", {"kind": kind})
-    named = _CHARSET.search(more)
-    try:
-        text = content.decode(named[1] if named else "utf-8")
-    except (LookupError, UnicodeDecodeError):
-        text = content.decode("latin-1")
-    return html_text(text) if "html" in kind else text
+
+    def decode(content: bytes) -> str:
+        charset = _CHARSET.search(more)
+        try:
+            return content.decode(charset[1] if charset else "utf-8")
+        except (LookupError, UnicodeDecodeError):
+            return content.decode("latin-1")
+
+    return embedded_text(form["data"], kind.strip(), "the resource", decode)
 
 
 def _observations(report: Resource, by_name: Mapping[str, Resource]) -> Iterator[str]:

@@ -5,8 +5,6 @@ frames of MLLP, several messages in a file), the escapes of formatted text and t
 that a message names, and the libraries for HL7 leave most of that to their users.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError
-from histoeval.io.documents.contents import html_text, inner_pdf_text
+from histoeval.io.documents.contents import embedded_text
 from histoeval.io.documents.texts import TEXT
 from histoeval.io.tables.encoding import BAD_BYTES, CHUNK, open_bytes
 from histoeval.io.tables.formats import Record, RecordTable
@@ -196,7 +194,7 @@ def _value(segment: _Segment, signs: Separators, codec: str) -> str | Fault:
     if kind in ("TX", "FT", "ST", ""):
         return unescaped(value.replace(signs.repetition, "\n"), signs, codec)
     if kind == "ED":
-        return _encapsulated(value.split(signs.component), signs, codec)
+        return _document(value.split(signs.component), signs, codec)
     if kind in ("CE", "CWE", "CNE"):
         coded = [each.split(signs.component) for each in value.split(signs.repetition)]
         said = [(each[1] if len(each) > 1 else "") or each[0] for each in coded]
@@ -207,24 +205,15 @@ def _value(segment: _Segment, signs: Separators, codec: str) -> str | Fault:
     return Fault("no_observation")
 
 
-def _encapsulated(parts: Sequence[str], signs: Separators, codec: str) -> str | Fault:
+def _document(parts: Sequence[str], signs: Separators, codec: str) -> str | Fault:
     """A document inside a message: source, type, subtype, encoding, data."""
     if len(parts) < 5:
         return Fault("no_observation")
-    subtype, way = parts[2].strip().upper(), parts[3].strip().upper()
     data = unescaped(parts[4], signs, codec)
-    if way != "BASE64":
+    if parts[3].strip().upper() != "BASE64":
         return data
-    try:
-        content = base64.b64decode(data, validate=False)
-    except (binascii.Error, ValueError):
-        return Fault("bad_base64")
-    if subtype == "PDF" or content.startswith(b"%PDF"):
-        return inner_pdf_text(content, "the PDF in the message")
-    if subtype not in ("", "PLAIN", "TEXT", "TXT", "HTML", "XML"):
-        return Fault("unknown_content", {"kind": subtype or parts[1]})
-    decoded = content.decode(codec, BAD_BYTES)
-    return html_text(decoded) if subtype in ("HTML", "XML") else decoded
+    kind = parts[2].strip().upper()
+    return embedded_text(data, kind, "the message", lambda raw: raw.decode(codec, BAD_BYTES))
 
 
 def unescaped(text: str, signs: Separators, codec: str) -> str:

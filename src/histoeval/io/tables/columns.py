@@ -210,14 +210,15 @@ def reference_texts(
     A list of texts is that many references where `several` says so. Of numbered columns those that
     are empty are passed over, as long as one is not.
     """
-    cell = values.get(column)
-    if not several and (count := len(_items(cell))):
+    cells = [values.get(column)]
+    if not several and (count := len(_items(cells[0]))):
         return Fault("reference_list", {"count": count, "way": how_to_take()})
-    cells = [cell]
     if several and layout.more_references:
-        cells = [values.get(name) for name in (column, *layout.more_references)]
-        cells = [each for each in cells if not _is_empty(each)]
-    texts = [text_of(text) for each in cells or [cell] for text in (_items(each) or [each])]
+        cells += [values.get(name) for name in layout.more_references]
+        kinds = [getattr(text_of(cell), "kind", "") for cell in cells]
+        filled = [cell for cell, kind in zip(cells, kinds, strict=True) if kind not in _NOTHING]
+        cells = filled or cells[:1]
+    texts = [text_of(text) for cell in cells for text in (_items(cell) or [cell])]
     fault = next((text for text in texts if isinstance(text, Fault)), None)
     return fault or tuple(text for text in texts if isinstance(text, str))
 
@@ -231,11 +232,6 @@ def how_to_take() -> str:
 def _items(cell: object) -> Sequence[object]:
     """The texts of a list; nothing where a cell is no list."""
     return cell if isinstance(cell, list | tuple) and not isinstance(cell, Fault) else ()
-
-
-def _is_empty(cell: object) -> bool:
-    text = text_of(cell)
-    return isinstance(text, Fault) and text.kind in _NOTHING
 
 
 def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:

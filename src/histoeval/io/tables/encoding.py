@@ -87,27 +87,14 @@ class Survey:
     notes: tuple[str, ...] = ()
 
 
-class Scan:
-    """The bytes of one file, looked at a chunk at a time."""
+class _Letters:
+    """What bytes beyond ASCII tell of an encoding; those that are not UTF-8 come as surrogates."""
 
     def __init__(self) -> None:
-        self.size = 0
-        self.digest = hashlib.sha256()
-        self._nulls = 0
-        self._head = b""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self.good = self.bad = self.unlikely = self.windows = False
         self._carried = "\n"
-        self._good = self._bad = self._unlikely = self._windows = False
 
-    def feed(self, chunk: bytes) -> None:
-        """Take the next bytes into account."""
-        self.size += len(chunk)
-        self.digest.update(chunk)
-        self._nulls += chunk.count(0)
-        self._head = self._head or chunk[:4]
-        self._judge(self._decoder.decode(chunk))
-
-    def _judge(self, text: str) -> None:
+    def judge(self, text: str) -> None:
         """Judge all bytes in a row but the last ones, whose right neighbour is not known yet."""
         text = self._carried + text
         self._carried = text[-_LONGEST_RUN - 1 :]
@@ -116,41 +103,12 @@ class Scan:
         try:
             text.encode()
         except UnicodeEncodeError:
-            self._bad = True
-            self._good = self._good or bool(GOOD_AND_NOT_ASCII.search(text))
-            self._unlikely = self._unlikely or bool(UNLIKELY_IN_WESTERN_TEXT.search(text))
-            self._windows = self._windows or bool(WINDOWS_ONLY.search(text))
+            self.bad = True
+            self.good = self.good or bool(GOOD_AND_NOT_ASCII.search(text))
+            self.unlikely = self.unlikely or bool(UNLIKELY_IN_WESTERN_TEXT.search(text))
+            self.windows = self.windows or bool(WINDOWS_ONLY.search(text))
         else:
-            self._good = True
-
-    def binary(self) -> str | None:
-        """What the file seems to be, if it is no text at all."""
-        if self._marked() not in (None, "utf-8-sig"):
-            return None
-        for beginning, name in BINARY_BEGINNINGS.items():
-            if self._head.startswith(beginning):
-                return name
-        if self._nulls * 20 > self.size:
-            return "a binary file, or UTF-16 without the mark that says so"
-        return None
-
-    def encoding(self) -> tuple[str, tuple[str, ...]]:
-        """The encoding and notes on it for the user."""
-        self._judge(self._decoder.decode(b"", final=True) + "\n")
-        if marked := self._marked():
-            return marked, ()
-        if not self._bad:
-            return "utf-8", ()
-        if self._good or self._unlikely:
-            return "utf-8", ("some bytes are not UTF-8; the rows that hold them are refused",)
-        name, spelling = ("cp1252", "Windows-1252") if self._windows else ("latin-1", "Latin-1")
-        way = argument("encoding", "NAME")
-        wrong = f" (if that is wrong, give {way})" if way else ""
-        return name, (f"not UTF-8; read as {spelling}{wrong}",)
-
-    def _marked(self) -> str | None:
-        marks = (name for mark, name in BYTE_ORDER_MARKS.items() if self._head.startswith(mark))
-        return next(marks, None)
+            self.good = True
 
 
 def survey(path: Path, encoding: str | None = None, *, any_content: bool = False) -> Survey:
@@ -158,18 +116,35 @@ def survey(path: Path, encoding: str | None = None, *, any_content: bool = False
 
     An empty or binary file is refused, but with `any_content`.
     """
-    scan = Scan()
+    letters = _Letters()
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    digest, size, nulls, head = hashlib.sha256(), 0, 0, b""
     with open_bytes(path) as (stream, _):
-        for chunk in iter(lambda: stream.read(CHUNK), b""):
-            scan.feed(chunk)
-    if not scan.size and not any_content:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+            nulls += chunk.count(0)
+            head = head or chunk[:4]
+            letters.judge(decoder.decode(chunk))
+    letters.judge(decoder.decode(b"", final=True) + "\n")
+    if not size and not any_content:
         raise InputError(f"{path} is empty")
-    if encoding is None and not any_content and (kind := scan.binary()):
-        raise InputError(f"{path} is not a text file: it looks like {kind}")
-    name, notes = scan.encoding()
+    marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
+    if encoding is None and not any_content and marked in (None, "utf-8-sig"):
+        kinds = (kind for start, kind in BINARY_BEGINNINGS.items() if head.startswith(start))
+        null_kind = "a binary file, or UTF-16 without the mark that says so"
+        if kind := next(kinds, null_kind if nulls * 20 > size else None):
+            raise InputError(f"{path} is not a text file: it looks like {kind}")
+    name, note = marked or "utf-8", ""
     if encoding is not None:
-        name, notes = _known_encoding(encoding, name), ()
-    return Survey(path.stat().st_size, scan.digest.hexdigest(), name, notes)
+        name = _known_encoding(encoding, marked)
+    elif marked is None and letters.bad and (letters.good or letters.unlikely):
+        note = "some bytes are not UTF-8; the rows that hold them are refused"
+    elif marked is None and letters.bad:
+        name, spelling = ("cp1252", "Windows-1252") if letters.windows else ("latin-1", "Latin-1")
+        way = argument("encoding", "NAME")
+        note = f"not UTF-8; read as {spelling}" + (way and f" (if that is wrong, give {way})")
+    return Survey(path.stat().st_size, digest.hexdigest(), name, (note,) if note else ())
 
 
 def survey_binary(path: Path) -> Survey:
@@ -179,7 +154,7 @@ def survey_binary(path: Path) -> Survey:
     return Survey(path.stat().st_size, digest)
 
 
-def _known_encoding(name: str, seen: str) -> str:
+def _known_encoding(name: str, marked: str | None) -> str:
     """The encoding a person named, in Python's spelling; a mark that was seen stays known."""
     try:
         "a".encode(name)
@@ -188,8 +163,7 @@ def _known_encoding(name: str, seen: str) -> str:
             f"there is no encoding {name!r}; try utf-8, latin-1, cp1252 or utf-16"
         ) from None
     name = codecs.lookup(name).name
-    is_marked = seen in BYTE_ORDER_MARKS.values() and name.startswith(seen.removesuffix("-sig"))
-    return seen if is_marked else name
+    return marked if marked and name.startswith(marked.removesuffix("-sig")) else name
 
 
 @contextmanager
@@ -258,9 +232,16 @@ class Lines:
         self.number -= len(lines)
 
 
+def read_start(path: Path, encoding: str, characters: int) -> tuple[str, int]:
+    """The first characters of a file, ends of line untouched, and the place reached on the disk."""
+    with open_bytes(path) as (stream, raw):
+        text = io.TextIOWrapper(stream, encoding, BAD_BYTES, newline="")
+        return text.read(characters), raw.tell()
+
+
 @contextmanager
-def open_text(path: Path, encoding: str) -> Iterator[tuple[TextIO, Callable[[], int]]]:
-    """A file as text, ends of line untouched, and the place reached on the disk.
+def open_lines(path: Path, encoding: str) -> Iterator[Lines]:
+    """The lines of a file, ends of line untouched.
 
     A line ends at a line feed. A carriage return ends one only in a file, of very old make, that
     has no line feeds; elsewhere it is part of the text, and lines must not shift because of it.
@@ -269,11 +250,4 @@ def open_text(path: Path, encoding: str) -> Iterator[tuple[TextIO, Callable[[], 
         has_line_feed = any(b"\n" in chunk for chunk in iter(lambda: stream.read(CHUNK), b""))
     with open_bytes(path) as (stream, raw):
         end = "\n" if has_line_feed else "\r"
-        yield io.TextIOWrapper(stream, encoding, BAD_BYTES, newline=end), raw.tell
-
-
-@contextmanager
-def open_lines(path: Path, encoding: str) -> Iterator[Lines]:
-    """The lines of a file."""
-    with open_text(path, encoding) as (text, position):
-        yield Lines(text, position)
+        yield Lines(io.TextIOWrapper(stream, encoding, BAD_BYTES, newline=end), raw.tell)

@@ -1,21 +1,20 @@
 """JSON as a table: one object per line, or one document with many rows.
 
-A document is a list, a list inside an object, or objects or texts by their ids. Python's own
-decoder takes one row of it at a time, from a part of the text that moves along, so that memory
-stays flat, the rows before a break are delivered, a key that comes twice is seen, and half a
-character that was escaped stays half.
+A document is a list, a list inside an object, or objects or texts by their ids. It is read whole,
+and Python's own decoder takes one row of it at a time, so that the rows before a break are
+delivered, a key that comes twice is seen, and half a character that was escaped stays half.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns, recognised
-from histoeval.io.tables.encoding import CHUNK, open_lines, open_text
+from histoeval.io.tables.encoding import open_lines, read_start
 from histoeval.io.tables.formats import Record, RecordTable, columns_of
 from histoeval.io.tables.row_faults import (
     RECORD_LIMIT,
@@ -26,11 +25,8 @@ from histoeval.io.tables.row_faults import (
     place,
 )
 
-VALUE_LIMIT = 128 * 2**20
-"""The most characters that one value may have, such as a row, since it is in memory."""
-
-TAIL = 4
-"""Characters that must follow a value, so that a number such as 1.5e-7 is not cut in two."""
+LARGEST = 2**30
+"""Characters of a document, which is in memory as a whole; more must come as JSON lines."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -44,11 +40,7 @@ def open_json_lines(path: Path, encoding: str) -> RecordTable:
 def read_json_lines(path: Path, encoding: str, _needed: Sequence[str] = ()) -> Iterator[Record]:
     """A record for each line that is not blank."""
     with open_lines(path, encoding) as lines:
-        number = 0
-        for line in lines:
-            if line.isspace():
-                continue
-            number += 1
+        for number, line in enumerate((line for line in lines if not line.isspace()), start=1):
             content = _object(line)
             if isinstance(content, Fault):
                 problem = content.problem(place(number, lines.number))
@@ -105,94 +97,73 @@ class DocumentShape(NamedTuple):
 
 
 class Walk:
-    """A way through one JSON text, forwards only, value by value; `read` gives more of the text."""
+    """A way through one JSON text, forwards only, value by value; `raw` is the last one's text."""
 
-    def __init__(self, read: Callable[[int], str]) -> None:
-        self._read = read
-        self._text = ""
-        self._at = 0
-        self._before = 0
-        self._is_all = False
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.raw = text, 0, ""
         self.repeated = RepeatedKeys()
         self._decode = json.JSONDecoder(object_pairs_hook=self.repeated).raw_decode
 
-    def _more(self) -> None:
-        """Have more of the text, as much again as is not yet read, and forget what is."""
-        left = self._text[self._at :]
-        part = self._read(max(CHUNK, len(left)))
-        self._before += self._at
-        self._text, self._at, self._is_all = left + part, 0, not part
-
     def peek(self) -> str:
         """The next character that is not a space; none at the end."""
-        while True:
-            space = _SPACE.match(self._text, self._at)
-            self._at = space.end() if space else self._at
-            if self._at < len(self._text) or self._is_all:
-                return self._text[self._at : self._at + 1]
-            self._more()
+        space = _SPACE.match(self.text, self.at)
+        self.at = space.end() if space else self.at
+        return self.text[self.at : self.at + 1]
 
     def take(self, character: str) -> None:
-        """Step over one character, which must be this."""
+        """Step over one character, which must be this; with none, over the end."""
         if self.peek() != character:
-            raise self._broken(f"Expecting {character!r}", self._at)
-        self._at += 1
+            expected = f"Expecting {character!r}" if character else "Extra data"
+            raise BrokenDocumentError(_reason(expected, self.at))
+        self.at += 1
 
-    def value(self) -> tuple[object, str]:
-        """The next value, and the text it was read from."""
+    def value(self) -> object:
+        """The next value."""
         self.peek()
-        while True:
-            try:
-                value, end = self._decode(self._text, self._at)
-                if self._is_all or end + TAIL <= len(self._text):
-                    break
-            except json.JSONDecodeError as error:
-                if self._is_all or len(self._text) - self._at > VALUE_LIMIT:
-                    raise self._broken(error.msg, error.pos) from error
-            except (ValueError, RecursionError) as error:
-                raise self._broken(str(error), self._at) from error
-            self._more()
-        start, self._at = self._at, end
-        return value, self._text[start:end]
+        try:
+            value, end = self._decode(self.text, self.at)
+        except json.JSONDecodeError as error:
+            raise BrokenDocumentError(_reason(error.msg, error.pos)) from error
+        except (ValueError, RecursionError) as error:
+            raise BrokenDocumentError(_reason(str(error), self.at)) from error
+        self.raw, self.at = self.text[self.at : end], end
+        return value
 
-    def elements(self) -> Iterator[tuple[object, str]]:
-        """The values of the list that comes next."""
-        self.take("[")
-        while self.peek() != "]":
-            yield self.value()
-            if self.peek() != "]":
+    def inside(self, brackets: str) -> Iterator[str]:
+        """The keys of an object, or as many empty ones as a list has values.
+
+        Whoever asks must read the value of each.
+        """
+        self.take(brackets[0])
+        while self.peek() != brackets[1]:
+            key = ""
+            if brackets == "{}":
+                key = str(self.value())
+                self.take(":")
+            yield key
+            if self.peek() != brackets[1]:
                 self.take(",")
-        self.take("]")
-
-    def members(self) -> Iterator[str]:
-        """The keys of the object that comes next; whoever asks must read the value of each."""
-        self.take("{")
-        while self.peek() != "}":
-            key, _ = self.value()
-            self.take(":")
-            yield str(key)
-            if self.peek() != "}":
-                self.take(",")
-        self.take("}")
-
-    def end(self) -> None:
-        """Nothing may come any more."""
-        if self.peek():
-            raise self._broken("Extra data", self._at)
-
-    def _broken(self, message: str, at: int) -> BrokenDocumentError:
-        return BrokenDocumentError(_reason(message, self._before + at))
+        self.take(brackets[1])
 
 
 def open_json(path: Path, encoding: str) -> RecordTable:
     """A table from a list of objects, a list inside an object, or objects by their ids."""
-    with open_text(path, encoding) as (stream, _):
-        shape = _shape(Walk(stream.read), path)
+    shape = _shape(Walk(_whole(path, encoding)), path)
     if shape.kind == "lines":
         return open_json_lines(path, encoding)
     read = partial(_read, path, encoding, shape)
     keyed = shape.kind in ("mapping", "texts")
     return RecordTable(columns_of(read(()), str(path)), read, keyed=keyed)
+
+
+def _whole(path: Path, encoding: str) -> str:
+    text, _ = read_start(path, encoding, LARGEST + 1)
+    if len(text) > LARGEST:
+        raise InputError(
+            f"{path} has more than {LARGEST:,} characters in one document: give it as JSON lines, "
+            "one object per line, with the ending .jsonl"
+        )
+    return text
 
 
 def _shape(walk: Walk, path: Path) -> DocumentShape:
@@ -207,16 +178,15 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
     objects = texts = others = 0
     is_whole = True
     try:
-        for key in walk.members():
+        for key in walk.inside("{}"):
             keys.append(key)
-            is_list = walk.peek() == "["
-            value = _first(walk.elements()) if is_list else walk.value()[0]
-            if isinstance(value, dict):
-                lists += [key] if is_list else []
-                objects += not is_list
-            elif value is not None:
-                texts += isinstance(value, str)
-                others += not isinstance(value, str)
+            value = walk.value()
+            if isinstance(value, list):
+                lists += [key] if value and isinstance(value[0], dict) else []
+                value = value[0] if value and not isinstance(value[0], dict) else None
+            objects += isinstance(value, dict)
+            texts += isinstance(value, str)
+            others += not isinstance(value, dict | str | None)
         if walk.peek() == "{":
             return DocumentShape("lines")
     except BrokenDocumentError:
@@ -233,47 +203,38 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
     return DocumentShape("member", lists[0]) if lists else DocumentShape("mapping")
 
 
-def _first(elements: Iterator[tuple[object, str]]) -> object:
-    """The first value of a list, which is read to its end."""
-    first, _ = next(elements, (None, ""))
-    for _ in elements:
-        pass
-    return first
-
-
 def _read(
     path: Path, encoding: str, shape: DocumentShape, _needed: Sequence[str]
 ) -> Iterator[Record]:
+    walk = Walk(_whole(path, encoding))
+    size = path.stat().st_size
     number = 0
-    with open_text(path, encoding) as (stream, position):
-        walk = Walk(stream.read)
-        try:
-            for number, (key, found, raw) in enumerate(_rows(walk, shape), start=1):
-                content = {"text": found} if shape.kind == "texts" else found
-                too_long = Fault("record_too_long") if len(raw) > RECORD_LIMIT else None
-                outcome = (
-                    walk.repeated.take() or too_long or bad_byte(raw) or _demand_object(content)
-                )
-                if isinstance(outcome, Fault):
-                    problem = outcome.problem(place(number))
-                    yield Record(number, None, problem, position=position(), key=key)
-                else:
-                    yield Record(number, outcome, position=position(), key=key)
-        except BrokenDocumentError as error:
-            number += 1
-            trouble = Fault("broken_document", {"reason": str(error)}).problem(place(number))
-            yield Record(number, None, trouble, position=path.stat().st_size)
+    try:
+        for number, (key, value) in enumerate(_rows(walk, shape), start=1):
+            content = {"text": value} if shape.kind == "texts" else value
+            too_long = Fault("record_too_long") if len(walk.raw) > RECORD_LIMIT else None
+            fault = walk.repeated.take() or too_long or bad_byte(walk.raw)
+            outcome = fault or _demand_object(content)
+            position = size * walk.at // len(walk.text)
+            if isinstance(outcome, Fault):
+                yield Record(number, None, outcome.problem(place(number)), None, position, key)
+            else:
+                yield Record(number, outcome, None, None, position, key)
+    except BrokenDocumentError as error:
+        trouble = Fault("broken_document", {"reason": str(error)}).problem(place(number + 1))
+        yield Record(number + 1, None, trouble, position=size)
 
 
-def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object, str]]:
+def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object]]:
+    """Each row, with its key where that is its id."""
     if shape.kind == "list":
-        yield from ((None, value, raw) for value, raw in walk.elements())
+        yield from ((None, walk.value()) for _ in walk.inside("[]"))
     else:
-        for key in walk.members():
+        for key in walk.inside("{}"):
             if shape.kind in ("mapping", "texts"):
-                yield (key, *walk.value())
+                yield key, walk.value()
             elif key == shape.member and walk.peek() == "[":
-                yield from ((None, value, raw) for value, raw in walk.elements())
+                yield from ((None, walk.value()) for _ in walk.inside("[]"))
             else:
                 walk.value()
-    walk.end()
+    walk.take("")

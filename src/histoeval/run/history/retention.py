@@ -15,17 +15,16 @@ from typing import NamedTuple
 
 from histoeval.errors import OutputError
 from histoeval.io.finished_run import FinishedRun
-from histoeval.io.store import VERB_FILES
+from histoeval.io.folder_kinds import VERB_FILES
 from histoeval.io.writing import locked, writing_to
 from histoeval.run.history.stored_runs import StoredRun, details_of, stored_runs
 
 VERBS = {"score": "score or judge", "judge": "score or judge"}
 """How `VERB_FILES` calls verbs."""
 
-FILES = {"compare": ("comparison.json",)} | VERB_FILES
 ENDINGS = ("html", "csv", "xlsx", "md", "json")
 PAGES = tuple(f"report.{ending}" for ending in ENDINGS)
-SCORES = "scores"
+SCORES_FOLDER = "scores"
 """Where `agree` keeps the scores that it has made, with their texts."""
 EVIDENCE = ("[0-9]*_*.png", "[0-9]*_patches.npz")
 
@@ -64,12 +63,12 @@ def _files(run: StoredRun) -> Iterator[Path]:
         yield from _there(run.folder, *named, *pages)
         yield from run.folder.glob(f".{name}*.blocks-*")
         return
-    known = FILES.get(VERBS.get(run.kind, run.kind))
+    known = VERB_FILES.get(VERBS.get(run.kind, run.kind))
     if known is not None:
         yield from _there(run.place, *known, *PAGES)
-        own = run.place / SCORES
+        own = run.place / SCORES_FOLDER
         if run.kind == "agree" and (own / "run.json").is_file() and not own.is_symlink():
-            yield from _there(own, *FILES["score or judge"])
+            yield from _there(own, *VERB_FILES["score or judge"])
         yield from run.place.glob(".*.blocks-*")
         for pattern in EVIDENCE if run.kind == "trust" else ():
             yield from (run.place / "evidence").glob(pattern)
@@ -93,7 +92,7 @@ def remove_run(found: Removable) -> str:
         return str(error)
     if not run.place.is_dir():
         return ""
-    for folder in (run.place / "evidence", run.place / SCORES, run.place):
+    for folder in (run.place / "evidence", run.place / SCORES_FOLDER, run.place):
         if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
             folder.rmdir()
     left = sorted(each.name for each in run.place.iterdir()) if run.place.is_dir() else []

@@ -23,14 +23,8 @@ from typing import Any, NamedTuple
 from histoeval.callers import current_caller
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import (
-    AGREEMENT,
-    COMPARISON,
-    RANKING,
-    REPORTS,
-    RUN_KINDS,
+    KINDS,
     SCORE_CACHE,
-    SCORES_FILES,
-    TRUST,
     folder_kind,
     kind_among,
     wrong_folder,
@@ -49,15 +43,6 @@ UPLOAD = "upload.json"
 META = tuple(f"{ending}.meta.json" for ending in (".jsonl", ".jsonl.gz", ".parquet"))
 """How the file ends that says of a file of results what made it."""
 
-ROW_FILES = (*SCORES_FILES, TRUST, REPORTS)
-"""Rows that have a folder of their own, and are not those of `extract`."""
-
-WHOLE = (*RUN_KINDS, SCORE_CACHE.name)
-"""The folders that are one thing, with everything that lies in them."""
-
-SUMMED_UP = {"judge", "score", "trust", "generate"}
-"""Whose runs have ended when there is a summary."""
-
 
 class StoredRun(NamedTuple):
     """The results of a run: its id, its name on pages, the verb that made it, and its time."""
@@ -72,7 +57,6 @@ class StoredRun(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """Where files about the run are."""
         return self.place if self.place.is_dir() else self.place.parent
 
     @property
@@ -83,39 +67,39 @@ class StoredRun(NamedTuple):
 
 def stored_runs(folder: Path) -> list[StoredRun]:
     """The runs that are below a folder now, the newest first."""
-    found = sorted(_found(folder), key=lambda run: run.name)
-    return sorted(found, key=lambda run: run.changed, reverse=True)
+    return sorted(_runs_below(folder), key=lambda run: (-run.changed, run.name))
 
 
 def stored_run(place: Path) -> StoredRun:
     """The run of a folder or file, finished or not."""
     check_there(place)
-    kind = folder_kind(place)
-    if place.is_file() and kind is not None:
+    if place.is_file() and folder_kind(place) is not None:
         place = place.parent
     folder = place if place.is_dir() else place.parent
-    for run in _found(folder.resolve()):
+    for run in _runs_below(folder.resolve()):
         if run.place == place.resolve():
             return run
     raise wrong_folder(place, "is no run: `histoeval runs list` shows those of a folder")
 
 
-def _found(top: Path) -> Iterator[StoredRun]:
+def _runs_below(top: Path) -> Iterator[StoredRun]:
+    rows_of_folders = {name for kind in KINDS.values() if kind.rows for name in kind.files}
     for place, folders, files in os.walk(top):
         where = Path(place)
         inside = where.relative_to(top)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         name = "/".join(inside.parts)
         kind = kind_among(files, where)
-        is_whole = kind is not None and kind.name in WHOLE
+        is_whole = kind is not None and (kind.is_run or kind is SCORE_CACHE)
         if len(inside.parts) >= DEPTH or (is_whole and name):
             folders.clear()  # what lies in a run belongs to it
-        if kind is not None and kind.name in RUN_KINDS:
-            ended = kind.name not in SUMMED_UP or "summary.json" in files
-            yield from _run(where, name or top.name, kind.name, kind.file_in(files) or "", ended)
+        if kind is not None and kind.is_run:
+            has_ended = kind.summed_up is None or "summary.json" in files
+            file = kind.file_in(files) or ""
+            yield from _run(where, name or top.name, kind.name, file, has_ended)
         for file in files:
             rows = file.removesuffix(".meta.json")
-            if file.endswith(META) and rows not in ROW_FILES and rows in files:
+            if file.endswith(META) and rows not in rows_of_folders and rows in files:
                 yield from _run(where / rows, f"{name}/{rows}".strip("/"), "extract", "", True)
 
 
@@ -136,14 +120,6 @@ def slug(text: str) -> str:
 
 SCORED = ("score", "judge")
 
-ROWS = {"score": "scores.jsonl", "judge": "scores.jsonl", "trust": "trust.jsonl"} | {
-    "generate": "reports.jsonl"
-}
-"""The file of rows in the folder of each verb."""
-
-RESULTS = {"agree": AGREEMENT, "compare": COMPARISON, "ranking": RANKING}
-"""The only file of verbs that have no rows."""
-
 
 class RunDetails(NamedTuple):
     """A run, what was asked for, what came out, and the commands that made it."""
@@ -156,23 +132,20 @@ class RunDetails(NamedTuple):
 
     @property
     def version(self) -> str:
-        """Of HistoEval, as far as the run says it."""
+        """That of HistoEval which made it, as far as the run says it."""
         return str(self.summary.get("histoeval") or self.request.get("histoeval") or "")
 
     @property
     def input(self) -> str:
-        """The name of what was read."""
         about = self.summary.get("input") or self.summary.get("sheet") or {}
         return str(about.get("name", "")) if isinstance(about, dict) else str(about)
 
     @property
     def errors(self) -> int | None:
-        """Rows with errors."""
-        found = self.summary.get("rows_with_errors")
-        return found if isinstance(found, int) else None
+        count = self.summary.get("rows_with_errors")
+        return count if isinstance(count, int) else None
 
     def content(self) -> dict[str, Any]:
-        """Everything, for JSON."""
         return {
             "place": str(self.run.place),
             "verb": self.run.kind,
@@ -187,28 +160,27 @@ class RunDetails(NamedTuple):
 
 def details_of(run: StoredRun) -> RunDetails:
     """Read what a run says of itself; what is damaged is left out."""
+    kind = KINDS.get(run.kind)
     meta = run.place / "run.json" if run.place.is_dir() else Path(f"{run.place}.meta.json")
-    if run.kind in ("trust", "generate"):
-        meta = run.place / f"{ROWS[run.kind]}.meta.json"
+    if kind is not None and run.kind in ("trust", "generate"):
+        meta = run.place / f"{kind.rows}.meta.json"
     about = _json(meta)
-    request = about.get("run", about) if "run" in about else about
-    summary = _json(run.folder / RESULTS.get(run.kind, "summary.json"))
-    if not run.place.is_dir():
-        summary = about.get("summary") or {}
+    summary = about.get("summary") or {}
+    if run.place.is_dir():
+        summary = _json(run.place / ((kind and kind.result) or "summary.json"))
     commands = read_commands(run.place)
     if not commands and "command" in summary:
         commands = [{"command": summary["command"]}]
-    return RunDetails(run, _rows(run, summary), request, summary, commands)
+    rows = summary.get("rows", summary.get("pairs", summary.get("cases")))
+    if not isinstance(rows, int):
+        rows = (
+            _rows_so_far(run.place / kind.rows) if kind and kind.rows and not run.finished else None
+        )
+    return RunDetails(run, rows, about.get("run", about), summary, commands)
 
 
-def _rows(run: StoredRun, summary: dict[str, Any]) -> int | None:
-    """How many rows there are; of a run that has not ended, so far."""
-    counted = summary.get("rows", summary.get("pairs", summary.get("cases")))
-    if isinstance(counted, int):
-        return counted
-    if run.kind not in ROWS or run.finished:
-        return None
-    file = stored_as(run.place / ROWS[run.kind])
+def _rows_so_far(rows: Path) -> int | None:
+    file = stored_as(rows)
     try:
         return sum(line.endswith(b"\n") for line in row_lines(file)) if file.exists() else 0
     except (OSError, ValueError):
@@ -226,54 +198,43 @@ def _json(file: Path) -> dict[str, Any]:
 def about_run(run: StoredRun) -> str:
     """What a run is of, in a few words; nothing where its summary does not say."""
     try:
-        if (tell := _TOLD.get(run.kind)) is not None:
-            return tell(json.loads((run.place / RESULTS[run.kind]).read_text("utf-8")))
-        if run.kind == "extract":
-            about = json.loads(Path(f"{run.place}.meta.json").read_text("utf-8"))
-            found = sum(about["summary"]["entities"].values())
-            return f"{about['summary']['rows']:,} reports, {found:,} entities"
-        summary = json.loads((run.folder / "summary.json").read_text("utf-8"))
-        if run.kind in SCORED:
-            return _scored(summary)
-        if run.kind == "trust":
-            routes = ", ".join(f"{count:,} {route}" for route, count in summary["routes"].items())
-            return f"{summary['rows']:,} reports: {routes}"
+        return _in_words(run)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
-    return ""
 
 
-def _agreed(result: dict[str, Any]) -> str:
-    metrics = result["metrics"]
-    return f"{result['rows']:,} pairs scored by experts, {len(metrics)} metrics against them"
-
-
-def _compared(result: dict[str, Any]) -> str:
-    means = [f"{each['system']} {each['mean']['value']:.3f}" for each in result["systems"]]
-    gate = result.get("gate")
-    outcome = "" if not gate else f"; gate {'passed' if gate['passed'] else 'failed'}"
-    return f"{result['metric']}: {', '.join(means[:3])}{outcome}"
-
-
-def _ranked(result: dict[str, Any]) -> str:
-    teams = [f"{each['place']:g}. {each['team']}" for each in result["teams"][:3]]
-    return f"{len(result['teams']):,} teams on {result['cases']:,} cases: {', '.join(teams)}"
-
-
-_TOLD = {"agree": _agreed, "compare": _compared, "ranking": _ranked}
-
-
-def _scored(summary: dict[str, Any]) -> str:
-    metrics = summary["metrics"]
-    systems = list(dict.fromkeys(name for each in metrics.values() for name in each["systems"]))
-    first = next(iter(metrics))
+def _in_words(run: StoredRun) -> str:
+    if run.kind == "extract":
+        summary = json.loads(Path(f"{run.place}.meta.json").read_text("utf-8"))["summary"]
+        return f"{summary['rows']:,} reports, {sum(summary['entities'].values()):,} entities"
+    file = run.place / (KINDS[run.kind].result or "summary.json")
+    content = json.loads(file.read_text("utf-8"))
+    if run.kind == "agree":
+        count = len(content["metrics"])
+        return f"{content['rows']:,} pairs scored by experts, {count} metrics against them"
+    if run.kind == "compare":
+        means = [f"{row['system']} {row['mean']['value']:.3f}" for row in content["systems"]]
+        gate = content.get("gate")
+        outcome = "" if not gate else f"; gate {'passed' if gate['passed'] else 'failed'}"
+        return f"{content['metric']}: {', '.join(means[:3])}{outcome}"
+    if run.kind == "ranking":
+        teams = [f"{row['place']:g}. {row['team']}" for row in content["teams"][:3]]
+        return f"{len(content['teams']):,} teams on {content['cases']:,} cases: {', '.join(teams)}"
+    if run.kind == "trust":
+        routes = ", ".join(f"{count:,} {route}" for route, count in content["routes"].items())
+        return f"{content['rows']:,} reports: {routes}"
+    if run.kind not in SCORED:
+        return ""
+    first, metrics = next(iter(content["metrics"])), content["metrics"].values()
+    systems = {name for metric in metrics for name in metric["systems"]}
     means = [
-        f"{name or 'mean'} {each['mean']:.3f}"
-        for name, each in metrics[first]["systems"].items()
-        if each.get("mean") is not None
+        f"{name or 'mean'} {totals['mean']:.3f}"
+        for name, totals in content["metrics"][first]["systems"].items()
+        if totals.get("mean") is not None
     ]
-    count = f"{summary['rows']:,} pairs, {len(systems)} system{'s' if len(systems) != 1 else ''}"
-    return f"{count}; {first}: {', '.join(means[:3])}"
+    plural = "s" if len(systems) != 1 else ""
+    size = f"{content['rows']:,} pairs, {len(systems)} system{plural}"
+    return f"{size}; {first}: {', '.join(means[:3])}"
 
 
 def all_means(summary: dict[str, Any]) -> dict[tuple[str, str], float]:

@@ -18,8 +18,8 @@ from histoeval.errors import (
     SettingError,
 )
 from histoeval.io.images import find_image, image_hash
+from histoeval.io.reports import TrustCase
 from histoeval.io.tables.row_faults import shown
-from histoeval.io.trust_cases import TrustCase
 from histoeval.nli.entailer import Entailer
 from histoeval.pathgls.fusion import Trust, fuse
 from histoeval.pathgls.grounding.claims import claims_of, not_seen

@@ -8,8 +8,8 @@ from typing import Any
 from histoeval.errors import Problem
 from histoeval.io.finished_run import write_texts
 from histoeval.io.images import refuse_changed
+from histoeval.io.reports import CaseSource, TrustCase
 from histoeval.io.store import RowStore
-from histoeval.io.trust_cases import CaseSource, TrustCase
 from histoeval.io.writing import protecting
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.grounding.panel import panel_identity

@@ -6,7 +6,7 @@ from typing import Any
 
 from histoeval.callers import argument
 from histoeval.errors import MissingDependency, Problem, SettingError
-from histoeval.io.trust_cases import CaseSource
+from histoeval.io.reports import CaseSource
 from histoeval.llm.access import Endpoint
 from histoeval.pathgls.grounding import encoder as encoders_of
 from histoeval.pathgls.grounding.decisions import Decisions, read_calibration

@@ -369,7 +369,7 @@ def labels(folder: Path) -> object:
 
 
 def perturbed(folder: Path) -> object:
-    from histoeval_research.experiments.measures import read_perturbed
+    from histoeval_research.experiments.perturb import read_perturbed
 
     return read_perturbed(folder / "perturbed.jsonl")
 

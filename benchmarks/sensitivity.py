@@ -25,11 +25,21 @@ from histoeval.io.reports import open_reports
 from histoeval.reader.reader import Reader
 from histoeval.run.models import Models, load_reader
 from histoeval.table import ResultTable, markdown
-from histoeval_research.experiments.hierarchy import ablation, hierarchy, read_graded, with_trust
-from histoeval_research.experiments.measures import PerturbedRow
+from histoeval_research.experiments.measures import measure_file, open_measures, score_frame
 from histoeval_research.experiments.pathgls.cases import template_report
-from histoeval_research.experiments.perturb import Settings, perturb_file
-from histoeval_research.experiments.sensitivity import measure_file, open_bench, sensitivity
+from histoeval_research.experiments.perturb import (
+    PerturbedRow,
+    PerturbSettings,
+    perturb_file,
+    read_perturbed,
+)
+from histoeval_research.experiments.tables import (
+    ablation,
+    hierarchy,
+    read_graded,
+    sensitivity,
+    with_trust,
+)
 from histoeval_research.view.experiment_tables import (
     ablation_table,
     hierarchy_tables,
@@ -70,7 +80,7 @@ def measure(arguments: Sequence[str] = ()) -> Iterator[ResultTable]:
             rows = list(controls(data / "corpora", settings.tcga, odd))
             if settings.sample is not None:
                 rows = random.Random(7).sample(rows, min(settings.sample, len(rows)))
-            made = Settings(answers=settings.answers)
+            made = PerturbSettings(answers=settings.answers)
             metrics = settings.metrics.split(",")
             yield from on_reports(rows, work / f"reports_{settings.parity}", reader, metrics, made)
         if settings.part != "reports":
@@ -106,16 +116,16 @@ def on_reports(
     work: Path,
     reader: Reader,
     metrics: Sequence[str],
-    settings: Settings,
+    settings: PerturbSettings,
 ) -> Iterator[ResultTable]:
     """Table 1 and the hierarchy on reports, without images."""
     work.mkdir(parents=True, exist_ok=True)
     captions, perturbed = work / "captions.jsonl", work / "perturbed.jsonl"
     _write(captions, rows)
     summary = perturb_file(open_reports(captions), reader, perturbed, settings)
-    bench = open_bench(perturbed, metrics, Models(reader=reader))
-    scored = measure_file(perturbed, work / "out", bench)
-    drops = sensitivity(scored)
+    reports = read_perturbed(perturbed)
+    bench = open_measures(reports, metrics, Models(reader=reader))
+    drops = sensitivity(score_frame(measure_file(reports, work / "out", bench)))
     yield sensitivity_table(drops, bench.lacking)
     yield _notes("Notes", sensitivity_notes(drops, bench.lacking))
     yield from hierarchy_tables(hierarchy(with_trust(read_graded(work / "out"))))
@@ -132,16 +142,18 @@ def on_tiles(folder: Path, most: int, work: Path, reader: Reader) -> Iterator[Re
     unpack(folder, tiles, work / "images")
     perturbed = work / "perturbed.jsonl"
     perturbed.write_bytes(b"".join(row.line() for row in captioned(tiles, every)))
-    bench = open_bench(perturbed, ("bleu", "bertscore"), Models(reader=reader), work / "images")
-    scored = measure_file(perturbed, work / "out", bench)
-    drops = sensitivity(scored)
+    models, images, captions = Models(reader=reader), work / "images", read_perturbed(perturbed)
+    bench = open_measures(captions, ("bleu", "bertscore"), models, images=images)
+    drops = sensitivity(score_frame(measure_file(captions, work / "out", bench)))
     yield sensitivity_table(drops, bench.lacking)
     yield _notes("Notes", sensitivity_notes(drops, bench.lacking))
     _write(work / "reports.jsonl", list(reported(tiles)))
     perturbed = work / "perturbed_reports.jsonl"
-    perturb_file(open_reports(work / "reports.jsonl"), reader, perturbed, Settings(answers=True))
-    bench = open_bench(perturbed, ("bleu",), Models(reader=reader), work / "images")
-    measure_file(perturbed, work / "reports", bench)
+    made = PerturbSettings(answers=True)
+    perturb_file(open_reports(work / "reports.jsonl"), reader, perturbed, made)
+    reports = read_perturbed(perturbed)
+    bench = open_measures(reports, ("bleu",), models, images=images)
+    measure_file(reports, work / "reports", bench)
     graded = with_trust(read_graded(work / "reports"))
     yield from hierarchy_tables(hierarchy(graded))
     yield ablation_table(ablation(graded))

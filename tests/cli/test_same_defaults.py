@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import histoeval
-from histoeval_research.experiments import benchmark, hierarchy, sensitivity
 from histoeval_research.experiments.ablate import ablate
 from tests.cli.test_help import COMMANDS
 
@@ -22,19 +21,13 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {
     "ablate": (ablate,),
     "judge file": (histoeval.judge,),
     "trust": (histoeval.trust,),
-    "experiment benchmark": (benchmark.benchmark,),
-    "experiment gap": (benchmark.gaps,),
-    "experiment variance": (benchmark.judge_variance, benchmark.trust_variance),
-    "experiment sensitivity": (sensitivity.sensitivity,),
-    "experiment hierarchy": (hierarchy.hierarchy,),
-    "experiment ablation": (hierarchy.ablation,),
 }
 
 OTHER_NAMES = {"rater": "raters", "show": "most_different"}
 """Options that have another name in Python."""
 
 DECIDED_LATER = {
-    *(("ablate", "kinds"), ("experiment ablation", "weights")),
+    ("ablate", "kinds"),
     ("judge file", "format"),  # of answers; in Python of rows, here --output-format
     *(("explain", "reference"), ("explain", "candidate"), ("compare", "most_different")),
 }

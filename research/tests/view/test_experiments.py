@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from histoeval_research.experiments.measures import PerturbedRow
+from histoeval_research.experiments.perturb import PerturbedRow
 from histoeval_research.view.experiment_tables import edited_text, experiment_page
 
 

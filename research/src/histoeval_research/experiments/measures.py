@@ -1,20 +1,26 @@
-"""A row of a perturbed set, as it is written and read again."""
+"""The reports of a perturbed set by every measure: metrics, logic, grounding and stability."""
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from pydantic import ValidationError
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import Field
 
 from histoeval.errors import InputError, MissingDependency, Problem, SettingError
-from histoeval.io.tables.encoding import open_lines, survey
+from histoeval.io.folder_kinds import folder_kind, wrong_folder
+from histoeval.io.store import RowStore
 from histoeval.io.tables.row_faults import shown
-from histoeval.metric import Metric, Score
+from histoeval.metric import Metric
 from histoeval.metrics.registry import create
+from histoeval.nli.builtin import open_entailer
 from histoeval.nli.entailer import Entailer
 from histoeval.pathgls.grounding.claims import claims_of
 from histoeval.pathgls.grounding.decoys import builtin_decoys
@@ -22,280 +28,331 @@ from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, as_slide, 
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.score import ground
-from histoeval.pathgls.logic.score import DEFAULT_TOP, Top, logic_of, signature_of
-from histoeval.pathgls.stability.distance import Distance
+from histoeval.pathgls.logic.score import DEFAULT_TOP, logic_of, signature_of
+from histoeval.pathgls.results import Grounding
+from histoeval.pathgls.stability.distance import Distance, open_distance
 from histoeval.pathgls.stability.score import stability_of
+from histoeval.reader.manifest import ENCODER, TOKENIZER, read_manifest
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun, Pair
-from histoeval.run.models import Models, load_models
-from histoeval.run.pipeline import answers
+from histoeval.resources import resource_path
+from histoeval.run.engines.engine import Task
+from histoeval.run.models import BUILTIN, Models, load_models, load_reader
+from histoeval.run.pipeline import Job, Watch, answers, no_progress
 from histoeval.run.trust.case import attempt
-from histoeval_research.experiments.edits.source_report import Change
-from histoeval_research.experiments.token_states import NAME as BUILTIN
-from histoeval_research.experiments.token_states import ReaderStates
-
-RULES, MODEL = "rules", "model"
-"""Who made an edit."""
-
-
-class PerturbedRow(Noun):
-    """One report of a perturbed set, or the reasons why its row of the input has none.
-
-    `case` is the id of the true report, `reference` its text, and `patient` of whom it is, where
-    that is known: reports of one patient are drawn together for intervals. On the control
-    stands what could not be made of it, and why. `report_augmented` and `report_attacked` are as
-    `trust` takes them.
-    """
-
-    id: str
-    case: str = ""
-    patient: str | None = None
-    group: str = ""
-    edit: str = ""
-    level: int = 0
-    by: str = RULES
-    image: str | None = None
-    report: str | None = None
-    reference: str | None = None
-    report_augmented: str | None = None
-    report_attacked: str | None = None
-    changes: tuple[Change, ...] = ()
-    not_made: Mapping[str, str] = {}
-    row: int | None = None
-    errors: tuple[Problem, ...] = ()
-
-    @property
-    def characters(self) -> int:
-        """The length of the report."""
-        return len(self.report or "")
-
-    @property
-    def cluster(self) -> str:
-        """What is drawn as one for intervals."""
-        return self.patient or self.case
-
-    def line(self) -> bytes:
-        """The row as one line of JSON; what is empty is omitted."""
-        content = self.model_dump(mode="json", exclude_defaults=True)
-        if not self.errors:
-            content = {"id": self.id, "case": self.case, "level": self.level} | content
-        else:
-            content["errors"] = [
-                {"code": e.code, "message": e.message, "column": e.column} for e in self.errors
-            ]
-        return json.dumps(content, ensure_ascii=False).encode() + b"\n"
-
-
-class PerturbedSet(NamedTuple):
-    """A perturbed set as the input of a run."""
-
-    path: Path
-    reports: Sequence[PerturbedRow]
-
-    def rows(self) -> Iterator[PerturbedRow]:
-        """Its reports."""
-        return iter(self.reports)
-
-    def identity(self) -> dict[str, Any]:
-        """Its name and hash."""
-        return {"input": self.path.name, "sha256": survey(self.path, "utf-8").sha256}
-
-    def description(self) -> str:
-        """Its name."""
-        return self.path.name
-
-
-def read_perturbed(path: Path) -> list[PerturbedRow]:
-    """The reports of a perturbed set; rows that had errors are skipped."""
-    rows: list[PerturbedRow] = []
-    with open_lines(path, survey(path, "utf-8").encoding) as lines:
-        for line in lines:
-            if not line.isspace():
-                rows.append(_row(line, f"{path}, line {lines.number}"))
-    kept = [row for row in rows if not row.errors]
-    if not kept:
-        raise InputError(
-            f"{path} holds no perturbed report; `histoeval experiment perturb` makes them"
-        )
-    twice = [name for name, count in Counter(row.id for row in kept).items() if count > 1]
-    if twice:
-        raise InputError(f"{path} has the id {twice[0]!r} twice")
-    return kept
-
-
-def _row(line: str, where: str) -> PerturbedRow:
-    try:
-        row = PerturbedRow.model_validate_json(line)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        place = ".".join(map(str, fault["loc"])) or "the line"
-        raise InputError(
-            f"{where} is no row of a set as `histoeval experiment perturb` writes it: {place}: "
-            f"{fault['msg']}"
-        ) from error
-    if not row.errors and not (row.report and row.reference and row.case and row.group):
-        raise InputError(f"{where}: a row needs case, group, report and reference")
-    return row
-
+from histoeval.runtime.memo import Memory
+from histoeval.runtime.onnx import Session, open_tokenizer
+from histoeval_research.experiments.perturb import PerturbedRow, PerturbedSet
 
 METRICS = ("bleu", "bertscore", "hare", "concordance")
 GROUNDING, RAW, LOGIC, STABILITY = "grounding", "grounding_raw", "logic", "stability"
+SCORES = "scores.jsonl"
 
 Found = float | Problem
 
 
-class ReportMeasure(Protocol):
-    """Gives each report of a set a number, or the reason why it has none."""
+class Measure(NamedTuple):
+    """A column of numbers: `score` gives each report one, or the reason why it has none."""
 
-    @property
-    def name(self) -> str:
-        """What its column is called."""
-
-    @property
-    def signature(self) -> str:
-        """Everything that a number depends on."""
-
-    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
-        """One answer per row, in their order."""
+    name: str
+    signature: str
+    """Everything that a number depends on; empty where another measure's says it."""
+    score: Callable[[Sequence[PerturbedRow]], list[Found]]
 
 
-class ByMetric:
-    """A metric, with the true report as the reference."""
+def each_report(score: Callable[[PerturbedRow], Any], value: str = "value") -> Any:
+    """The score of many reports from that of one: its field `value`, or why there is none."""
 
-    def __init__(self, metric: Metric) -> None:
-        low, high = metric.range
-        if not (math.isfinite(low) and math.isfinite(high) and metric.higher_is_better):
-            raise SettingError(f"{metric.name} has no best and worst value to tell drops by")
-        self._metric = metric
-        self._low, self._width = low, high - low
+    def one(row: PerturbedRow) -> Found:
+        found = score(row)
+        return found if isinstance(found, Problem) else float(getattr(found, value))
 
-    @property
-    def name(self) -> str:
-        """That of the metric."""
-        return self._metric.name
+    return lambda rows: [attempt(partial(one, row)) for row in rows]
 
-    @property
-    def signature(self) -> str:
-        """That of the metric."""
-        return str(self._metric.signature)
 
-    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
-        """How far each report agrees with the true one."""
+def by_metric(metric: Metric) -> Measure:
+    """A metric from worst (0) to best (1), with the true report as the reference."""
+    low, high = metric.range
+    if not (math.isfinite(low) and math.isfinite(high) and metric.higher_is_better):
+        raise SettingError(f"{metric.name} has no best and worst value to tell drops by")
+
+    def score(rows: Sequence[PerturbedRow]) -> list[Found]:
         pairs = [
             Pair(id=row.id, reference=row.reference or "", candidate=row.report or "")
             for row in rows
         ]
-        return [self._share(each) for each in answers(self._metric.score, pairs, _failed)]
+        scores = answers(metric.score, pairs, lambda why: Problem("metric_failed", shown(why)))
+        return [
+            each if isinstance(each, Problem) else (each.value - low) / (high - low)
+            for each in scores
+        ]
 
-    def _share(self, found: Score | Problem) -> Found:
-        return found if isinstance(found, Problem) else (found.value - self._low) / self._width
-
-
-class ByLogic:
-    """Logic: whether a report contradicts itself."""
-
-    name = LOGIC
-
-    def __init__(self, reader: Reader, entailer: Entailer, top: Top | None = None) -> None:
-        self._reader, self._entailer, self._top = reader, entailer, top or DEFAULT_TOP
-        self.signature = f"{signature_of(entailer, self._top)}|{reader.identity}"
-
-    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
-        """Equation (2) of each report."""
-        return [attempt(partial(self._one, row)) for row in rows]
-
-    def _one(self, row: PerturbedRow) -> Found:
-        (report,) = self._reader.read([row.report or ""])
-        found = logic_of(report, self._entailer, top=self._top)
-        return found if isinstance(found, Problem) else found.value
+    return Measure(metric.name, str(metric.signature), score)
 
 
-class ByGrounding:
-    """Grounding: whether the image supports a report; calibrated, or the plain cosine."""
-
-    def __init__(
-        self, reader: Reader, encoder: ImageTextEncoder, folder: Path, mpp: float | None = None
-    ) -> None:
-        self._reader, self._encoder, self._folder, self._mpp = reader, encoder, folder, mpp
-        self._foreign = builtin_decoys()
-        self._last: tuple[str, EmbeddedImage | Problem] | None = None
-        self.signature = f"grounding|{encoder.identity}|{self._foreign.identity}|{reader.identity}"
-
-    def measure(self, rows: Sequence[PerturbedRow]) -> list[tuple[float, float] | Problem]:
-        """Calibrated value and plain cosine of each report."""
-        return [attempt(partial(self._one, row)) for row in rows]
-
-    def _one(self, row: PerturbedRow) -> tuple[float, float] | Problem:
-        bag = self._bag(row.image)
-        if isinstance(bag, Problem):
-            return bag
-        (report,) = self._reader.read([row.report or ""])
-        found = ground(bag, claims_of(report), self._encoder, self._foreign)
-        return found if isinstance(found, Problem) else (found.value, found.raw)
-
-    def _bag(self, image: str | None) -> EmbeddedImage | Problem:
-        """The bag of an image; rows of one case follow each other, so the last is kept."""
-        if image is None:
-            return Problem("no_image", "the row names no image")
-        if self._last is None or self._last[0] != image:
-            path = self._folder / image
-            there = path.exists()
-            gone = Problem("missing_image", f"the image {image} is not there")
-            bag = embed_image(path, self._encoder, mpp=self._mpp) if there else gone
-            whole = bag if isinstance(bag, Problem) else as_slide(bag, self._encoder)
-            self._last = (image, whole)
-        return self._last[1]
+def by_logic(reader: Reader, entailer: Entailer) -> Measure:
+    """Whether a report contradicts itself."""
+    signature = f"{signature_of(entailer, DEFAULT_TOP)}|{reader.identity}"
+    return Measure(
+        LOGIC,
+        signature,
+        each_report(lambda row: logic_of(reader.read([row.report or ""])[0], entailer)),
+    )
 
 
-class ByStability:
-    """Stability: how far a report is from those that the row has under stain and attack."""
+def by_stability(distance: Distance) -> Measure:
+    """How far a report is from those that the row has under stain and attack."""
 
-    name = STABILITY
-
-    def __init__(self, distance: Distance) -> None:
-        self._distance = distance
-        self.signature = f"stability|{distance.identity}"
-
-    def measure(self, rows: Sequence[PerturbedRow]) -> list[Found]:
-        """Equation (3) of each report."""
-        return [attempt(partial(self._one, row)) for row in rows]
-
-    def _one(self, row: PerturbedRow) -> Found:
+    def score(row: PerturbedRow) -> Any:
         if row.report_augmented is None or row.report_attacked is None:
             return Problem("no_attacked_reports", "the row has no reports under stain and attack")
-        found = stability_of(
-            row.report or "",
-            [("stain", row.report_augmented)],
-            [("prompt", row.report_attacked)],
-            self._distance,
-        )
-        return found if isinstance(found, Problem) else found.value
+        stain, attack = ("stain", row.report_augmented), ("prompt", row.report_attacked)
+        return stability_of(row.report or "", [stain], [attack], distance)
+
+    return Measure(STABILITY, f"stability|{distance.identity}", each_report(score))
 
 
-def _failed(message: str) -> Problem:
-    return Problem(code="metric_failed", message=shown(message))
+def by_grounding(
+    reader: Reader, encoder: ImageTextEncoder, folder: Path, mpp: float | None = None
+) -> list[Measure]:
+    """Whether the image supports a report: calibrated, and as the plain cosine."""
+    foreign = builtin_decoys()
+
+    @lru_cache(maxsize=1)  # reports of one case, and so of one image, follow each other
+    def embed(image: str) -> EmbeddedImage | Problem:
+        if not (folder / image).exists():
+            return Problem("missing_image", f"the image {image} is not there")
+        embedded = embed_image(folder / image, encoder, mpp=mpp)
+        return embedded if isinstance(embedded, Problem) else as_slide(embedded, encoder)
+
+    @lru_cache(maxsize=64)  # both columns are of one result
+    def grounding(image: str | None, text: str) -> Grounding | Problem:
+        if image is None:
+            return Problem("no_image", "the row names no image")
+        if isinstance(embedded := embed(image), Problem):
+            return embedded
+        return ground(embedded, claims_of(reader.read([text])[0]), encoder, foreign)
+
+    def score(row: PerturbedRow) -> Grounding | Problem:
+        return grounding(row.image, row.report or "")
+
+    signature = f"grounding|{encoder.identity}|{foreign.identity}|{reader.identity}"
+    return [
+        Measure(GROUNDING, signature, each_report(score)),
+        Measure(RAW, "", each_report(score, "raw")),
+    ]
 
 
-def open_metrics(specs: Sequence[str], models: Models) -> tuple[list[ByMetric], dict[str, str]]:
-    """The metrics that can run here, and why the others cannot.
+@dataclass(frozen=True)
+class TokenStates:
+    """A text as an encoder sees it: a row per token, which are special, the share it saw."""
 
-    Where no encoder is named, BERTScore is given the states of the shipped reader.
+    states: NDArray[np.float32]
+    special: NDArray[np.bool_]
+    seen: float
+
+
+class ReaderStates:
+    """Token states of the shipped reader, so that BERTScore runs with nothing else.
+
+    It is no roberta-large: a small encoder that was trained to read pathology reports. Numbers
+    made with it are named after it, and are not those of other papers. Of a long text its first
+    window is seen.
     """
-    builtin = models.encoder is None or models.encoder == BUILTIN
-    chosen = models.model_copy(update={"encoder": ReaderStates()}) if builtin else models
-    loaded: Mapping[str, Any] = load_models(specs, chosen)
-    made = [create(spec, loaded) for spec in specs]
+
+    def __init__(self) -> None:
+        home = resource_path("models/reader")
+        self._manifest = read_manifest(home)
+        self._tokenizer = open_tokenizer(home / TOKENIZER)
+        self._session = Session(home / ENCODER)
+        self.tokens: Memory[str, TokenStates] = Memory(self._read, most=2_000)
+
+    @property
+    def identity(self) -> str:
+        """The model down to its weights, and what runs it."""
+        return f"states-of-{self._manifest.identity}/onnxruntime{version('onnxruntime')}"
+
+    def _read(self, texts: Sequence[str]) -> list[TokenStates]:
+        return [self._states(text) for text in texts]
+
+    def _states(self, text: str) -> TokenStates:
+        whole = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
+        most = self._manifest.window
+        ids, special = whole.ids, whole.special_tokens_mask
+        if len(ids) > most:
+            ids, special = [*ids[: most - 1], ids[-1]], [*special[: most - 1], 1]
+        encoded = self._session.run(["encoded"], {"tokens": np.array([ids], np.int64)})[0]
+        return TokenStates(encoded[0], np.array(special, dtype=bool), len(ids) / len(whole.ids))
+
+
+@dataclass(frozen=True)
+class MeasureSet:
+    """What is measured, and why the rest is not."""
+
+    measures: Sequence[Measure]
+    lacking: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        return {each.name: each.signature for each in self.measures if each.signature}
+
+
+def open_measures(
+    perturbed: PerturbedSet,
+    metrics: Sequence[str],
+    models: Models,
+    *,
+    images: Path | None = None,
+    encoder: str | None = None,
+    nli: str | None = None,
+    mpp: float | None = None,
+    more: Sequence[Measure] = (),
+) -> MeasureSet:
+    """Metrics beside logic, and grounding and stability where the set has what they need.
+
+    Where `models` names no encoder, BERTScore is given the states of the shipped reader.
+    """
+    reader = load_reader(models)
+    used: dict[str, Any] = {"reader": reader}
+    if models.encoder in (None, BUILTIN):
+        used["encoder"] = ReaderStates()
+    loaded = load_models(metrics, models.model_copy(update=used))
+    made = [create(spec, loaded) for spec in metrics]
     lacking = {m.name: reason for m in made if (reason := m.unavailable_reason()) is not None}
-    return [ByMetric(m) for m in made if m.name not in lacking], lacking
+    measures = [by_metric(metric) for metric in made if metric.name not in lacking]
+    measures.append(by_logic(reader, open_entailer(nli, models.device)))
+    if any(row.report_attacked for row in perturbed.reports):
+        measures.append(by_stability(open_distance("concordance", reader=reader)))
+    measures += more
+    if not any(row.image for row in perturbed.reports):
+        lacking[GROUNDING] = "the set names no images"
+    elif images is None:
+        lacking[GROUNDING] = "the folder of the images was not named: give --images"
+    else:
+        try:
+            measures += by_grounding(reader, open_encoder(encoder, models.device), images, mpp)
+        except MissingDependency as error:
+            if encoder not in (None, BUILTIN):
+                raise
+            lacking[GROUNDING] = str(error)
+    return MeasureSet(measures, lacking)
 
 
-def open_grounding(
-    spec: str | None, reader: Reader, folder: Path, device: str | None, mpp: float | None
-) -> ByGrounding | str:
-    """Grounding, or why it cannot run here."""
-    try:
-        return ByGrounding(reader, open_encoder(spec, device), folder, mpp)
-    except MissingDependency as error:
-        if spec not in (None, BUILTIN):
-            raise
-        return str(error)
+class ScoredReport(Noun):
+    """A report of the set with its numbers, None where there is none; errors say why."""
+
+    id: str
+    case: str
+    patient: str | None = None
+    group: str
+    edit: str
+    level: int
+    scores: dict[str, float | None]
+    errors: dict[str, str] = Field(default_factory=dict)
+
+    def line(self) -> bytes:
+        """The row as one line of JSON."""
+        return json.dumps(self.model_dump(), ensure_ascii=False).encode() + b"\n"
+
+
+class MeasureTask(Task[PerturbedRow, ScoredReport]):
+    """Every measure on reports of a perturbed set."""
+
+    name = "measure"
+
+    def __init__(self, bench: MeasureSet) -> None:
+        self.bench = bench
+
+    def work(self, rows: Sequence[PerturbedRow]) -> list[ScoredReport]:
+        """A few reports by every measure."""
+        columns = {measure.name: measure.score(rows) for measure in self.bench.measures}
+        return [
+            self._scored(row, {name: column[place] for name, column in columns.items()})
+            for place, row in enumerate(rows)
+        ]
+
+    def failed(self, row: PerturbedRow, problem: Problem) -> ScoredReport:
+        """A report without any score."""
+        return self._scored(row, dict.fromkeys(self.bench.signatures, problem))
+
+    def _scored(self, row: PerturbedRow, found: dict[str, Found]) -> ScoredReport:
+        problems = {name: each for name, each in found.items() if isinstance(each, Problem)}
+        return ScoredReport(
+            id=row.id,
+            case=row.case,
+            patient=row.patient,
+            group=row.group,
+            edit=row.edit,
+            level=row.level,
+            scores={n: None if isinstance(each, Problem) else each for n, each in found.items()},
+            errors={name: f"{each.code}: {each.message}" for name, each in problems.items()},
+        )
+
+
+class MeasureJob(Job[PerturbedRow, ScoredReport]):
+    """Every measure on every report of a perturbed set."""
+
+    block_rows = 8
+
+    def __init__(self, perturbed: PerturbedSet, bench: MeasureSet) -> None:
+        super().__init__(perturbed)
+        self.bench = bench
+        self.task = MeasureTask(bench)
+
+    def summary(self) -> dict[str, Any]:
+        """How many reports there are, and what could not be measured."""
+        return {"rows": self.tally.rows, "lacking": self.bench.lacking}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"signatures": self.bench.signatures, "lacking": self.bench.lacking}
+
+    def _add(self, row: ScoredReport) -> None:
+        self.tally.rows += 1
+        self.tally.failed_rows += bool(row.errors)
+
+
+def measure_file(
+    perturbed: PerturbedSet,
+    folder: Path,
+    bench: MeasureSet,
+    *,
+    overwrite: bool = False,
+    watch: Watch = no_progress,
+) -> list[ScoredReport]:
+    """Measure every report of a perturbed set; a stopped run resumes."""
+    store = RowStore(folder / SCORES, ScoredReport.model_validate_json)
+    return list(MeasureJob(perturbed, bench).run(store, overwrite=overwrite, watch=watch).rows)
+
+
+def read_scored(folder: Path) -> list[ScoredReport]:
+    """The rows that `experiment sensitivity` has written into a folder."""
+    path = folder / SCORES if folder.is_dir() else folder
+    kind = folder_kind(folder) if folder.is_dir() else None
+    if not path.is_file() or (kind is not None and kind.name != "experiment"):
+        raise wrong_folder(
+            folder, f"has no {SCORES}: `histoeval experiment sensitivity` writes one"
+        )
+    rows = list(RowStore(path, ScoredReport.model_validate_json))
+    if not rows:
+        raise InputError(f"{path} has no rows")
+    return rows
+
+
+KEYS = {
+    "id": pl.String,
+    "case": pl.String,
+    "cluster": pl.String,
+    "group": pl.String,
+    "level": pl.Int64,
+}
+
+
+def score_frame(reports: Sequence[ScoredReport]) -> pl.DataFrame:
+    """A row for each report and a column for each measure; `cluster` is drawn as one."""
+    measures = dict.fromkeys(name for report in reports for name in report.scores)
+    rows = [
+        {**report.model_dump(include={"id", "case", "group", "level"}), **report.scores}
+        | {"cluster": report.patient or report.case}
+        for report in reports
+    ]
+    return pl.DataFrame(rows, schema=KEYS | dict.fromkeys(measures, pl.Float64))

@@ -1,53 +1,172 @@
-"""A perturbed set from a table of true reports."""
+"""A perturbed set: edited versions of true reports, as they are made, written and read again."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-from histoeval.errors import InputError, Problem, did_you_mean
+from pydantic import ValidationError
+
+from histoeval.errors import InputError, Problem, did_you_mean, explain_validation
 from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.store import RowStore, not_of_input
+from histoeval.io.tables.encoding import open_lines, survey
 from histoeval.io.writing import write_whole
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.run.engines.engine import Task
 from histoeval.run.extract import read_failed
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
+from histoeval.settings import Option
 from histoeval.vlm.model import Vlm
 from histoeval_research.experiments.edits.registry import (
     CONTROL,
-    EditedReport,
-    Rewritten,
-    SkippedEdit,
+    Edits,
     groups,
     perturb,
+    prompts,
     rewrite,
-    rewritten_groups,
     rules_hash,
 )
-from histoeval_research.experiments.measures import MODEL, RULES, PerturbedRow
+from histoeval_research.experiments.edits.source_report import Change
 
-IMAGE, PATIENT = "image", "patient"
+RULES, MODEL = "rules", "model"
+"""Who made an edit."""
+
+Seed = Annotated[int, Option("Random seed.")]
+
+TAKEN_ALONG = ("image", "patient")
 """Columns that are taken along where a table has them."""
 
 
-class Settings(Noun):
+class PerturbedRow(Noun):
+    """One report of a perturbed set, or the reasons why its row of the input has none.
+
+    `case` is the id of the true report, `reference` its text, and `patient` of whom it is, where
+    that is known. On the control stands what could not be made of it, and why. `report_augmented`
+    and `report_attacked` are as `trust` takes them.
+    """
+
+    id: str
+    case: str = ""
+    patient: str | None = None
+    group: str = ""
+    edit: str = ""
+    level: int = 0
+    by: str = RULES
+    image: str | None = None
+    report: str | None = None
+    reference: str | None = None
+    report_augmented: str | None = None
+    report_attacked: str | None = None
+    changes: tuple[Change, ...] = ()
+    not_made: Mapping[str, str] = {}
+    row: int | None = None
+    errors: tuple[Problem, ...] = ()
+
+    @property
+    def characters(self) -> int:
+        return len(self.report or "")
+
+    @property
+    def cluster(self) -> str:
+        """What is drawn as one for intervals."""
+        return self.patient or self.case
+
+    def line(self) -> bytes:
+        """The row as one line of JSON; what is empty is omitted."""
+        content = self.model_dump(mode="json", exclude_defaults=True)
+        if not self.errors:
+            content = {"id": self.id, "case": self.case, "level": self.level} | content
+        else:
+            content["errors"] = [
+                {"code": e.code, "message": e.message, "column": e.column} for e in self.errors
+            ]
+        return json.dumps(content, ensure_ascii=False).encode() + b"\n"
+
+
+class PerturbedSet(NamedTuple):
+    """A perturbed set as the input of a run."""
+
+    path: Path
+    reports: Sequence[PerturbedRow]
+
+    def rows(self) -> Iterator[PerturbedRow]:
+        return iter(self.reports)
+
+    def identity(self) -> dict[str, Any]:
+        return {"input": self.path.name, "sha256": survey(self.path, "utf-8").sha256}
+
+    def description(self) -> str:
+        return self.path.name
+
+
+def read_perturbed(path: Path) -> PerturbedSet:
+    """A perturbed set without the rows that had errors."""
+    reports: list[PerturbedRow] = []
+    with open_lines(path, survey(path, "utf-8").encoding) as lines:
+        for line in lines:
+            if line.isspace():
+                continue
+            where = f"{path}, line {lines.number}"
+            try:
+                row = PerturbedRow.model_validate_json(line)
+            except ValidationError as error:
+                raise InputError(
+                    f"{where} is no row of a set as `histoeval experiment perturb` writes it: "
+                    f"{explain_validation(error, 'the line')}"
+                ) from error
+            if not row.errors:
+                if not (row.report and row.reference and row.case and row.group):
+                    raise InputError(f"{where}: a row needs case, group, report and reference")
+                reports.append(row)
+    if not reports:
+        raise InputError(
+            f"{path} holds no perturbed report; `histoeval experiment perturb` makes them"
+        )
+    if twice := [name for name, count in Counter(r.id for r in reports).items() if count > 1]:
+        raise InputError(f"{path} has the id {twice[0]!r} twice")
+    return PerturbedSet(path, reports)
+
+
+@dataclass(frozen=True)
+class PerturbSettings:
     """What is made of every report."""
 
-    seed: int = 0
-    each: int | None = 1
-    """Edits of every group by rule; all that can be made where it is None."""
-    groups: tuple[str, ...] | None = None
-    answers: bool = False
-    """Whether the true report stands in for the model's answers under stain and attack."""
+    seed: Seed = 0
+    each: Annotated[
+        int | None,
+        Option("Edits of every group for each report; 0 for all.", min=0, read=lambda n: n or None),
+    ] = 1
+    groups: Annotated[
+        Sequence[str],
+        Option(
+            "Only this group of edits; can be repeated.", name="--group", shell=list[str] | None
+        ),
+    ] = ()
+    answers: Annotated[
+        bool,
+        Option(
+            "Use the true report as the model's answer under stain changes and attack, so "
+            "that `trust` can measure stability: a model that errs in one answer only.",
+            name="--answers",
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.groups) - set(groups())):
+            guess = did_you_mean(unknown[0], groups())
+            known = ", ".join(groups())
+            raise InputError(f"there is no group {unknown[0]!r}{guess}; known: {known}")
 
 
 def perturb_file(
     source: TextSource,
     reader: Reader,
     output: Path,
-    settings: Settings,
+    settings: PerturbSettings,
     *,
     subject: Vlm | None = None,
     overwrite: bool = False,
@@ -55,8 +174,7 @@ def perturb_file(
     watch: Watch = no_progress,
 ) -> dict[str, Any]:
     """Write the perturbed set of a table with id, report and maybe image; its summary."""
-    _demand_groups(settings)
-    job = PerturbJob(source, reader, settings, subject, batch_size)
+    job = PerturbJob(source, PerturbTask(source, reader, settings, subject), batch_size)
     return job.run(PerturbedFile(output), overwrite=overwrite, watch=watch).summary
 
 
@@ -82,45 +200,55 @@ class PerturbTask(Task[TextRow, PerturbedRow]):
     name = "perturb"
 
     def __init__(
-        self,
-        reader: Reader,
-        settings: Settings,
-        subject: Vlm | None,
-        along: Mapping[int, Mapping[str, str]],
+        self, source: TextSource, reader: Reader, settings: PerturbSettings, subject: Vlm | None
     ) -> None:
         self.reader = reader
         self.settings = settings
         self.subject = subject
-        self.along = along
+        self.along = taken_along(source)
 
     def work(self, rows: Sequence[TextRow]) -> list[PerturbedRow]:
         """Everything that is made of each report."""
+        settings = self.settings
         texts = [row.text for row in rows if row.text is not None]
-        read = iter(answers(self.reader.read, texts, read_failed))
-        chosen = [g for g in rewritten_groups() if g in (self.settings.groups or groups())]
-        nothing: list[Rewritten] = [([], [])] * len(texts)
-        written = iter(nothing if self.subject is None else rewrite(self.subject, texts, chosen))
-        found: list[PerturbedRow] = []
+        reports = iter(answers(self.reader.read, texts, read_failed))
+        wanted = [name for name in prompts()["groups"] if name in (settings.groups or groups())]
+        rewritten = iter([] if self.subject is None else rewrite(self.subject, texts, wanted))
+        perturbed: list[PerturbedRow] = []
         for row in rows:
             if row.text is None:
-                found.append(PerturbedRow(id=row.id, row=row.number, errors=row.problems))
+                perturbed.append(PerturbedRow(id=row.id, row=row.number, errors=row.problems))
                 continue
-            report, (also, not_also) = next(read), next(written)
+            report, by_model = next(reports), next(rewritten, ([], {}))
             if isinstance(report, Problem):
-                found.append(PerturbedRow(id=row.id, row=row.number, errors=(report,)))
+                perturbed.append(self.failed(row, report))
                 continue
-            made, skipped = perturb(
-                report,
-                row.id,
-                seed=self.settings.seed,
-                chosen=self.settings.groups,
-                each=self.settings.each,
-            )
-            common = {"case": row.id, "reference": row.text, **self.along.get(row.number, {})}
-            if self.settings.answers:
-                common |= {"report_augmented": row.text, "report_attacked": row.text}
-            found += _rows(common, made, also, [*skipped, *not_also])
-        return found
+            chosen = settings.groups or None
+            by_rule = perturb(report, row.id, seed=settings.seed, chosen=chosen, each=settings.each)
+            perturbed += self._rows(row, row.text, by_rule, by_model)
+        return perturbed
+
+    def _rows(
+        self, row: TextRow, text: str, by_rule: Edits, by_model: Edits
+    ) -> Iterator[PerturbedRow]:
+        answer = text if self.settings.answers else None
+        for by, (edited, _) in ((RULES, by_rule), (MODEL, by_model)):
+            for version in edited:
+                yield PerturbedRow(
+                    id=f"{row.id}/{version.edit}",
+                    case=row.id,
+                    group=version.group,
+                    edit=version.edit,
+                    level=version.level,
+                    by=by,
+                    report=version.text,
+                    reference=text,
+                    report_augmented=answer,
+                    report_attacked=answer,
+                    changes=version.changes,
+                    not_made=by_rule[1] | by_model[1] if version.edit == CONTROL else {},
+                    **self.along.get(row.number, {}),
+                )
 
     def failed(self, row: TextRow, problem: Problem) -> PerturbedRow:
         """A report of which nothing was made."""
@@ -131,22 +259,12 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
     """Edited versions of every report, by rule and where there is one by a model."""
 
     block_characters = 200_000
+    task: PerturbTask
 
-    def __init__(
-        self,
-        source: TextSource,
-        reader: Reader,
-        settings: Settings,
-        subject: Vlm | None,
-        batch_size: int,
-    ) -> None:
+    def __init__(self, source: TextSource, task: PerturbTask, batch_size: int) -> None:
         super().__init__(source, batch_size)
-        self.reader = reader
-        self.settings = settings
-        self.subject = subject
-        self.task = PerturbTask(reader, settings, subject, taken_along(source))
-        self.given: TextRow | None = None
-        """The report whose finished rows are checked."""
+        self.task = task
+        self.given: TextRow | None = None  # the report whose finished rows are checked
         self.cases = 0
         self.made: Counter[str] = Counter()
         self.groups: Counter[str] = Counter()
@@ -173,11 +291,12 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
         }
 
     def _settings(self) -> dict[str, Any]:
+        subject = self.task.subject
         return {
-            "reader": self.reader.identity,
+            "reader": self.task.reader.identity,
             "rules": rules_hash(),
-            "settings": self.settings.model_dump(mode="json"),
-            "model": None if self.subject is None else self.subject.identity,
+            "settings": asdict(self.task.settings),
+            "model": None if subject is None else subject.identity,
         }
 
     def _check(self, found: PerturbedRow, rows: Iterator[TextRow], path: Path) -> int:
@@ -200,16 +319,9 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
             self.not_made.update(row.not_made.items())
 
 
-def _demand_groups(settings: Settings) -> None:
-    unknown = set(settings.groups or ()) - set(groups())
-    if unknown:
-        guess = did_you_mean(min(unknown), groups())
-        raise InputError(f"there is no group {min(unknown)!r}{guess}; known: {', '.join(groups())}")
-
-
 def taken_along(source: TextSource) -> dict[int, dict[str, str]]:
     """Image and patient of each row, by its number, where the table has them."""
-    columns = [name for name in (IMAGE, PATIENT) if name in source.table.columns]
+    columns = [name for name in TAKEN_ALONG if name in source.table.columns]
     if not columns:
         return {}
     return {
@@ -219,28 +331,3 @@ def taken_along(source: TextSource) -> dict[int, dict[str, str]]:
         for record in source.table.read(columns)
         if record.values is not None
     }
-
-
-def _rows(
-    common: Mapping[str, Any],
-    made: Sequence[EditedReport],
-    also: Sequence[EditedReport],
-    skipped: Sequence[SkippedEdit],
-) -> list[PerturbedRow]:
-    rows = []
-    for by, some in ((RULES, made), (MODEL, also)):
-        for each in some:
-            rows.append(
-                PerturbedRow(
-                    id=f"{common['case']}/{each.edit}",
-                    group=each.group,
-                    edit=each.edit,
-                    level=each.level,
-                    by=by,
-                    report=each.text,
-                    changes=each.changes,
-                    not_made=dict(skipped) if each.edit == CONTROL else {},
-                    **common,
-                )
-            )
-    return rows

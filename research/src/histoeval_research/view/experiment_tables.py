@@ -1,47 +1,160 @@
-"""Tables of experiments in the terminal, and the page of an experiment."""
+"""Tables of experiments: for the terminal, as files, and the page of examples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import to_jsonable_python
 
 from histoeval.errors import InputError
 from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_json, write_text, writing_to
-from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import NONE, ResultTable, footnotes, markdown, number
 from histoeval.view.exports import flat
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg, render
 from histoeval.view.terminal.agreement import estimate_text
-from histoeval_research.experiments.benchmark import COLUMNS, BenchmarkRow, Gap, JudgeVariation
 from histoeval_research.experiments.edits.registry import CONTROL, levels
-from histoeval_research.experiments.hierarchy import Ablation, Follows
-from histoeval_research.experiments.measures import PerturbedRow
-from histoeval_research.experiments.pathgls.answers import (
-    PublishedDrop,
-    assumptions,
-    differences,
-    published_ranks,
-)
-from histoeval_research.experiments.pathgls.beside import (
-    THEIRS,
-    AblationBeside,
-    BenchmarkBeside,
-    DropBeside,
-    GapBeside,
-    RankBeside,
-)
-from histoeval_research.experiments.pathgls.cases import MeasuredCases
-from histoeval_research.experiments.sensitivity import Drop, ScoredReports
+from histoeval_research.experiments.measures import ScoredReport
+from histoeval_research.experiments.pathgls.cases import MeasuredCases, paper
+from histoeval_research.experiments.perturb import PerturbedRow
+from histoeval_research.experiments.tables import COLUMNS, Row
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-TITLES = {
+class Layout(NamedTuple):
+    """A table: each column with a template of what a row says in it, as `{visual.drop:1}`.
+
+    That is the keys of a value, and how many digits it has. A column that begins with `?` is left
+    empty where the row has no such value; else `none` stands there.
+    """
+
+    title: str
+    columns: Mapping[str, str]
+
+
+SPREAD = {"who": "{name}", "mean standard deviation": "{spread:4}"}
+MEANS = {name: f"{{means.{name}:2}}" for name in COLUMNS}
+GAP = {"model": "{model}", "measure": "{measure}", "public": "{inside}", "private": "{outside}"}
+RANKS = {"measure": "{measure}", "rho": "{spearman:3}"}
+WITHIN = "mean rho within a case"
+
+LAYOUTS = {
+    "benchmark": Layout(
+        "Benchmark: means over reports (95 % interval)",
+        {"dataset": "{dataset}", "model": "{model}", **MEANS}
+        | {"reports": "{reports}", "routes": "{routes}"},
+    ),
+    "gap": Layout("Domain gap", {**GAP, "drop (95 % interval)": "{drop:3}"}),
+    "variance": Layout(
+        "Variance between repeats",
+        {**SPREAD, "widest": "{widest}", "same each time, %": "{steady:%}", "reports": "{reports}"},
+    ),
+    "hierarchy": Layout(
+        "Rank correlation with the error hierarchy (Spearman, 95 % interval by report)",
+        {**RANKS, "p": "{spearman.p:p}", WITHIN: "{within:3}", "reports": "{rows}"},
+    ),
+    "table1": Layout(
+        "Table 1: sensitivity to errors (95 % interval by patient)",
+        {
+            "data": "{data}",
+            "measure": "{measure}",
+            "control": "{visual.control}",
+            "visual hallucination": "{visual.score}",
+            "drop, %": "{visual.drop:1}",
+            "logic error": "{logic.score}",
+            "its drop, %": "{logic.drop:1}",
+            "reports": "{visual.cases} and {logic.cases}",
+            "paper": "?{paper.measure}",
+            "paper: control": "?{paper.control:2}",
+            "paper: visual": "?{paper.visual:2} ({paper.visual_drop:g} %)",
+            "paper: logic": "?{paper.logic:2} ({paper.logic_drop:g} %)",
+        },
+    ),
+    "table2": Layout(
+        "Table 2: means over reports (95 % interval by patient)",
+        {"whose": "{source}", "dataset": "{dataset}", "model": "{model}", "scale": "{scale}"}
+        | {**MEANS, "reports": "?{reports}", "routes": "{routes}"},
+    ),
+    "table3": Layout(
+        "Table 3: domain gap (95 % interval by patient)",
+        {"whose": "{source}", **GAP, "drop": "{drop:3}"},
+    ),
+    "figure3a": Layout(
+        "Figure 3a: standard deviation between repeats",
+        {**SPREAD, "widest": "{widest:4}", "reports": "{reports}", "paper": "?{paper:2}"},
+    ),
+    "figure3b": Layout(
+        "Figure 3b: rank correlation of trust with the error hierarchy, without each dimension",
+        {
+            "data": "{data}",
+            "answers under attack": "{answers}",
+            "trust": "{named}",
+            "rho (95 % interval)": "{spearman:3}",
+            "lost": "?{lost:3}",
+            "lost, %": "?{lost_per_cent:1}",
+            "reports": "{reports}",
+            "paper: rho": "?{paper:2}",
+            "paper: lost, %": "?{paper_lost_per_cent:1}",
+        },
+    ),
+    "ranks": Layout(
+        "Rank correlation with the error hierarchy (Spearman, 95 % interval by patient)",
+        {"data": "{data}", **RANKS, WITHIN: "{within:3}"}
+        | {"reports": "{reports}", "paper": "?{paper:2}"},
+    ),
+}
+
+
+def table_of(name: str, rows: Sequence[Row]) -> ResultTable:
+    """A table with a line for each row."""
+    layout = LAYOUTS[name]
+    cells = [[cell(row, column) for column in layout.columns.values()] for row in rows]
+    return ResultTable(layout.title, list(layout.columns), cells)
+
+
+_ABSENT = ("None", "0", str(Estimate()))
+_VALUE = re.compile(r"\{([\w.]+):?(.?)\}")  # "{means.trust:2}": keys, and digits or another format
+
+
+def cell(row: Row, template: str) -> str:
+    """The text of one cell."""
+    values = [_value(row, keys) for keys, _ in _VALUE.findall(template)]
+    if template.startswith("?") and str(values[0]) in _ABSENT:
+        return ""
+    texts = iter(values)
+    return _VALUE.sub(lambda match: _text(next(texts), match[2] or "3"), template.lstrip("?"))
+
+
+def _value(row: Any, keys: str) -> Any:
+    for key in keys.split("."):
+        row = getattr(row, key) if isinstance(row, Estimate) else row and row[key]
+    return row
+
+
+def _text(value: Any, how: str) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{count:,} {name}" for name, count in value.items())
+    if isinstance(value, Estimate):
+        return estimate_text(value, int(how))
+    if isinstance(value, float) and how == "g":
+        return f"{value:g}"
+    if isinstance(value, float) and how == "p":
+        return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
+    if isinstance(value, float) and how == "%":
+        return number(100 * value, 1)
+    if isinstance(value, float) or value is None:
+        return number(value, int(how) if how.isdigit() else 0)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+GROUP_TITLES = {
     "rewording": "other words",
     "slip": "minor slip",
     "detail": "wrong detail",
@@ -50,155 +163,71 @@ TITLES = {
 }
 
 
-def sensitivity_table(drops: Sequence[Drop], lacking: Mapping[str, str]) -> ResultTable:
+def sensitivity_table(drops: Sequence[Row], lacking: Mapping[str, str]) -> ResultTable:
     """Table 1: the score of each group, and its drop from its controls in per cent."""
-    groups = list(dict.fromkeys(drop.group for drop in drops))
-    titles = [TITLES.get(group, group) for group in groups]
-    heads = [head for title in titles for head in (title, "drop, %")]
+    groups = list(dict.fromkeys(drop["group"] for drop in drops))
+    heads = [head for group in groups for head in (GROUP_TITLES.get(group, group), "drop, %")]
     rows = []
-    for measure in dict.fromkeys(drop.measure for drop in drops):
-        own = {drop.group: drop for drop in drops if drop.measure == measure}
-        rows.append([measure, _control(own), *_cells(own, groups)])
+    for measure in dict.fromkeys(drop["measure"] for drop in drops):
+        own = {drop["group"]: drop for drop in drops if drop["measure"] == measure}
+        # each group is compared with its own controls; shown are those of most reports
+        control = max(own.values(), key=lambda drop: int(drop["cases"]))["control"]
+        cells = [cell(own[group], value) for group in groups for value in ("{score}", "{drop:1}")]
+        rows.append([measure, number(control), *cells])
     rows += [[name, NONE, *[NONE] * len(heads)] for name in lacking]
-    cases = max((drop.cases for drop in drops), default=0)
+    cases = max((drop["cases"] for drop in drops), default=0)
     title = f"Sensitivity to errors, {cases:,} reports (95 % interval by report)"
     return ResultTable(title, ["measure", "control", *heads], rows)
 
 
-def _control(own: Mapping[str, Drop]) -> str:
-    """The control of the group with the most reports; each group is compared with its own."""
-    most = max(own.values(), key=lambda drop: drop.cases)
-    return number(most.control)
-
-
-def _cells(own: Mapping[str, Drop], groups: Sequence[str]) -> list[str]:
-    return [
-        text
-        for group in groups
-        for text in (number(own[group].score), estimate_text(own[group].drop, 1))
-    ]
-
-
-def sensitivity_notes(drops: Sequence[Drop], lacking: Mapping[str, str]) -> list[str]:
+def sensitivity_notes(drops: Sequence[Row], lacking: Mapping[str, str]) -> list[str]:
     """How to read the table."""
     return [
         "Metrics have the true report as their reference, so their control is the best they give. "
         "Grounding, logic and stability have no reference.",
-        *footnotes((name, reason) for name, reason in lacking.items()),
-        *footnotes((f"{d.measure}, {d.group}", d.drop.reason) for d in drops),
+        *footnotes(lacking.items()),
+        *footnotes((f"{d['measure']}, {d['group']}", d["drop"].reason) for d in drops),
     ]
 
 
-def hierarchy_tables(found: Sequence[Follows]) -> list[ResultTable]:
+def hierarchy_tables(rows: Sequence[Row]) -> list[ResultTable]:
     """Rank correlations with the error level, and the mean at every level."""
-    known = sorted({step.level for each in found for step in each.levels})
-    means = [[number(_means(each).get(level)) for level in known] for each in found]
+    known = sorted({step["level"] for row in rows for step in row["levels"]})
+    means = [{step["level"]: step["mean"] for step in row["levels"]} for row in rows]
     steps = ", ".join(f"{level} {name}" for level, name in levels().items())
-    return [
-        ResultTable.of(
-            "Rank correlation with the error hierarchy (Spearman, 95 % interval by report)",
-            found,
-            {
-                "measure": lambda each: each.measure,
-                "rho": lambda each: estimate_text(each.spearman, 3),
-                "p": lambda each: _p(each.spearman),
-                "mean rho within a case": lambda each: estimate_text(each.within, 3),
-                "reports": lambda each: f"{each.rows:,}",
-            },
-        ),
-        ResultTable(
-            f"Mean by error level ({steps})",
-            ["measure", *map(str, known)],
-            [[each.measure, *row] for each, row in zip(found, means, strict=True)],
-        ),
+    cells = [
+        [row["measure"], *(number(mean.get(level)) for level in known)]
+        for row, mean in zip(rows, means, strict=True)
     ]
+    by_level = ResultTable(f"Mean by error level ({steps})", ["measure", *map(str, known)], cells)
+    return [table_of("hierarchy", rows), by_level]
 
 
-def _means(each: Follows) -> dict[int, float]:
-    return {step.level: step.mean for step in each.levels}
-
-
-def ablation_table(found: Ablation) -> ResultTable:
+def ablation_table(found: Row) -> ResultTable:
     """Figure 3b as numbers."""
-    whole = ["all dimensions", estimate_text(found.spearman, 3), "", ""]
-    rows = [
-        [
-            f"without {each.dimension}",
-            estimate_text(each.spearman, 3),
-            estimate_text(each.lost, 3),
-            number(each.lost_per_cent, 1),
-        ]
-        for each in found.without
-    ]
-    columns = ["trust", "rho (95 % interval)", "lost", "lost, %"]
-    title = f"Ablation: {found.rows:,} reports of {found.cases:,} cases"
-    return ResultTable(title, columns, [whole, *rows])
+    rows = [["all dimensions", cell(found, "{spearman:3}"), "", ""]]
+    for row in found["without"]:
+        numbers = [cell(row, value) for value in ("{spearman:3}", "{lost:3}", "{lost_per_cent:1}")]
+        rows.append([f"without {row['dimension']}", *numbers])
+    title = f"Ablation: {found['rows']:,} reports of {found['cases']:,} cases"
+    return ResultTable(title, ["trust", "rho (95 % interval)", "lost", "lost, %"], rows)
 
 
-def benchmark_table(found: Sequence[BenchmarkRow]) -> ResultTable:
-    """Table 2."""
-    rows = []
-    for each in found:
-        cells = [estimate_text(each.means[name], 2) for name in COLUMNS]
-        routes = ", ".join(f"{count:,} {route}" for route, count in each.routes.items())
-        rows.append([each.dataset, each.model, *cells, f"{each.reports:,}", routes])
-    heads = ["dataset", "model", *COLUMNS, "reports", "routes"]
-    return ResultTable("Benchmark: means over reports (95 % interval)", heads, rows)
-
-
-def benchmark_notes(found: Sequence[BenchmarkRow]) -> list[str]:
+def benchmark_notes(rows: Sequence[Row]) -> list[str]:
     """How many reports lack which dimension."""
     return [
-        f"{each.dataset}, {each.model}: {name} is missing for {count:,} of {each.reports:,} reports"
-        for each in found
-        for name, count in each.missing.items()
+        f"{row['dataset']}, {row['model']}: {name} is missing for {count:,} of "
+        f"{row['reports']:,} reports"
+        for row in rows
+        for name, count in row["missing"].items()
         if count
     ]
 
 
-def gap_table(found: Sequence[Gap]) -> ResultTable:
-    """Table 3."""
-    return ResultTable.of(
-        "Domain gap",
-        found,
-        {
-            "model": lambda gap: gap.model,
-            "measure": lambda gap: gap.measure,
-            "public": lambda gap: number(gap.inside),
-            "private": lambda gap: number(gap.outside),
-            "drop (95 % interval)": lambda gap: estimate_text(gap.drop, 3),
-        },
-    )
-
-
-def variance_table(found: Sequence[JudgeVariation]) -> ResultTable:
-    """Figure 3a as numbers."""
-    return ResultTable.of(
-        "Variance between repeats",
-        found,
-        {
-            "who": lambda each: each.name,
-            "mean standard deviation": lambda each: estimate_text(each.spread, 4),
-            "widest": lambda each: number(each.widest),
-            "same each time, %": lambda each: _per_cent(each.steady),
-            "reports": lambda each: f"{each.reports:,}",
-        },
-    )
-
-
-def _per_cent(share: float | None) -> str:
-    return number(None if share is None else 100 * share, 1)
-
-
-def _p(found: Estimate) -> str:
-    if found.p is None:
-        return NONE
-    return f"{found.p:.4f}" if found.p >= 0.0001 else "<0.0001"
-
-
-def as_csv(rows: Sequence[Noun]) -> str:
-    """One line for each finding, with nested values as columns of their own."""
-    return csv_text([flat(row.model_dump(mode="json")) for row in rows])
+def table_notes(table: str, sets: Sequence[MeasuredCases] = ()) -> list[str]:
+    """In what our table differs from the paper's, and what could not be measured."""
+    lacking = ((f"{each.name}, {name}", why) for each in sets for name, why in each.lacking.items())
+    return [*paper()["notes"][table], *footnotes(lacking)]
 
 
 def write_tables(
@@ -206,148 +235,19 @@ def write_tables(
     name: str,
     tables: Sequence[ResultTable],
     notes: Sequence[str],
-    rows: Sequence[Noun],
+    rows: Sequence[Row],
     about: Mapping[str, Any],
 ) -> list[Path]:
-    """Write the findings as Markdown, CSV and JSON."""
+    """Write the findings as Markdown, CSV (nested values are columns of their own) and JSON."""
     parts = [*map(markdown, tables), "\n".join(f"- {note}" for note in notes)]
     with writing_to(folder):
         make_folder(folder)
         paths = [folder / f"{name}{ending}" for ending in (".md", ".csv", ".json")]
         write_text(paths[0], "\n\n".join(part for part in parts if part) + "\n")
-        write_text(paths[1], as_csv(rows))
-        found = [row.model_dump(mode="json") for row in rows]
+        found = to_jsonable_python(rows)
+        write_text(paths[1], csv_text([flat(row) for row in found]))
         write_json(paths[2], {**about, "found": found})
     return paths
-
-
-NOTHING = ""
-"""In a cell that the paper has no number for, or that our row cannot have."""
-
-
-def drops_beside(found: Sequence[DropBeside]) -> ResultTable:
-    """Table 1."""
-
-    def paper(cell: Callable[[PublishedDrop], str]) -> Callable[[DropBeside], str]:
-        return lambda row: NOTHING if row.paper is None else cell(row.paper)
-
-    return ResultTable.of(
-        "Table 1: sensitivity to errors (95 % interval by patient)",
-        found,
-        {
-            "data": lambda row: row.data,
-            "measure": lambda row: row.measure,
-            "control": lambda row: number(row.visual.control),
-            "visual hallucination": lambda row: number(row.visual.score),
-            "drop, %": lambda row: estimate_text(row.visual.drop, 1),
-            "logic error": lambda row: number(row.logic.score),
-            "its drop, %": lambda row: estimate_text(row.logic.drop, 1),
-            "reports": lambda row: f"{row.visual.cases:,} and {row.logic.cases:,}",
-            "paper": paper(lambda row: row.measure),
-            "paper: control": paper(lambda row: number(row.control, 2)),
-            "paper: visual": paper(lambda row: f"{number(row.visual, 2)} ({row.visual_drop:g} %)"),
-            "paper: logic": paper(lambda row: f"{number(row.logic, 2)} ({row.logic_drop:g} %)"),
-        },
-    )
-
-
-def benchmark_beside(found: Sequence[BenchmarkBeside]) -> ResultTable:
-    """Table 2."""
-    rows = []
-    for row in found:
-        theirs = row.source == THEIRS
-        cells = [estimate_text(row.means[name], 2) for name in COLUMNS]
-        routes = ", ".join(f"{count:,} {route}" for route, count in row.routes.items())
-        reports = NOTHING if theirs else f"{row.reports:,}"
-        rows.append([row.source, row.dataset, row.model, row.scale, *cells, reports, routes])
-    heads = ["whose", "dataset", "model", "scale", *COLUMNS, "reports", "routes"]
-    return ResultTable("Table 2: means over reports (95 % interval by patient)", heads, rows)
-
-
-def gaps_beside(found: Sequence[GapBeside]) -> ResultTable:
-    """Table 3."""
-    return ResultTable.of(
-        "Table 3: domain gap (95 % interval by patient)",
-        found,
-        {
-            "whose": lambda gap: gap.source,
-            "model": lambda gap: gap.model,
-            "measure": lambda gap: gap.measure,
-            "public": lambda gap: number(gap.inside),
-            "private": lambda gap: number(gap.outside),
-            "drop": lambda gap: estimate_text(gap.drop, 3),
-        },
-    )
-
-
-def repeats_beside(found: Sequence[JudgeVariation]) -> ResultTable:
-    """Figure 3a as numbers."""
-    paper = number(published_ranks().spread, 2)
-    return ResultTable.of(
-        "Figure 3a: standard deviation between repeats",
-        found,
-        {
-            "who": lambda each: each.name,
-            "mean standard deviation": lambda each: estimate_text(each.spread, 4),
-            "widest": lambda each: number(each.widest, 4),
-            "reports": lambda each: f"{each.reports:,}",
-            "paper": lambda each: paper if each.name == "PathGLS" else NOTHING,
-        },
-    )
-
-
-def ablation_beside(found: Sequence[AblationBeside]) -> ResultTable:
-    """Figure 3b as numbers."""
-    return ResultTable.of(
-        "Figure 3b: rank correlation of trust with the error hierarchy, without each dimension",
-        found,
-        {
-            "data": lambda bar: bar.data,
-            "answers under attack": lambda bar: bar.answers,
-            "trust": lambda bar: f"without {bar.without}" if bar.without else bar.trust,
-            "rho (95 % interval)": lambda bar: estimate_text(bar.spearman, 3),
-            "lost": lambda bar: estimate_text(bar.lost, 3) if bar.without else NOTHING,
-            "lost, %": lambda bar: number(bar.lost_per_cent, 1) if bar.without else NOTHING,
-            "reports": lambda bar: f"{bar.reports:,}",
-            "paper: rho": lambda bar: NOTHING if bar.paper is None else number(bar.paper, 2),
-            "paper: lost, %": lambda bar: (
-                NOTHING if bar.paper_lost_per_cent is None else number(bar.paper_lost_per_cent, 1)
-            ),
-        },
-    )
-
-
-def ranks_beside(found: Sequence[RankBeside]) -> ResultTable:
-    """How every measure follows the error hierarchy."""
-    return ResultTable.of(
-        "Rank correlation with the error hierarchy (Spearman, 95 % interval by patient)",
-        found,
-        {
-            "data": lambda rank: rank.data,
-            "measure": lambda rank: rank.measure,
-            "rho": lambda rank: estimate_text(rank.spearman, 3),
-            "mean rho within a case": lambda rank: estimate_text(rank.within, 3),
-            "reports": lambda rank: f"{rank.reports:,}",
-            "paper": lambda rank: NOTHING if rank.paper is None else number(rank.paper, 2),
-        },
-    )
-
-
-def table_notes(table: str, sets: Sequence[MeasuredCases]) -> list[str]:
-    """In what our table differs from the paper's, and what could not be measured."""
-    lacking = ((f"{each.name}, {name}", why) for each in sets for name, why in each.lacking.items())
-    return [*differences(table), *footnotes(lacking)]
-
-
-def answer_notes() -> list[str]:
-    """What the model is assumed to answer under stain and attack."""
-    return [f"Answers under attack, {each.name}: {each.about}." for each in assumptions()]
-
-
-def judge_notes() -> list[str]:
-    """What the paper's judge reaches."""
-    judge = published_ranks().judge
-    return [f"The paper's best judge, Gemini 3.0 Pro, has a coefficient of {judge:g}."]
 
 
 PIXELS = 480
@@ -359,7 +259,7 @@ HARMLESS = 1
 
 def experiment_page(
     rows: Sequence[PerturbedRow],
-    scored: Sequence[ScoredReports],
+    scored: Sequence[ScoredReport],
     *,
     images: Path | None = None,
     most: int = 12,
@@ -383,12 +283,24 @@ def experiment_page(
 def _case(
     name: str,
     rows: Sequence[PerturbedRow],
-    numbers: Mapping[str, ScoredReports],
+    numbers: Mapping[str, ScoredReport],
     images: Path | None,
 ) -> dict[str, Any]:
-    measures = list(
-        dict.fromkeys(m for row in rows if row.id in numbers for m in numbers[row.id].scores)
-    )
+    known = {row.id: numbers[row.id] for row in rows if row.id in numbers}
+    measures = list(dict.fromkeys(measure for row in known.values() for measure in row.scores))
+
+    def line(row: PerturbedRow) -> dict[str, Any]:
+        """The edited text, and what each measure says of it."""
+        scores, errors = (
+            (known[row.id].scores, known[row.id].errors) if row.id in known else ({}, {})
+        )
+        values = [(scores.get(measure), errors.get(measure, "")) for measure in measures]
+        return {
+            "edit": row.edit if row.edit == CONTROL else f"{row.edit} ({row.level})",
+            "text": edited_text(row),
+            "cells": [(NONE if value is None else f"{value:.2f}", why) for value, why in values],
+        }
+
     picture, reason = _picture(rows[0].image, images)
     return {
         "name": name,
@@ -396,22 +308,7 @@ def _case(
         "picture": picture,
         "reason": reason,
         "measures": measures,
-        "rows": [_row(row, numbers.get(row.id), measures) for row in rows],
-    }
-
-
-def _row(
-    row: PerturbedRow, scored: ScoredReports | None, measures: Sequence[str]
-) -> dict[str, Any]:
-    scores = {} if scored is None else scored.scores
-    reasons = {} if scored is None else scored.errors
-    return {
-        "edit": row.edit if row.edit == CONTROL else f"{row.edit} ({row.level})",
-        "text": edited_text(row),
-        "cells": [
-            ("none" if (value := scores.get(m)) is None else f"{value:.2f}", reasons.get(m, ""))
-            for m in measures
-        ],
+        "rows": [line(row) for row in rows],
     }
 
 
@@ -427,7 +324,7 @@ def edited_text(row: PerturbedRow) -> Markup:
         for added, kind in ((change.before, "del"), (change.after, inserted)):
             spans.append(HighlightSpan(len(shown), len(shown) + len(added), kind=kind))
             shown += added
-        at = change.start + len(change.before)
+        at = change.end
     return html(shown + text[at:], spans)
 
 

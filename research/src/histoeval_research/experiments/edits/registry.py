@@ -1,23 +1,23 @@
 """From one true report a set of edited ones: reworded, slightly wrong, hallucinated, illogical.
 
-Every edit is made by rule from what the builtin reader found and what the catalogue of terms
-knows, so that it reads well and is wrong for certain; `data/perturbing.toml` says how grave each
-is. Which edit a report gets is drawn from its id and a seed, and from nothing else.
+An edit by rule is made from what the reader found and what the catalogue of terms knows, so that it
+reads well and is wrong for certain; `data/edits.toml` says how grave each is. Which edit a report
+gets is drawn from its id and a seed, and from nothing else.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from random import Random
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from histoeval.errors import Problem
 from histoeval.llm.chat import Instruction, fenced, mark_of
-from histoeval.report import Noun, Report
+from histoeval.report import Report
 from histoeval.resources import resource_bytes, resource_text
 from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 from histoeval_research.experiments.edits import rules
@@ -30,40 +30,36 @@ from histoeval_research.experiments.edits.source_report import (
 )
 
 CONTROL = "control"
-Level = Annotated[int, Field(ge=0)]
-Edit = Callable[[Original, Random], "tuple[Change, ...] | NotApplicable"]
+DATA = "histoeval_research/experiments/edits/data"
 
 
-class EditKind(Noun):
+class EditKind(NamedTuple):
     """An edit as the data file describes it."""
 
     name: str
     group: str
-    level: Level
+    level: int
     about: str
 
 
-class EditedReport(Noun):
+class EditedReport(NamedTuple):
     """A report after one edit; the control is the report itself."""
 
     group: str
     edit: str
-    level: Level
+    level: int
     text: str
     changes: tuple[Change, ...] = ()
 
 
-class SkippedEdit(NamedTuple):
-    """An edit that could not be made, and why."""
-
-    edit: str
-    reason: str
+Edits = tuple[list[EditedReport], dict[str, str]]
+"""The edits of a report, and why others could not be made, by their names."""
 
 
 @cache
 def kinds() -> tuple[EditKind, ...]:
     """Every edit there is, the mildest group first."""
-    return tuple(EditKind.model_validate(row) for row in tables()["edit"])
+    return tuple(EditKind(**row) for row in tables()["edit"])
 
 
 @cache
@@ -81,8 +77,7 @@ def levels() -> dict[int, str]:
 @cache
 def rules_hash() -> str:
     """Twelve characters that change with the rules' data."""
-    data = resource_bytes("histoeval_research/experiments/edits/data/edits.toml")
-    return hashlib.sha256(data).hexdigest()[:12]
+    return hashlib.sha256(resource_bytes(f"{DATA}/edits.toml")).hexdigest()[:12]
 
 
 def perturb(
@@ -92,61 +87,43 @@ def perturb(
     seed: int = 0,
     chosen: Sequence[str] | None = None,
     each: int | None = 1,
-) -> tuple[list[EditedReport], list[SkippedEdit]]:
-    """The control and the edits of a report, and the edits that could not be made.
+) -> Edits:
+    """The control and the edits of a report, and why others could not be made.
 
     `name` is the report's id. Of every group of `chosen` as many edits as `each` are made, drawn
     by chance; all that can be made where it is None.
     """
     original = Original(report)
-    made = [EditedReport(group=CONTROL, edit=CONTROL, level=0, text=report.text)]
-    skipped: list[SkippedEdit] = []
+    edited = [EditedReport(CONTROL, CONTROL, 0, report.text)]
+    skipped: dict[str, str] = {}
     for group in chosen if chosen is not None else groups():
         own = [kind for kind in kinds() if kind.group == group]
         Random(f"{seed}/{name}/{group}").shuffle(own)
-        found = 0
+        before = len(edited)
         for kind in own:
-            if each is not None and found >= each:
+            if each is not None and len(edited) >= before + each:
                 break
-            outcome = _made(kind, original, Random(f"{seed}/{name}/{kind.name}"))
-            if isinstance(outcome, EditedReport):
-                made.append(outcome)
-                found += 1
+            chance = Random(f"{seed}/{name}/{kind.name}")
+            try:
+                changes = tuple(getattr(rules, kind.name)(original, chance))
+                text = applied(original.text, changes)
+                if text.split() == original.text.split() and kind.name != "layout":
+                    raise NotApplicable("the edit leaves the report as it was")
+            except NotApplicable as reason:
+                skipped[kind.name] = str(reason)
             else:
-                skipped.append(SkippedEdit(kind.name, outcome.reason))
-    return made, skipped
-
-
-def _made(kind: EditKind, original: Original, chance: Random) -> EditedReport | NotApplicable:
-    changes = edits()[kind.name](original, chance)
-    if isinstance(changes, NotApplicable):
-        return changes
-    text = applied(original.text, changes)
-    if text.split() == original.text.split() and kind.name != "layout":
-        return NotApplicable("the edit leaves the report as it was")
-    return EditedReport(
-        group=kind.group, edit=kind.name, level=kind.level, text=text, changes=changes
-    )
-
-
-@cache
-def edits() -> dict[str, Edit]:
-    """What makes each edit: the function of its name."""
-    return {kind.name: getattr(rules, kind.name) for kind in kinds() if hasattr(rules, kind.name)}
+                edited.append(EditedReport(group, kind.name, kind.level, text, changes))
+    return edited, skipped
 
 
 _FENCE = re.compile(r"\A```[a-zA-Z]*|```\Z")
-_MIN_LENGTH, _MAX_LENGTH = 0.5, 1.8
+MIN_LENGTH, MAX_LENGTH = 0.5, 1.8
 """How long the new report may be, in lengths of the old one."""
-_MAX_TOKENS = 2048
-
-
-Rewritten = tuple[list[EditedReport], list[SkippedEdit]]
-"""The edits of a report, and those that the model did not manage."""
+MAX_TOKENS = 2048
 
 
 class _Answer(BaseModel):
-    """The form of the answer."""
+    """The form of the answer of a language model."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     before: str
@@ -155,75 +132,59 @@ class _Answer(BaseModel):
 
 
 @cache
-def _prompts() -> dict[str, Any]:
-    text = resource_text("histoeval_research/experiments/edits/data/prompts.yaml")
-    found: dict[str, Any] = yaml.safe_load(text)
-    return found
+def prompts() -> dict[str, Any]:
+    """How a language model is asked for an edit of each group that it can make."""
+    prompts: dict[str, Any] = yaml.safe_load(resource_text(f"{DATA}/prompts.yaml"))
+    return prompts
 
 
-def rewritten_groups() -> tuple[str, ...]:
-    """The groups of edits that a language model can make."""
-    return tuple(_prompts()["groups"])
-
-
-@cache
-def instruction_for(group: str) -> Instruction:
-    """The instruction for a group."""
-    prompts = _prompts()
-    text = f"{prompts['groups'][group]['task'].strip()}\n\n{prompts['form'].strip()}"
-    return Instruction(
-        name=f"{prompts['name']}_{group}",
-        version=prompts["version"],
-        kind="neutral",
-        text=text,
-        most_tokens=_MAX_TOKENS,
-    )
-
-
-def rewrite(model: Vlm, texts: Sequence[str], groups: Sequence[str]) -> list[Rewritten]:
-    """For each report its edits, and those that failed."""
-    asks = [_ask(text, group) for text in texts for group in groups]
-    answers = iter(model.describe_all(asks))
-    found = []
+def rewrite(model: Vlm, texts: Sequence[str], groups: Sequence[str]) -> list[Edits]:
+    """For each report its edits by a language model, and those that the model did not manage."""
+    replies = iter(model.describe_all([_ask(text, group) for text in texts for group in groups]))
+    rewritten = []
     for text in texts:
-        outcomes = [_read(next(answers), text, group) for group in groups]
-        made = [each for each in outcomes if isinstance(each, EditedReport)]
-        found.append((made, [each for each in outcomes if isinstance(each, SkippedEdit)]))
-    return found
+        edited: list[EditedReport] = []
+        skipped: dict[str, str] = {}
+        for group in groups:
+            row = prompts()["groups"][group]
+            try:
+                edited.append(_edit_of(next(replies), text, group, row))
+            except NotApplicable as reason:
+                skipped[row["edit"]] = str(reason)
+        rewritten.append((edited, skipped))
+    return rewritten
 
 
 def _ask(text: str, group: str) -> Ask:
-    instruction = instruction_for(group)
+    task, form = prompts()["groups"][group]["task"], prompts()["form"]
+    instruction = Instruction(
+        name=f"{prompts()['name']}_{group}",
+        version=prompts()["version"],
+        kind="neutral",
+        text=f"{task.strip()}\n\n{form.strip()}",
+        most_tokens=MAX_TOKENS,
+    )
     report = fenced("REFERENCE", text, mark_of(text, ""))
     return Ask(instruction, f"{instruction.text}\n\n{report}")
 
 
-def _read(reply: VlmAnswer | Problem, text: str, group: str) -> EditedReport | SkippedEdit:
-    """The edit in an answer, or why there is none."""
-    row = _prompts()["groups"][group]
+def _edit_of(
+    reply: VlmAnswer | Problem, text: str, group: str, row: dict[str, Any]
+) -> EditedReport:
+    """The edit in an answer."""
     if isinstance(reply, Problem):
-        return SkippedEdit(row["edit"], reply.message)
+        raise NotApplicable(reply.message)
     try:
         answer = _Answer.model_validate_json(_FENCE.sub("", reply.text.strip()))
-    except ValidationError:
-        return SkippedEdit(
-            row["edit"], "the model's answer is not the JSON object that was asked for"
-        )
-    if reason := _fault(answer, text):
-        return SkippedEdit(row["edit"], reason)
+    except ValidationError as error:
+        reason = "the model's answer is not the JSON object that was asked for"
+        raise NotApplicable(reason) from error
+    if answer.report.split() == text.split():
+        raise NotApplicable("the model left the report as it was")
+    if answer.before not in text or not answer.after or answer.after not in answer.report:
+        raise NotApplicable("the words that the model says it changed are not there")
+    if not MIN_LENGTH <= len(answer.report) / len(text) <= MAX_LENGTH:
+        raise NotApplicable("the model wrote another report, much shorter or longer")
     start = text.index(answer.before) if answer.before else len(text)
     change = Change(start=start, before=answer.before, after=answer.after)
-    return EditedReport(
-        group=group, edit=row["edit"], level=row["level"], text=answer.report, changes=(change,)
-    )
-
-
-def _fault(answer: _Answer, text: str) -> str | None:
-    """What is wrong with an edit."""
-    if answer.report.split() == text.split():
-        return "the model left the report as it was"
-    if answer.before not in text or not answer.after or answer.after not in answer.report:
-        return "the words that the model says it changed are not there"
-    if not _MIN_LENGTH <= len(answer.report) / len(text) <= _MAX_LENGTH:
-        return "the model wrote another report, much shorter or longer"
-    return None
+    return EditedReport(group, row["edit"], row["level"], answer.report, (change,))

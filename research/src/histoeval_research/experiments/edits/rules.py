@@ -1,7 +1,12 @@
-"""Edits of true reports by rule: reworded, slightly wrong, hallucinated, contradictory."""
+"""Edits of true reports by rule: reworded, slightly wrong, hallucinated, contradictory.
+
+Each takes the report and a source of chance and gives changes; where it cannot be made it says why
+by `NotApplicable`. Its level and group stand under its name in `data/edits.toml`.
+"""
 
 import re
-from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -9,8 +14,7 @@ from typing import Any
 from histoeval.reader.sentences import Sentence
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.assertion import is_denied
-from histoeval.terms.catalogue import Behaviour, Concept, closeness, diagnosis_tree
-from histoeval.terms.catalogue import concepts as all_concepts
+from histoeval.terms.catalogue import Behaviour, Concept, closeness, concepts, diagnosis_tree
 from histoeval.terms.naming import main_concept
 from histoeval.terms.sites import find_sites, site_closeness
 from histoeval.terms.values.laterality import Side, SideMention, side_of, written_sides
@@ -21,503 +25,413 @@ from histoeval_research.experiments.edits.source_report import (
     FindingMention,
     NotApplicable,
     Original,
+    apart,
     capitalised,
     concludes,
+    demand,
     in_case_of,
     is_plural,
     tables,
 )
 
-Made = tuple[Change, ...] | NotApplicable
+Changes = Sequence[Change]
 
-_STRANGE = 0.3
-"""Diagnoses that are less close than this are of different families."""
-_HARMLESS = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
-_MOST_REPLACED = 3
-_KIN = 0.33
-"""Siblings below a wide word, as carcinoma, are less close than this, and are no subtypes."""
-_NEAREST = 3
-"""The number of nearest siblings of a diagnosis that one is drawn from."""
-_ACTION = re.compile(
+STRANGE, EXCLUDED, KIN = 0.3, 0.35, 0.33
+"""Diagnoses that are less close than these are of different families; exclude each other; are
+siblings only below a wide word, such as carcinoma."""
+NEAREST_SIBLINGS = 3
+MOST_REPLACED = 3
+MOST_SYNONYMS = 4
+HARMLESS = frozenset({Behaviour.BENIGN, Behaviour.NON_NEOPLASTIC, Behaviour.NORMAL})
+_ACTION = re.compile(  # "invades", "invading": a verb, in place of which no thing can stand
     r"\b(?:is|are|was|were)\b|(?:ing|ed|ves|des|nds|ades)$|^\w+tes$", re.IGNORECASE
 )
-"""Findings that are expressed by a verb, in place of which no thing can stand."""
 
 
-def subtype(original: Original, chance: Random) -> Made:
+def subtype(original: Original, chance: Random) -> Changes:
     """A sibling of the diagnosis, alike in behaviour and at home in the same organ."""
-    if original.main is None:
-        return NotApplicable("it makes no known diagnosis")
-    main = original.main.concept
-    lineage = diagnosis_tree().lineage(main.id)
-    siblings = diagnosis_tree().children(lineage[1]) if len(lineage) > 1 else ()
-    able = [c for name in siblings if _is_rival(main, c := all_concepts()[name])]
-    able = [c for c in able if closeness(main, c) >= _KIN]
-    if not able:
-        return NotApplicable("its diagnosis has no near sibling of the same organ and behaviour")
-    nearest = sorted(able, key=lambda c: (-closeness(main, c), c.id))[:_NEAREST]
-    return _everywhere(original, chance.choice(nearest).name)
+    main, tree = original.diagnosis.concept, diagnosis_tree()
+    lineage = tree.lineage(main.id)
+    siblings = [concepts()[i] for i in (tree.children(lineage[1]) if len(lineage) > 1 else ())]
+    near = [
+        other
+        for other in siblings
+        if not (tree.is_a(main.id, other.id) or tree.is_a(other.id, main.id) or other.generic)
+        and other.behaviour is main.behaviour
+        and (not main.organs or not other.organs or main.organs & other.organs)
+        and closeness(main, other) >= KIN
+    ]
+    near.sort(key=lambda other: (-closeness(main, other), other.id))
+    demand(near, "its diagnosis has no near sibling of the same organ and behaviour")
+    return original.renamed(chance.choice(near[:NEAREST_SIBLINGS]).name)
 
 
-def _is_rival(main: Concept, other: Concept) -> bool:
-    tree = diagnosis_tree()
-    related = tree.is_a(main.id, other.id) or tree.is_a(other.id, main.id)
-    shared = not main.organs or not other.organs or bool(main.organs & other.organs)
-    return not related and not other.generic and other.behaviour is main.behaviour and shared
-
-
-def _everywhere(original: Original, name: str) -> tuple[Change, ...]:
-    """A name in place of everything that names the main diagnosis."""
-    return tuple(original.replaced(d.entity, name) for d in original.mentions)
-
-
-def another_diagnosis(original: Original, chance: Random) -> Made:
+def another_diagnosis(original: Original, chance: Random) -> Changes:
     """A diagnosis of another family and of the same behaviour."""
-    if original.main is None:
-        return NotApplicable("it makes no known diagnosis")
-    able = [row["name"] for row in tables()["stand_in"] if _is_stranger(original, row)]
-    if not able:
-        return NotApplicable("none of our diagnoses is of its behaviour and far enough from it")
-    return _everywhere(original, chance.choice(able))
+    main, names = original.diagnosis.concept, [row["name"] for row in tables()["stand_in"]]
+    able = [name for name in names if _is_stranger(original, main, name)]
+    reason = "none of our diagnoses is of its behaviour and far enough from it"
+    return original.renamed(chance.choice(demand(able, reason)))
 
 
-def _is_stranger(original: Original, row: dict[str, Any]) -> bool:
-    other = main_concept(row["name"])
-    if other is None or original.main is None:
-        return False
-    alike = _gravity(other) == _gravity(original.main.concept)
-    return alike and all(closeness(other, d.concept) < _STRANGE for d in original.diagnoses)
+def _is_stranger(original: Original, main: Concept, name: str) -> bool:
+    other = main_concept(name)
+    return (
+        other is not None
+        and (other.behaviour in HARMLESS) == (main.behaviour in HARMLESS)
+        and all(closeness(other, made.concept) < STRANGE for made in original.diagnoses)
+    )
 
 
-def _gravity(concept: Concept) -> str:
-    """Behaviour as far as it matters here: harmless, or not."""
-    return "harmless" if concept.behaviour in _HARMLESS else "harmful"
-
-
-def another_organ(original: Original, chance: Random) -> Made:
+def another_organ(original: Original, chance: Random) -> Changes:
     """Sites of another organ, and a diagnosis of that organ."""
     named = [
-        (e, match)
-        for e in original.of_type(EntityType.SITE)
-        for match in find_sites(e.text)
-        if match.id not in tables()["everywhere"]["sites"]
+        (entity, site)
+        for entity in original.of_type(EntityType.SITE)
+        for site in find_sites(entity.text)
+        if site.id not in tables()["everywhere"]["sites"]
     ]
-    homes = {match.id for _, match in named}
-    if original.main is not None:
-        homes |= original.main.concept.organs
-    if not named and original.main is None:
-        return NotApplicable("it names no known site and makes no known diagnosis")
-    able = [row for row in tables()["stand_in"] if _is_abroad(row["organ"], homes)]
-    able = [r for r in able if original.main is None or _is_stranger(original, r)]
-    if not able:
-        return NotApplicable("none of our organs and diagnoses is far enough from its own")
-    row = chance.choice(able)
-    moved = [
-        Change(start=e.start + m.start, before=e.text[m.start : m.end],
-               after=in_case_of(e.text[m.start : m.end], row["organ"]))
-        for e, m in named
-    ]  # fmt: skip
-    return apart([*_everywhere(original, row["name"]), *moved])
+    main = original.main
+    if not named and main is None:
+        raise NotApplicable("it names no known site and makes no known diagnosis")
+    homes = {site.id for _, site in named} | (main.concept.organs if main else set())
+    able = [
+        row
+        for row in tables()["stand_in"]
+        if (sites := find_sites(row["organ"]))
+        and all(site_closeness(sites[0].id, home) == 0.0 for home in homes)
+        and (main is None or _is_stranger(original, main.concept, row["name"]))
+    ]
+    row = chance.choice(demand(able, "none of our organs and diagnoses is far enough from its own"))
+    changes = original.renamed(row["name"])
+    for entity, site in named:
+        words = entity.text[site.start : site.end]
+        after = in_case_of(words, row["organ"])
+        changes.append(Change(start=entity.start + site.start, before=words, after=after))
+    return apart(changes)
 
 
-def _is_abroad(organ: str, homes: set[str]) -> bool:
-    found = find_sites(organ)
-    return bool(found) and all(site_closeness(found[0].id, home) == 0.0 for home in homes)
+def benign_for_malignant(original: Original, chance: Random) -> Changes:  # noqa: ARG001 - as all
+    """A benign lesion in place of the malignant diagnosis."""
+    return original.renamed(_benign_name(original.malignancy.entity.text))
 
 
-def apart(changes: list[Change]) -> tuple[Change, ...]:
-    """Those of the changes that do not overlap one before them."""
-    kept: list[Change] = []
-    taken: list[tuple[int, int]] = []
-    for change in changes:
-        span = (change.start, change.start + len(change.before))
-        at = bisect_left(taken, span)
-        free = at == len(taken) or span[1] <= taken[at][0]
-        if free and (at == 0 or taken[at - 1][1] <= span[0]):
-            taken.insert(at, span)
-            kept.append(change)
-    return tuple(kept)
-
-
-def benign_name(diagnosis: str) -> str:
+def _benign_name(diagnosis: str) -> str:
     """The benign lesion that could stand where this malignant diagnosis does."""
     name = diagnosis.casefold()
     rows = tables()["benign"]
     return str(next(r["name"] for r in rows if not r["of"] or any(w in name for w in r["of"])))
 
 
-def benign_for_malignant(original: Original, chance: Random) -> Made:  # noqa: ARG001
-    """A benign lesion in place of the malignant diagnosis."""
-    if original.main is None or original.main.concept.behaviour is not Behaviour.MALIGNANT:
-        return NotApplicable("it makes no malignant diagnosis")
-    return _everywhere(original, benign_name(original.main.entity.text))
-
-
-def invented_finding(original: Original, chance: Random) -> Made:
+def invented_finding(original: Original, chance: Random) -> Changes:
     """A finding of which the report says nothing."""
-    able = [r for r in tables()["invented"] if not original.spoken_of.intersection(r["is"])]
-    if not able:
-        return NotApplicable("it speaks of all the findings that we could invent")
-    return (original.described(chance.choice(able)["sentence"]),)
+    able = demand(_unmentioned(original), "it speaks of all the findings that we could invent")
+    return [original.described(chance.choice(able)["sentence"])]
 
 
-def foreign_morphology(original: Original, chance: Random) -> Made:
+def _unmentioned(original: Original) -> list[dict[str, Any]]:
+    return [row for row in tables()["invented"] if not original.spoken_of.intersection(row["is"])]
+
+
+def foreign_morphology(original: Original, chance: Random) -> Changes:
     """Up to three of the findings replaced by those of other diseases."""
-    there = [s.entity for s in original.seen if not s.denied]
-    there = [e for e in there if not _ACTION.search(e.text)]
-    able = [r for r in tables()["invented"] if not original.spoken_of.intersection(r["is"])]
-    count = min(len(there), len(able), _MOST_REPLACED)
+    affirmed = [seen.entity for seen in original.seen if not seen.is_denied]
+    replaceable = [entity for entity in affirmed if not _ACTION.search(entity.text)]
+    able = _unmentioned(original)
+    count = min(len(replaceable), len(able), MOST_REPLACED)
     if count == 0:
-        return NotApplicable("it describes no known finding")
-    chosen = sorted(chance.sample(there, count), key=lambda e: e.start)
-    rows = chance.sample(able, count)
-    return apart([original.replaced(e, r["phrase"]) for e, r in zip(chosen, rows, strict=True)])
+        raise NotApplicable("it describes no known finding")
+    entities = sorted(chance.sample(replaceable, count), key=lambda e: e.start)
+    rows = zip(entities, chance.sample(able, count), strict=True)
+    return apart([original.replaced(entity, row["phrase"]) for entity, row in rows])
 
 
-_NEAR_SIDE = 40
-_SIZED = re.compile(r"(?<!\d)\d+(?:\.\d+)?(?=(?:\s*[x\u00d7]\s*\d+(?:\.\d+)?){0,2}\s*(?:cm|mm)\b)")
-
-_SCALES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), tuple(words.split()))
-    for pattern, words in (
-        (r"\b(?:well|moderately|poorly)(?=[\s-]+differentiated)", "well moderately poorly"),
-        (
-            r"\b(?:good|moderate|poor)(?=\s+(?:degree of\s+)?differentiation)",
-            "good moderate poor",
-        ),
-        (r"\b(?:low|intermediate|high)(?=[\s-]+grade)", "low intermediate high"),
-        (r"(?<=grade )(?:III|II|I)(?![IV/\w])", "I II III"),
-        (r"(?<=grade )(?:III|II|I)(?=/III\b)", "I II III"),
-        (r"(?<=grade )(?:III|II|IV|I)(?=/IV\b)", "I II III IV"),
-        (r"(?:(?<=grade )|(?<=\bg)|(?<=\bg-))[123](?!\s*(?:/|of|out)\s*4|[\d.+])", "1 2 3"),
-        (r"(?<=grade )[1234](?=\s*(?:/|of|out of)\s*4)", "1 2 3 4"),
-    )
-)
-"""Where a word of a grade stands, and the words that could stand there, from the lowest up."""
+@cache
+def _scales() -> list[tuple[re.Pattern[str], list[str]]]:
+    """Where a word of a grade stands, and the words that could stand there, from the lowest up."""
+    rows = tables()["scale"]
+    return [(re.compile(row["find"], re.IGNORECASE), row["words"].split()) for row in rows]
 
 
 def shifted_grade(grade: str, step: int) -> str | None:
     """The grade N steps up, or down; None where its scale ends, or it is on none of ours."""
-    for pattern, words in _SCALES:
+    for pattern, words in _scales():
         found = list(pattern.finditer(grade))
-        if len(found) != 1:
-            continue
-        at = [w.casefold() for w in words].index(found[0][0].casefold()) + step
-        if 0 <= at < len(words):
-            moved = in_case_of(found[0][0], words[at]) if words[at].islower() else words[at]
-            return grade[: found[0].start()] + moved + grade[found[0].end() :]
+        if len(found) == 1:
+            word = found[0][0]
+            at = [w.casefold() for w in words].index(word.casefold()) + step
+            if 0 <= at < len(words):
+                moved = in_case_of(word, words[at]) if words[at].islower() else words[at]
+                return grade[: found[0].start()] + moved + grade[found[0].end() :]
     return None
 
 
-def graded(original: Original) -> list[Entity]:
+def _grades(original: Original) -> list[Entity]:
     """The grades that the report gives; one that a sentence denies is none."""
     return [
-        e
-        for e in original.of_type(EntityType.GRADE)
-        if e.assertion is not Assertion.ABSENT and not is_denied(original.text, e.start, e.end)
+        grade
+        for grade in original.of_type(EntityType.GRADE)
+        if grade.assertion is not Assertion.ABSENT
+        and not is_denied(original.text, grade.start, grade.end)
     ]
 
 
-def grade_by_one(original: Original, chance: Random) -> Made:
+def grade_by_one(original: Original, chance: Random) -> Changes:
     """All grades one step up, or all one step down."""
-    found = graded(original)
+    grades = _grades(original)
     for step in chance.sample([1, -1], 2):
-        moved = [shifted_grade(e.text, step) for e in found]
-        if found and all(moved):
-            pairs = zip(found, moved, strict=True)
-            return tuple(original.replaced(e, words) for e, words in pairs if words)
-    return NotApplicable("it gives no grade, or one that is on none of our scales")
+        moved = [(grade, shifted_grade(grade.text, step)) for grade in grades]
+        if moved and all(words for _, words in moved):
+            return [original.replaced(grade, words) for grade, words in moved if words]
+    raise NotApplicable("it gives no grade, or one that is on none of our scales")
 
 
-def size(original: Original, chance: Random) -> Made:
+_SIZE = re.compile(  # 3.5 in "3.5 cm" and in "3.5 x 2 cm"
+    r"(?<!\d)\d+(?:\.\d+)?(?=(?:\s*[x\u00d7]\s*\d+(?:\.\d+)?){0,2}\s*(?:cm|mm)\b)"
+)
+
+
+def size(original: Original, chance: Random) -> Changes:
     """One measurement by a third larger or smaller, wherever it is given."""
-    text = original.text
-    found = [n for n in _SIZED.finditer(text) if float(n[0]) > 0]
-    if not found:
-        return NotApplicable("it gives no size in cm or mm")
-    number = chance.choice(found)[0]
+    sizes = [match for match in _SIZE.finditer(original.text) if float(match[0]) > 0]
+    number = chance.choice(demand(sizes, "it gives no size in cm or mm"))[0]
     factor = chance.choice([1.35, 0.65])
     digits = 1 if "." in number or float(number) < 3 else 0
     moved = f"{float(number) * factor:.{digits}f}"
-    return tuple(Change(start=n.start(), before=n[0], after=moved) for n in found if n[0] == number)
-
-
-def sides(text: str) -> list[SideMention]:
-    """The words left and right where they are about a site."""
     return [
-        each
-        for each in written_sides(text)
-        if find_sites(text[each.end : each.end + _NEAR_SIDE])
-        or find_sites(text[max(0, each.start - _NEAR_SIDE) : each.start])
+        Change(start=match.start(), before=number, after=moved)
+        for match in sizes
+        if match[0] == number
     ]
 
 
-def on_other_side(text: str, side: SideMention) -> Change:
-    """Left for right and right for left, as it was typed."""
+SIDE_REACH = 40
+"""A word left or right is about a site if one is named within so many characters."""
+
+
+def _sides(original: Original) -> Sequence[SideMention]:
+    """The words left and right where they are about a site."""
+    text = original.text
+    sides = [
+        side
+        for side in written_sides(text)
+        if find_sites(text[side.end : side.end + SIDE_REACH])
+        or find_sites(text[max(0, side.start - SIDE_REACH) : side.start])
+    ]
+    return demand(sides, "it names no side of a site")
+
+
+def _on_other_side(text: str, side: SideMention) -> Change:
     word = text[side.start : side.end]
-    other = in_case_of(word, "right" if side.side == Side.LEFT else "left")
-    return Change(start=side.start, before=word, after=other)
+    opposite = in_case_of(word, "right" if side.side == Side.LEFT else "left")
+    return Change(start=side.start, before=word, after=opposite)
 
 
-def other_side(original: Original, chance: Random) -> Made:  # noqa: ARG001 - as all edits
+def other_side(original: Original, chance: Random) -> Changes:  # noqa: ARG001 - as all edits
     """Left and right change places, everywhere."""
-    found = sides(original.text)
-    if not found:
-        return NotApplicable("it names no side of a site")
-    return tuple(on_other_side(original.text, each) for each in found)
+    return [_on_other_side(original.text, side) for side in _sides(original)]
 
 
-def marker_results(original: Original) -> list[tuple[Entity, Entity, str]]:
+def _marker_results(original: Original) -> Sequence[tuple[Entity, Entity, str]]:
     """Every marker that is plainly positive or negative, with its result."""
     entities = original.report.entities
-    found = []
+    results = []
     for relation in original.report.relations:
         marker, result = entities[relation.head], entities[relation.tail]
         if marker.type is EntityType.MARKER and result.type is EntityType.RESULT:
-            read = read_result(result.text, marker_of(marker.text))
-            known = marker_of(marker.text) is not None and "." not in marker.text
-            if known and read is not None and read.polarity in ("positive", "negative"):
-                found.append((marker, result, str(read.polarity)))
-    return found
+            known = marker_of(marker.text)
+            read = read_result(result.text, known)
+            if known is not None and "." not in marker.text and read is not None:
+                results.append((marker, result, str(read.polarity)))
+    plain = [row for row in results if row[2] in ("positive", "negative")]
+    return demand(plain, "it gives no marker that is plainly positive or negative")
 
 
-def marker_result(original: Original, chance: Random) -> Made:
+def marker_result(original: Original, chance: Random) -> Changes:
     """The result of a marker turned into its opposite, and of all that share it."""
-    able = marker_results(original)
-    if not able:
-        return NotApplicable("it gives no marker that is plainly positive or negative")
-    _, result, polarity = chance.choice(able)
+    _, result, polarity = chance.choice(_marker_results(original))
     opposite = "negative" if polarity == "positive" else "positive"
     words = re.sub(re.escape(polarity), opposite, result.text, flags=re.IGNORECASE)
-    words = words if words != result.text else opposite
-    return (original.replaced(result, words),)
+    return [original.replaced(result, words if words != result.text else opposite)]
 
 
-_FAR = 0.35
-"""Diagnoses that are less close than this exclude each other."""
-_WEIGHTY = 2
+WEIGHTY = 2
+"""Only findings of at least this importance are contradicted."""
 _HEDGED = re.compile(
     r"\b(?:focal|rare|adjacent|margin|elsewhere|other|partial|some)", re.IGNORECASE
 )
 
 
-def assertion_conflict(original: Original, chance: Random) -> Made:
+def assertion_conflict(original: Original, chance: Random) -> Changes:
     """What is there is denied in another sentence, or what is not there affirmed."""
-    able = [s for s in original.seen if _can_be_turned(original, s)]
-    if not able:
-        return NotApplicable("it has no weighty finding that is plainly affirmed or denied")
-    seen = chance.choice(able)
-    frames = tables()["frames"]["affirm" if seen.denied else "deny"]
-    return (original.added(_framed(chance.choice(frames), _named(seen)), seen.entity),)
+    able = [seen for seen in original.seen if _can_be_turned(original, seen)]
+    reason = "it has no weighty finding that is plainly affirmed or denied"
+    seen = chance.choice(demand(able, reason))
+    frame = chance.choice(tables()["frames"]["affirm" if seen.is_denied else "deny"])
+    own = seen.entity.text
+    words = own if own.casefold() in seen.finding.names else seen.finding.name
+    plain = words if words[:2].isupper() else words[:1].lower() + words[1:]
+    sentence = frame.replace("{x}", plain).replace("{X}", capitalised(words))
+    sentence = sentence.replace("{is}", "are" if is_plural(words) else "is")
+    return [original.added(sentence, seen.entity)]
 
 
 def _can_be_turned(original: Original, seen: FindingMention) -> bool:
     """Whether the opposite of a finding, stated of the whole report, contradicts it for certain."""
-    sentence = original.sentence_of(seen.entity)
+    sentence = original.sentence_at(seen.entity.start)
     return (
-        seen.finding.importance >= _WEIGHTY
+        seen.finding.importance >= WEIGHTY
         and seen.finding.suggests != "normal"
         and len(seen.entity.text.split()) <= 4
-        and not original.is_linked(seen.entity, EntityType.SITE)
+        and (seen.entity.start, EntityType.SITE) not in original.links
         and sentence is not None
         and not _HEDGED.search(sentence.of(original.text))
-        and (seen.finding.id, not seen.denied) not in original.stances
+        and (seen.finding.id, not seen.is_denied) not in original.stances
     )
 
 
-def _named(seen: FindingMention) -> str:
-    """The finding in words that go into any sentence: those of the report, or its plain name."""
-    words = seen.entity.text
-    return words if words.casefold() in seen.finding.names else seen.finding.name
-
-
-def _framed(frame: str, words: str) -> str:
-    plain = words if words[:2].isupper() else words[:1].lower() + words[1:]
-    verb = "are" if is_plural(words) else "is"
-    named = frame.replace("{x}", plain).replace("{X}", capitalised(words))
-    return named.replace("{is}", verb)
-
-
-def side_conflict(original: Original, chance: Random) -> Made:
+def side_conflict(original: Original, chance: Random) -> Changes:
     """The other side in one place of a report that has one side only."""
-    found = sides(original.text)
-    if not found:
-        return NotApplicable("it names no side of a site")
-    if len({each.side for each in found}) > 1 or original.has_parts:
-        return NotApplicable("it speaks of both sides, or of several specimens")
-    last = found[-1]
-    moved = on_other_side(original.text, last)
-    if len(found) > 1 and not _same_sentence(original, found[0].start, last.start):
-        return (moved,)
+    sides = _sides(original)
+    if len({side.side for side in sides}) > 1 or original.has_parts:
+        raise NotApplicable("it speaks of both sides, or of several specimens")
+    first, last = sides[0], sides[-1]
+    moved = _on_other_side(original.text, last)
+    if original.sentence_at(first.start) != original.sentence_at(last.start):
+        return [moved]
     rest = original.text[last.end : last.end + 60]
-    site = next(iter(find_sites(rest)), None)
-    if site is None or side_of(f"left {rest[site.start : site.end]}") is None:
-        return NotApplicable("it names a side once, and not of which site")
+    site = next((rest[found.start : found.end] for found in find_sites(rest)), None)
+    if site is None or side_of(f"left {site}") is None:
+        raise NotApplicable("it names a side once, and not of which site")
     frame = chance.choice(tables()["frames"]["side"])
-    words = frame.format(side=moved.after.lower(), site=rest[site.start : site.end].lower())
-    return (original.added(words),)
+    return [original.added(frame.format(side=moved.after.lower(), site=site.lower()))]
 
 
-def _same_sentence(original: Original, one: int, other: int) -> bool:
-    return original.sentence_at(one) == original.sentence_at(other)
-
-
-def grade_conflict(original: Original, chance: Random) -> Made:
+def grade_conflict(original: Original, chance: Random) -> Changes:
     """A second grade for the tumour: one of two mentions moved, or another put in."""
     if original.has_parts:
-        return NotApplicable("it speaks of several specimens, which may have grades of their own")
-    able = [(e, moved) for e in graded(original) if (moved := _far(e.text)) is not None]
-    if not able:
-        return NotApplicable("it gives no grade that can be moved along its scale")
-    entity, moved = able[-1]
-    first = able[0][0]
-    if len(able) > 1 and not _same_sentence(original, first.start, entity.start):
-        return (original.replaced(entity, moved),)
+        raise NotApplicable("it speaks of several specimens, which may have grades of their own")
+    shifted = [
+        (grade, [shifted_grade(grade.text, step) for step in (2, -2, 1, -1)])
+        for grade in _grades(original)
+    ]
+    able = [(grade, next(filter(None, moved))) for grade, moved in shifted if any(moved)]
+    demand(able, "it gives no grade that can be moved along its scale")
+    (first, _), (last, moved) = able[0], able[-1]
+    if original.sentence_at(first.start) != original.sentence_at(last.start):
+        return [original.replaced(last, moved)]
     frame = chance.choice(tables()["frames"]["grade"])
-    return (original.added(frame.format(grade=moved if _is_name(moved) else moved.lower())),)
-
-
-def _far(grade: str) -> str | None:
-    """A grade two steps away, or one where there are not two."""
-    return next((g for step in (2, -2, 1, -1) if (g := shifted_grade(grade, step))), None)
-
-
-def _is_name(grade: str) -> bool:
-    """Whether a grade begins with the name of its system, or is a number."""
     words = ("well", "moderate", "poor", "low", "intermediate", "high")
-    return not grade.casefold().startswith(words)
+    is_word = moved.casefold().startswith(words)  # and no number, nor the name of a system
+    return [original.added(frame.format(grade=moved.lower() if is_word else moved))]
 
 
-def marker_conflict(original: Original, chance: Random) -> Made:
+def marker_conflict(original: Original, chance: Random) -> Changes:
     """A marker that is positive called negative in another sentence, or the other way round."""
-    able = marker_results(original)
-    if not able:
-        return NotApplicable("it gives no marker that is plainly positive or negative")
-    marker, _, polarity = chance.choice(able)
+    marker, _, polarity = chance.choice(_marker_results(original))
     frames = tables()["frames"]["negative" if polarity == "positive" else "positive"]
     frame = chance.choice(frames)
     words = frame.replace("{x}", marker.text).replace("{X}", marker.text)
-    return (original.added(words, marker),)
+    return [original.added(words, marker)]
 
 
-def benign_conclusion(original: Original, chance: Random) -> Made:
+def benign_conclusion(original: Original, chance: Random) -> Changes:
     """A benign conclusion where the morphology, or another mention, is malignant."""
-    main = original.main
-    if main is None or main.concept.behaviour is not Behaviour.MALIGNANT:
-        return NotApplicable("it makes no malignant diagnosis")
+    main = original.malignancy
     if original.has_parts:
-        return NotApplicable("it speaks of several specimens, some of which may be benign")
-    speaking = [s for s in original.seen if s.finding.suggests == "malignant" and not s.denied]
-    others = [d for d in original.mentions if d.entity != main.entity]
-    if speaking or others:
+        raise NotApplicable("it speaks of several specimens, some of which may be benign")
+    is_malignant = any(s.finding.suggests == "malignant" and not s.is_denied for s in original.seen)
+    if is_malignant or any(d.entity != main.entity for d in original.mentions):
         choice = chance.choice(["replace", "add"])
         if choice == "replace" and original.concludes(main.entity):
-            return (original.replaced(main.entity, benign_name(main.entity.text)),)
-    return (original.added(chance.choice(tables()["frames"]["benign"])),)
+            return [original.replaced(main.entity, _benign_name(main.entity.text))]
+    return [original.added(chance.choice(tables()["frames"]["benign"]))]
 
 
-def excluded_diagnosis(original: Original, chance: Random) -> Made:
+def excluded_diagnosis(original: Original, chance: Random) -> Changes:
     """A conclusion that what is described excludes, in place of the true one."""
     main = original.main
     if main is None or not original.concludes(main.entity):
-        return NotApplicable("it has no sentence that concludes with a known diagnosis")
-    affirmed = {s.finding.id for s in original.seen if not s.denied}
+        raise NotApplicable("it has no sentence that concludes with a known diagnosis")
+    affirmed = {seen.finding.id for seen in original.seen if not seen.is_denied}
     able = [
         name
         for row in tables()["excludes"]
         if affirmed.intersection(row["findings"])
         for name in row["diagnoses"]
-        if _excludes(original, name)
+        if (concept := main_concept(name)) is not None
+        and all(closeness(concept, made.concept) < EXCLUDED for made in original.mentions)
     ]
-    if not able:
-        return NotApplicable("it describes nothing that excludes one of our diagnoses")
-    return (original.replaced(main.entity, chance.choice(able)),)
+    name = chance.choice(demand(able, "it describes nothing that excludes one of our diagnoses"))
+    return [original.replaced(main.entity, name)]
 
 
-def _excludes(original: Original, name: str) -> bool:
-    """Whether a diagnosis is far from everything that the report makes."""
-    concept = main_concept(name)
-    made = [d.concept for d in original.mentions]
-    return concept is not None and all(closeness(concept, each) < _FAR for each in made)
+def _matches(original: Original, term: str) -> list[re.Match[str]]:
+    """Where a term stands as whole words, in any case."""
+    return list(re.finditer(rf"\b{re.escape(term)}\b", original.text, re.IGNORECASE))
 
 
-_MOST_SYNONYMS = 4
-_FEWEST_SENTENCES = 2
-
-
-def synonym(original: Original, chance: Random) -> Made:
+def synonym(original: Original, chance: Random) -> Changes:
     """Up to four terms or verbs in other words."""
-    found: list[Change] = []
+    changes = []
     for row in tables()["same"]:
-        one, other = row["of"]
-        for term, meant in ((one, other), (other, one)):
-            for match in re.finditer(rf"\b{re.escape(term)}\b", original.text, re.IGNORECASE):
-                after = in_case_of(match[0], meant) if meant.islower() else meant
-                found.append(Change(start=match.start(), before=match[0], after=after))
-    found = [c for c in found if not _names_another(original.text, c)]
-    if not found:
-        return NotApplicable("it has none of the words that we know others for")
-    chance.shuffle(found)
-    return tuple(sorted(apart(found)[:_MOST_SYNONYMS], key=lambda c: c.start))
+        for term, other in (row["of"], row["of"][::-1]):
+            for match in _matches(original, term):
+                after = in_case_of(match[0], other) if other.islower() else other
+                before = original.text[max(0, match.start() - 12) : match.start()].casefold()
+                # "gallbladder" and "urinary bladder" have longer names of their own
+                if term != "bladder" or not before.endswith(("gall", "urinary ")):
+                    changes.append(Change(start=match.start(), before=match[0], after=after))
+    demand(changes, "it has none of the words that we know others for")
+    chance.shuffle(changes)
+    return sorted(apart(changes)[:MOST_SYNONYMS], key=lambda change: change.start)
 
 
-def _names_another(text: str, change: Change) -> bool:
-    """Whether the words are part of a longer name, as a shorter one in a wider."""
-    before = text[max(0, change.start - 12) : change.start].casefold()
-    return change.before.casefold() == "bladder" and before.endswith(("gall", "urinary "))
-
-
-def presence(original: Original, chance: Random) -> Made:  # noqa: ARG001 - as all edits
+def presence(original: Original, chance: Random) -> Changes:  # noqa: ARG001 - as all edits
     """Said otherwise that something is there, or is not."""
-    found: list[Change] = []
-    for row in tables()["presence"]:
-        for match in re.finditer(row["find"], original.text):
-            found.append(
-                Change(start=match.start(), before=match[0], after=match.expand(row["say"]))
-            )
-    kept = apart([c for c in found if c.before != c.after])
-    return kept or NotApplicable("it says nowhere in our words that something is there or is not")
+    changes = [
+        Change(start=match.start(), before=match[0], after=match.expand(row["say"]))
+        for row in tables()["presence"]
+        for match in re.finditer(row["find"], original.text)
+    ]
+    other = apart([change for change in changes if change.before != change.after])
+    return demand(other, "it says nowhere in our words that something is there or is not")
 
 
-def abbreviation(original: Original, chance: Random) -> Made:  # noqa: ARG001
+def abbreviation(original: Original, chance: Random) -> Changes:  # noqa: ARG001 - as all edits
     """Every term that has a short form abbreviated."""
-    found = [
+    changes = [
         Change(start=match.start(), before=match[0], after=short)
         for term, short in tables()["abbreviations"].items()
-        for match in re.finditer(rf"\b{re.escape(term)}\b", original.text, re.IGNORECASE)
+        for match in _matches(original, term)
     ]
-    kept = apart(sorted(found, key=lambda c: -len(c.before)))
-    return kept or NotApplicable("it has no term that we know a short form of")
+    longest_first = sorted(changes, key=lambda change: -len(change.before))
+    return demand(apart(longest_first), "it has no term that we know a short form of")
 
 
-def order(original: Original, chance: Random) -> Made:
+def order(original: Original, chance: Random) -> Changes:
     """Two sentences that stand side by side, and lean on nothing before them, change places."""
     text, sentences = original.text, original.sentences
     able = [
-        at
-        for at in range(len(sentences) - 1)
-        if _is_free(text, sentences[at], at == 0)
-        and _is_free(text, sentences[at + 1], False)
-        and (at + 2 >= len(sentences) or not _leans(sentences[at + 2].of(text)))
-        and "\n" not in text[sentences[at].start : sentences[at + 1].end]
+        (sentence, following)
+        for place, (sentence, following) in enumerate(pairwise(sentences))
+        if _is_free(text, sentence, place == 0)
+        and _is_free(text, following, False)
+        and (place + 2 >= len(sentences) or not _leans(sentences[place + 2].of(text)))
+        and "\n" not in text[sentence.start : following.end]
     ]
-    if not able or original.has_parts:
-        return NotApplicable("it has no two sentences that could change places")
-    one, other = sentences[(at := chance.choice(able))], sentences[at + 1]
-    before = text[one.start : other.end]
-    gap = text[one.end : other.start]
-    return (Change(start=one.start, before=before, after=other.of(text) + gap + one.of(text)),)
+    if original.has_parts:
+        able = []
+    one, other = chance.choice(demand(able, "it has no two sentences that could change places"))
+    after = other.of(text) + text[one.end : other.start] + one.of(text)
+    return [Change(start=one.start, before=text[one.start : other.end], after=after)]
 
 
 def _is_free(text: str, sentence: Sentence, opens: bool) -> bool:
     """Whether a sentence means the same elsewhere in the description."""
     words = sentence.of(text)
-    return (
-        not _leans(words)
-        and not concludes(words)
-        and words.endswith(".")
-        and (not opens or not words.casefold().startswith("microscop"))
-    )
+    is_title = opens and words.casefold().startswith("microscop")
+    return not _leans(words) and not concludes(words) and words.endswith(".") and not is_title
 
 
 def _leans(words: str) -> bool:
@@ -525,17 +439,11 @@ def _leans(words: str) -> bool:
     return any(re.match(rf"{re.escape(w)}\b", start) for w in tables()["order"]["leaning"])
 
 
-def layout(original: Original, chance: Random) -> Made:
+def layout(original: Original, chance: Random) -> Changes:
     """One sentence a line, with a dash or without."""
-    sentences = original.sentences
-    gaps = [
-        (one.end, other.start)
-        for one, other in pairwise(sentences)
-        if "\n" not in original.text[one.end : other.start]
-    ]
-    if len(sentences) < _FEWEST_SENTENCES or not gaps:
-        return NotApplicable("it has one sentence a line already, or one sentence")
+    text = original.text
+    gaps = [(one.end, other.start) for one, other in pairwise(original.sentences)]
+    gaps = [(start, end) for start, end in gaps if "\n" not in text[start:end]]
+    demand(gaps, "it has one sentence a line already, or one sentence")
     mark = chance.choice(["\n", "\n- "])
-    return tuple(
-        Change(start=start, before=original.text[start:end], after=mark) for start, end in gaps
-    )
+    return [Change(start=start, before=text[start:end], after=mark) for start, end in gaps]

@@ -1,11 +1,11 @@
 """A true report made ready to be edited: what it concludes, what it describes, where things go."""
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from histoeval.reader.sections import PART, sections
 from histoeval.reader.sentences import Sentence, sentences
@@ -15,26 +15,30 @@ from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.findings import Finding, find_findings, findings
 from histoeval.terms.naming import main_concept
 
-_SURE = 0.5
+T = TypeVar("T")
+
+SURE = 0.5
 """An entity that the reader is less sure of is not built on."""
-_ARTICLE = re.compile(r"\b(an?)\s+$", re.IGNORECASE)
-_NEAR = 12
+_ARTICLE = re.compile(r"\b(an?)\s+$", re.IGNORECASE)  # "a " before "carcinoma"
+_ARTICLE_REACH = 12
 """So many characters before a word its article is looked for."""
 _VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
 
 
 class Change(Noun):
-    """What was put in place of what, and where in the true report; an insertion is for nothing."""
+    """`after` in place of `before` at `start` of the true report; an insertion has no `before`."""
 
     start: int
     before: str
     after: str
 
+    @property
+    def end(self) -> int:
+        return self.start + len(self.before)
 
-class NotApplicable(NamedTuple):
-    """Why a report cannot be edited in a certain way."""
 
-    reason: str
+class NotApplicable(Exception):  # noqa: N818 - no error: this report cannot be edited in this way
+    """The reason why a report cannot be edited in a certain way."""
 
 
 class FindingMention(NamedTuple):
@@ -42,10 +46,10 @@ class FindingMention(NamedTuple):
 
     entity: Entity
     finding: Finding
-    denied: bool
+    is_denied: bool
 
 
-class DiagnosisMade(NamedTuple):
+class DiagnosisMention(NamedTuple):
     """A diagnosis that the report makes and the catalogue knows."""
 
     entity: Entity
@@ -58,6 +62,13 @@ def tables() -> dict[str, Any]:
     return load_toml("histoeval_research/experiments/edits/data/edits.toml")
 
 
+def demand(candidates: Sequence[T], reason: str) -> Sequence[T]:
+    """The candidates; with none of them the edit is not applicable."""
+    if not candidates:
+        raise NotApplicable(reason)
+    return candidates
+
+
 @dataclass(frozen=True)
 class Original:
     """A report as it was read, and what edits need to know of it."""
@@ -66,13 +77,11 @@ class Original:
 
     @property
     def text(self) -> str:
-        """The words of the report."""
         return self.report.text
 
     @cached_property
-    def sentences(self) -> tuple[Sentence, ...]:
-        """Its sentences, in order."""
-        return tuple(sentences(self.text))
+    def sentences(self) -> Sequence[Sentence]:
+        return sentences(self.text)
 
     @cached_property
     def has_parts(self) -> bool:
@@ -81,18 +90,20 @@ class Original:
 
     def of_type(self, kind: EntityType) -> list[Entity]:
         """The entities of a type that the reader is sure of."""
-        return [e for e in self.report.entities if e.type is kind and e.score >= _SURE]
+        return [e for e in self.report.entities if e.type is kind and e.score >= SURE]
 
     @cached_property
-    def diagnoses(self) -> tuple[DiagnosisMade, ...]:
+    def diagnoses(self) -> list[DiagnosisMention]:
         """Every diagnosis that is made and known, in the order of the text."""
-        made = [e for e in self.of_type(EntityType.DIAGNOSIS) if e.assertion is Assertion.PRESENT]
-        return tuple(
-            DiagnosisMade(e, known) for e in made if (known := main_concept(e.text)) is not None
-        )
+        return [
+            DiagnosisMention(entity, concept)
+            for entity in self.of_type(EntityType.DIAGNOSIS)
+            if entity.assertion is Assertion.PRESENT
+            and (concept := main_concept(entity.text)) is not None
+        ]
 
     @cached_property
-    def main(self) -> DiagnosisMade | None:
+    def main(self) -> DiagnosisMention | None:
         """The diagnosis that the report comes to: of those in the conclusion, the worst and last.
 
         Where nothing says that it concludes, the worst and last of all. Words that say only that
@@ -100,103 +111,107 @@ class Original:
         """
         specific = [d for d in self.diagnoses if d.concept.behaviour is not Behaviour.UNSPECIFIED]
         concluded = [d for d in specific if self.concludes(d.entity)] or specific
-        worst = list(Behaviour)
-
-        def rank(d: DiagnosisMade) -> tuple[int, bool, int]:
-            """The worst behaviour, then the more exact name, then the later place."""
-            return worst.index(d.concept.behaviour), d.concept.generic, -d.entity.start
-
-        return min(concluded, key=rank, default=None)
-
-    @cached_property
-    def mentions(self) -> tuple[DiagnosisMade, ...]:
-        """Everything that names the main diagnosis, by a wider or a narrower word too."""
-        if self.main is None:
-            return ()
-        tree, main = diagnosis_tree(), self.main.concept
-        return tuple(
-            each
-            for each in self.diagnoses
-            if (tree.is_a(main.id, each.concept.id) or tree.is_a(each.concept.id, main.id))
-            and each.concept.behaviour is not Behaviour.UNSPECIFIED
+        worst_first = list(Behaviour)
+        return min(
+            concluded,
+            key=lambda d: (
+                worst_first.index(d.concept.behaviour),
+                d.concept.generic,
+                -d.entity.start,
+            ),
+            default=None,
         )
 
-    @cached_property
-    def seen(self) -> tuple[FindingMention, ...]:
-        """Every finding that is known, affirmed or denied; each entity by its weightiest."""
-        return tuple(self._seen())
+    @property
+    def diagnosis(self) -> DiagnosisMention:
+        """The main diagnosis, for edits that need one."""
+        if self.main is None:
+            raise NotApplicable("it makes no known diagnosis")
+        return self.main
 
-    def _seen(self) -> Iterator[FindingMention]:
+    @property
+    def malignancy(self) -> DiagnosisMention:
+        """The main diagnosis, for edits that need a malignant one."""
+        if self.main is None or self.main.concept.behaviour is not Behaviour.MALIGNANT:
+            raise NotApplicable("it makes no malignant diagnosis")
+        return self.main
+
+    @cached_property
+    def mentions(self) -> list[DiagnosisMention]:
+        """Everything that names the main diagnosis, by a wider or a narrower word too."""
+        if self.main is None:
+            return []
+        tree, main = diagnosis_tree(), self.main.concept.id
+        return [
+            mention
+            for mention in self.diagnoses
+            if (tree.is_a(main, mention.concept.id) or tree.is_a(mention.concept.id, main))
+            and mention.concept.behaviour is not Behaviour.UNSPECIFIED
+        ]
+
+    @cached_property
+    def seen(self) -> list[FindingMention]:
+        """Every finding that is known, affirmed or denied; each entity by its weightiest."""
+        mentions = []
         for entity in self.of_type(EntityType.FINDING):
-            found = find_findings(entity.text)
-            if entity.assertion is Assertion.UNCERTAIN or not found:
-                continue
-            weightiest = max(found, key=lambda f: (findings()[f.id].importance, f.end - f.start))
-            denied = (entity.assertion is Assertion.ABSENT) != weightiest.denied
-            yield FindingMention(entity, findings()[weightiest.id], denied)
+            named = find_findings(entity.text)
+            if named and entity.assertion is not Assertion.UNCERTAIN:
+                main = max(named, key=lambda f: (findings()[f.id].importance, f.end - f.start))
+                is_denied = (entity.assertion is Assertion.ABSENT) != main.denied
+                mentions.append(FindingMention(entity, findings()[main.id], is_denied))
+        return mentions
 
     @cached_property
     def spoken_of(self) -> frozenset[str]:
         """The ids of all findings that any of its words name, however it speaks of them."""
         return frozenset(f.id for s in self.sentences for f in find_findings(s.of(self.text)))
 
-    def sentence_of(self, entity: Entity) -> Sentence | None:
-        """The sentence in which an entity begins."""
-        return self.sentence_at(entity.start)
-
-    def sentence_at(self, place: int) -> Sentence | None:
-        """The sentence that a place of the text is in."""
-        found = bisect_right(self.sentences, place, key=lambda s: s.start) - 1
-        return self.sentences[found] if found >= 0 and place < self.sentences[found].end else None
-
-    def concludes(self, entity: Entity) -> bool:
-        """Whether an entity stands in a sentence that says that it concludes."""
-        sentence = self.sentence_of(entity)
-        return sentence is not None and concludes(sentence.of(self.text))
-
-    def is_linked(self, entity: Entity, kind: EntityType) -> bool:
-        """Whether an entity is about something of a type, as invasion of a site."""
-        return (entity.start, kind) in self._links
-
-    @cached_property
-    def _links(self) -> frozenset[tuple[int, EntityType]]:
-        """Where entities begin that are linked, and to what types."""
-        ends = [
-            (self.report.entities[r.head], self.report.entities[r.tail])
-            for r in self.report.relations
-        ]
-        return frozenset(
-            (one.start, other.type) for a, b in ends for one, other in ((a, b), (b, a))
-        )
-
     @cached_property
     def stances(self) -> frozenset[tuple[str, bool]]:
         """Every finding that is known, by id, and whether it is denied."""
-        return frozenset((seen.finding.id, seen.denied) for seen in self.seen)
+        return frozenset((seen.finding.id, seen.is_denied) for seen in self.seen)
+
+    @cached_property
+    def links(self) -> frozenset[tuple[int, EntityType]]:
+        """Where entities begin that are linked, and to what type."""
+        entities = self.report.entities
+        pairs = [(entities[r.head], entities[r.tail]) for r in self.report.relations]
+        pairs += [(tail, head) for head, tail in pairs]
+        return frozenset((one.start, other.type) for one, other in pairs)
+
+    def sentence_at(self, place: int) -> Sentence | None:
+        """The sentence that a place of the text is in."""
+        number = bisect_right(self.sentences, place, key=lambda s: s.start) - 1
+        is_within = number >= 0 and place < self.sentences[number].end
+        return self.sentences[number] if is_within else None
+
+    def concludes(self, entity: Entity) -> bool:
+        """Whether an entity stands in a sentence that says that it concludes."""
+        sentence = self.sentence_at(entity.start)
+        return sentence is not None and concludes(sentence.of(self.text))
 
     def added(self, sentence: str, beside: Entity | None = None) -> Change:
         """A sentence put in: at the end; among several specimens behind what it is about."""
-        owner = self.sentence_of(beside) if beside is not None and self.has_parts else None
-        end = owner.end if owner is not None else len(self.text.rstrip())
-        return self._behind(end, sentence)
+        owner = self.sentence_at(beside.start) if beside is not None and self.has_parts else None
+        return self._insert(sentence, owner.end if owner else len(self.text.rstrip()))
 
     def described(self, sentence: str) -> Change:
         """A sentence put into the description: before the first that concludes, if that is late."""
         texts = [s.of(self.text) for s in self.sentences]
-        first = next((i for i, each in enumerate(texts) if concludes(each)), len(texts))
-        last = self.sentences[first - 1].end if first else len(self.text.rstrip())
-        return self._behind(last, sentence)
+        first = next((i for i, text in enumerate(texts) if concludes(text)), len(texts))
+        end = self.sentences[first - 1].end if first else len(self.text.rstrip())
+        return self._insert(sentence, end)
 
-    def _behind(self, end: int, sentence: str) -> Change:
-        stop = "" if self.text[:end].rstrip()[-1:] in ".!?:;" else "."
-        gap = "\n" if self.text[end : end + 1] in ("\n", "\r") else " "
-        return Change(start=end, before="", after=f"{stop}{gap}{sentence}")
+    def _insert(self, sentence: str, place: int) -> Change:
+        stop = "" if self.text[:place].rstrip()[-1:] in ".!?:;" else "."
+        gap = "\n" if self.text[place : place + 1] in ("\n", "\r") else " "
+        return Change(start=place, before="", after=f"{stop}{gap}{sentence}")
 
     def replaced(self, entity: Entity, words: str) -> Change:
         """Other words in place of an entity, in its own case, the article before them mended."""
         after = in_case_of(entity.text, words)
         start = entity.start
-        article = _ARTICLE.search(self.text, max(0, start - _NEAR), start)
+        article = _ARTICLE.search(self.text, max(0, start - _ARTICLE_REACH), start)
         if article is None:
             return Change(start=start, before=entity.text, after=after)
         before = self.text[article.start() : entity.end]
@@ -206,6 +221,10 @@ class Original:
             right = in_case_of(article[1], "an" if _VOWEL.match(words) else "a")
             after = f"{right}{self.text[article.end(1) : start]}{after}"
         return Change(start=article.start(), before=before, after=after)
+
+    def renamed(self, name: str) -> list[Change]:
+        """A name in place of everything that names the main diagnosis."""
+        return [self.replaced(mention.entity, name) for mention in self.mentions]
 
 
 def concludes(sentence: str) -> bool:
@@ -229,16 +248,28 @@ def is_plural(words: str) -> bool:
 
 
 def capitalised(words: str) -> str:
-    """Words with a capital first, the others as they are."""
     return words[:1].upper() + words[1:]
+
+
+def apart(changes: Sequence[Change]) -> list[Change]:
+    """Those of the changes that do not overlap one before them in the list."""
+    kept: list[Change] = []
+    taken: list[tuple[int, int]] = []
+    for change in changes:
+        at = bisect_left(taken, (change.start, change.end))
+        ends_before_next = at == len(taken) or change.end <= taken[at][0]
+        if ends_before_next and (at == 0 or taken[at - 1][1] <= change.start):
+            taken.insert(at, (change.start, change.end))
+            kept.append(change)
+    return kept
 
 
 def applied(text: str, changes: Sequence[Change]) -> str:
     """The text after all changes, which must not overlap."""
-    done, at = [], 0
+    pieces, at = [], 0
     for change in sorted(changes, key=lambda c: c.start):
         assert change.start >= at, "changes overlap"
         assert text.startswith(change.before, change.start), "a change is of other words"
-        done += [text[at : change.start], change.after]
-        at = change.start + len(change.before)
-    return "".join([*done, text[at:]])
+        pieces += [text[at : change.start], change.after]
+        at = change.end
+    return "".join([*pieces, text[at:]])

@@ -1,295 +1,199 @@
-"""The findings of the paper's tables 1 to 3 and figure 3, each with the paper's number beside."""
+"""The findings of the paper's tables 1 to 3 and figure 3, each with the paper's number beside.
 
-from collections.abc import Iterator, Sequence
+In tables 2 and 3 stand-ins take the place of models: how often they err, and what they answer
+under attack, is known.
+"""
 
-from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER
-from histoeval.report import Noun
-from histoeval.statistics.resampling import RESAMPLES, Estimate
-from histoeval_research.experiments.benchmark import (
-    COLUMNS,
-    BenchmarkRow,
-    Gap,
-    benchmark_row,
-    model_gaps,
+from collections.abc import Sequence
+from random import Random
+
+import polars as pl
+
+from histoeval.pathgls.fusion import fuse
+from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, read_policy
+from histoeval.statistics.resampling import Estimate
+from histoeval_research.experiments.edits.registry import CONTROL
+from histoeval_research.experiments.measures import KEYS, STABILITY
+from histoeval_research.experiments.pathgls.cases import (
+    MeasuredCases,
+    assumptions,
+    paper,
+    stability_by,
 )
-from histoeval_research.experiments.hierarchy import (
+from histoeval_research.experiments.tables import (
+    COLUMNS,
+    FEWEST_DIMENSIONS,
     TRUST,
-    LevelledReport,
+    USUAL,
+    VERDICTS,
+    Draws,
+    Row,
     ablation,
+    benchmark_row,
     dimensions_in,
     hierarchy,
-    summed,
+    measures_of,
+    model_gaps,
+    sensitivity,
+    trust_name,
+    weighted_sum,
 )
-from histoeval_research.experiments.measures import STABILITY
-from histoeval_research.experiments.pathgls.answers import (
-    AnswerAssumption,
-    PublishedDrop,
-    assumptions,
-    published_drops,
-    published_gaps,
-    published_means,
-    published_ranks,
-    stand_ins,
-    verdicts_on,
-)
-from histoeval_research.experiments.pathgls.cases import MeasuredCases
-from histoeval_research.experiments.sensitivity import Drop, sensitivity
 
 OURS, THEIRS = "ours", "paper"
 VISUAL, LOGIC_ERROR = "visual", "logic"
-FEWEST_DIMENSIONS = 2
+GRAVE = 4
+"""Errors of at least this level are what a stand-in says where it errs."""
 
 
-class DropBeside(Noun):
-    """A row of table 1: one measure on one data set, and the paper's row."""
-
-    data: str
-    measure: str
-    visual: Drop
-    logic: Drop
-    paper: PublishedDrop | None = None
-
-
-class BenchmarkBeside(BenchmarkRow):
-    """A row of table 2, and whose it is."""
-
-    source: str
-    scale: str = ""
-
-
-class GapBeside(Gap):
-    """A row of table 3, and whose it is."""
-
-    source: str
-
-
-class RankBeside(Noun):
-    """How a measure follows the error hierarchy on one data set, and the paper's coefficient."""
-
-    data: str
-    measure: str
-    reports: int
-    cases: int
-    spearman: Estimate
-    within: Estimate
-    paper: float | None = None
-
-
-class AblationBeside(Noun):
-    """A bar of figure 3b: trust without a dimension, by one assumption about answers."""
-
-    data: str
-    answers: str
-    without: str
-    """Empty for trust with all dimensions that there are."""
-    trust: str
-    """Those dimensions."""
-    reports: int
-    cases: int
-    spearman: Estimate
-    lost: Estimate = Estimate()
-    lost_per_cent: float | None = None
-    paper: float | None = None
-    paper_lost_per_cent: float | None = None
-
-
-def table_1(
-    sets: Sequence[MeasuredCases], resamples: int = RESAMPLES, seed: int = 0
-) -> list[DropBeside]:
+def table_1(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:
     """How far every measure falls on hallucinations and on logic errors."""
-    paper = {row.ours: row for row in published_drops()}
-    found = []
-    for each in sets:
-        drops = {(d.measure, d.group): d for d in sensitivity(each.rows, resamples, seed)}
-        for measure in dict.fromkeys(name for name, _ in drops):
-            if not measure.startswith(STABILITY):
-                visual, logic = (
-                    drops.get((measure, group)) or _no_drop(measure, group)
-                    for group in (VISUAL, LOGIC_ERROR)
-                )
-                row = DropBeside(
-                    data=each.name,
-                    measure=measure,
-                    visual=visual,
-                    logic=logic,
-                    paper=paper.get(measure),
-                )
-                found.append(row)
-    return found
+    published = {row["ours"]: row for row in paper()["table1"]}
+    reason = Estimate(reason="no report could be edited so")
+    rows = []
+    for cases in sets:
+        drops = {(row["measure"], row["group"]): row for row in sensitivity(cases.scores, draws)}
+        for measure in measures_of(cases.scores):
+            if measure.startswith(STABILITY):
+                continue
+            row: Row = {"data": cases.name, "measure": measure}
+            for group in (VISUAL, LOGIC_ERROR):
+                lacking = {"measure": measure, "group": group, "cases": 0}
+                lacking |= {"control": None, "score": None, "drop": reason}
+                row[group] = drops.get((measure, group), lacking)
+            rows.append(row | {"paper": published.get(measure)})
+    return rows
 
 
-def _no_drop(measure: str, group: str) -> Drop:
-    reason = "no report could be edited so"
-    return Drop(measure=measure, group=group, cases=0, drop=Estimate(reason=reason))
+def verdicts_on(stand_in: Row, scores: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
+    """The verdicts on what a stand-in says of every case.
+
+    A case of which no grave error could be made is left out where the stand-in is to err.
+    """
+    rows: list[Row] = []
+    for (case,), own in scores.group_by("case", maintain_order=True):
+        chance = Random(f"{seed}/{stand_in['name']}/{case}")
+        errs = chance.random() < stand_in["errs"]
+        wanted = pl.col("level") >= GRAVE if errs else pl.col("group") == CONTROL
+        if pool := own.filter(wanted).to_dicts():
+            said = chance.choice(pool)
+            said[STABILITY] = said.get(stability_by(stand_in["answers"]))
+            values: Row = {name: said.get(name) for name in DIMENSIONS}
+            grounding, logic, stability = values.values()
+            trust = fuse(grounding, logic, stability, weights=PAPER, policy=read_policy())
+            verdict = {"trust": trust.value, "route": trust.route}
+            rows.append({"id": case, "cluster": said["cluster"], **values, **verdict})
+    return pl.DataFrame(rows, schema={**VERDICTS, "cluster": pl.String})
 
 
 def table_2(
-    sets: Sequence[MeasuredCases],
-    real: Sequence[BenchmarkRow] = (),
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> list[BenchmarkBeside]:
+    sets: Sequence[MeasuredCases], real: Sequence[Row] = (), draws: Draws = USUAL
+) -> list[Row]:
     """The means of every dimension for stand-ins, for real models, and in the paper."""
-    found = [
-        _ours(
-            benchmark_row(
-                each.name,
-                stand_in.name,
-                verdicts_on(stand_in, each.rows, seed),
-                resamples,
-                seed,
-                each.patients,
-            ),
-            each.scale,
-        )
-        for each in sets
-        for stand_in in stand_ins()
-    ]
-    return [*found, *(_ours(row, "") for row in real), *_published_benchmark()]
-
-
-def _ours(row: BenchmarkRow, scale: str) -> BenchmarkBeside:
-    return BenchmarkBeside(source=OURS, scale=scale, **dict(row))
-
-
-def _published_benchmark() -> Iterator[BenchmarkBeside]:
-    for row in published_means():
-        yield BenchmarkBeside(
-            source=THEIRS,
-            scale=row.scale,
-            dataset=row.dataset,
-            model=row.model,
-            reports=0,
-            means={name: Estimate(value=row.means[name]) for name in COLUMNS},
-            missing={},
-            routes={},
-        )
+    rows = []
+    for cases in sets:
+        for stand_in in paper()["standin"]:
+            verdicts = verdicts_on(stand_in, cases.scores, draws.seed)
+            row = benchmark_row(cases.name, stand_in["name"], verdicts, draws)
+            rows.append({**row, "source": OURS, "scale": cases.scale})
+    rows += [{**row, "source": OURS, "scale": ""} for row in real]
+    for block in paper()["table2"]:
+        for published in block["models"]:
+            means = {name: Estimate(value=published[name]) for name in COLUMNS}
+            row = {"dataset": block["dataset"], "model": published["model"], "reports": 0}
+            row |= {"means": means, "missing": {}, "routes": {}}
+            rows.append({**row, "source": THEIRS, "scale": block["scale"]})
+    return rows
 
 
 def table_3(
     public: MeasuredCases | None,
     private: MeasuredCases | None,
-    real: Sequence[Gap] = (),
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> list[GapBeside]:
+    real: Sequence[Row] = (),
+    draws: Draws = USUAL,
+) -> list[Row]:
     """How much trust is lost on unseen data: stand-ins, real models, and the paper's models."""
-    own: list[Gap] = []
+    rows = []
     if public is not None and private is not None:
-        patients = public.patients | private.patients
-        for stand_in in stand_ins():
-            here, there = (verdicts_on(stand_in, each.rows, seed) for each in (public, private))
-            own += model_gaps(stand_in.name, here, there, resamples, seed, patients)
-    theirs = [
-        GapBeside(
-            source=THEIRS,
-            model=row.model,
-            measure=TRUST,
-            inside=row.inside,
-            outside=row.outside,
-            drop=Estimate(value=row.drop),
-        )
-        for row in published_gaps()
-    ]
-    return [*(GapBeside(source=OURS, **dict(gap)) for gap in (*own, *real)), *theirs]
-
-
-def _levelled(each: MeasuredCases, assumption: AnswerAssumption) -> list[LevelledReport]:
-    """The dimensions of trust, with stability by one assumption."""
-    return [
-        LevelledReport(
-            row.patient or row.case,
-            row.level,
-            {
-                **{name: row.scores.get(name) for name in DIMENSIONS},
-                STABILITY: row.scores.get(assumption.column),
-            },
-        )
-        for row in each.rows
-    ]
-
-
-def ranks(
-    sets: Sequence[MeasuredCases], resamples: int = RESAMPLES, seed: int = 0
-) -> list[RankBeside]:
-    """How every measure, and trust by every assumption, follows the error hierarchy."""
-    wholes = {f"{TRUST}_{assumption.name}" for assumption in assumptions()}
-    found = []
-    for each in sets:
-        columns: list[dict[str, float | None]] = [dict(row.scores) for row in each.rows]
-        for assumption in assumptions():
-            graded = _levelled(each, assumption)
-            used = dimensions_in(graded)
-            if len(used) >= FEWEST_DIMENSIONS:
-                missing = [name for name in DIMENSIONS if name not in used]
-                name = f"{TRUST}_{assumption.name}"
-                name += f" without {' and '.join(missing)}" if missing else ""
-                for scores, row in zip(columns, graded, strict=True):
-                    scores[name] = summed(row.scores, used, PAPER)
-        rows = [
-            LevelledReport(row.patient or row.case, row.level, scores)
-            for row, scores in zip(each.rows, columns, strict=True)
-        ]
-        for follows in hierarchy(rows, resamples, seed):
-            is_trust = follows.measure in wholes
-            found.append(
-                RankBeside(
-                    data=each.name,
-                    measure=follows.measure,
-                    reports=follows.rows,
-                    cases=follows.cases,
-                    spearman=follows.spearman,
-                    within=follows.within,
-                    paper=published_ranks().trust if is_trust else None,
-                )
+        for stand_in in paper()["standin"]:
+            known, unseen = (
+                verdicts_on(stand_in, side.scores, draws.seed) for side in (public, private)
             )
-    return found
+            rows += model_gaps(stand_in["name"], known, unseen, draws)
+    rows = [{**row, "source": OURS} for row in (*rows, *real)]
+    for row in paper()["table3"]:
+        gap = {"model": row["model"], "measure": TRUST}
+        gap |= {"inside": row["inside"], "outside": row["outside"]}
+        rows.append({**gap, "drop": Estimate(value=row["drop"]), "source": THEIRS})
+    return rows
 
 
-def figure_3b(
-    sets: Sequence[MeasuredCases], resamples: int = RESAMPLES, seed: int = 0
-) -> list[AblationBeside]:
+def _levelled(scores: pl.DataFrame, assumption: str) -> pl.DataFrame:
+    """The dimensions of trust, with stability by one assumption."""
+    columns = [*KEYS, *(name for name in DIMENSIONS[:2] if name in scores.columns)]
+    known = pl.lit(None, pl.Float64)
+    if stability_by(assumption) in scores.columns:
+        known = pl.col(stability_by(assumption))
+    return scores.select(*columns, known.alias(STABILITY))
+
+
+def ranks(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:
+    """How every measure, and trust by every assumption, follows the error hierarchy."""
+    whole = {f"{TRUST}_{assumption}" for assumption in assumptions()}
+    rows = []
+    for cases in sets:
+        scores = cases.scores
+        for assumption in assumptions():
+            levelled = _levelled(cases.scores, assumption)
+            used = dimensions_in(levelled)
+            if len(used) >= FEWEST_DIMENSIONS:
+                trust = levelled.select(weighted_sum(used)).to_series()
+                name = trust_name(used, f"{TRUST}_{assumption}")
+                scores = scores.with_columns(trust.alias(name))
+        for row in hierarchy(scores, draws):
+            published = paper()["figure3"]["trust"] if row["measure"] in whole else None
+            rows.append(
+                {
+                    "data": cases.name,
+                    "measure": row["measure"],
+                    "reports": row["rows"],
+                    "cases": row["cases"],
+                    "spearman": row["spearman"],
+                    "within": row["within"],
+                    "paper": published,
+                }
+            )
+    return rows
+
+
+def figure_3b(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:
     """What trust loses without each dimension, for every assumption about answers."""
-    return [
-        bar
-        for each in sets
-        for assumption in assumptions()
-        for bar in _bars(each, assumption, resamples, seed)
-    ]
-
-
-def _nothing_summed(rows: Sequence[LevelledReport], used: Sequence[str]) -> bool:
-    return all(summed(row.scores, used, PAPER) is None for row in rows)
-
-
-def _bars(
-    each: MeasuredCases, assumption: AnswerAssumption, resamples: int, seed: int
-) -> Iterator[AblationBeside]:
-    graded = _levelled(each, assumption)
-    used = dimensions_in(graded)
-    if len(used) < FEWEST_DIMENSIONS or _nothing_summed(graded, used):
-        return
-    found = ablation(graded, PAPER, resamples, seed)
-    paper = published_ranks()
-    is_whole = len(used) == len(DIMENSIONS)
-    common = {
-        "data": each.name,
-        "answers": assumption.name,
-        "trust": " + ".join(used),
-        "reports": found.rows,
-        "cases": found.cases,
-    }
-    yield AblationBeside(
-        without="", spearman=found.spearman, paper=paper.trust if is_whole else None, **common
-    )
-    for part in found.without:
-        lost = paper.lost[part.dimension]
-        yield AblationBeside(
-            without=part.dimension,
-            spearman=part.spearman,
-            lost=part.lost,
-            lost_per_cent=part.lost_per_cent,
-            paper=paper.trust * (1 - lost / 100) if is_whole else None,
-            paper_lost_per_cent=lost if is_whole else None,
-            **common,
-        )
+    published = paper()["figure3"]
+    rows = []
+    for cases in sets:
+        for assumption in assumptions():
+            levelled = _levelled(cases.scores, assumption)
+            used = dimensions_in(levelled)
+            if len(used) < FEWEST_DIMENSIONS or levelled.drop_nulls(used).is_empty():
+                continue
+            found = ablation(levelled, PAPER, draws)
+            is_whole = len(used) == len(DIMENSIONS)
+            bars = [{"dimension": "", "spearman": found["spearman"]}, *found["without"]]
+            for bar in bars:
+                lost = published["lost"].get(bar["dimension"]) if is_whole else None
+                rho = published["trust"] * (1 - (lost or 0.0) / 100) if is_whole else None
+                rows.append(
+                    {
+                        "data": cases.name,
+                        "answers": assumption,
+                        "without": bar["dimension"],
+                        "trust": " + ".join(used),
+                        "reports": found["rows"],
+                        "cases": found["cases"],
+                        "spearman": bar["spearman"],
+                        "lost": bar.get("lost", Estimate()),
+                        "lost_per_cent": bar.get("lost_per_cent"),
+                        "paper": rho,
+                        "paper_lost_per_cent": lost,
+                    }
+                )
+    return rows

@@ -1,49 +1,211 @@
-"""Cases by the paper's recipe: a sample of reports or of labelled tiles, measured."""
+"""Cases by the paper's recipe: a sample of reports or of labelled tiles, edited and measured.
+
+No model under test is asked: what it would answer under stain and attack is an assumption.
+"""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from random import Random
+from typing import Any, TypeVar
 
 import numpy as np
+import polars as pl
 
-from histoeval.errors import InputError, MissingDependency
+from histoeval.errors import InputError, MissingDependency, Problem
 from histoeval.evaluate.tile_labels import HE, INDEX, LabelledTile, read_pixels, read_tiles
 from histoeval.io.reports import open_reports
 from histoeval.io.writing import make_folder, write_text, writing_to
-from histoeval.pathgls.stability.distance import open_distance
+from histoeval.pathgls.stability.distance import Distance, open_distance
+from histoeval.pathgls.stability.score import stability_of
 from histoeval.progress import OnStep, ignore
+from histoeval.reader.reader import Reader
+from histoeval.resources import load_toml
 from histoeval.run.models import Models, load_reader
-from histoeval.statistics.resampling import RESAMPLES
-from histoeval_research.experiments.benchmark import JudgeVariation, variation
-from histoeval_research.experiments.measures import PerturbedRow, read_perturbed
-from histoeval_research.experiments.pathgls.answers import (
-    ByAssumedAnswers,
-    MemoDistance,
-    assumptions,
-)
-from histoeval_research.experiments.perturb import Settings, perturb_file, taken_along
-from histoeval_research.experiments.sensitivity import (
+from histoeval_research.experiments.edits.registry import CONTROL, perturb
+from histoeval_research.experiments.measures import (
+    STABILITY,
+    Measure,
     MeasureSet,
-    ScoredReports,
+    MeasureTask,
+    each_report,
     measure_file,
-    measured,
-    open_bench,
+    open_measures,
+    score_frame,
 )
+from histoeval_research.experiments.perturb import (
+    PerturbedRow,
+    PerturbedSet,
+    PerturbSettings,
+    perturb_file,
+    read_perturbed,
+    taken_along,
+)
+from histoeval_research.experiments.tables import Draws, Row, variation
 
 T = TypeVar("T")
+
+METRICS = ("bleu", "hare", "bertscore")
+"""Those of table 1, or what stands in their place."""
+REWORDING = "rewording"
+ATTACKS = ("stain", "prompt")
+ERRING = 0.5
+"""The share of answers that are wrong where they are drawn anew."""
+AGAIN = 4
+"""So many cases are measured a second time for figure 3a."""
+
+
+@cache
+def paper() -> dict[str, Any]:
+    """What the paper reports, what it leaves open, and what stands in for a model under test."""
+    return load_toml("histoeval_research/experiments/pathgls/data/pathgls.toml")
+
+
+def assumptions() -> list[str]:
+    """What may be assumed about answers; the one that figure 3 is drawn by comes first."""
+    return [row["name"] for row in paper()["answers"]]
+
+
+def stability_by(assumption: str) -> str:
+    """The column that holds stability by an assumption."""
+    return f"{STABILITY}_{assumption}"
+
+
+def assumed_answer(
+    assumption: str,
+    row: PerturbedRow,
+    versions: Sequence[PerturbedRow],
+    reader: Reader,
+    chance: Random,
+) -> str:
+    """What the model answers under an attack; `versions` are all reports of its case."""
+    if assumption == "truth":
+        return row.reference or ""
+    if assumption == "repeats":  # in other words; as it is where no rewording can be made
+        (read,) = reader.read([row.report or ""])
+        seed = chance.randrange(2**32)
+        return perturb(read, row.id, seed=seed, chosen=(REWORDING,))[0][-1].text
+    right = [version for version in versions if version.group in (CONTROL, REWORDING)]
+    wrong = [version for version in versions if version.group not in (CONTROL, REWORDING)]
+    errs = chance.random() < ERRING
+    return chance.choice(wrong if wrong and errs else right).report or ""
+
+
+class MemoDistance:
+    """A distance that measures no two texts twice."""
+
+    def __init__(self, distance: Distance) -> None:
+        self.identity = distance.identity
+        self._between = cache(distance.between)
+
+    def between(self, first: str, second: str) -> float | Problem:
+        """That of the distance, which is the same in both directions."""
+        return self._between(min(first, second), max(first, second))
+
+    def changed(self, first: str, second: str) -> tuple[str, ...]:  # noqa: ARG002 - as all distances
+        """Nothing: only numbers are wanted here."""
+        return ()
+
+
+def by_assumed_answers(
+    assumption: str,
+    rows: Iterable[PerturbedRow],
+    reader: Reader,
+    distance: Distance,
+    seed: int = 0,
+) -> Measure:
+    """Stability of a report with answers by one assumption."""
+    versions: dict[str, list[PerturbedRow]] = {}
+    for row in rows:
+        versions.setdefault(row.case, []).append(row)
+
+    def score(row: PerturbedRow) -> Any:
+        stain, prompt = (
+            (attack, assumed_answer(assumption, row, versions[row.case], reader, chance))
+            for attack in ATTACKS
+            for chance in [Random(f"{seed}/{row.id}/{attack}")]
+        )
+        return stability_of(row.report or "", [stain], [prompt], distance)
+
+    signature = f"stability|answers={assumption},seed={seed}|{distance.identity}|{reader.identity}"
+    return Measure(stability_by(assumption), signature, each_report(score))
 
 
 def drawn(items: Sequence[T], names: Sequence[str], most: int, seed: int = 0) -> list[T]:
     """At most so many of the items, in their order."""
-    ranked = sorted(range(len(items)), key=lambda place: _rank(names[place], seed))
-    return [items[place] for place in sorted(ranked[:most])]
+
+    def rank(place: int) -> bytes:
+        return hashlib.sha256(f"{seed}/{names[place]}".encode()).digest()
+
+    return [items[place] for place in sorted(sorted(range(len(items)), key=rank)[:most])]
 
 
-def _rank(name: str, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed}/{name}".encode()).digest()
+@dataclass(frozen=True)
+class CaseSet:
+    """Cases that were sampled, and where they lie."""
+
+    name: str
+    scale: str
+    folder: Path
+    images: Path | None = None
+    cases: int = 0
+    unusable: int = 0
+    """Rows of the input that hold no report."""
+
+    @property
+    def captions(self) -> Path:
+        """The table of the true reports."""
+        return self.folder / "captions.jsonl"
+
+    @property
+    def perturbed(self) -> Path:
+        """The edited reports."""
+        return self.folder / "perturbed.jsonl"
+
+    def write(self, rows: Iterable[Mapping[str, str]]) -> None:
+        """Write the true reports."""
+        with writing_to(self.folder):
+            make_folder(self.folder)
+            lines = (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+            write_text(self.captions, "".join(lines))
+
+
+@dataclass(frozen=True)
+class MeasuredCases:
+    """A set of cases with all its scores, and why some measures have none."""
+
+    name: str
+    scale: str
+    scores: pl.DataFrame
+    lacking: Mapping[str, str]
+    signatures: Mapping[str, str]
+
+
+def report_cases(
+    reports: Path, folder: Path, images: Path | None, most: int, seed: int = 0
+) -> CaseSet:
+    """A sample of the reports of a table, with image and patient where it has them."""
+    source = open_reports(reports)
+    rows = list(source.rows())
+    usable = [row for row in rows if row.text is not None]
+    if not usable:
+        raise InputError(f"{reports} holds no report: {rows[0].problems[0].message}")
+    along = taken_along(source)
+    chosen = drawn(usable, [row.id for row in usable], most, seed)
+    scale = "text" if images is None else "image"
+    cases = CaseSet("reports", scale, folder, images, len(chosen), len(rows) - len(usable))
+    cases.write({"id": r.id, "report": r.text or "", **along.get(r.number, {})} for r in chosen)
+    return cases
+
+
+def read_index(folder: Path) -> list[LabelledTile]:
+    """The labels of a folder of tiles."""
+    if not (folder / INDEX).is_file():
+        raise InputError(f"{folder} is no folder of tiles: it has no {INDEX}")
+    return read_tiles(folder / INDEX)
 
 
 def template_report(organ: str, diagnosis: str, behaviour: str) -> str:
@@ -54,39 +216,33 @@ def template_report(organ: str, diagnosis: str, behaviour: str) -> str:
     )
 
 
-def splits_of(folder: Path) -> set[str]:
-    """The splits of a folder of tiles."""
-    return {tile.split for tile in _tiles(folder)}
-
-
-def sample_tiles(folder: Path, split: str, most: int, seed: int = 0) -> list[LabelledTile]:
-    """Tiles of a split in H&E whose labels are all known, drawn by seed."""
-    own = [tile for tile in _tiles(folder) if tile.split == split and _labelled(tile)]
-    if not own:
-        raise InputError(f"{folder / INDEX} has no labelled H&E tile of the split {split}")
-    return drawn(own, [tile.key for tile in own], most, seed)
-
-
-def _tiles(folder: Path) -> list[LabelledTile]:
-    if not (folder / INDEX).is_file():
-        raise InputError(f"{folder} is no folder of tiles: it has no {INDEX}")
-    return read_tiles(folder / INDEX)
-
-
-def _labelled(tile: LabelledTile) -> bool:
-    return bool(tile.stain == HE and tile.organ and tile.concept and tile.behaviour)
-
-
-def tile_reports(tiles: Sequence[LabelledTile]) -> Iterator[dict[str, str]]:
-    """Each tile as a row with id, patient, image and report."""
-    for tile in tiles:
-        report = template_report(tile.organ or "", tile.concept or "", tile.behaviour or "")
-        yield {
+def tile_cases(tiles: Path, split: str, folder: Path, most: int, seed: int = 0) -> CaseSet:
+    """A sample of the H&E tiles of a split whose labels are known, with reports by template."""
+    labelled = [
+        tile
+        for tile in read_index(tiles)
+        if tile.split == split
+        and tile.stain == HE
+        and tile.organ
+        and tile.concept
+        and tile.behaviour
+    ]
+    if not labelled:
+        raise InputError(f"{tiles / INDEX} has no labelled H&E tile of the split {split}")
+    chosen = drawn(labelled, [tile.key for tile in labelled], most, seed)
+    images = folder / "images"
+    unpack_tiles(tiles, chosen, images)
+    cases = CaseSet(f"tiles, {split}", "patch", folder, images, len(chosen))
+    cases.write(
+        {
             "id": tile.key,
             "patient": tile.case,
             "image": f"{tile.key}.png",
-            "report": report,
+            "report": template_report(tile.organ or "", tile.concept or "", tile.behaviour or ""),
         }
+        for tile in chosen
+    )
+    return cases
 
 
 def unpack_tiles(folder: Path, tiles: Sequence[LabelledTile], images: Path) -> None:
@@ -106,161 +262,73 @@ def unpack_tiles(folder: Path, tiles: Sequence[LabelledTile], images: Path) -> N
             Image.fromarray(pixels).save(images / f"{tile.key}.png")
 
 
-METRICS = ("bleu", "hare", "bertscore")
-"""Those of table 1, or what stands in their place."""
-
-CAPTIONS, PERTURBED, IMAGES = "captions.jsonl", "perturbed.jsonl", "images"
-AGAIN = 4
-"""So many cases are measured a second time for figure 3a."""
-
-
 @dataclass(frozen=True)
-class CaseSet:
-    """Cases that were sampled, and where they lie."""
-
-    name: str
-    scale: str
-    folder: Path
-    images: Path | None = None
-    cases: int = 0
-    unusable: int = 0
-    """Rows of the input that hold no report."""
-
-    @property
-    def captions(self) -> Path:
-        """The table of the true reports."""
-        return self.folder / CAPTIONS
-
-    @property
-    def perturbed(self) -> Path:
-        """The edited reports."""
-        return self.folder / PERTURBED
-
-
-class MeasuredCases(NamedTuple):
-    """A set of cases with all its scores, and why some measures have none."""
-
-    name: str
-    scale: str
-    rows: Sequence[ScoredReports]
-    lacking: Mapping[str, str]
-    signatures: Mapping[str, str]
-
-    @property
-    def patients(self) -> dict[str, str]:
-        """Of whom each case is, where that is known."""
-        return {row.case: row.patient for row in self.rows if row.patient}
-
-
-def report_cases(
-    reports: Path, folder: Path, images: Path | None, most: int, seed: int = 0
-) -> CaseSet:
-    """A sample of the reports of a table, with image and patient where it has them."""
-    source = open_reports(reports)
-    rows = list(source.rows())
-    usable = [row for row in rows if row.text is not None]
-    if not usable:
-        raise InputError(f"{reports} holds no report: {rows[0].problems[0].message}")
-    along = taken_along(source)
-    chosen = drawn(usable, [row.id for row in usable], most, seed)
-    table = ({"id": r.id, "report": r.text or "", **along.get(r.number, {})} for r in chosen)
-    scale = "text" if images is None else "image"
-    found = CaseSet("reports", scale, folder, images, len(chosen), len(rows) - len(usable))
-    return _written(found, table)
-
-
-def tile_cases(tiles: Path, split: str, folder: Path, most: int, seed: int = 0) -> CaseSet:
-    """A sample of the labelled tiles of a split, each with a report from a template."""
-    chosen = sample_tiles(tiles, split, most, seed)
-    unpack_tiles(tiles, chosen, folder / IMAGES)
-    found = CaseSet(f"tiles, {split}", "patch", folder, folder / IMAGES, len(chosen))
-    return _written(found, tile_reports(chosen))
-
-
-def _written(cases: CaseSet, rows: Iterable[Mapping[str, str]]) -> CaseSet:
-    with writing_to(cases.folder):
-        make_folder(cases.folder)
-        lines = (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-        write_text(cases.captions, "".join(lines))
-    return cases
-
-
-@dataclass(frozen=True)
-class CaseInstruments:
-    """What cases are measured with; models that are not named are the shipped ones."""
+class CaseBench:
+    """What cases are edited and measured with; models that are not named are the shipped ones."""
 
     models: Models
     encoder: str | None = None
     nli: str | None = None
     distance: str = "concordance"
-    metrics: Sequence[str] = METRICS
     seed: int = 0
+    overwrite: bool = False
 
-    def open(self, cases: CaseSet, rows: Sequence[PerturbedRow]) -> MeasureSet:
-        """All measures, and stability by each assumption about the model's answers."""
-        bench = open_bench(
-            cases.perturbed, self.metrics, self.models, cases.images, self.encoder, self.nli
+    def edit(self, cases: CaseSet, watch: OnStep = ignore) -> PerturbedSet:
+        """All versions of every report; a stopped run resumes."""
+        perturb_file(
+            open_reports(cases.captions),
+            load_reader(self.models),
+            cases.perturbed,
+            PerturbSettings(seed=self.seed),
+            overwrite=self.overwrite,
+            watch=lambda done, *_: watch(done),
         )
+        return read_perturbed(cases.perturbed)
+
+    def open(
+        self, cases: CaseSet, perturbed: PerturbedSet, metrics: Sequence[str] = METRICS
+    ) -> MeasureSet:
+        """All measures, and stability by each assumption about the model's answers."""
         reader = load_reader(self.models)
         distance = MemoDistance(open_distance(self.distance, reader=reader))
-        answers = [
-            ByAssumedAnswers(each, rows, reader, distance, self.seed) for each in assumptions()
-        ]
-        return replace(bench, measures=[*bench.measures, *answers])
+        return open_measures(
+            perturbed,
+            metrics,
+            self.models,
+            images=cases.images,
+            encoder=self.encoder,
+            nli=self.nli,
+            more=[
+                by_assumed_answers(assumption, perturbed.reports, reader, distance, self.seed)
+                for assumption in assumptions()
+            ],
+        )
 
+    def measure(
+        self, cases: CaseSet, perturbed: PerturbedSet, watch: OnStep = ignore
+    ) -> MeasuredCases:
+        """Every measure on all versions; a stopped run resumes."""
+        bench = self.open(cases, perturbed)
+        scored = measure_file(
+            perturbed,
+            cases.folder,
+            bench,
+            overwrite=self.overwrite,
+            watch=lambda done, *_: watch(done),
+        )
+        scores = score_frame(scored)
+        return MeasuredCases(cases.name, cases.scale, scores, bench.lacking, bench.signatures)
 
-def edit_cases(
-    cases: CaseSet, tools: CaseInstruments, watch: OnStep = ignore, *, overwrite: bool = False
-) -> list[PerturbedRow]:
-    """All versions of every report; a stopped run resumes."""
-    perturb_file(
-        open_reports(cases.captions),
-        load_reader(tools.models),
-        cases.perturbed,
-        Settings(seed=tools.seed),
-        overwrite=overwrite,
-        watch=lambda done, *_: watch(done),
-    )
-    return read_perturbed(cases.perturbed)
-
-
-def measure_cases(
-    cases: CaseSet,
-    rows: Sequence[PerturbedRow],
-    tools: CaseInstruments,
-    watch: OnStep = ignore,
-    *,
-    overwrite: bool = False,
-) -> MeasuredCases:
-    """Every measure on all versions; a stopped run resumes."""
-    bench = tools.open(cases, rows)
-    scored = measure_file(
-        cases.perturbed,
-        cases.folder,
-        bench,
-        overwrite=overwrite,
-        watch=lambda done, *_: watch(done),
-    )
-    return MeasuredCases(cases.name, cases.scale, scored, bench.lacking, bench.signatures)
-
-
-def measure_again(
-    cases: CaseSet,
-    found: MeasuredCases,
-    tools: CaseInstruments,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> JudgeVariation:
-    """Figure 3a: how far PathGLS differs when a few cases are measured a second time."""
-    rows = read_perturbed(cases.perturbed)
-    chosen = list(dict.fromkeys(row.case for row in rows))[:AGAIN]
-    own = [row for row in rows if row.case in chosen]
-    again = measured(own, replace(tools, metrics=()).open(cases, rows))
-    before = {row.id: row.scores for row in found.rows}
-    spread = {}
-    for row in again:
-        pairs = [(before[row.id][name], value) for name, value in row.scores.items()]
-        known = [np.std([a, b], ddof=1) for a, b in pairs if a is not None and b is not None]
-        if known:
-            spread[row.id] = float(max(known))
-    return variation("PathGLS", spread, resamples, seed)
+    def measure_again(self, cases: CaseSet, scores: pl.DataFrame, draws: Draws) -> Row:
+        """Figure 3a: how far PathGLS differs when a few cases are measured a second time."""
+        perturbed = read_perturbed(cases.perturbed)
+        chosen = list(dict.fromkeys(row.case for row in perturbed.reports))[:AGAIN]
+        own = [row for row in perturbed.reports if row.case in chosen]
+        before = {row["id"]: row for row in scores.to_dicts()}
+        spread = {}
+        for row in MeasureTask(self.open(cases, perturbed, ())).work(own):
+            pairs = [(before[row.id][name], value) for name, value in row.scores.items()]
+            known = [np.std([a, b], ddof=1) for a, b in pairs if a is not None and b is not None]
+            if known:
+                spread[row.id] = float(max(known))
+        return variation("PathGLS", spread, draws)

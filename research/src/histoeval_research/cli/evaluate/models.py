@@ -1,6 +1,5 @@
 """`histoeval evaluate reader`, `aligner` and `nli`: evaluate models on annotated data."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,15 +20,11 @@ from histoeval.errors import InputError, Problem
 from histoeval.labels import read_labels
 from histoeval.nli.builtin import open_entailer
 from histoeval.progress import step_progress
-from histoeval.reader.reader import Reader
 from histoeval.run.models import (
     AlignerName,
     DeviceName,
-    Dtype,
     Models,
     Pooling,
-    ReaderName,
-    RelationsName,
     is_joint,
     load_aligner,
     load_reader,
@@ -59,20 +54,6 @@ from histoeval_research.view.model_tables import (
 )
 
 
-@dataclass(frozen=True)
-class EvaluatedReader:
-    """Which reader is evaluated, and how it runs."""
-
-    reader: ReaderName = None
-    relations: RelationsName = None
-    device: DeviceName = None
-    dtype: Dtype = None
-
-    def load(self, labels: dict[str, str | None] | None) -> Reader:
-        """The reader; labels are for those that do not use ours."""
-        return load_reader(Models(labels=None if is_joint(self.reader) else labels, **vars(self)))
-
-
 @evaluate_app.command()
 @verb
 def reader(
@@ -87,7 +68,7 @@ def reader(
             '{"Tumour": "diagnosis"}.'
         ),
     ] = None,
-    model: EvaluatedReader = EvaluatedReader(),
+    models: Annotated[Models, Option("", only="reader relations device dtype")] = Models(),
     output: ResultsFile = None,
     errors: Annotated[
         Path | None,
@@ -118,7 +99,8 @@ def reader(
     if not passages:
         why = f". First error: {problems[0].message}" if problems else ""
         raise InputError(f"no passage of {corpus} can be read{why}")
-    loaded = model.load(names)
+    known = None if is_joint(models.reader) else names  # a joint reader uses our labels
+    loaded = load_reader(models.model_copy(update={"labels": known}))
     with step_progress(f"reading {corpus.name}", len(passages)) as report:
         readings = read_passages(loaded, passages, report)
     missing = out_of_reach(loaded)

@@ -16,17 +16,14 @@ from typer.testing import CliRunner
 from histoeval.cli.main import app
 from histoeval.errors import InputError
 from histoeval.view.figures.canvas import Canvas
-from histoeval_research.view.figures import (
+from histoeval_research.view.corpus_figures import (
     corpus_figures,
-    sample_texts,
-    stopwords,
-    word_cloud,
-)
-from histoeval_research.view.words import (
     count_terms,
     density,
     flatten,
     neighbour_vectors,
+    sample_texts,
+    word_cloud,
     words_of,
 )
 from tests.support.svg_labels import labels
@@ -38,7 +35,7 @@ B = ["Clear lungs, no pleural effusion.", "Small pleural effusion on the left."]
 
 
 def test_terms_are_counted_alone_or_with_the_word_they_belong_to() -> None:
-    counts = count_terms(A, stopwords())
+    counts = count_terms(A)
     assert counts["lymph node"] == 6
     assert "lymph" not in counts
     assert "the" not in counts
@@ -46,9 +43,7 @@ def test_terms_are_counted_alone_or_with_the_word_they_belong_to() -> None:
 
 
 def test_two_words_across_a_stop_are_no_term() -> None:
-    assert count_terms(["benign. Breast", "benign. Breast"], frozenset()) == Counter(
-        {"benign": 2, "breast": 2}
-    )
+    assert count_terms(["benign. Breast", "benign. Breast"]) == Counter({"benign": 2, "breast": 2})
 
 
 def ink(canvas: Canvas) -> NDArray[np.bool_]:

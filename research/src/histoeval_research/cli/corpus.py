@@ -206,7 +206,11 @@ def figures(
       histoeval corpus figures radiology.csv pathology.csv --output figures
     """
     from histoeval.view.exports import write_picture
-    from histoeval_research.view.figures import corpus_figures, encoder_embed, sample_texts
+    from histoeval_research.view.corpus_figures import (
+        corpus_figures,
+        encoder_embed,
+        sample_texts,
+    )
 
     called = [name.strip() for name in (names or "").split(",")] if names else []
     if called and (len(called) != 2 or len(set(called)) != 2):

@@ -29,7 +29,6 @@ from histoeval.run.settings import OptionalResamples, metric_option
 from histoeval.settings import Option
 from histoeval.view.terminal.evaluation import (
     grounding_tables,
-    probe_markdown,
     probe_tables,
     remarks,
 )
@@ -93,10 +92,7 @@ def probes(
         "metrics": [each.model_dump(mode="json") for each in results],
     }
     write_results(output, header, content)
-    if look == "markdown":
-        typer.echo(probe_markdown(results))
-    else:
-        print_tables(probe_tables(results))
+    print_tables(probe_tables(results), look)
     for remark in remarks(results, unavailable):
         typer.echo(remark, err=True)
     if unavailable or any(each.missing for each in results):

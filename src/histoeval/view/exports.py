@@ -31,7 +31,7 @@ from histoeval.view.html.scores.columns import (
     metric_overviews,
 )
 from histoeval.view.html.scores.page import read_columns
-from histoeval.view.terminal.agreement import agreement_tables, estimate_text
+from histoeval.view.terminal.agreement import agreement_tables, interval
 from histoeval.view.terminal.comparison import comparison_tables
 from histoeval.view.terminal.trust import trust_tables
 
@@ -282,7 +282,7 @@ def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator
             [
                 metric.name,
                 each.system,
-                estimate_text(each.mean, 3),
+                interval(each.mean, 3, 3, " to "),
                 f"{each.scored:,} of {each.pairs:,}",
             ]
             for metric in metric_overviews(columns, summary)

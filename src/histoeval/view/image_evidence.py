@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
@@ -11,18 +10,15 @@ from uuid import NAMESPACE_URL, uuid5
 from histoeval.pathgls.results import Grounding, GroundingVerdict, OrganSeen, Spot, Support
 from histoeval.run.trust.finished import UNIT, PatchScores
 
-NO_VERDICT = "no verdict"
-"""Of an encoder that was never validated."""
-
 _WORDS: Mapping[GroundingVerdict | None, str] = {
     "supported": "supported",
     "contradicted": "contradicted",
     "not_known": "not known",
-    None: NO_VERDICT,
+    None: "no verdict",  # of an encoder that was never validated
 }
 
-
-_COSINE = re.compile(r" \(-?[01]\.\d+\)")
+KINDS = {"supported": "supported", "contradicted": "refuted"}
+"""The class of a mark and of a verdict on a page, by its words; all others are unknown."""
 
 COLOURS: Mapping[str, tuple[int, int, int]] = {
     "supported": (0, 114, 178),
@@ -47,15 +43,16 @@ class ClaimEvidence(NamedTuple):
     @property
     def verdict(self) -> str:
         """In plain words."""
-        out_of_scope = self.support.unknown is not None
-        return _WORDS["not_known" if out_of_scope else self.support.verdict]
+        return _WORDS["not_known" if self.support.unknown is not None else self.support.verdict]
+
+    @property
+    def kind(self) -> str:
+        return KINDS.get(self.verdict, "unknown")
 
     @property
     def why(self) -> str:
         """The reason; for an encoder without a verdict, that it was never validated."""
-        if self.support.unknown is not None:
-            return self.support.unknown
-        return self.support.why or "the encoder was never validated"
+        return self.support.unknown or self.support.why or "the encoder was never validated"
 
     @property
     def agreeing(self) -> str:
@@ -86,22 +83,19 @@ class ClaimEvidence(NamedTuple):
                 yield f"best tile {name} it: x {spot.x:,}, y {spot.y:,}"
 
 
-def without_cosines(text: str) -> str:
-    """A reason without the numbers that earlier versions wrote behind phrases."""
-    return _COSINE.sub("", text)
-
-
 def grounding_of(evidence: Mapping[str, Any]) -> Grounding | None:
     """The grounding in the evidence of a row, if there is any."""
     grounding = evidence.get("grounding")
     return None if grounding is None else Grounding.model_validate(grounding)
 
 
-def claims_seen(grounding: Grounding) -> list[ClaimEvidence]:
+def claims_seen(grounding: Grounding | None) -> list[ClaimEvidence]:
     """Every claim that the report asserts, in the order of its text.
 
     Its patches are those of the encoder whose opinion on the claim counts.
     """
+    if grounding is None:
+        return []
     seen = []
     for place, support in enumerate(grounding.supports):
         members = grounding.members
@@ -136,7 +130,7 @@ def objects(
     case: str, grounding: Grounding | None, scores: PatchScores | None
 ) -> list[dict[str, Any]]:
     """The objects of one case: annotations of its claims, then the tiles."""
-    claims = () if grounding is None else claims_seen(grounding)
+    claims = claims_seen(grounding)
     phrases = [claim.support.claim.phrase for claim in claims]
     return [
         *(each for number, claim in enumerate(claims) for each in _places(case, number, claim)),

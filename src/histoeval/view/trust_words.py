@@ -5,6 +5,7 @@ No number, option or code of the files occurs in them.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -16,10 +17,12 @@ from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, Policy
 from histoeval.pathgls.results import Grounding, Logic, Stability
 from histoeval.resources import load_toml
 from histoeval.run.trust.rows import MissingReason, TrustRow, reasons_of
-from histoeval.view.image_evidence import without_cosines
 
 PARTLY, CHANGED = 0.2, 0.5
 """From these distances on a report changed in part, and in substance, when asked again."""
+
+_COSINE = re.compile(r" \(-?[01]\.\d+\)")
+"""What earlier versions wrote behind phrases: "adenocarcinoma (0.31)"."""
 
 
 @cache
@@ -116,7 +119,7 @@ def plain_why(why: str) -> str:
     for begins, words in _words()["whys"].items():
         if why.startswith(begins):
             return str(words)
-    return without_cosines(why).replace("the encoder", "the image check")
+    return _COSINE.sub("", why).replace("the encoder", "the image check")
 
 
 def found_words(row: TrustRow, dimension: str) -> str:

@@ -28,8 +28,9 @@ from histoeval.pathgls.policy.policy import Policy
 from histoeval.report import Noun
 from histoeval.run.history.stored_runs import StoredRun
 from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
+from histoeval.table import html_table
 from histoeval.view.html.trust import kept_texts
-from histoeval.view.html.trust_card import Gallery, card, technical_part
+from histoeval.view.html.trust_card import Gallery, card, technical_tables
 from histoeval.view.trust_words import (
     check_meanings,
     verdict_meanings,
@@ -176,7 +177,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
             styles=["trust.css"],
             run=run,
             report=card(report.row, texts[report.row.row], report.policy, Gallery(run.place)),
-            technical=technical_part(report.row),
+            technical=[*map(html_table, technical_tables([report.row]))],
             meaning=verdict_meanings(report.policy)[report.row.route],
             checks=check_meanings(),
             row=report.row,

@@ -17,7 +17,7 @@ from histoeval.table import NONE, ResultTable, footnotes, markdown, number
 from histoeval.view.exports import flat
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg, render
-from histoeval.view.terminal.agreement import estimate_text
+from histoeval.view.terminal.agreement import interval
 from histoeval_research.experiments.edits.registry import CONTROL, levels
 from histoeval_research.experiments.measures import ScoredReport
 from histoeval_research.experiments.pathgls.cases import MeasuredCases, paper

@@ -16,11 +16,9 @@ from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.progress import row_progress
-from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.inputs import case_source
 from histoeval.run.results import Verdicts
 from histoeval.run.settings import TrustSettings
-from histoeval.run.trust.case import Instruments
 from histoeval.run.trust.reports import trust_source
 from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
 from histoeval.run.trust.setup import open_instruments
@@ -38,7 +36,10 @@ _MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
 
 
 def run_trust(settings: TrustSettings) -> Verdicts:
-    """Judge the reports that the settings name, as they say."""
+    """Judge every report; into a folder with pictures and a page, if one is given.
+
+    Without texts there is no page.
+    """
     source = case_source(
         settings.data,
         text=settings.text,
@@ -47,40 +48,14 @@ def run_trust(settings: TrustSettings) -> Verdicts:
         images=settings.images,
         encoding=settings.encoding,
     )
-    return trust_with_page(
-        source,
-        open_instruments(settings.options or settings, source),
-        None if settings.output is None else Path(settings.output),
-        pictures=settings.pictures,
-        overwrite=settings.overwrite,
-        engine=settings.choose_engine(),
-        batch_size=settings.batch_size,
-        texts=settings.texts,
-    )
-
-
-def trust_with_page(
-    source: CaseSource,
-    tools: Instruments,
-    output: Path | None,
-    *,
-    pictures: bool = True,
-    overwrite: bool = False,
-    engine: Engine = INLINE,
-    batch_size: int | None = None,
-    texts: bool = True,
-) -> Verdicts:
-    """Judge every report of a source; into a folder with pictures and a page, if one is given.
-
-    Without `texts` there is no page.
-    """
-    folder = None if output is None else TrustFolder(output)
+    tools = open_instruments(settings.options or settings, source)
+    folder = None if settings.output is None else TrustFolder(Path(settings.output))
     illustrate = None
-    if folder is not None and pictures:
+    if folder is not None and settings.pictures:
         illustrate = partial(with_pictures, folder=folder.evidence, tools=tools)
 
     def conclude(summary: dict[str, Any]) -> None:
-        if folder is not None and texts:
+        if folder is not None and settings.texts:
             reports = (case.report for case in source.rows())
             with writing_to(folder.folder):
                 page = page_text(folder, zip(folder, reports, strict=True), summary)
@@ -92,12 +67,12 @@ def trust_with_page(
             tools,
             folder,
             illustrate=illustrate,
-            overwrite=overwrite,
+            overwrite=settings.overwrite,
             watch=watch,
             conclude=conclude,
-            engine=engine,
-            batch_size=batch_size,
-            texts=texts,
+            engine=settings.choose_engine(),
+            batch_size=settings.batch_size,
+            texts=settings.texts,
         )
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
 
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
-from histoeval.pathgls.results import Grounding, GroundingVerdict, Logic, Spot
+from histoeval.pathgls.results import Grounding, Logic
 from histoeval.run.trust.finished import PatchScores
 from histoeval.run.trust.rows import TrustRow
-from histoeval.table import ResultTable, html_table, number
+from histoeval.table import ResultTable, number
 from histoeval.view.figures.evidence import COLOURS, MIN_PATCHES
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg
 from histoeval.view.image_evidence import (
-    ClaimEvidence,
+    KINDS,
     claims_seen,
     grounding_of,
     organ_lines,
@@ -31,16 +33,6 @@ from histoeval.view.trust_words import (
     plain_why,
     worded_reasons,
 )
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-
-KINDS: Mapping[GroundingVerdict | None, str] = {
-    "supported": "supported",
-    "contradicted": "refuted",
-}
-"""How a claim is marked in the text, by its verdict; all others are unknown."""
 
 SIGNS = {"supported": "✓", "refuted": "✕", "unknown": "?"}
 """Beside the words of a verdict."""
@@ -77,72 +69,44 @@ def slide_case(
 ) -> dict[str, Any]:
     """What the page of a slide shows of a case; a run that is not finished has no policy yet."""
     grounding = grounding_of(row.evidence)
-    claims = [] if grounding is None else claims_seen(grounding)
-    denied = () if grounding is None else grounding.denied
-    whole = None
+    claims = claims_seen(grounding)
+    spans = []  # each claim links to its line in the list
+    for place, seen in enumerate(claims, start=1):
+        span = seen.support.claim.span
+        spans.append(HighlightSpan(span.start, span.end, label=str(place), kind=seen.kind))
+    image = None
+    denied = [] if grounding is None else grounding.denied
     if grounding is not None:
-        kind = KINDS.get(grounding.verdict, "unknown")
-        whole = {
-            "verdict": verdict_words(grounding),
-            "kind": kind,
-            "sign": SIGNS[kind],
-            "why": plain_why(grounding.why),
-            "organ": organ_words(grounding.organ),
-        }
-    named = [  # each claim links to its line in the list
-        (seen.support.claim.span, KINDS.get(seen.support.verdict, "unknown"), str(number))
-        for number, seen in enumerate(claims, start=1)
-    ]
-    named += [(claim.span, "denied", "") for claim in denied]
-    spans = [HighlightSpan(at.start, at.end, label=label, kind=kind) for at, kind, label in named]
+        verdict = verdict_words(grounding)
+        kind = KINDS.get(verdict, "unknown")
+        image = {"verdict": verdict, "kind": kind, "organ": organ_words(grounding.organ)}
+    spans += [HighlightSpan(each.span.start, each.span.end, kind="denied") for each in denied]
+    problem, heated = None, []
+    if scores is None or not scores.encoder:
+        problem = NO_SCORES
+    elif (patches := len(scores.spots)) < MIN_PATCHES:
+        problem = FEW_PATCHES.format(patches)
+    else:
+        heated = [n for n, _ in enumerate(claims, start=1) if scores.shares(n - 1) is not None]
     return {
         "id": row.id,
         "route": row.route,
         "reasons": [] if policy is None else [each.words for each in worded_reasons(row, policy)],
-        "image": whole,
+        "image": image,
         "missing": [each.words for each in missing_words(row, "grounding")],
-        "claims": [_claim(number, seen, scores) for number, seen in enumerate(claims, start=1)],
+        "claims": claims,
+        "heated": heated,
+        "signs": SIGNS,
+        "plain_why": plain_why,
         "denied": [claim.phrase for claim in denied],
         "text": None if report is None else _beginning(report, spans, "claim"),
-        "heat_problem": _heat_problem(scores),
+        "heat_problem": problem,
         "colours": ";".join(",".join(map(str, colour)) for _, colour in COLOURS),
     }
 
 
-def _claim(number: int, seen: ClaimEvidence, scores: PatchScores | None) -> dict[str, Any]:
-    support = seen.support
-    kind = "unknown" if support.unknown is not None else KINDS.get(support.verdict, "unknown")
-    return {
-        "number": number,
-        "phrase": support.claim.phrase,
-        "verdict": seen.verdict,
-        "kind": kind,
-        "sign": SIGNS[kind],
-        "why": plain_why(seen.why),
-        "agreeing": seen.agreeing,
-        "spot": _box(support.spot),
-        "against": _box(seen.against),
-        "has_heat": _heat_problem(scores) is None
-        and scores is not None
-        and scores.shares(number - 1) is not None,
-    }
-
-
-def _heat_problem(scores: PatchScores | None) -> str | None:
-    if scores is None or not scores.encoder:
-        return NO_SCORES
-    patches = len(scores.spots)
-    return FEW_PATCHES.format(patches) if patches < MIN_PATCHES else None
-
-
-def _box(spot: Spot | None) -> str | None:
-    return None if spot is None else f"{spot.x},{spot.y},{spot.width},{spot.height}"
-
-
 def _beginning(text: str, spans: Iterable[HighlightSpan], anchor: str) -> Markup:
     """The text with marks; of a very long one only the beginning."""
-    from markupsafe import Markup
-
     cut = len(text) - MAX_CHARS
     rest = Markup("<i> … {:,} more characters</i>").format(cut) if cut > 0 else ""
     return html(text[:MAX_CHARS], spans, anchor) + rest
@@ -171,14 +135,27 @@ class Gallery:
 def card(row: TrustRow, text: str | None, policy: Policy, gallery: Gallery) -> dict[str, Any]:
     """What `trust_report.html` shows of one report."""
     evidence, anchor = row.evidence, f"r{row.row}"
-    findings, pictures = findings_of(evidence), evidence.get("pictures", ())
+    findings = findings_of(evidence)
+    pictures = [_picture(each, gallery) for each in evidence.get("pictures", ())]
     return {
         "anchor": anchor,
         "id": row.id,
         "route": row.route,
         "cancer_checked": row.cancer_check != "not_checked",
         "reasons": [each.words for each in worded_reasons(row, policy)],
-        "checks": list(_checks(row, policy)),
+        "checks": [
+            {
+                "name": check.name,
+                "question": check.question,
+                "value": (value := getattr(row, check.name)),
+                "found": found_words(row, check.name),
+                "why": " ".join(each.words for each in missing_words(row, check.name))
+                if value is None
+                else "",
+                "asked": policy.asks(check.name),
+            }
+            for check in check_meanings()
+        ],
         "text": None if text is None else shown_text(text, findings, anchor),
         "image": _image(grounding_of(evidence)),
         "findings": [
@@ -186,33 +163,17 @@ def card(row: TrustRow, text: str | None, policy: Policy, gallery: Gallery) -> d
                 "line": finding.line,
                 "details": finding.details,
                 "pictures": [  # of a claim: what there is to check it by
-                    _picture(picture, gallery)
+                    picture
                     for picture in pictures
                     if finding.claim is not None
-                    and picture.get("claim") == finding.claim
-                    and picture.get("start") == finding.start
+                    and (picture["claim"], picture["start"]) == (finding.claim, finding.start)
                 ],
             }
             for finding in findings
         ],
-        "pictures": [_picture(each, gallery) for each in pictures if "claim" not in each],
+        "pictures": [picture for picture in pictures if picture["claim"] is None],
         "changes": list(changes_when_asked_again(evidence)),
     }
-
-
-def _checks(row: TrustRow, policy: Policy) -> Iterator[dict[str, Any]]:
-    """Each dimension: what it asks, what it found, and why nothing where nothing was."""
-    for check in check_meanings():
-        value = getattr(row, check.name)
-        missing = [] if value is not None else missing_words(row, check.name)
-        yield {
-            "name": check.name,
-            "question": check.question,
-            "value": value,
-            "found": found_words(row, check.name),
-            "why": " ".join(each.words for each in missing),
-            "asked": policy.asks(check.name),
-        }
 
 
 def _image(grounding: Grounding | None) -> dict[str, Any] | None:
@@ -236,6 +197,8 @@ def _image(grounding: Grounding | None) -> dict[str, Any] | None:
 def _picture(picture: Mapping[str, Any], gallery: Gallery) -> dict[str, Any]:
     file = picture.get("file")
     return {
+        "claim": picture.get("claim"),
+        "start": picture.get("start"),
         "caption": CAPTIONS[picture["shows"]],
         "scale": picture["shows"] == "heatmap" and file is not None,
         "file": file,
@@ -289,7 +252,7 @@ def _claims(grounding: Grounding) -> Iterator[TextFinding]:
         yield TextFinding(
             claim.span.start,
             claim.span.end,
-            KINDS.get(verdict, "unknown"),
+            seen.kind,
             f"{claim.phrase}: {seen.verdict}{by}; {plain_why(seen.why)}",
             tuple(details),
             claim.phrase,
@@ -334,11 +297,6 @@ def technical_tables(rows: Iterable[TrustRow]) -> Iterator[ResultTable]:
     notes = [(row.id, note) for row in rows for note in _notes(row.evidence)]
     if notes:
         yield ResultTable("Notes", ("report", "note"), notes)
-
-
-def technical_part(row: TrustRow) -> list[str]:
-    """The same of a single report, as HTML."""
-    return [html_table(table) for table in technical_tables([row])]
 
 
 def _notes(evidence: Mapping[str, Any]) -> Iterator[str]:

@@ -1,15 +1,16 @@
 """Tables on how well metrics agree with experts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from histoeval.agreement.metric_vs_experts import Disagreement, MetricVsExperts, Ranking
+from histoeval.agreement.metric_vs_experts import MetricVsExperts
 from histoeval.agreement.study import Raters, Study, StudyPlan
+from histoeval.evaluate.estimates import ReportEstimate
 from histoeval.statistics.pairwise import Accuracy
 from histoeval.statistics.resampling import Estimate
-from histoeval.statistics.significance import SampleSize
 from histoeval.table import NONE, ResultTable, footnotes, number
 
-Columns = dict[str, Callable[[MetricVsExperts], str]]
+Columns = dict[str, Callable[[Any], str]]
 
 METRIC: Columns = {"metric": lambda each: each.metric}
 COUNT: Columns = {"n": lambda each: f"{each.n:,}"}
@@ -32,23 +33,88 @@ def agreement_tables(
     """
     values = {each.metric: each.coefficient(plan.coefficient).value for each in study.metrics}
     known = {name: value for name, value in values.items() if value is not None}
-    ordered = sorted(study.metrics, key=lambda each: -known.get(each.metric, -2.0))  # or last
-    yield _correlations(study, plan, ordered)
-    yield _fits(ordered)
-    yield _p_values(ordered, plan)
-    if any(each.within for each in study.metrics):
-        yield _within(ordered, plan)
+    metrics = sorted(study.metrics, key=lambda each: -known.get(each.metric, -2.0))  # or last
+    only = ", score above 0" if plan.positive_only else ""
+    ranks = study.ranking.ranks
+    rank: Columns = {"rank": lambda each: str(ranks.get(each.metric, NONE))} if ranks else {}
+    yield ResultTable.of(
+        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{only}; ranked "
+        f"by {plan.coefficient.value.title()}",
+        metrics,
+        METRIC | rank | COUNT | CORRELATIONS,
+    )
+    yield ResultTable.of(
+        "Fitted line, and the order of every two reports",
+        metrics,
+        {
+            **METRIC,
+            "R²": lambda each: FALLS if each.falls else number(each.r2),
+            "RMSE": lambda each: FALLS if each.falls else number(each.rmse),
+            **ACCURACY,
+            "epsilon": lambda each: _plain(each.pairwise.epsilon),
+            "ties": lambda each: number(each.ties),
+            "coverage": lambda each: f"{each.coverage:.1%}",
+        },
+    )
+    yield ResultTable.of(
+        f"p-values by {plan.group}, and with rows independent",
+        metrics,
+        {
+            **METRIC,
+            "Spearman": lambda each: p_text(each.spearman.p),
+            "Pearson": lambda each: p_text(each.pearson.p),
+            "Kendall": lambda each: p_text(each.kendall.p),
+            "Spearman, rows": lambda each: p_text(each.spearman.p_rows),
+            "Pearson, rows": lambda each: p_text(each.pearson.p_rows),
+            "Kendall, rows": lambda each: p_text(each.kendall.p_rows),
+        },
+    )
+    if within := [(each.metric, each.within) for each in metrics if each.within is not None]:
+        cells = [*CORRELATIONS.values(), *ACCURACY.values()]
+        yield ResultTable(
+            f"Within groups ({plan.group}): mean over groups in which scores vary",
+            ["metric", *CORRELATIONS, *ACCURACY, "epsilon"],
+            [
+                [name, *[cell(each) for cell in cells], _plain(each.pairwise.epsilon)]
+                for name, each in within
+            ],
+        )
     if study.ranking.rivals:
-        yield _rivals(study.ranking)
-    for each in ordered if every_metric else ordered[:1]:
-        if each.apart:
-            yield _apart_from_experts(each)
+        by = study.ranking.coefficient.value.title()
+        yield ResultTable.of(
+            f"Metric against metric by {by}; p corrected by Holm",
+            study.ranking.rivals,
+            {
+                "first minus second": lambda each: f"{each.one} - {each.other}",
+                "difference": lambda each: interval(each.difference),
+                "by group": lambda each: p_text(each.perm_cases.holm),
+                "PERM-BOTH": lambda each: p_text(each.perm_both.holm),
+                "Williams": lambda each: p_text(each.williams.holm),
+            },
+        )
+    for metric in metrics if every_metric else metrics[:1]:
+        if metric.apart:
+            yield _apart_from_experts(metric)
     if len(study.raters.names) > 1:
         yield from rater_tables(study.raters)
     for label, parts in study.by.items():
-        yield _apart(label, parts)
-    if plan.power is not None and study.power is not None:
-        yield _power(plan.power, study.power)
+        columns = METRIC | COUNT | CORRELATIONS | ACCURACY
+        rows = [
+            [value, *[cell(each) for cell in columns.values()]]
+            for value, of_part in parts.items()
+            for each in of_part
+        ]
+        yield ResultTable(f"By {label}", [label, *columns], rows)
+    if plan.power is not None and (need := study.power) is not None:
+        needed = need.reason or NONE
+        if need.pairs is not None:
+            needed = f"{need.pairs:,} pairs of {need.cases:,} groups"
+        steps = [[f"power with {each.cases:,} groups", f"{each.power:.0%}"] for each in need.steps]
+        yield ResultTable(
+            f"To tell {plan.power[0]} from {plan.power[1]} four times in five",
+            ["", "answer"],
+            [["difference, as observed", number(need.difference)], ["needed", needed], *steps],
+        )
 
 
 def rater_tables(raters: Raters) -> Iterator[ResultTable]:
@@ -137,83 +203,16 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
                 yield f"{each.metric} for {label} {value}", each.pearson.reason
 
 
-def _correlations(study: Study, plan: StudyPlan, ordered: Sequence[MetricVsExperts]) -> ResultTable:
-    only = ", score above 0" if plan.positive_only else ""
-    ranks = study.ranking.ranks
-    rank: Columns = {"rank": lambda each: str(ranks.get(each.metric, NONE))} if ranks else {}
-    return ResultTable.of(
-        f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{only}; ranked "
-        f"by {plan.coefficient.value.title()}",
-        ordered,
-        {**METRIC, **rank, **COUNT, **CORRELATIONS},
-    )
-
-
-def _p_values(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
-    columns: Columns = {
-        "Spearman": lambda each: p_text(each.spearman.p),
-        "Pearson": lambda each: p_text(each.pearson.p),
-        "Kendall": lambda each: p_text(each.kendall.p),
-        "Spearman, rows": lambda each: p_text(each.spearman.p_rows),
-        "Pearson, rows": lambda each: p_text(each.pearson.p_rows),
-        "Kendall, rows": lambda each: p_text(each.kendall.p_rows),
-    }
-    title = f"p-values by {plan.group}, and with rows independent"
-    return ResultTable.of(title, metrics, {**METRIC, **columns})
-
-
-def _fits(metrics: Sequence[MetricVsExperts]) -> ResultTable:
-    columns: Columns = {
-        "R²": lambda each: FALLS if each.falls else number(each.r2),
-        "RMSE": lambda each: FALLS if each.falls else number(each.rmse),
-        **ACCURACY,
-        "epsilon": lambda each: _plain(each.pairwise.epsilon),
-        "ties": lambda each: number(each.ties),
-        "coverage": lambda each: f"{each.coverage:.1%}",
-    }
-    title = "Fitted line, and the order of every two reports"
-    return ResultTable.of(title, metrics, {**METRIC, **columns})
-
-
-def _within(metrics: Sequence[MetricVsExperts], plan: StudyPlan) -> ResultTable:
-    return ResultTable.of(
-        f"Within groups ({plan.group}): mean over groups in which scores vary",
-        [(each.metric, each.within) for each in metrics if each.within is not None],
-        {
-            "metric": lambda each: each[0],
-            "Spearman": lambda each: interval(each[1].spearman),
-            "Pearson": lambda each: interval(each[1].pearson),
-            "Kendall": lambda each: interval(each[1].kendall),
-            "acc*eq": lambda each: interval(each[1].pairwise),
-            "epsilon": lambda each: _plain(each[1].pairwise.epsilon),
-        },
-    )
-
-
-def _rivals(ranking: Ranking) -> ResultTable:
-    return ResultTable.of(
-        f"Metric against metric by {ranking.coefficient.value.title()}; p corrected by Holm",
-        ranking.rivals,
-        {
-            "first minus second": lambda each: f"{each.one} - {each.other}",
-            "difference": lambda each: interval(each.difference),
-            "by group": lambda each: p_text(each.perm_cases.holm),
-            "PERM-BOTH": lambda each: p_text(each.perm_both.holm),
-            "Williams": lambda each: p_text(each.williams.holm),
-        },
-    )
-
-
 def _apart_from_experts(each: MetricVsExperts) -> ResultTable:
     """The pairs to look at first, if one metric is to be understood or mended."""
-    named = any(pair.system for pair in each.apart)
-    system: dict[str, Callable[[Disagreement], str]] = {"system": lambda pair: pair.system}
+    has_systems = any(pair.system for pair in each.apart)
+    system: Columns = {"system": lambda pair: pair.system} if has_systems else {}
     return ResultTable.of(
         f"Where {each.metric} and the experts differ most",
         each.apart,
         {
             "pair": lambda pair: pair.id,
-            **(system if named else {}),
+            **system,
             "score": lambda pair: _plain(pair.score),
             "experts": lambda pair: _plain(pair.expert),
             "ranks apart": lambda pair: f"{pair.gap:+.0%}",
@@ -222,45 +221,18 @@ def _apart_from_experts(each: MetricVsExperts) -> ResultTable:
     )
 
 
-def _apart(label: str, parts: Mapping[str, Sequence[MetricVsExperts]]) -> ResultTable:
-    columns = {**METRIC, **COUNT, **CORRELATIONS, **ACCURACY}
-    rows = [
-        [value, *[cell(each) for cell in columns.values()]]
-        for value, metrics in parts.items()
-        for each in metrics
-    ]
-    return ResultTable(f"By {label}", [label, *columns], rows)
-
-
-def _power(names: tuple[str, str], need: SampleSize) -> ResultTable:
-    enough = need.pairs is not None
-    answer = f"{need.pairs:,} pairs of {need.cases:,} groups" if enough else need.reason or NONE
-    return ResultTable(
-        f"To tell {names[0]} from {names[1]} four times in five",
-        ["", "answer"],
-        [
-            ["difference, as observed", number(need.difference)],
-            ["needed", answer],
-            *[[f"power with {step.cases:,} groups", f"{step.power:.0%}"] for step in need.steps],
-        ],
-    )
-
-
-def interval(estimate: Estimate | Accuracy, digits: int = 3, ends: int = 2, to: str = "…") -> str:
+def interval(
+    estimate: Estimate | Accuracy | ReportEstimate | None,
+    digits: int = 3,
+    ends: int = 2,
+    to: str = "…",
+) -> str:
     """A value with its interval, if there are any; a bound that rounds to 0 keeps its sign."""
-    low, high = estimate.low, estimate.high
-    if estimate.value is None:
+    if estimate is None or estimate.value is None:
         return NONE
+    low, high = estimate.low, estimate.high
     within = "" if low is None or high is None else f" ({low:.{ends}f}{to}{high:.{ends}f})"
-    return f"{estimate.value:.{digits}f}{within}"
-
-
-def estimate_text(estimate: Estimate, digits: int) -> str:
-    """An estimate with its interval for a cell, without a negative zero."""
-    if estimate.low is None or estimate.high is None:
-        return number(estimate.value, digits)
-    low, high = number(estimate.low, digits), number(estimate.high, digits)
-    return f"{number(estimate.value, digits)} ({low} to {high})"
+    return f"{number(estimate.value, digits)}{within}"
 
 
 def p_text(p: float | None) -> str:

@@ -13,15 +13,7 @@ Cell = Callable[[TeamStanding], str]
 
 def ranking_tables(ranking: ChallengeRanking, most: int | None = None) -> Iterator[ResultTable]:
     """The ranking of all teams or the first ones, who is not in it, and how firm it is."""
-    yield ranking_table(ranking, most)
-    if ranking.unranked:
-        yield unranked_table(ranking)
-    yield stability_table(ranking)
-
-
-def ranking_table(ranking: ChallengeRanking, most: int | None = None) -> ResultTable:
-    """Every team with its place, score and metrics."""
-    return ResultTable.of(
+    yield ResultTable.of(
         f"Ranking of {len(ranking.teams):,} teams on {ranking.cases:,} cases "
         f"({ranking.policy.combine}); teams that share a tier do not differ significantly from "
         "the best of them",
@@ -37,10 +29,19 @@ def ranking_table(ranking: ChallengeRanking, most: int | None = None) -> ResultT
             "missing": lambda team: f"{team.missing:,}",
         },
     )
+    if ranking.unranked:
+        yield unranked_table(ranking)
+    yield stability_table(ranking)
 
 
 def _metric(name: str) -> Cell:
     return lambda team: f"{number(team.metrics[name].mean.value)} ({team.metrics[name].place:g})"
+
+
+def _subgroup(name: str) -> Cell:
+    return lambda team: (
+        f"{number(team.subgroups[name].score.value)} ({team.subgroups[name].place:g})"
+    )
 
 
 def place_range(team: TeamStanding) -> str:
@@ -71,18 +72,15 @@ def stability_table(ranking: ChallengeRanking) -> ResultTable:
 
 def subgroup_table(ranking: ChallengeRanking) -> ResultTable:
     """The score and place of every team in every subgroup."""
-
-    def cell(name: str) -> Cell:
-        return lambda team: (
-            f"{number(team.subgroups[name].score.value)} ({team.subgroups[name].place:g})"
-        )
-
     return ResultTable.of(
         "Score (and place) by subgroup",
         ranking.teams,
         {
             "team": lambda team: team.team,
-            **{f"{name} (n={count:,})": cell(name) for name, count in ranking.subgroups.items()},
+            **{
+                f"{name} (n={count:,})": _subgroup(name)
+                for name, count in ranking.subgroups.items()
+            },
         },
     )
 

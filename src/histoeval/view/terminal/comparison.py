@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from xml.etree import ElementTree as ET
 
 from histoeval.agreement.systems import Contest
 from histoeval.console import visible
-from histoeval.run.compare.changes import MetricChange, WorseCase
+from histoeval.run.compare.changes import WorseCase
 from histoeval.run.compare.compare import Comparison
 from histoeval.run.compare.trial import Gate
 from histoeval.table import NONE, ResultTable, footnotes, markdown, markdown_text, number
 from histoeval.version import __version__
+from histoeval.view.html.page import fragment
 from histoeval.view.terminal.agreement import interval, p_text
 
 MAX_ERRORS = 3
@@ -75,9 +75,7 @@ def evidence_text(evidence: Mapping[str, Any]) -> str:
     """The evidence of a score in a few words: its errors, or the lengths of its lists."""
     errors = evidence.get("errors")
     if errors is not None:
-        messages = [str(error["message"]) for error in errors[:MAX_ERRORS]]
-        more = len(errors) - len(messages)
-        return "; ".join([*messages, *([f"and {more} more"] if more > 0 else [])]) or "no errors"
+        return _first([str(error["message"]) for error in errors]) or "no errors"
     sizes = [
         f"{len(part)} {name}" for name, part in evidence.items() if isinstance(part, list | tuple)
     ]
@@ -110,21 +108,29 @@ def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
         )
     yield changes_table(gate)
     if gate.worse and most:
-        yield worse_table(gate, most)
+        shown = gate.worse[:most]
+        cut = f": the {most} worst of {len(gate.worse):,}" if most < len(gate.worse) else ""
+        several = len({each.system for each in gate.changes}) > 1
+        yield ResultTable.of(
+            f"Cases that got worse by {gate.metric}, or have new errors{cut}",
+            shown,
+            {
+                "id": lambda case: f"{case.id} ({case.system})" if several else case.id,
+                "baseline": lambda case: number(case.before),
+                "new": lambda case: number(case.after),
+                "what is new": evidence,
+            },
+        )
 
 
 def changes_table(gate: Gate) -> ResultTable:
     """The means of the baseline and of the new run."""
     several = len({each.system for each in gate.changes}) > 1
-
-    def name(change: MetricChange) -> str:
-        return f"{change.metric}, {change.system}" if several else change.metric
-
     return ResultTable.of(
         f"New minus baseline ({gate.baseline})",
         gate.changes,
         {
-            "metric": name,
+            "metric": lambda each: f"{each.metric}, {each.system}" if several else each.metric,
             "baseline": lambda each: number(each.before.value, 4),
             "new": lambda each: number(each.after.value, 4),
             "difference": lambda each: interval(each.difference),
@@ -135,30 +141,16 @@ def changes_table(gate: Gate) -> ResultTable:
     )
 
 
-def worse_table(gate: Gate, most: int) -> ResultTable:
-    """The cases that got worse, the worst first, with what is new."""
-    shown = gate.worse[:most]
-    of = f"the {len(shown)} worst of {len(gate.worse):,}" if len(shown) < len(gate.worse) else ""
-    several = len({each.system for each in gate.changes}) > 1
-    return ResultTable.of(
-        f"Cases that got worse by {gate.metric}, or have new errors{of and f': {of}'}",
-        shown,
-        {
-            "id": lambda case: f"{case.id} ({case.system})" if several else case.id,
-            "baseline": lambda case: number(case.before),
-            "new": lambda case: number(case.after),
-            "what is new": evidence,
-        },
-    )
-
-
 def evidence(case: WorseCase) -> str:
     """The new errors of a case in a few words, or why it has no score."""
     if case.after is None:
         return f"no score: {case.reason}"
-    shown = [f"{each.severity}: {each.message}" for each in case.new_errors[:MAX_ERRORS]]
-    more = len(case.new_errors) - len(shown)
-    return "; ".join([*shown, *([f"and {more} more"] if more else [])]) or NONE
+    return _first([f"{each.severity}: {each.message}" for each in case.new_errors]) or NONE
+
+
+def _first(messages: Sequence[str]) -> str:
+    more = len(messages) - MAX_ERRORS
+    return "; ".join([*messages[:MAX_ERRORS], *([f"and {more} more"] if more > 0 else [])])
 
 
 def gate_markdown(comparison: Comparison, gate: Gate, most: int = WORST) -> str:
@@ -182,55 +174,29 @@ def gate_junit(gate: Gate) -> str:
     A case fails where a condition that failed is about it; otherwise it passes, and its output
     says what got worse.
     """
-    root = ET.Element("testsuites", name="histoeval compare")
     conditions = [
-        _test(
-            "histoeval.gate",
-            f"{each.system}: fail if {each.condition}",
-            each.failed,
-            f"{each.system}: {each.found}",
-            "".join(f"\n{case}" for case in each.cases[:MOST_TESTS]),
-        )
+        {
+            "group": "histoeval.gate",
+            "name": f"{each.system}: fail if {each.condition}",
+            "failed": each.failed,
+            "outcome": f"{each.system}: {each.found}",
+            "more": each.cases[:MOST_TESTS],
+        }
         for each in gate.conditions
     ]
-    _suite(root, "conditions", conditions)
-    _suite(root, "cases that got worse", _case_tests(gate))
-    for total in ("tests", "failures"):
-        root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-
-
-def _suite(root: ET.Element, name: str, tests: Iterable[ET.Element]) -> None:
-    suite = ET.SubElement(root, "testsuite", name=name)
-    suite.extend(tests)
-    suite.set("tests", str(len(suite)))
-    suite.set("failures", str(len(suite.findall("testcase/failure"))))
-    suite.set("errors", "0")
-    suite.set("skipped", "0")
-
-
-def _case_tests(gate: Gate) -> Iterator[ET.Element]:
     blamed = {(each.system, case) for each in gate.failed for case in each.cases}
+    cases = []
     for case in gate.worse[:MOST_TESTS]:
         after = "no score" if case.after is None else f"{case.after:.4f}"
-        change = f"{gate.metric}: {case.before:.4f} -> {after}"
-        is_blamed = (case.system, case.id) in blamed
-        yield _test(
-            f"histoeval.case.{case.system}", case.id, is_blamed, change, f"\n{evidence(case)}"
+        cases.append(
+            {
+                "group": f"histoeval.case.{case.system}",
+                "name": case.id,
+                "failed": (case.system, case.id) in blamed,
+                "outcome": f"{gate.metric}: {case.before:.4f} -> {after}",
+                "more": [evidence(case)],
+            }
         )
-
-
-def _test(group: str, name: str, failed: bool, outcome: str, more: str) -> ET.Element:
-    test = ET.Element("testcase", classname=_xml(group), name=_xml(name), time="0")
-    if failed:
-        failure = ET.SubElement(test, "failure", message=_xml(outcome), type="gate")
-        failure.text = _xml(outcome + more)
-    else:
-        ET.SubElement(test, "system-out").text = _xml(outcome + more)
-    return test
-
-
-def _xml(text: str) -> str:
-    """Text that XML can hold: symbols for control characters, and for what is no character."""
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", visible(text))
+    suites = {"conditions": conditions, "cases that got worse": cases}
+    text = fragment("gate_junit.xml", suites=suites)
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -8,20 +8,14 @@ from rich.text import Text
 
 from histoeval.evaluate.estimates import ReportEstimate
 from histoeval.evaluate.grounding_verdicts import decided_remarks
-from histoeval.evaluate.probe_scores import PairShare, ProbeFigures
-from histoeval.table import ResultTable, markdown
-
-_NONE = "none"
+from histoeval.evaluate.probe_scores import ProbeFigures
+from histoeval.table import ResultTable, number
+from histoeval.view.terminal.agreement import interval
 
 OTHERS = "other laboratories"
 """The figures of tiles of laboratories that a model had not learned from."""
 
 COLUMNS = ("figure", "value", "by organ or group")
-
-
-def probe_markdown(figures: Sequence[ProbeFigures]) -> str:
-    """The same tables in Markdown."""
-    return "\n\n".join(map(markdown, probe_tables(figures)))
 
 
 def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> Iterator[str]:
@@ -40,22 +34,19 @@ def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
     """Whether harmful edits cost more, and the cost of each kind of edit and each severity."""
     names = [each.metric for each in figures]
     first = figures[0]
-    critical = first.critical_passed.pairs > 0
+    has_critical = first.critical_passed.pairs > 0
     yield ResultTable(
         f"{first.edits:,} edits of {first.references:,} references (95 % interval)",
         [
-            "metric",
-            "harmful below harmless",
-            "AUROC",
-            "in order of severity",
-            *(["critical passed"] if critical else []),
+            *("metric", "harmful below harmless", "AUROC", "in order of severity"),
+            *(["critical passed"] if has_critical else []),
             "scored",
         ],
         [
             [
                 each.metric,
-                *[_share(share) for share in (each.below, each.auroc, each.in_order)],
-                *([_number(each.critical_passed.share)] if critical else []),
+                *[interval(s.share, 3, 3, "-") for s in (each.below, each.auroc, each.in_order)],
+                *([_value(each.critical_passed.share)] if has_critical else []),
                 f"{each.edits - each.missing:,} of {each.edits:,}",
             ]
             for each in figures
@@ -66,10 +57,8 @@ def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         ["edit", "severity", "edits", *names],
         [
             [
-                kind.replace("_", " "),
-                f"{cost.severity:.1f}",
-                f"{cost.edits:,}",
-                *[_number(each.kinds[kind].cost) for each in figures],
+                *(kind.replace("_", " "), f"{cost.severity:.1f}", f"{cost.edits:,}"),
+                *[_value(each.kinds[kind].cost) for each in figures],
             ]
             for kind, cost in first.kinds.items()
         ],
@@ -79,9 +68,8 @@ def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         ["edit", "pairs", *names],
         [
             [
-                kind.replace("_", " "),
-                f"{share.pairs:,}",
-                *[_number(each.below_by_kind[kind].share) for each in figures],
+                *(kind.replace("_", " "), f"{share.pairs:,}"),
+                *[_value(each.below_by_kind[kind].share) for each in figures],
             ]
             for kind, share in first.below_by_kind.items()
         ],
@@ -91,24 +79,16 @@ def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         ["severity", "edits", *names],
         [
             [
-                f"{severity}",
-                f"{cost.edits:,}",
-                *[_number(each.severities[severity].cost) for each in figures],
+                *(f"{severity}", f"{cost.edits:,}"),
+                *[_value(each.severities[severity].cost) for each in figures],
             ]
             for severity, cost in first.severities.items()
         ],
     )
 
 
-def _share(share: PairShare) -> str:
-    estimate = share.share
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return _number(estimate)
-    return f"{_number(estimate)} ({estimate.low:.3f}-{estimate.high:.3f})"
-
-
-def _number(estimate: ReportEstimate | None) -> str:
-    return _NONE if estimate is None else f"{estimate.value:.3f}"
+def _value(estimate: ReportEstimate | None) -> str:
+    return number(None if estimate is None else estimate.value)
 
 
 def grounding_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -125,10 +105,7 @@ def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
             yield "Cross-validation: cases that the model of the fold had not learned", figures
             continue
         if name == "phrases":
-            yield (
-                "Phrases by language models, not in the bank",
-                {"scope, phrases": figures},
-            )
+            yield "Phrases by language models, not in the bank", {"scope, phrases": figures}
             continue
         if "scope" in figures:
             yield f"{name}: scope", {"scope, images": figures["scope"]}
@@ -139,64 +116,50 @@ def figure_rows(scores: Mapping[str, Any]) -> list[list[str]]:
     """A row for each score, of scores as JSON has them; other laboratories first."""
     own = {name: figures for name, figures in scores.items() if name != OTHERS}
     return [
-        row
+        [f"{before}{cell}", *more]
         for before, part in ((f"{OTHERS}: ", scores.get(OTHERS, {})), ("", own))
         for name, figures in part.items()
-        for row in _rows(name, figures, before)
+        for cell, *more in _rows(name, figures)
     ]
 
 
-def _rows(name: str, figures: Mapping[str, Any], before: str) -> Iterator[list[str]]:
-    kind, name = name.split(",", maxsplit=1)[0], f"{before}{name}"
+def _rows(name: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    kind = name.split(",", maxsplit=1)[0]
+    by_organ = "; ".join(f"{n} {value:.2f}" for n, value in figures.get("by_organ", {}).items())
     if kind == "organ" and figures.get("count"):
-        value = f"{figures['top1']:.3f} (chance {figures['chance']:.3f}"
-        value += f", commonest organ {figures['commonest']:.3f})" if "commonest" in figures else ")"
-        yield [
-            f"{name}: top 1 of {figures['organs']}, n = {figures['count']}",
-            value,
-            _each(figures),
-        ]
-        yield [f"{name}: mean of organs", f"{figures['mean_of_organs']:.3f}", ""]
-    elif kind == "behaviour" and figures.get("by_organ"):
-        yield [f"{name}: AUROC within organs", f"{figures['within_organ']:.3f}", _each(figures)]
-        yield [f"{name}: mean of organs", f"{figures['mean_of_organs']:.3f}", ""]
-        yield [f"{name}: all organs together", f"{figures['all_together']:.3f}", ""]
+        chance = f"chance {figures['chance']:.3f}"
+        if "commonest" in figures:
+            chance += f", commonest organ {figures['commonest']:.3f}"
+        label = f"{name}: top 1 of {figures['organs']}, n = {figures['count']}"
+        yield label, f"{figures['top1']:.3f} ({chance})", by_organ
+        yield f"{name}: mean of organs", f"{figures['mean_of_organs']:.3f}", ""
+    elif kind == "behaviour" and by_organ:
+        yield f"{name}: AUROC within organs", f"{figures['within_organ']:.3f}", by_organ
+        yield f"{name}: mean of organs", f"{figures['mean_of_organs']:.3f}", ""
+        yield f"{name}: all organs together", f"{figures['all_together']:.3f}", ""
     elif kind == "replaced" and "all" in figures:
-        each = "; ".join(
-            f"{g} {v['drop']:.0%} (AUROC {v['auroc']:.2f})" for g, v in figures.items()
-        )
+        groups = [f"{g} {v['drop']:.0%} (AUROC {v['auroc']:.2f})" for g, v in figures.items()]
         whole = figures["all"]
-        value = f"{whole['drop']:.0%} ({whole['true']:.2f} to {whole['foreign']:.2f})"
-        yield [f"{name}: drop when claims are foreign", value, each]
+        drop = f"{whole['drop']:.0%} ({whole['true']:.2f} to {whole['foreign']:.2f})"
+        yield f"{name}: drop when claims are foreign", drop, "; ".join(groups)
     elif kind == "decided":
-        yield from _decided_rows(name, figures)
-    elif kind == "scope":
-        yield from _scope_rows(name, figures)
-
-
-def _decided_rows(name: str, figures: Mapping[str, Any]) -> Iterator[list[str]]:
-    for kind in ("foreign", "true", "other diagnosis"):
-        if figures.get(f"{kind} reports"):
+        for reports in ("foreign", "true", "other diagnosis"):
+            if not (count := figures.get(f"{reports} reports")):
+                continue
             shares = [
-                f"{verdict.replace('_', ' ')} {figures[f'{kind}, {verdict}']:.3f}"
+                f"{verdict.replace('_', ' ')} {figures[f'{reports}, {verdict}']:.3f}"
                 for verdict in ("not_known", "contradicted")
             ]
-            if f"{kind}, drop" in figures:
-                shares.append(f"drop of the value {figures[f'{kind}, drop']:.0%}")
-            label = f"{name}: {kind} reports supported, n = {figures[f'{kind} reports']}"
-            yield [label, f"{figures[f'{kind}, supported']:.3f}", "; ".join(shares)]
-
-
-def _scope_rows(name: str, figures: Mapping[str, Any]) -> Iterator[list[str]]:
-    for part, value in figures.items():
-        if isinstance(value, Mapping):
-            label = f"{name}: {part} called unknown, n = {value['count']}"
-            yield [label, f"{value['unknown']:.3f}", ""]
-        elif isinstance(value, list):
-            yield [f"{name}: {part}", str(len(value)), "; ".join(value)]
-        elif isinstance(value, float):
-            yield [f"{name}: {part}", f"{value:.3f}", ""]
-
-
-def _each(figures: Mapping[str, Any]) -> str:
-    return "; ".join(f"{name} {value:.2f}" for name, value in figures["by_organ"].items())
+            if f"{reports}, drop" in figures:
+                shares.append(f"drop of the value {figures[f'{reports}, drop']:.0%}")
+            label = f"{name}: {reports} reports supported, n = {count}"
+            yield label, f"{figures[f'{reports}, supported']:.3f}", "; ".join(shares)
+    elif kind == "scope":
+        for part, value in figures.items():
+            if isinstance(value, Mapping):
+                label = f"{name}: {part} called unknown, n = {value['count']}"
+                yield label, f"{value['unknown']:.3f}", ""
+            elif isinstance(value, list):
+                yield f"{name}: {part}", str(len(value)), "; ".join(value)
+            elif isinstance(value, float):
+                yield f"{name}: {part}", f"{value:.3f}", ""

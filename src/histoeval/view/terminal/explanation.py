@@ -1,6 +1,6 @@
 """One score explained: its parts, both texts with matches and errors highlighted, and lists."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
@@ -15,7 +15,6 @@ from histoeval.view.findings import (
     SEVERITIES,
     Findings,
     ShownError,
-    ShownMatch,
     findings_of,
     spans_of,
 )
@@ -84,24 +83,20 @@ def _header(pair: Pair, score: Score, scale: tuple[float, float]) -> Text:
 
 def _part_table(parts: dict[str, float], costs: Sequence[PartCost]) -> Table:
     """A bar for each part that is between 0 and 1, and what it costs where that is known."""
-    columns = ("weight", "cost") if costs else ()
-    table = _table("part", "", "", *columns)
     cost_of = {each.part: each for each in costs}
+    rows: list[Sequence[RenderableType]] = []
     for name, value in parts.items():
         bar = ProgressBar(
             total=1.0, completed=value, width=20, complete_style="cyan", finished_style="cyan"
         )
-        cost = cost_of.get(name)
-        table.add_row(
-            one_line(name.replace("_", " ")),
-            f"{value:.2f}",
-            bar if 0 <= value <= 1 else "",
-            *((f"{cost.weight:.2f}", f"{cost.cost:.3f}") if cost else ()),
-        )
-    return table
+        row = [one_line(name.replace("_", " ")), f"{value:.2f}", bar if 0 <= value <= 1 else ""]
+        if cost := cost_of.get(name):
+            row += [f"{cost.weight:.2f}", f"{cost.cost:.3f}"]
+        rows.append(row)
+    return _table(None, ["part", "", "", *(("weight", "cost") if costs else ())], rows)
 
 
-def _lists(findings: Findings, score: Score) -> Iterable[RenderableType]:
+def _lists(findings: Findings, score: Score) -> Iterator[RenderableType]:
     """A legend, the errors and the matches; or that the metric has none."""
     metric = score.signature.metric
     if findings.errors is None and findings.matches is None:
@@ -129,32 +124,41 @@ def _lists(findings: Findings, score: Score) -> Iterable[RenderableType]:
         yield _error_table(findings.errors, score.value) if findings.errors else Text("No errors.")
     if findings.matches is None:
         yield Text(f"{metric} does not list matches.")
+    elif not findings.facts:
+        yield Text("Nothing matches.")
     else:
-        yield _match_table(findings.facts) if findings.facts else Text("Nothing matches.")
+        matches = [
+            [
+                str(number),
+                one_line(match.part.replace("_", " ")),
+                marked_entity(match.reference),
+                marked_entity(match.candidate),
+                f"{match.similarity:.2f}",
+            ]
+            for number, match in enumerate(findings.facts, start=1)
+        ]
+        columns = ["", "part", "reference", "candidate", "similarity"]
+        yield _table(f"Matches ({MARKS})", columns, matches)
 
 
 def _specimen_table(findings: Findings) -> Table:
     """Part beside part, each with the numbers of its errors."""
-    table = _table("reference", "candidate", "errors")
-    table.title = Text("Specimens", "bold")
-    listed = [*enumerate(findings.errors or (), start=1)]
+    errors = [*enumerate(findings.errors or (), start=1)]
+    rows = []
     for pair in findings.specimens:
-        numbers = [f"{error.marks}{n}" for n, error in listed if pair.specimen in error.specimen]
-        table.add_row(
-            Text(one_line(pair.reference.text)),
-            Text(one_line(pair.candidate.text)),
-            Text(" ".join(numbers)),
-        )
-    for n, error in listed:
+        numbers = [f"{error.marks}{n}" for n, error in errors if pair.specimen in error.specimen]
+        names = (one_line(pair.reference.text), one_line(pair.candidate.text))
+        rows.append([*names, " ".join(numbers)])
+    for n, error in errors:
         if error.kind in ("missing_specimen", "invented_specimen"):
-            names = (error.specimen, "-") if error.candidate is None else ("-", error.specimen)
-            table.add_row(*(Text(one_line(name)) for name in names), Text(f"{error.marks}{n}"))
-    return table
+            name = one_line(error.specimen)
+            names = (name, "-") if error.candidate is None else ("-", name)
+            rows.append([*names, f"{error.marks}{n}"])
+    return _table("Specimens", ["reference", "candidate", "errors"], rows)
 
 
 def _error_table(errors: Sequence[ShownError], value: float) -> Table:
-    table = _table("", "severity", "kind", "what and where")
-    table.title = Text("Errors, most severe first", "bold")
+    rows: list[Sequence[RenderableType]] = []
     for number, error in enumerate(errors, start=1):
         sides = {"reference": error.reference, "candidate": error.candidate}
         places = ", ".join(f"{side} {e.start}:{e.end}" for side, e in sides.items() if e)
@@ -163,31 +167,26 @@ def _error_table(errors: Sequence[ShownError], value: float) -> Table:
         if error.without is not None:
             difference = error.without - value
             gain = f"\nwithout this error: {error.without:.3f} ({difference:+.3f})"
-        table.add_row(
-            str(number),
-            Text(f"{error.marks} {error.severity.name.lower()}", SEVERITIES[error.severity]),
-            Text(one_line(error.kind.replace("_", " "))),
-            Text(f"{one_line(error.words)}\n{places}{specimen}{gain}"),
+        severity = f"{error.marks} {error.severity.name.lower()}"
+        rows.append(
+            [
+                str(number),
+                Text(severity, SEVERITIES[error.severity]),
+                one_line(error.kind.replace("_", " ")),
+                f"{one_line(error.words)}\n{places}{specimen}{gain}",
+            ]
         )
-    return table
+    return _table("Errors, most severe first", ["", "severity", "kind", "what and where"], rows)
 
 
-def _match_table(matches: Sequence[ShownMatch]) -> Table:
-    table = _table("", "part", "reference", "candidate", "similarity")
-    table.title = Text(f"Matches ({MARKS})", "bold")
-    for number, match in enumerate(matches, start=1):
-        table.add_row(
-            str(number),
-            Text(one_line(match.part.replace("_", " "))),
-            Text(marked_entity(match.reference)),
-            Text(marked_entity(match.candidate)),
-            f"{match.similarity:.2f}",
-        )
-    return table
-
-
-def _table(*columns: str) -> Table:
+def _table(
+    title: str | None, columns: Sequence[str], rows: Iterable[Sequence[RenderableType]]
+) -> Table:
+    """A table without lines; no text in it is markup."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
+    table.title = None if title is None else Text(title, "bold")
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column == "severity")
+    for row in rows:
+        table.add_row(*[Text(cell) if isinstance(cell, str) else cell for cell in row])
     return table

@@ -1,6 +1,6 @@
 """Extracted entities in a terminal: highlighted in the report text, and counted."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -13,8 +13,14 @@ from histoeval.io.results import ReadRow
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
 from histoeval.table import ResultTable
-from histoeval.view import highlight
-from histoeval.view.highlight import HighlightSpan, has_colours, legible, one_line
+from histoeval.view.highlight import (
+    HighlightSpan,
+    coloured,
+    has_colours,
+    in_brackets,
+    legible,
+    one_line,
+)
 
 BEFORE = {Assertion.ABSENT: "¬"}
 AFTER = {Assertion.UNCERTAIN: "?"}
@@ -36,29 +42,22 @@ def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
             for error in row.errors:
                 console.print(Text(legible(error.message), style="red"))
         else:
-            body = coloured(row.report) if in_colour else bracketed(row.report)
-            console.print(body, soft_wrap=not console.is_terminal)
+            spans = entity_spans(row.report)
+            if in_colour:  # which tells the types
+                spans = [span._replace(label="") for span in spans]
+            draw = coloured if in_colour else in_brackets
+            console.print(draw(row.report.text, spans), soft_wrap=not console.is_terminal)
             for line in relation_lines(row.report):
-                console.print(line, soft_wrap=True)
+                console.print(Text(line), soft_wrap=True)
 
 
-def coloured(report: Report) -> Text:
-    """The text with each entity in the colour of its type; of nested ones the inner is seen."""
-    return highlight.coloured(
-        report.text, [span._replace(label="") for span in entity_spans(report)]
-    )
-
-
-def bracketed(report: Report) -> Text:
-    """The text with each entity as ``[text](type)``."""
-    return highlight.in_brackets(report.text, entity_spans(report))
-
-
-def relation_lines(report: Report) -> Iterator[Text]:
+def relation_lines(report: Report) -> list[str]:
     """A line for each relation, in the order of the text: ``HER2 → negative 0.97``."""
     ends = [(report.entities[r.head], report.entities[r.tail], r.score) for r in report.relations]
-    for head, tail, score in sorted(ends, key=lambda end: (end[0].start, end[1].start)):
-        yield Text(f"  {marked_entity(head)} → {marked_entity(tail)} {score:.2f}")
+    return [
+        f"  {marked_entity(head)} → {marked_entity(tail)} {score:.2f}"
+        for head, tail, score in sorted(ends, key=lambda end: (end[0].start, end[1].start))
+    ]
 
 
 def marked_entity(entity: Entity) -> str:
@@ -82,14 +81,13 @@ def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) ->
         ["", "found"],
         [(name, f"{count:,}") for name, count in counts.items()],
     )
-    before = summary["rows"] - rows_read
-    there = f"; {before:,} rows were there already" if before else ""
-    speed = f"Nothing was left to read{there}"
+    speed = "Nothing was left to read"
     if rows_read:
         rate = rows_read / max(seconds, 1e-9)
-        speed = f"{rows_read:,} rows in {seconds:.1f} s, {rate:,.1f} reports per second{there}"
-    remarks = [*summary["input"]["notes"], speed]
-    return Group(table, *[Text(remark) for remark in remarks])
+        speed = f"{rows_read:,} rows in {seconds:.1f} s, {rate:,.1f} reports per second"
+    if before := summary["rows"] - rows_read:
+        speed += f"; {before:,} rows were there already"
+    return Group(table, *map(Text, [*summary["input"]["notes"], speed]))
 
 
 def entity_spans(report: Report) -> list[HighlightSpan]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -121,16 +122,12 @@ def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[ResultTable]:
     for judge, criteria in agreement.get("repeats", {}).items():
         yield _agreement_table(f"Repeats of {judge}", criteria)
     for judge, criteria in agreement.get("order", {}).items():
-        yield _agreement_table(f"Candidate first, {judge}", criteria, ("mean_shift",))
+        yield _agreement_table(f"Candidate first, {judge}", criteria, "mean_shift")
     if "between_judges" in agreement:
         yield _agreement_table("Between judges", agreement["between_judges"])
 
 
-def _agreement_table(
-    title: str, criteria: Mapping[str, Any], more: Sequence[str] = ()
-) -> ResultTable:
-    measures = ("identical", "mean_spread", *more)
-    names = ["same", *[measure.removeprefix("mean_") for measure in measures[1:]]]
+def _agreement_table(title: str, criteria: Mapping[str, Any], *more: str) -> ResultTable:
     rows = []
     for criterion, figures in criteria.items():
         alpha = figures["alpha"]
@@ -139,52 +136,56 @@ def _agreement_table(
             (
                 criterion,
                 alpha["reason"] if estimate.value is None else interval(estimate, 3, 3, " to "),
-                *[number(figures[measure]) for measure in measures],
+                *[number(figures[measure]) for measure in ("identical", "mean_spread", *more)],
                 f"{figures['pairs']:,}",
             )
         )
-    return ResultTable(f"\n{title}", ["criterion", "alpha (95 %)", *names, "pairs"], rows)
+    names = [measure.removeprefix("mean_") for measure in more]
+    columns = ["criterion", "alpha (95 %)", "same", "spread", *names, "pairs"]
+    return ResultTable(f"\n{title}", columns, rows)
 
 
 def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> ResultTable:
     """The cost of a run, a column for each judge."""
     counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
-    columns = [
-        [
+    columns = {
+        judge: [
             *[f"{used[name]:,}" for name in counts],
             f"{used['seconds']:.1f}",
             _known(used["cost"], 4, used["currency"]),
         ]
-        for used in usage.values()
-    ]
+        for judge, used in usage.items()
+    }
     names = [*[name.replace("_", " ") for name in counts], "seconds", "cost"]
-    return _by_judge("Cost of this run", names, list(usage), columns)
+    return _by_judge("Cost of this run", names, columns)
 
 
 def estimate_table(estimates: Sequence[RequestEstimate]) -> ResultTable:
     """The expected cost of a run, a column for each judge."""
-    columns = []
+    columns = {}
     for each in estimates:
         counts = (each.pairs, each.questions, each.cached, each.requests)
         about = "" if each.measured else "~"
-        tokens = [f"{about}{n:,}" for n in (each.tokens_in, each.tokens_out)]
         time = UNKNOWN
         if each.seconds is not None:
-            short = each.seconds < 120
-            time = f"{each.seconds:.0f} s" if short else f"{each.seconds / 60:.0f} min"
-        money = _known(each.cost, 4, each.currency)
-        columns.append([*[f"{n:,}" for n in counts], *tokens, time, money])
+            is_short = each.seconds < 120
+            time = f"{each.seconds:.0f} s" if is_short else f"{each.seconds / 60:.0f} min"
+        columns[each.judge] = [
+            *[f"{count:,}" for count in counts],
+            *[f"{about}{count:,}" for count in (each.tokens_in, each.tokens_out)],
+            time,
+            _known(each.cost, 4, each.currency),
+        ]
     names = ["pairs", "questions", "cached", "to ask", "tokens in", "tokens out", "time", "cost"]
-    judges = [each.judge for each in estimates]
-    return _by_judge("Estimate; nothing was asked", names, judges, columns)
+    return _by_judge("Estimate; nothing was asked", names, columns)
 
 
 def _by_judge(
-    title: str, names: Sequence[str], judges: Sequence[str], columns: Sequence[Sequence[str]]
+    title: str, names: Sequence[str], columns: Mapping[str, Sequence[str]]
 ) -> ResultTable:
     """Measures in rows and judges in columns, so that their long names are written once."""
-    short = short_names(judges) if len(judges) > 1 else judges
-    return ResultTable(f"\n{title}", ["", *short], list(zip(names, *columns, strict=True)))
+    judges = short_names([*columns]) if len(columns) > 1 else [*columns]
+    return ResultTable(f"\n{title}", ["", *judges], [*zip(names, *columns.values(), strict=True)])
 
 
 def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> ResultTable:
@@ -274,7 +275,7 @@ def alignment_tables(agreement: JudgeAgreement, gaps: int = 10) -> Iterator[Resu
                 "judge": lambda gap: f"{gap.judge:g}",
                 "experts": lambda gap: f"{gap.expert:g}",
                 "aligned": lambda gap: f"{gap.aligned:.2f}",
-                "reason": lambda gap: _shortened(gap.reason),
+                "reason": lambda gap: visible(shorten(gap.reason, REASON, placeholder="…")),
             },
         )
     if any(metric.usage for metric in agreement.metrics):
@@ -301,11 +302,6 @@ def _mapping(mapping: ScoreMapping) -> str:
         points = zip(mapping.at, mapping.value, strict=True)
         return ", ".join(f"{at:g} → {value:.2f}" for at, value in points)
     return "none: as it is"
-
-
-def _shortened(reason: str) -> str:
-    line = visible(" ".join(reason.split()))
-    return line if len(line) <= REASON else f"{line[:REASON]}…"
 
 
 def _known(amount: float | None, digits: int, unit: str | None = None) -> str:

@@ -41,18 +41,18 @@ def runs_table(runs: Sequence[RunDetails]) -> ResultTable:
 
 def old_runs_table(removables: Sequence[Removable], notes: Sequence[str]) -> ResultTable:
     """Runs whose time is over, and what became of each."""
-    rows = [
-        [
-            each.run.name,
-            time_text(each.run.changed),
-            each.run.kind,
-            f"{len(each.files):,}",
-            f"{each.size:,}",
-            note,
-        ]
-        for each, note in zip(removables, notes, strict=True)
-    ]
-    return ResultTable("Old runs", ["run", "date", "verb", "files", "bytes", "note"], rows)
+    return ResultTable.of(
+        "Old runs",
+        zip(removables, notes, strict=True),
+        {
+            "run": lambda each: each[0].run.name,
+            "date": lambda each: time_text(each[0].run.changed),
+            "verb": lambda each: each[0].run.kind,
+            "files": lambda each: f"{len(each[0].files):,}",
+            "bytes": lambda each: f"{each[0].size:,}",
+            "note": lambda each: each[1],
+        },
+    )
 
 
 def _count(value: int | None) -> str:
@@ -87,22 +87,20 @@ def run_tables(details: RunDetails) -> Iterator[ResultTable]:
         rows = [[name, system, number(mean, 4)] for (name, system), mean in means.items()]
         yield ResultTable("Means", ["metric", "system", "mean"], rows)
     errors = details.summary.get("errors")
-    if isinstance(errors, dict) and errors:
-        counts = {
+    if isinstance(errors, dict):
+        errors = {
             code: f"{each['count']:,} rows: {each['example']}" for code, each in errors.items()
         }
-        yield _pairs("Errors", counts)
-    if signatures := signatures_of(details):
-        yield _pairs("Signatures", signatures)
     request = {name: each for name, each in details.request.items() if name != "metrics"}
-    if request:
-        yield _pairs("Settings", flat(request))
-    if isinstance(versions := details.summary.get("versions"), dict):
-        yield _pairs("Environment", versions)
-    if details.commands:
-        yield _pairs(
-            "Commands", {each.get("time", ""): each["command"] for each in details.commands}
-        )
+    for title, content in (
+        ("Errors", errors),
+        ("Signatures", signatures_of(details)),
+        ("Settings", flat(request)),
+        ("Environment", details.summary.get("versions")),
+        ("Commands", {each.get("time", ""): each["command"] for each in details.commands}),
+    ):
+        if isinstance(content, dict) and content:
+            yield _pairs(title, content)
 
 
 def _pairs(title: str, content: dict[str, Any]) -> ResultTable:

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -38,7 +38,7 @@ def score_table(summary: dict[str, Any]) -> RenderableType:
                 *[_mean(metric, system) for metric in metrics.values()],
                 "{:,} of {:,}".format(*_scored(summary, system)),
             ]
-            for system in _ranked(summary, systems)
+            for system in _ranked(summary)
         ]
     else:
         columns = ["metric", *systems, "range", "scored"]
@@ -53,36 +53,31 @@ def score_table(summary: dict[str, Any]) -> RenderableType:
 
 
 def error_tables(summary: dict[str, Any]) -> Iterator[RenderableType]:
-    """The errors that metrics list in their evidence: of each system, by severity and kind."""
+    """The errors that metrics list in their evidence, by severity and kind.
+
+    A row for each system, or for up to three systems a column.
+    """
     for name, metric in summary["metrics"].items():
         errors = {
             system: totals["report_errors"]
-            for system in _ranked(summary, _systems(summary))
+            for system in _ranked(summary)
             if "report_errors" in (totals := metric["systems"][system])
         }
-        if errors:
-            title = f"\nErrors that {name} found, by severity and by kind"
-            yield _error_table(title, errors)
-
-
-def _error_table(title: str, errors: Mapping[str, Any]) -> ResultTable:
-    """A row for each system, or for up to three systems a column."""
-    kinds = sorted({kind for each in errors.values() for kind in each["by_kind"]})
-    severities = next(iter(errors.values()))["by_severity"]
-    heads = [*severities, "pairs with errors", *[kind.replace("_", " ") for kind in kinds]]
-    rows = [
-        [
-            system,
-            *[f"{count:,}" for count in each["by_severity"].values()],
-            f"{each['pairs']:,}",
-            *[f"{each['by_kind'].get(kind, 0):,}" for kind in kinds],
-        ]
-        for system, each in errors.items()
-    ]
-    if len(errors) > MAX_SYSTEM_COLUMNS:
-        return ResultTable(title, ["system", *heads], rows)
-    columns, *turned = zip(["errors", *heads], *rows, strict=True)
-    return ResultTable(title, columns, turned)
+        if not errors:
+            continue
+        kinds = sorted({kind for each in errors.values() for kind in each["by_kind"]})
+        severities = next(iter(errors.values()))["by_severity"]
+        heads = [*severities, "pairs with errors", *[kind.replace("_", " ") for kind in kinds]]
+        rows = []
+        for system, each in errors.items():
+            counts = [*each["by_severity"].values(), each["pairs"]]
+            counts += [each["by_kind"].get(kind, 0) for kind in kinds]
+            rows.append([system, *[f"{count:,}" for count in counts]])
+        columns = ["system", *heads]
+        if len(errors) <= MAX_SYSTEM_COLUMNS:
+            columns, *rows = map(list, zip(["errors", *heads], *rows, strict=True))
+        title = f"\nErrors that {name} found, by severity and by kind"
+        yield ResultTable(title, columns, rows)
 
 
 def signature_lines(summary: dict[str, Any], *, whole: bool = False) -> Iterator[str]:
@@ -97,15 +92,12 @@ def signature_lines(summary: dict[str, Any], *, whole: bool = False) -> Iterator
             yield f"{name}|…|{version}|sha256:{digest}"
 
 
-def problem_table(summary: dict[str, Any]) -> RenderableType | None:
+def problem_table(summary: dict[str, Any]) -> ResultTable | None:
     """The errors of rows: their number and an example of each."""
-    if not summary["errors"]:
-        return None
-    rows = [
-        (code, f"{problem['count']:,}", problem["example"])
-        for code, problem in summary["errors"].items()
-    ]
-    return ResultTable("Rows with errors", ["problem", "rows", "for example"], rows)
+    errors = summary["errors"].items()
+    rows = [(code, f"{error['count']:,}", error["example"]) for code, error in errors]
+    columns = ["problem", "rows", "for example"]
+    return ResultTable("Rows with errors", columns, rows) if rows else None
 
 
 def range_text(low: float, high: float | None) -> str:
@@ -130,15 +122,15 @@ def _systems(summary: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(each))
 
 
-def _ranked(summary: dict[str, Any], systems: Sequence[str]) -> list[str]:
+def _ranked(summary: dict[str, Any]) -> list[str]:
     """The systems by the first metric, the best first; up to three keep their order."""
+    systems = _systems(summary)
     if len(systems) <= MAX_SYSTEM_COLUMNS:
-        return list(systems)
+        return systems
     first = next(iter(summary["metrics"].values()))
     means = {system: first["systems"][system]["mean"] for system in systems}
-    known = [system for system in systems if means[system] is not None]
-    best = sorted(known, key=lambda each: means[each], reverse=first["higher_is_better"])
-    return [*best, *(system for system in systems if means[system] is None)]
+    sign = -1 if first["higher_is_better"] else 1
+    return sorted(systems, key=lambda name: (means[name] is None, sign * (means[name] or 0)))
 
 
 def _scored(summary: dict[str, Any], system: str) -> tuple[int, int]:

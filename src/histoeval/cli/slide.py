@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from histoeval.cli.output import (
     demand_folder,
@@ -55,10 +58,33 @@ def info(
         facts = describe(slide, find_tissue(slide))
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
-        return
-    from histoeval.view.terminal.slides import slide_table
+    else:
+        print_tables([slide_table(facts)])
 
-    print_tables([slide_table(facts)])
+
+def slide_table(facts: dict[str, Any]) -> RenderableType:
+    """The facts of a slide, one per row, and notes."""
+    area = "" if facts["tissue_mm2"] is None else f", {facts['tissue_mm2']:.2f} mm²"
+    resolution = "missing"
+    if facts["mpp"] is not None:
+        source = {"file": "by the file", "given": "as given"}[facts["mpp_source"]]
+        resolution = f"{' x '.join(f'{n:g}' for n in dict.fromkeys(facts['mpp']))}, {source}"
+    levels = (
+        f"{each['width']:,} x {each['height']:,}"
+        + ("" if each["mpp"] is None else f" ({each['mpp']:g} µm/px)")
+        for each in facts["levels"]
+    )
+    table = Table(title=Text(facts["file"]), title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    table.add_row("format", Text(facts["format"]))
+    table.add_row("size", f"{facts['width']:,} x {facts['height']:,} px")
+    table.add_row("microns per pixel", resolution)
+    table.add_row("levels", "; ".join(levels))
+    table.add_row("tissue", f"{facts['tissue']:.1%}{area}")
+    table.add_row("pen ink", f"{facts['ink']:.1%}")
+    table.add_row("black", f"{facts['black']:.1%}")
+    return Group(table, *[Text(f"Note: {note}") for note in facts["notes"]])
 
 
 @slide_app.command()
@@ -76,7 +102,7 @@ def thumbnail(
     """
     from histoeval.slides.overview import make_thumbnail
     from histoeval.slides.tissue import find_tissue
-    from histoeval.view.terminal.slides import outlined
+    from histoeval.view.figures.evidence import outlined
 
     if output.suffix.lower() not in {".png", ".jpg", ".jpeg"}:
         raise OutputError(f"{output} must end in .png or .jpg")

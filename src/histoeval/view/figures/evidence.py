@@ -20,6 +20,8 @@ from histoeval.run.trust.rows import EVIDENCE, TrustRow
 if TYPE_CHECKING:
     from PIL import Image
 
+    from histoeval.slides.tissue import Tissue
+
 MAX_CLAIMS = 12
 """Claims of a report that get pictures, in the order of its text."""
 
@@ -34,6 +36,7 @@ COLOURS = ((0.0, (49, 54, 149)), (0.5, (255, 245, 170)), (1.0, (165, 0, 38)))
 """From the lowest cosine of the image to the highest; legible without red-green vision."""
 FRAME, FRAME_AGAINST = (0, 0, 0), (255, 255, 255)
 """Around the best patch and the one with least support."""
+TISSUE, INK = (0, 160, 60), (255, 140, 0)
 
 
 def with_pictures(verdict: Verdict, folder: Path, tools: Instruments) -> TrustRow:
@@ -151,6 +154,19 @@ def colours_of(cosines: NDArray[np.float64]) -> list[tuple[int, int, int]]:
         for n in range(3)
     ]
     return [(int(r), int(g), int(b)) for r, g, b in zip(*planes, strict=True)]
+
+
+def outlined(picture: Image.Image, tissue: Tissue) -> Image.Image:
+    """Outline tissue in green and ink in orange, by a line of about three pixels."""
+    from PIL import Image, ImageFilter
+
+    drawn = picture.copy()
+    for mask, colour in ((tissue.mask, TISSUE), (tissue.ink, INK)):
+        whole = Image.fromarray(mask.astype(np.uint8) * 255)
+        whole = whole.resize(picture.size, Image.Resampling.NEAREST)
+        inner = np.asarray(whole.filter(ImageFilter.MinFilter(5)))
+        drawn.paste(colour, mask=Image.fromarray(np.asarray(whole) - inner))
+    return drawn
 
 
 def _thumbnail(path: Path | str, side: int, mpp: float | None) -> tuple[Image.Image, float, float]:

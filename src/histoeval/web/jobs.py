@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -48,7 +47,6 @@ class Progress(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing will change any more."""
         return self.state not in {"waiting", "running", "elsewhere"}
 
 
@@ -65,19 +63,16 @@ class UploadRequest(NamedTuple):
     pairs: int
 
     def save(self, folder: Path) -> None:
-        """Write it beside the file."""
         write_json(folder / UPLOAD, self._asdict())
 
     @classmethod
     def load(cls, folder: Path) -> UploadRequest:
-        """Read it again."""
         content = read_json(folder / UPLOAD, folder)
         if content.keys() != set(cls._fields):
             raise InputError(f"{folder / UPLOAD} is damaged: remove the folder, and upload again")
         return cls(**content)
 
     def command(self, folder: Path) -> list[str]:
-        """The command that scores it."""
         words = ["score", str(folder / self.file), "--output", str(folder)]
         words += ["--metrics", ",".join(self.metrics), "--batch-size", str(BATCH)]
         words += ["--reference", self.reference] if self.reference else []
@@ -87,19 +82,58 @@ class UploadRequest(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Job:
+class Job:
+    """A table that waits, is being scored, or was: until the server ends."""
+
     folder: Path
     state: State = "waiting"
     message: str = ""
     process: subprocess.Popen[bytes] | None = None
+
+    def begin(self) -> None:
+        try:
+            self.process = subprocess.Popen(
+                UploadRequest.load(self.folder).command(self.folder),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=os.environ | {"NO_COLOR": "1"},
+            )
+            self.state = "running"
+        except Exception as error:  # noqa: BLE001 - it is shown, and the worker goes on
+            self.state, self.message = "failed", f"{type(error).__name__}: {error}"
+
+    def wait(self) -> None:
+        """Wait for the end; a run whose pairs could not be scored has ended too, and says why."""
+        if self.process is None:
+            return
+        _, said = self.process.communicate()
+        if self.state == "cancelled":
+            return
+        if (self.folder / "summary.json").is_file():
+            self.state = "finished"
+            return
+        lines = said.decode("utf-8", "replace").strip().splitlines()
+        self.message = lines[-1].removeprefix("histoeval: ") if lines else "the process was ended"
+        self.state = "failed"
+
+    def stop(self) -> None:
+        if self.state not in {"waiting", "running"}:
+            return
+        self.state = "cancelled"
+        if self.process is not None:
+            self.process.terminate()
+            later = threading.Timer(PATIENCE_S, self.process.kill)
+            later.daemon = True
+            later.start()
 
 
 class Jobs:
     """The tables that wait or are being scored. A worker takes them in turn."""
 
     def __init__(self) -> None:
-        self._jobs: dict[Path, _Job] = {}
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: dict[Path, Job] = {}
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._worker: threading.Thread | None = None
 
@@ -114,23 +148,30 @@ class Jobs:
                 raise InputError(
                     f"{MOST_WAITING} tables are waiting to be scored; try again when some are done"
                 )
-            job = self._jobs[folder] = _Job(folder)
+            job = self._jobs[folder] = Job(folder)
             self._queue.put(job)
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, daemon=True)
                 self._worker.start()
 
+    def _work(self) -> None:
+        for job in iter(self._queue.get, None):
+            with self._lock:
+                if job.state == "waiting":
+                    job.begin()
+            job.wait()
+
     def cancel(self, folder: Path) -> None:
         """Stop it; what is scored stays, and it can be continued."""
         with self._lock:
             if folder in self._jobs:
-                _stop(self._jobs[folder])
+                self._jobs[folder].stop()
 
     def close(self) -> None:
         """Stop everything, as the server does."""
         with self._lock:
             for job in self._jobs.values():
-                _stop(job)
+                job.stop()
         self._queue.put(None)
         if self._worker is not None:
             self._worker.join(PATIENCE_S)
@@ -148,60 +189,6 @@ class Jobs:
         if (folder / "summary.json").is_file():
             return Progress("finished", done, pairs)
         return Progress("elsewhere" if _is_locked(folder / LOCK) else "unfinished", done, pairs)
-
-    def _work(self) -> None:
-        for job in iter(self._queue.get, None):
-            with self._lock:
-                if job.state == "waiting":
-                    _begin(job)
-            _watch(job)
-
-
-def _begin(job: _Job) -> None:
-    try:
-        words = UploadRequest.load(job.folder).command(job.folder)
-        job.process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=os.environ | {"NO_COLOR": "1"},
-        )
-        job.state = "running"
-    except Exception as error:  # noqa: BLE001 - it is shown, and the worker goes on
-        job.state, job.message = "failed", f"{type(error).__name__}: {error}"
-
-
-def _watch(job: _Job) -> None:
-    """Wait for the end; a run whose pairs could not be scored has ended as well, and says why."""
-    if job.process is None:
-        return
-    _, said = job.process.communicate()
-    if job.state == "cancelled":
-        return
-    if (job.folder / "summary.json").is_file():
-        job.state = "finished"
-        return
-    lines = said.decode("utf-8", "replace").strip().splitlines()
-    job.message = lines[-1].removeprefix("histoeval: ") if lines else "the process was ended"
-    job.state = "failed"
-
-
-def _stop(job: _Job) -> None:
-    if job.state not in {"waiting", "running"}:
-        return
-    job.state = "cancelled"
-    if job.process is not None:
-        with suppress(OSError):
-            job.process.terminate()
-        later = threading.Timer(PATIENCE_S, _kill, (job.process,))
-        later.daemon = True
-        later.start()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError):
-        process.kill()
 
 
 def _is_locked(lock: Path) -> bool:

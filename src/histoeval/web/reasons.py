@@ -36,50 +36,60 @@ class JudgedPair(NamedTuple):
         """How far the two are apart; not known counts as no difference."""
         return 0.0 if self.rubric is None else abs(self.judge.value - self.rubric.value)
 
+    @property
+    def reasons(self) -> list[tuple[str, str]]:
+        """Of each judge; one that was asked several times is numbered."""
+        evidence, reasons = self.judge.evidence, []
+        for answer in evidence.get("answers") or [{"reasoning": evidence.get("reasoning", "")}]:
+            name = str(answer.get("judge", "")).rpartition("@")[0]
+            again = f", repeat {answer['repeat'] + 1}" if answer.get("repeat") else ""
+            swapped = ", candidate shown first" if answer.get("order", "usual") != "usual" else ""
+            reasons.append((f"{name}{again}{swapped}", str(answer.get("reasoning", ""))))
+        return reasons
+
 
 def routes(shelf: Shelf, scorer: Scorer) -> list[BaseRoute]:
     """A page with the reasons of a judge run."""
 
-    def shown(request: Request) -> Response:
+    def reasons(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], "judge")
         metric, pairs = shelf.results.once(("judged", run.stamp), lambda: judged_pairs(run))
         number, pages = page_number(request, len(pairs), A_PAGE)
-        some = pairs[(number - 1) * A_PAGE : number * A_PAGE]
+        shown = pairs[(number - 1) * A_PAGE : number * A_PAGE]
         return page(
             request,
             "serve/reasons.html",
             title=f"The judge's reasons: {run.name}",
             run=run,
             metric=metric,
-            pairs=[_shown(pair) for pair in _with_rubric(run, some, shelf, scorer)],
+            pairs=list(_with_rubric(run, shown, shelf, scorer)),
+            most=CRITERIA,
             total=len(pairs),
             number=number,
             pages=pages,
         )
 
-    return [Route("/runs/{run}/reasons", shown)]
+    return [Route("/runs/{run}/reasons", reasons)]
 
 
 def judged_pairs(run: StoredRun) -> tuple[str, list[JudgedPair]]:
     """The name of the judge's metric, and its pairs, the largest differences first."""
     metric, pairs = "", []
     for place, row in enumerate(read_rows(run.place), start=1):
-        names = [name for name in row.scores if name.startswith("judge")]
-        if names:
+        if names := [name for name in row.scores if name.startswith("judge")]:
             metric = names[-1]  # the panel comes after its judges
-            judged, rubric = row.scores[metric], row.scores.get(RUBRIC)
-            pairs.append(JudgedPair(row, place, judged, rubric))
+            pairs.append(JudgedPair(row, place, row.scores[metric], row.scores.get(RUBRIC)))
     return metric, sorted(pairs, key=lambda pair: (-pair.gap, pair.judge.value, pair.place))
 
 
 def _with_rubric(
     run: StoredRun, pairs: Sequence[JudgedPair], shelf: Shelf, scorer: Scorer
 ) -> Iterator[JudgedPair]:
-    """The same, where the run has no rubric with one that is computed now from its texts."""
-    wanted = {pair.place for pair in pairs if pair.rubric is None}
+    """Compute the rubric where the run has none, from its texts."""
+    missing = {pair.place for pair in pairs if pair.rubric is None}
     texts: dict[int, Mapping[str, Any]] = {}
-    if wanted and has_texts(run.place):
-        texts = {n: each for n, each in enumerate(read_texts(run.place), 1) if n in wanted}
+    if missing and has_texts(run.place):
+        texts = {n: each for n, each in enumerate(read_texts(run.place), 1) if n in missing}
 
     def rubric(reference: str, candidate: str) -> MetricResult | None:
         result = scorer.score(reference, candidate)["scores"].get(RUBRIC)
@@ -94,34 +104,3 @@ def _with_rubric(
             yield pair._replace(rubric=result)
         else:
             yield pair
-
-
-def _shown(pair: JudgedPair) -> dict[str, Any]:
-    judge, rubric = pair.judge, pair.rubric
-    alone = {"reasoning": judge.evidence.get("reasoning", "")}
-    reasons = []  # of each judge; one that was asked several times is numbered
-    for answer in judge.evidence.get("answers") or [alone]:
-        name = str(answer.get("judge", "")).rpartition("@")[0]
-        again = f", repeat {answer['repeat'] + 1}" if answer.get("repeat") else ""
-        swapped = ", candidate shown first" if answer.get("order", "usual") != "usual" else ""
-        reasons.append((f"{name}{again}{swapped}", str(answer.get("reasoning", ""))))
-    return {
-        "id": pair.row.id,
-        "system": pair.row.system,
-        "place": pair.place,
-        "judge": judge.value,
-        "rubric": None if rubric is None else rubric.value,
-        "criteria": [
-            {
-                "name": name.replace("_", " "),
-                "judge": value,
-                "rubric": None if rubric is None else rubric.parts.get(name),
-                "most": CRITERIA.get(name),
-            }
-            for name, value in judge.parts.items()
-            if not name.endswith("spread")
-        ],
-        "reasons": reasons,
-        "rubric_reasons": "" if rubric is None else str(rubric.evidence.get("reasoning", "")),
-        "inconsistent": judge.evidence.get("inconsistent", ()),
-    }

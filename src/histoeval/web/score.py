@@ -124,7 +124,8 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
             problem = without_paths(str(error), shelf.folder)
             return _form(request, 400, table_problem=problem)
         jobs.start(folder)
-        return RedirectResponse(f"/runs/{shelf.run_in(folder).id}/progress", 303)
+        run = next(run for run in shelf.runs() if run.place == folder)
+        return RedirectResponse(f"/runs/{run.id}/progress", 303)
 
     def asked_for(request: Request) -> StoredRun:
         run = shelf.run(request.path_params["run"], "score")

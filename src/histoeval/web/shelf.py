@@ -20,11 +20,10 @@ from histoeval.web.pages import without_paths
 T = TypeVar("T")
 
 MOST_RESULTS = 48
-"""Results that are kept; the one that was not asked for the longest goes first."""
 
 
 class ResultCache:
-    """Results by what they are made of; each is made once."""
+    """Results by what they are made of; the one that was not asked for the longest goes first."""
 
     def __init__(self, most: int = MOST_RESULTS) -> None:
         self._most = most
@@ -77,7 +76,7 @@ class Shelf:
         self.results = ResultCache()
 
     def runs(self) -> list[StoredRun]:
-        """The runs that are there now, the newest first."""
+        """Those that are there now, the newest first."""
         return stored_runs(self.folder)
 
     def run(self, name: str, *kinds: str) -> StoredRun:
@@ -86,10 +85,6 @@ class Shelf:
             if run.id == name and (not kinds or run.kind in kinds):
                 return run
         raise HTTPException(404, "There is no such run; it may have been moved or removed.")
-
-    def run_in(self, folder: Path) -> StoredRun:
-        """The run of a folder that was made here."""
-        return next(run for run in self.runs() if run.place == folder)
 
     def new_folder(self, wish: str) -> Path:
         """A new folder for a run, named after a wish as far as that makes a plain name."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from histoeval.agreement.systems import Contest, Duel, contest
+from histoeval.agreement.systems import contest
 from histoeval.errors import HistoEvalError
 from histoeval.io.results import ScoredMetric, read_rows
-from histoeval.run.compare.compare import Comparison
 from histoeval.run.compare.compare import compare as compare_runs
 from histoeval.run.compare.systems import without_versions
 from histoeval.run.compare.trial import USUAL_METRIC
@@ -70,7 +68,15 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
                         most_different=MOST_DIFFERENT,
                     ),
                 )
-                context["comparison"] = _comparison(comparison, _addresses(chosen, shelf))
+                ranking = next(comparison_tables(metric, comparison.contest, ()))
+                addresses = _addresses(chosen, shelf)
+                context |= {
+                    "comparison": comparison,
+                    "caption": ranking.title,
+                    "ranking": html_table(ranking._replace(title="")),
+                    "remarks": remarks(comparison.contest),
+                    "apart": [apart_content(pair, addresses) for pair in comparison.apart],
+                }
             except HistoEvalError as error:
                 context["problem"] = without_paths(str(error), shelf.folder)
         return page(
@@ -83,6 +89,10 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
             chosen=[run.id for run in chosen],
             metrics=metrics,
             metric=metric,
+            most=MAX_ERRORS,
+            interval=interval,
+            p_text=p_text,
+            number=number,
             **context,
         )
 
@@ -144,35 +154,6 @@ def _addresses(runs: Sequence[StoredRun], shelf: Shelf) -> dict[tuple[str, str],
     return addresses
 
 
-def _comparison(comparison: Comparison, addresses: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    ranking = next(comparison_tables(comparison.metric, comparison.contest, ()))
-    return {
-        "notes": comparison.notes,
-        "title": ranking.title,
-        "ranking": html_table(ranking._replace(title="")),
-        "duels": [_duel(duel) for duel in comparison.contest.duels],
-        "remarks": remarks(comparison.contest),
-        "signature": comparison.signature,
-        "most": MAX_ERRORS,
-        "has_findings": any(
-            score["evidence"] for pair in comparison.apart for score in pair["systems"].values()
-        ),
-        "apart": [apart_content(pair, addresses) for pair in comparison.apart],
-    }
-
-
-def _duel(duel: Duel) -> dict[str, Any]:
-    counts = (duel.wins, duel.ties, duel.losses)
-    return {
-        **duel.model_dump(include={"one", "other", "wins", "ties", "losses"}),
-        "shares": [100 * count / max(1, sum(counts)) for count in counts],
-        "difference": interval(duel.difference),
-        "p": p_text(duel.p),
-        "holm": p_text(duel.holm),
-        "effect": number(duel.effect, 2),
-    }
-
-
 # --- leaderboard ---------------------------------------------------------------------------------
 
 
@@ -209,29 +190,32 @@ def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
         for run, metric in scored.items()
         for system in dict.fromkeys(system for _, system in metric.values)
     ]
-    taken = every[:MOST_RANKED]
-    of_system = [
-        {id_ for id_, system in scored[each.run].values if system == each.system} for each in taken
-    ]
-    ids = sorted(set.intersection(*of_system))
+    taken = {each.key: each for each in every[:MOST_RANKED]}
+    ids = sorted(
+        set.intersection(
+            *(
+                {id_ for id_, system in scored[each.run].values if system == each.system}
+                for each in taken.values()
+            )
+        )
+    )
     sign = 1.0 if next(iter(scored.values())).higher_is_better else -1.0
     columns = {
-        each.key: sign * np.array([scored[each.run].values[id_, each.system] for id_ in ids])
-        for each in taken
+        key: sign * np.array([scored[each.run].values[id_, each.system] for id_ in ids])
+        for key, each in taken.items()
     }
+    ranked: list[tuple[Contender, int, Estimate]] = []
     history: dict[str, Any] = {}
     if len(taken) > 1 and ids:
         result = contest(columns, ids)
-        lines = list(_standings(taken, result, sign))
-        history = _history(taken, result, sign)
-    else:
-        lines = [
-            (each, 1, Estimate(value=sign * float(columns[each.key].mean())))
-            for each in taken
-            if ids
-        ]
-    scale = Scale([mean for _, _, mean in lines])
-    newest = {each.system: each for each in reversed(taken)}
+        ranked = [(taken[s.system], s.rank, _oriented(s.mean, sign)) for s in result.systems]
+        p_of = {frozenset({duel.one, duel.other}): duel.p for duel in result.duels}
+        history = _history({each: mean.value for each, _, mean in ranked}, p_of)
+    elif ids:
+        ((key, alone),) = taken.items()
+        ranked = [(alone, 1, Estimate(value=sign * float(columns[key].mean())))]
+    scale = Scale([mean for _, _, mean in ranked])
+    newest = {each.system: each for each in reversed(taken.values())}
     return {
         "pairs": len(ids),
         "left_out": len(every) - len(taken),
@@ -241,51 +225,35 @@ def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
                 "contender": contender,
                 "rank": rank,
                 "is_newest": newest[contender.system] == contender,
-                "changed": time_text(contender.run.changed),
                 "estimate": mean,
                 "bar": scale.bar(mean),
             }
-            for contender, rank, mean in lines
+            for contender, rank, mean in ranked
         ],
         "history": history,
+        "time_text": time_text,
     }
 
 
-def _standings(
-    taken: Sequence[Contender], result: Contest, sign: float
-) -> Iterator[tuple[Contender, int, Estimate]]:
-    """Each system with its rank and its mean, in the direction of the metric."""
-    by_key = {each.key: each for each in taken}
-    for standing in result.systems:
-        mean = standing.mean
-        bounds = [sign * bound for bound in (mean.low, mean.high) if bound is not None]
-        value = sign * float(mean.value or 0.0)
-        low, high = min(bounds, default=None), max(bounds, default=None)
-        yield by_key[standing.system], standing.rank, Estimate(value=value, low=low, high=high)
+def _oriented(mean: Estimate, sign: float) -> Estimate:
+    """A mean in the direction of its metric."""
+    bounds = [sign * bound for bound in (mean.low, mean.high) if bound is not None]
+    value = sign * float(mean.value or 0.0)
+    return Estimate(value=value, low=min(bounds, default=None), high=max(bounds, default=None))
 
 
-def _history(taken: Sequence[Contender], result: Contest, sign: float) -> dict[str, Any]:
+def _history(
+    means: Mapping[Contender, Any], p_of: Mapping[frozenset[str], float | None]
+) -> dict[str, list[dict[str, Any]]]:
     """The systems that several runs have, each from its first run to its last."""
-    means = {each.system: sign * float(each.mean.value or 0.0) for each in result.systems}
-    p_of = {frozenset({duel.one, duel.other}): duel.p for duel in result.duels}
-    history = {}
-    for system in dict.fromkeys(each.system for each in taken):
-        own = sorted(
-            (each for each in taken if each.system == system), key=lambda each: each.run.changed
-        )
-        steps: list[dict[str, Any]] = [{"difference": None, "p": ""}]
-        for before, now in pairwise(own):
+    history: dict[str, list[dict[str, Any]]] = {}
+    for now in sorted(means, key=lambda each: each.run.changed):
+        steps = history.setdefault(now.system, [])
+        change: dict[str, Any] = {"difference": None, "p": ""}
+        if steps:
+            before: Contender = steps[-1]["contender"]
             p = p_of[frozenset({now.key, before.key})]
-            gap = means[now.key] - means[before.key]
-            steps.append({"difference": gap, "p": "" if p is None else p_text(p)})
-        if len(steps) > 1:
-            history[system] = [
-                step
-                | {
-                    "run": each.run,
-                    "mean": means[each.key],
-                    "changed": time_text(each.run.changed),
-                }
-                for each, step in zip(own, steps, strict=True)
-            ]
-    return history
+            gap = means[now] - means[before]
+            change = {"difference": gap, "p": "" if p is None else p_text(p)}
+        steps.append({"contender": now, "mean": means[now], **change})
+    return {system: steps for system, steps in history.items() if len(steps) > 1}

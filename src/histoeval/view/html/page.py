@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from histoeval.console import VISIBLE
 from histoeval.resources import resource_path, resource_text
 from histoeval.version import __version__
+from histoeval.view.highlight import one_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,7 +42,7 @@ _CONTROL = re.compile(
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(resource_path("view/html/templates")),
         autoescape=True,
         trim_blocks=True,
@@ -49,6 +50,8 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         auto_reload=False,
     )
+    environment.filters["one_line"] = one_line
+    return environment
 
 
 class Website(NamedTuple):

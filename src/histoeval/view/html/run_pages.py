@@ -19,7 +19,6 @@ from histoeval.table import ResultTable, html_table, tables_in_markdown
 from histoeval.view.findings import Findings, findings_in
 from histoeval.view.highlight import html
 from histoeval.view.html.page import Website, render
-from histoeval.view.html.scores.pair import shown_errors
 from histoeval.view.terminal.comparison import (
     WORST,
     changes_table,
@@ -124,7 +123,8 @@ def apart_content(
             {
                 "name": name,
                 "value": score["value"],
-                "errors": shown_errors(findings_in(score["evidence"]) or Findings()),
+                "errors": (findings_in(score["evidence"]) or Findings()).errors,
+                "has_evidence": bool(score["evidence"]),
                 "found": evidence_text(score["evidence"]),
                 "address": addresses.get((name, pair["id"])),
             }

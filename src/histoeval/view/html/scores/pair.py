@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from histoeval.view.findings import (
-    SIDES,
-    Findings,
-    findings_in,
-    mention_spans,
-    spans_of,
-)
+from markupsafe import Markup
+
+from histoeval.view.findings import SIDES, Findings, findings_in, mention_spans, spans_of
 from histoeval.view.highlight import html, one_line
 from histoeval.view.html.page import fragment
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 MAX_CHARACTERS = 40_000
 """Of a text that is shown; more would make a page slow, and is in texts.jsonl."""
-
-TEMPLATE = "scores/pair.html"
 
 Texts = Mapping[str, str | None]
 
@@ -41,7 +32,7 @@ def pair_html(
         marked_by: the metric whose matches and errors are marked.
         digits: decimals of each metric's values; three where it is not named.
     """
-    return fragment(TEMPLATE, **pair_content(row, texts, marked_by, digits))
+    return fragment("scores/pair.html", **pair_content(row, texts, marked_by, digits))
 
 
 def pair_content(
@@ -51,8 +42,6 @@ def pair_content(
     digits: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """What the template of a pair shows."""
-    from markupsafe import Markup
-
     scores = row["scores"]
     evidence = scores.get(marked_by or "", {}).get("evidence", {})
     typed = findings_in(evidence)
@@ -71,25 +60,15 @@ def pair_content(
         "problems": [problem["message"] for problem in row["errors"]],
         "texts": None if texts is None else _texts(texts, findings, scores, marked_by),
         "marked_by": marked_by,
-        "errors": shown_errors(findings),
+        "errors": findings.errors,
         # the errors of a metric of somebody else, which may say nothing but a sentence
         "messages": [
             one_line(str(error["message"]))
             for error in (errors if not typed and isinstance(errors, list | tuple) else ())
             if isinstance(error, Mapping) and "message" in error
         ],
-        "matches": [
-            MatchLine(
-                f"m{n}",
-                f"={n}",
-                match.part.replace("_", " "),
-                one_line(match.reference.text),
-                one_line(match.candidate.text),
-                f"{match.similarity:.2f}",
-            )
-            for n, match in enumerate(findings.facts, start=1)
-        ],
-        "specimens": [(pair.reference.text, pair.candidate.text) for pair in findings.specimens],
+        "matches": findings.facts,
+        "specimens": findings.specimens,
         "reasons": [
             reason
             for name, result in scores.items()
@@ -100,8 +79,6 @@ def pair_content(
 
 @lru_cache(maxsize=1 << 14)
 def _part(name: str, value: str) -> Markup:
-    from markupsafe import Markup
-
     row = Markup('<tr><td>{}</td><td class="n">{}</td></tr>')
     return row.format(name.replace("_", " "), value)
 
@@ -115,8 +92,7 @@ def _texts(
     """
     mentions = None
     if findings.errors is None and findings.matches is None:
-        own = scores.get(marked_by or "hare", {}).get("evidence", {})
-        mentions = mention_spans(own)
+        mentions = mention_spans(scores.get(marked_by or "hare", {}).get("evidence", {}))
     key = label = "reference"
     if (count := sum(name.startswith("reference") for name in texts)) > 1:
         evidence = scores.get(marked_by or "", {}).get("evidence", {})
@@ -124,55 +100,16 @@ def _texts(
         key = "reference" if best == 1 else f"reference_{best}"
         label = f"reference {best} of {count}"
     shown: list[tuple[str, Markup | None, int]] = []
-    for side in SIDES:
-        text = texts.get(key if side == "reference" else side)
+    for side, name, text in zip(
+        SIDES, (label, "candidate"), (texts.get(key), texts.get("candidate")), strict=True
+    ):
         if text is None:
             shown.append((side, None, 0))
             continue
         spans = spans_of(findings, side, text) if mentions is None else mentions[side]
         part = text[:MAX_CHARACTERS]
-        name = label if side == "reference" else side
         shown.append((name, html(part, spans), len(text) - len(part)))
     return shown
-
-
-class ErrorLine(NamedTuple):
-    """An error as a table shows it."""
-
-    key: str
-    label: str
-    severity: str
-    kind: str
-    words: str
-    specimen: str
-
-
-class MatchLine(NamedTuple):
-    """A match as a table shows it."""
-
-    key: str
-    label: str
-    part: str
-    reference: str
-    candidate: str
-    similarity: str
-
-
-def shown_errors(findings: Findings) -> list[ErrorLine] | None:
-    """The errors as a table shows them; None where the metric does not look for any."""
-    if findings.errors is None:
-        return None
-    return [
-        ErrorLine(
-            f"e{n}",
-            str(n),
-            error.severity.name.lower(),
-            error.kind.replace("_", " "),
-            one_line(error.words),
-            error.specimen,
-        )
-        for n, error in enumerate(findings.errors, start=1)
-    ]
 
 
 def judge_reasons(name: str, evidence: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

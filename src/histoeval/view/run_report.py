@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,17 +55,18 @@ def write_run_report(
     with protecting(files):
         check_not_input([target])
         if texts:
-            content = _content(finished, to)
+            content = report_of(finished, to)
         else:
             with TemporaryDirectory() as folder:
-                content = _content(textless_copy(finished, Path(folder)), to)
+                content = report_of(textless_copy(finished, Path(folder)), to)
         with writing_to(target):
             make_folder(target.parent)
             write_whole(target, content)
     return target
 
 
-def _content(run: FinishedRun, to: str) -> bytes:
+def report_of(run: FinishedRun, to: str) -> bytes:
+    """The content of a report in one of the formats."""
     if to == "html":
         return run_page(run).encode("utf-8", "backslashreplace")
     from histoeval.view.exports import export
@@ -77,7 +77,5 @@ def _content(run: FinishedRun, to: str) -> bytes:
 def run_page(run: FinishedRun, site: Website | None = None) -> str:
     """The page of a run: for a file that needs no other, or for a site."""
     module, name = PAGES[run.kind].split(":")
-    make: Callable[[Path, Website | None], str] = getattr(
-        import_module(f"histoeval.view.html.{module}"), name
-    )
-    return make(run.place, site)
+    page: str = getattr(import_module(f"histoeval.view.html.{module}"), name)(run.place, site)
+    return page

@@ -14,10 +14,8 @@ from histoeval.challenge.standings import read_ranking
 from histoeval.io.finished_run import finished_run
 from histoeval.io.results import read_summary
 from histoeval.run.history.stored_runs import SCORED, UPLOAD, StoredRun, about_run
-from histoeval.view.exports import export
 from histoeval.view.html.challenge import index_page, page_names, team_page
-from histoeval.view.html.page import Website
-from histoeval.view.run_report import FORMATS, PAGES, run_page
+from histoeval.view.run_report import FORMATS, PAGES, report_of, run_page
 from histoeval.view.terminal.runs import time_text
 from histoeval.web.pages import html_answer, page, site_of
 from histoeval.web.security import HEADERS, POLICY
@@ -49,14 +47,24 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
     """The list of runs, the page of a run, its pictures, and its tables to take away."""
     pages = ResultCache(PAGES_KEPT)
 
-    def listed(request: Request) -> Response:
-        shown = [_entry(run, shelf) for run in shelf.runs()]
-        return page(request, "serve/runs.html", title="Runs", runs=shown, scored=SCORED)
+    def home(request: Request) -> Response:
+        runs = [_entry(run, shelf) for run in shelf.runs()]
+        return page(request, "serve/runs.html", title="Runs", runs=runs, scored=SCORED)
 
-    def opened(request: Request) -> Response:
+    def made(request: Request, patience: float) -> tuple[StoredRun, str | None]:
         run = shelf.run(request.path_params["run"], *PAGES, RANKED)
         site = site_of(request, links=tuple(_links(run, shelf)))
-        text = pages.soon((run.stamp, site), lambda: _made(run, site), PATIENCE_S)
+
+        def make() -> str:
+            if run.kind == RANKED:
+                ranking = read_ranking(run.place)
+                return index_page(ranking, page_names(ranking), site)
+            return run_page(finished_run(run.place), site)
+
+        return run, pages.soon((run.stamp, site), make, patience)
+
+    def opened(request: Request) -> Response:
+        run, text = made(request, PATIENCE_S)
         if text is None:
             scripts = ["vendor/htmx.min.js"]  # the page gives way to the run's when this is made
             return page(request, "serve/awaited.html", title=run.name, scripts=scripts, run=run)
@@ -64,15 +72,13 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         return html_answer(text, headers=HEADERS | policy)
 
     def ready(request: Request) -> Response:
-        run = shelf.run(request.path_params["run"], *PAGES, RANKED)
-        site = site_of(request, links=tuple(_links(run, shelf)))
-        text = pages.soon((run.stamp, site), lambda: _made(run, site), 0)
+        _, text = made(request, 0)
         return Response(status_code=204, headers={} if text is None else {"HX-Refresh": "true"})
 
     def picture(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], "trust")
-        there = {each.name: each for each in (run.folder / "evidence").glob("*.png")}
-        if (file := there.get(request.path_params["name"])) is None:
+        files = {file.name: file for file in (run.folder / "evidence").glob("*.png")}
+        if (file := files.get(request.path_params["name"])) is None:
             raise HTTPException(404, "There is no such picture.")
         return FileResponse(file)
 
@@ -84,34 +90,23 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         text = team_page(ranking, ranking[name], site_of(request))
         return html_answer(text, headers=HEADERS | {"Content-Security-Policy": INLINE})
 
-    def taken(request: Request) -> Response:
+    def file(request: Request) -> Response:
         run, to = shelf.run(request.path_params["run"], *PAGES), request.path_params["format"]
         if to not in FORMATS:
             raise HTTPException(404, f"A run can be had as {', '.join(FORMATS)}.")
-        finished = finished_run(run.place)
-        if to == "html":
-            content = run_page(finished).encode("utf-8", "backslashreplace")
-        else:
-            content = export(finished, to)
+        content = report_of(finished_run(run.place), to)
         name = {"Content-Disposition": f'attachment; filename="{run.id}.{to}"'}
         return Response(content, headers=name, media_type=TYPES[to])
 
     return [
-        Route("/", listed),
+        Route("/", home),
         Route("/runs/{run}/", opened),
         Route("/runs/{run}/index.html", opened),
         Route("/runs/{run}/teams/{file}", team),
         Route("/runs/{run}/ready", ready),
         Route("/runs/{run}/evidence/{name}", picture),
-        Route("/runs/{run}/as/{format}", taken),
+        Route("/runs/{run}/as/{format}", file),
     ]
-
-
-def _made(run: StoredRun, site: Website) -> str:
-    if run.kind == RANKED:
-        ranking = read_ranking(run.place)
-        return index_page(ranking, page_names(ranking), site)
-    return run_page(finished_run(run.place), site)
 
 
 def _links(run: StoredRun, shelf: Shelf) -> Iterator[tuple[str, str]]:
@@ -123,10 +118,9 @@ def _links(run: StoredRun, shelf: Shelf) -> Iterator[tuple[str, str]]:
         yield f"/runs/{run.id}/reasons", "The judge's reasons"
     if run.kind == "trust":
         yield f"/review?run={run.id}", "Review its reports"
-    if run.kind == RANKED:
-        return
-    names = {"html": "Page as a file", "xlsx": "Excel", "md": "Markdown"}
-    yield from ((f"/runs/{run.id}/as/{to}", names.get(to, to.upper())) for to in FORMATS)
+    if run.kind != RANKED:
+        names = {"html": "Page as a file", "xlsx": "Excel", "md": "Markdown"}
+        yield from ((f"/runs/{run.id}/as/{to}", names.get(to, to.upper())) for to in FORMATS)
 
 
 def _entry(run: StoredRun, shelf: Shelf) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
 from histoeval.view.html.scores.columns import decimals
 from histoeval.view.html.scores.pair import pair_html
-from histoeval.web.jobs import Jobs, UploadRequest
+from histoeval.web.jobs import Jobs, Progress, UploadRequest
 from histoeval.web.pages import page, part, without_paths
 from histoeval.web.security import MAX_BODY, form_of
 from histoeval.web.shelf import Shelf
@@ -99,7 +99,8 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
         async with form_of(request) as given:
             reference, candidate = _text(given, "reference"), _text(given, "candidate")
         if problem := _problem(reference, candidate):
-            return _form(request, 400, reference, candidate, problem)
+            texts = {"reference": reference, "candidate": candidate}
+            return _form(request, 400, **texts, problem=problem)
         started = perf_counter()
         pair = await run_in_threadpool(scorer.pair, reference, candidate)
         return page(
@@ -124,48 +125,51 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
             problem = without_paths(str(error), shelf.folder)
             return _form(request, 400, table_problem=problem)
         jobs.start(folder)
-        run = next(run for run in shelf.runs() if run.place == folder)
+        return to_progress(next(run for run in shelf.runs() if run.place == folder))
+
+    def to_progress(run: StoredRun) -> Response:
         return RedirectResponse(f"/runs/{run.id}/progress", 303)
 
-    def asked_for(request: Request) -> StoredRun:
+    def uploaded(request: Request) -> StoredRun:
         run = shelf.run(request.path_params["run"], "score")
         if not (run.place / UPLOAD).is_file():
             raise HTTPException(404, "This run was not started here.")
         return run
 
-    def shown(run: StoredRun) -> dict[str, Any]:
+    def progress_of(run: StoredRun) -> Progress:
         progress = jobs.progress(run.place)
-        message = without_paths(progress.message, shelf.folder)
-        return {"run": run, "progress": progress._replace(message=message)}
+        return progress._replace(message=without_paths(progress.message, shelf.folder))
 
     def watch(request: Request) -> Response:
-        run = asked_for(request)
-        if jobs.progress(run.place).state == "finished":
+        run = uploaded(request)
+        if (progress := progress_of(run)).state == "finished":
             return RedirectResponse(f"/runs/{run.id}/", 303)
         return page(
             request,
             "serve/progress.html",
             title=f"Scoring {run.name}",
             scripts=["vendor/htmx.min.js"],
-            **shown(run),
+            run=run,
+            progress=progress,
         )
 
     def state(request: Request) -> Response:
-        run = asked_for(request)
-        answer = part(request, "serve/progress_state.html", **shown(run))
-        if jobs.progress(run.place).state == "finished":
+        run = uploaded(request)
+        progress = progress_of(run)
+        answer = part(request, "serve/progress_state.html", run=run, progress=progress)
+        if progress.state == "finished":
             answer.headers["HX-Redirect"] = f"/runs/{run.id}/"
         return answer
 
     def cancel(request: Request) -> Response:
-        run = asked_for(request)
+        run = uploaded(request)
         jobs.cancel(run.place)
-        return RedirectResponse(f"/runs/{run.id}/progress", 303)
+        return to_progress(run)
 
     def resume(request: Request) -> Response:
-        run = asked_for(request)
+        run = uploaded(request)
         jobs.start(run.place)
-        return RedirectResponse(f"/runs/{run.id}/progress", 303)
+        return to_progress(run)
 
     return [
         Route("/score", _form),
@@ -178,23 +182,14 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
     ]
 
 
-def _form(
-    request: Request,
-    status: int = 200,
-    reference: str = "",
-    candidate: str = "",
-    problem: str = "",
-    table_problem: str = "",
-) -> Response:
+def _form(request: Request, status: int = 200, **filled: str) -> Response:
+    """The two forms, with what was filled in, and what is wrong with it."""
     return page(
         request,
         "serve/score.html",
         title="Score reports",
         status=status,
-        reference=reference,
-        candidate=candidate,
-        problem=problem,
-        table_problem=table_problem,
+        filled=filled,
         metrics=METRICS,
         chosen=DEFAULT_METRICS.split(","),
         endings=[*TABLES, *(f"{ending}.gz" for ending in PACKED_TABLES)],

@@ -37,9 +37,6 @@ LISTED, LISTED_OF_RUN = 50, 2000
 KEPT_RUNS, KEPT_CASES = 16, 32
 """What stays in memory of runs and cases that were opened last."""
 
-SCRIPTS = ("vendor/openseadragon.min.js", "slide.js")
-STYLES = ("slide.css",)
-
 
 class OpenCase(NamedTuple):
     """A case that somebody looks at."""
@@ -96,32 +93,27 @@ class SlideShelf:
                     self._cases.popitem(last=False)
         return kept
 
-    def report(self, case: OpenCase) -> str | None:
-        """The text of the report, where the run has kept it."""
-        _, finished, _ = self.run(case.run.id)
-        return finished.report(case.row.row)
-
 
 def routes(shelf: Shelf) -> list[BaseRoute]:
     """The list of slides, a page for each, its tiles, heatmaps and places."""
     cases, slides = SlideShelf(shelf), OpenSlides()
 
     def listed(request: Request) -> Response:
-        shown = [_listed(run, cases, LISTED) for run in shelf.runs() if run.kind == "trust"]
+        name = request.path_params.get("run")
+        if name is None:
+            runs, title = [run for run in shelf.runs() if run.kind == "trust"], "Slides"
+        else:
+            runs = [cases.run(name)[0]]
+            title = f"Slides of {runs[0].name}"
+        most = LISTED if name is None else LISTED_OF_RUN
+        shown = [_listed(run, cases, most) for run in runs]
         if shown:
             slides.prepare()
-        return page(request, "serve/slides.html", title="Slides", runs=shown, whole=False)
-
-    def of_run(request: Request) -> Response:
-        run, _, _ = cases.run(request.path_params["run"])
-        shown = [_listed(run, cases, LISTED_OF_RUN)]
-        slides.prepare()
-        title = f"Slides of {run.name}"
-        return page(request, "serve/slides.html", title=title, runs=shown, whole=True)
+        whole = name is not None
+        return page(request, "serve/slides.html", title=title, runs=shown, whole=whole)
 
     def shown(request: Request) -> Response:
-        case = cases.case(request)
-        return _page(request, case, cases.report(case), slides)
+        return _page(request, cases, slides)
 
     def tile(request: Request) -> Response:
         case = cases.case(request)
@@ -156,7 +148,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
     home = "/slides/{run}/{row}"
     return [
         Route("/slides", listed),
-        Route("/slides/{run}", of_run),
+        Route("/slides/{run}", listed),
         Route(home, shown),
         Route(f"{home}/tile/{{level}}/{{column}}/{{line}}.jpg", tile),
         Route(f"{home}/patches.json", patches),
@@ -165,35 +157,38 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
     ]
 
 
-def _page(request: Request, case: OpenCase, report: str | None, slides: OpenSlides) -> Response:
+def _page(request: Request, cases: SlideShelf, slides: OpenSlides) -> Response:
     """The page of a case; without its slide where that cannot be opened, with the reason."""
+    case = cases.case(request)
+    run, row = case.run, case.row
+    _, finished, _ = cases.run(run.id)
     facts, problem = None, ""
     if isinstance(case.image, Problem):
         problem = _sentence(case.image.message)
     else:
         try:
             with slides.pyramid(case.path) as pyramid:
-                facts = _facts(pyramid, case)
+                facts = _facts(pyramid, case.path)
         except HistoEvalError as error:
             reason = str(error).replace(str(case.path), case.path.name)
             problem = without_paths(reason, request.app.state.folder)
     policy = None  # a run has one once it is finished
-    if case.run.finished:
-        policy = policy_of(read_json(TrustFolder(case.run.place).summary, case.run.place))
+    if run.finished:
+        policy = policy_of(read_json(TrustFolder(run.place).summary, run.place))
     is_changed = isinstance(case.image, CaseImage) and case.image.changed
     return page(
         request,
         "serve/slide.html",
-        title=case.row.id,
-        scripts=SCRIPTS if facts else (),
-        styles=STYLES,
-        case=slide_case(case.row, report, case.scores, policy),
+        title=row.id,
+        scripts=("vendor/openseadragon.min.js", "slide.js") if facts else (),
+        styles=("slide.css",),
+        case=slide_case(row, finished.report(row.row), case.scores, policy),
         slide=facts,
         problem=problem,
         notes=[_sentence(CHANGED)] if is_changed else [],
-        name=PurePath(str(case.row.evidence.get("image", ""))).name,
-        address=f"/slides/{case.run.id}/{case.row.row}",
-        review=f"/review/{case.run.id}/{case.row.row}" if case.run.finished else None,
+        name=PurePath(str(row.evidence.get("image", ""))).name,
+        address=f"/slides/{run.id}/{row.row}",
+        review=f"/review/{run.id}/{row.row}" if run.finished else None,
     )
 
 
@@ -201,10 +196,10 @@ def _sentence(message: str) -> str:
     return f"{message[:1].upper()}{message[1:].removesuffix('.')}."
 
 
-def _facts(pyramid: TilePyramid, case: OpenCase) -> dict[str, Any]:
+def _facts(pyramid: TilePyramid, path: Path) -> dict[str, Any]:
     slide = pyramid.slide
     mpp = None if slide.resolution is None else slide.resolution.mean
-    size = f"{case.path.name}: {slide.width:,} x {slide.height:,} pixels"
+    size = f"{path.name}: {slide.width:,} x {slide.height:,} pixels"
     return {
         "width": slide.width,
         "height": slide.height,

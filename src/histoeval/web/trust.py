@@ -128,8 +128,12 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
 
     def queue(request: Request) -> Response:
         runs = [run for run in shelf.runs() if run.kind == "trust" and run.finished]
-        asked = request.query_params.get("run", "")
-        state = request.query_params.get("state", "open")
+        query = request.query_params
+        asked, state, verdict = (
+            query.get("run", ""),
+            query.get("state", "open"),
+            query.get("verdict", ""),
+        )
         readable: list[QueuedReport] = []
         damaged = []
         for run in [run for run in runs if run.id == asked] or runs:
@@ -141,7 +145,6 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         states = [report.state for report in reports]
         in_state = [report for report in reports if state in ("all", report.state)]
         routes = [report.row.route for report in in_state]
-        verdict = request.query_params.get("verdict", "")
         listed = [report for report in in_state if verdict in ("", report.row.route)]
         number, pages = page_number(request, len(listed), A_PAGE)
         return page(
@@ -168,7 +171,13 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         reports = in_order(reports_of(run, shelf))
         place = reports.index(report)
         just = request.query_params.get("decided")
-        texts = shelf.results.once(("trust texts", run.stamp), lambda: trust_texts(run))
+        texts: dict[int, str | None] = shelf.results.once(
+            ("trust texts", run.stamp),
+            lambda: {
+                row.row: text
+                for row, text in zip(TrustFolder(run.place), kept_texts(run.place), strict=False)
+            },
+        )
         return page(
             request,
             "serve/review.html",
@@ -239,14 +248,6 @@ def reports_of(run: StoredRun, shelf: Shelf) -> list[QueuedReport]:
 def in_order(reports: Iterable[QueuedReport]) -> list[QueuedReport]:
     """The worst first, whatever run they are of."""
     return sorted(reports, key=lambda each: (*worst_first(each.row), each.run.id))
-
-
-def trust_texts(run: StoredRun) -> dict[int, str | None]:
-    """The report of each row; None where the run has not kept them."""
-    return {
-        row.row: text
-        for row, text in zip(TrustFolder(run.place), kept_texts(run.place), strict=False)
-    }
 
 
 def _asked_for(request: Request, shelf: Shelf) -> tuple[StoredRun, QueuedReport]:

@@ -57,46 +57,32 @@ def compare(
       histoeval compare results_a results_b --metric bleu --missing worst
       histoeval compare --baseline main new --fail-if 'new critical errors > 0'
     """
-    baseline = comparison.keywords["baseline"]
-    _check_files(baseline, markdown, junit)
-    found = comparison(most_different=MOST_DIFFERENT if show is None else show)
-    worst = WORST if show is None else show
-    if found.gate is not None and markdown is not None:
-        _write_markdown(markdown, gate_markdown(found, found.gate, worst))
-    if found.gate is not None and junit is not None:
-        write_lines(junit, [gate_junit(found.gate).rstrip()], quiet=markdown == STDOUT)
-    if markdown != STDOUT:
-        _print(found, look, worst)
-    if output is not None:
-        typer.echo(f"Written: {found.write(output, command_line())}", err=markdown == STDOUT)
-    if found.gate is not None and not found.gate.passed:
-        typer.echo(verdict(found.gate), err=True)
-        raise typer.Exit(GATE_FAILED)
-
-
-def _check_files(baseline: Path | None, markdown: Path | None, junit: Path | None) -> None:
-    """Refuse what cannot be written before the work."""
     for name, file in (("--markdown", markdown), ("--junit", junit)):
-        if file is not None and baseline is None:
+        if file is not None and comparison.keywords["baseline"] is None:
             raise SettingError(f"{name} is about a comparison with a baseline: give --baseline")
         if file != STDOUT:
             demand_folder(file)
-
-
-def _write_markdown(file: Path, text: str) -> None:
-    if file == STDOUT:
-        typer.echo(text)
-    else:
-        write_lines(file, [text.rstrip()])
-
-
-def _print(found: Comparison, look: str, worst: int) -> None:
-    gate = found.gate
-    for note in dict.fromkeys([*found.notes, *(gate.notes if gate else ())]):
-        typer.echo(note)
-    apart = found.apart if gate is None else ()  # the worse cases say more
-    print_tables(comparison_tables(found.metric, found.contest, apart), look)
-    if gate is not None:
-        print_tables(gate_tables(gate, worst), look)
-    for remark in remarks(found.contest):
-        typer.echo(remark, err=True)
+    found = comparison(most_different=MOST_DIFFERENT if show is None else show)
+    worst = WORST if show is None else show
+    gate, to_stdout = found.gate, markdown == STDOUT
+    if gate is not None and markdown is not None:
+        text = gate_markdown(found, gate, worst)
+        if to_stdout:
+            typer.echo(text)
+        else:
+            write_lines(markdown, [text.rstrip()])
+    if gate is not None and junit is not None:
+        write_lines(junit, [gate_junit(gate).rstrip()], quiet=to_stdout)
+    if not to_stdout:
+        for note in dict.fromkeys([*found.notes, *(gate.notes if gate else ())]):
+            typer.echo(note)
+        apart = found.apart if gate is None else ()  # the worse cases say more
+        print_tables(comparison_tables(found.metric, found.contest, apart), look)
+        print_tables(gate_tables(gate, worst) if gate else (), look)
+        for remark in remarks(found.contest):
+            typer.echo(remark, err=True)
+    if output is not None:
+        typer.echo(f"Written: {found.write(output, command_line())}", err=to_stdout)
+    if gate is not None and not gate.passed:
+        typer.echo(verdict(gate), err=True)
+        raise typer.Exit(GATE_FAILED)

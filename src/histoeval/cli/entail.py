@@ -5,11 +5,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.output import (
-    exit_with,
-    print_errors,
-    resumable,
-)
+from histoeval.cli.output import exit_with, print_errors, resumable
 from histoeval.cli.verb import verb
 from histoeval.io.tables.remote import local_input
 from histoeval.nli.builtin import open_entailer

@@ -74,16 +74,20 @@ def probes(
       histoeval evaluate probes --metrics concordance,bleu
     """
     demand_folder(output)
-    chosen = metric_names(metrics)
+    chosen = load_metrics(metric_names(metrics), models)
+    reasons = {each.name: each.unavailable_reason() for each in chosen}
+    unavailable = {name: reason for name, reason in reasons.items() if reason is not None}
+    if len(unavailable) == len(chosen):
+        raise SettingError("\n".join(f"{name} {reason}" for name, reason in unavailable.items()))
+    able = [each for each in chosen if each.name not in unavailable]
     file = file or shipped()
-    some = read_probes(file)
-    able, unavailable = _able(load_metrics(chosen, models))
-    pairs = pairs_of(some)
+    read = read_probes(file)
+    pairs = pairs_of(read)
     results = []
     with step_progress(f"scoring {file.name}", len(pairs) * len(able)) as report:
         for place, metric in enumerate(able):
             scores = list(_scores(metric, pairs, report, place * len(pairs)))
-            results.append(figures_of(metric, some, scores, resamples=resamples, seed=seed))
+            results.append(figures_of(metric, read, scores, resamples=resamples, seed=seed))
     header = {"probes": file.name, "sha256": survey(file).sha256}
     content = {
         "resamples": resamples,
@@ -99,29 +103,18 @@ def probes(
         raise typer.Exit(1)
 
 
-def _able(metrics: Sequence[Metric]) -> tuple[list[Metric], dict[str, str]]:
-    """The metrics that can run here, and why the others cannot."""
-    reasons = {
-        each.name: reason for each in metrics if (reason := each.unavailable_reason()) is not None
-    }
-    if len(reasons) == len(metrics):
-        raise SettingError("\n".join(f"{name} {reason}" for name, reason in reasons.items()))
-    return [each for each in metrics if each.name not in reasons], reasons
-
-
 def _scores(
     metric: Metric, pairs: Sequence[Pair], report: OnStep, before: int
 ) -> Iterator[Score | Problem]:
     """The score of each pair; a pair that fails does not affect the others."""
 
     def failed(message: str) -> Problem:
-        """Stands for the score of a pair that the metric failed on."""
         return Problem(code="metric_failed", metric=metric.name, message=message)
 
     for first in range(0, len(pairs), PAIR_BATCH):
-        few = pairs[first : first + PAIR_BATCH]
-        yield from answers(metric.score, few, failed)
-        report(before + first + len(few), metric.name)
+        batch = pairs[first : first + PAIR_BATCH]
+        yield from answers(metric.score, batch, failed)
+        report(before + first + len(batch), metric.name)
 
 
 @evaluate_app.command()

@@ -1,8 +1,7 @@
 """`histoeval explain`: show why one pair has its score."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import call
 from pathlib import Path
 from typing import Annotated
 
@@ -29,25 +28,17 @@ from histoeval.view.terminal.explanation import page, show_explanation
 TWO_WAYS = "give a FILE or a RUN and --id ID, or two texts with --reference and --candidate"
 
 
-@dataclass(frozen=True)
-class ExplainedColumns:
-    """The columns of a table of pairs, where --reference and --candidate are texts."""
-
-    reference_column: ReferenceColumn = None
+def columns_of(
+    reference_column: ReferenceColumn = None,
     candidate_column: Annotated[
         list[str] | None, Option("Column with a candidate; repeat it for each system.", COLUMNS)
-    ] = None
-    id_column: IdColumn = None
-    system_column: SystemColumn = None
-
-    def columns(self) -> Columns:
-        """As `open_source` takes them."""
-        return Columns(
-            reference=self.reference_column,
-            candidates=tuple(self.candidate_column or ()),
-            id=self.id_column,
-            system=self.system_column,
-        )
+    ] = None,
+    id_column: IdColumn = None,
+    system_column: SystemColumn = None,
+) -> Columns:
+    """The columns of a table of pairs, where --reference and --candidate are texts."""
+    names = tuple(candidate_column or ())
+    return Columns(reference=reference_column, candidates=names, id=id_column, system=system_column)
 
 
 @verb
@@ -77,7 +68,7 @@ def explain(
     as_json: Annotated[bool, Option("Print the score as one JSON object.", name="--json")] = False,
     encoding: Encoding = None,
     *,
-    columns: Annotated[Columns, Option("", shell=ExplainedColumns, read=ExplainedColumns.columns)],
+    columns: Annotated[Columns, Option("", shell=columns_of, read=call)],
     models: Models,
 ) -> None:
     """Show why one pair has its score: what each part and each error costs, and what matches.
@@ -89,32 +80,37 @@ def explain(
       histoeval explain results --id case-7
       histoeval explain --reference @reference.txt --candidate @candidate.txt
     """
-    if reference is None and candidate is None:
-        found = _explained(inputs or [], columns, encoding, pair_id, system, metric, models)
-    elif inputs or pair_id is not None or system is not None or columns != Columns():
-        raise SettingError(
-            f"{TWO_WAYS}, not both; columns of a FILE are named with --reference-column NAME and "
-            "--candidate-column NAME"
+    paths = inputs or []
+    if reference is not None or candidate is not None:
+        if paths or pair_id is not None or system is not None or columns != Columns():
+            raise SettingError(
+                f"{TWO_WAYS}, not both; columns of a FILE are named with --reference-column NAME "
+                "and --candidate-column NAME"
+            )
+        if reference is None or candidate is None:
+            missing = "--reference" if reference is None else "--candidate"
+            raise SettingError(f"{missing} is missing: two texts are compared")
+        pair = Pair(
+            id="command line",
+            reference=_text(reference, "--reference", encoding),
+            candidate=_text(candidate, "--candidate", encoding),
         )
+        found = _scored(metric, models, pair)
+    elif not paths:
+        raise SettingError(f"nothing to explain: {TWO_WAYS}")
+    elif len(paths) == 1 and (paths[0].is_dir() or paths[0].name in SCORES_FILES):
+        found = explain_stored(paths[0], pair_id, system, metric, models)
     else:
-        found = _scored(metric, models, _pair_of_texts(reference, candidate, encoding))
+        source = open_source(paths, columns, encoding)
+        for note in source.notes:
+            typer.echo(f"{source.name}: {note}", err=True)
+        found = _scored(metric, models, chosen_pair(source.name, source.rows, pair_id, system))
     if found.note:
         typer.echo(found.note, err=True)
     if as_json:
         typer.echo(_json(found.pair, found.score))
     else:
         show_explanation(page(), found.pair, found.score, found.scale)
-
-
-def _pair_of_texts(reference: str | None, candidate: str | None, encoding: str | None) -> Pair:
-    if reference is None or candidate is None:
-        missing = "--reference" if reference is None else "--candidate"
-        raise SettingError(f"{missing} is missing: two texts are compared")
-    return Pair(
-        id="command line",
-        reference=_text(reference, "--reference", encoding),
-        candidate=_text(candidate, "--candidate", encoding),
-    )
 
 
 def _text(given: str, option: str, encoding: str | None) -> str:
@@ -135,26 +131,6 @@ def _read(path: Path, encoding: str | None) -> str:
     with open_bytes(path) as (stream, _):
         text = stream.read().decode(settled, BAD_BYTES)
     return text.removesuffix("\n").removesuffix("\r")
-
-
-def _explained(
-    paths: Sequence[Path],
-    columns: Columns,
-    encoding: str | None,
-    pair_id: str | None,
-    system: str | None,
-    metric: str | None,
-    models: Models,
-) -> ExplainedPair:
-    """A pair of files, or of the folder of a run."""
-    if not paths:
-        raise SettingError(f"nothing to explain: {TWO_WAYS}")
-    if len(paths) == 1 and (paths[0].is_dir() or paths[0].name in SCORES_FILES):
-        return explain_stored(paths[0], pair_id, system, metric, models)
-    source = open_source(paths, columns, encoding)
-    for note in source.notes:
-        typer.echo(f"{source.name}: {note}", err=True)
-    return _scored(metric, models, chosen_pair(source.name, source.rows, pair_id, system))
 
 
 def _scored(spec: str | None, models: Models, pair: Pair) -> ExplainedPair:

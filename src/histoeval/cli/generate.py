@@ -1,17 +1,11 @@
 """`histoeval generate`: reports of a vision-language model on images and slides."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from histoeval.cli.output import (
-    exit_with,
-    print_errors,
-    resumable,
-    say_next,
-)
+from histoeval.cli.output import exit_with, print_errors, resumable, say_next
 from histoeval.cli.verb import verb
 from histoeval.pathgls.stability.examine import make_examination
 from histoeval.progress import step_progress
@@ -29,34 +23,6 @@ from histoeval.settings import INPUT, VLM, Option
 from histoeval.vlm.load import load_vlm
 
 
-@dataclass(frozen=True)
-class VlmNames:
-    """Which model writes."""
-
-    endpoint: Annotated[
-        str,
-        Option(
-            "URL of an OpenAI-compatible vision server, ending in /v1; or 'local' for a "
-            "Transformers vision-language model (extra hf).",
-            VLM,
-        ),
-    ]
-    model: Annotated[
-        str, Option("Name of the model; a folder or hub name if the endpoint is 'local'.", VLM)
-    ]
-
-
-@dataclass(frozen=True)
-class SpecimenOptions(ExaminationOptions):
-    """What the model is shown and asked about a specimen."""
-
-    tiles: Annotated[int, Option("Tiles of a slide that the model is shown.", INPUT, min=1)] = 15
-    mpp: Annotated[
-        float | None, Option("Microns per pixel of images that do not give it.", INPUT)
-    ] = None
-    seed: Annotated[int, Option("Random seed of tile sampling and of the model.", INPUT)] = 0
-
-
 @verb
 def generate(
     source: Annotated[
@@ -68,12 +34,27 @@ def generate(
         ),
     ],
     *,
-    names: VlmNames,
+    endpoint: Annotated[
+        str,
+        Option(
+            "URL of an OpenAI-compatible vision server, ending in /v1; or 'local' for a "
+            "Transformers vision-language model (extra hf).",
+            VLM,
+        ),
+    ],
+    model: Annotated[
+        str, Option("Name of the model; a folder or hub name if the endpoint is 'local'.", VLM)
+    ],
     output: Annotated[Path, Option("Folder for the reports; a stopped run resumes there.")],
     images: Annotated[
         Path | None, Option("Folder of the images of a table; that of the table when omitted.")
     ] = None,
-    shown: SpecimenOptions,
+    tiles: Annotated[int, Option("Tiles of a slide that the model is shown.", INPUT, min=1)] = 15,
+    mpp: Annotated[
+        float | None, Option("Microns per pixel of images that do not give it.", INPUT)
+    ] = None,
+    seed: Annotated[int, Option("Random seed of tile sampling and of the model.", INPUT)] = 0,
+    shown: ExaminationOptions,
     specimen: Annotated[
         str,
         Option(
@@ -103,8 +84,8 @@ def generate(
     Examples:
       histoeval generate slides --endpoint URL --model NAME --output reports
     """
-    config = requests.config(names.endpoint, names.model, shown.seed, device)
-    examination = make_examination(**vars(shown))
+    config = requests.config(endpoint, model, seed, device)
+    examination = make_examination(**vars(shown), tiles=tiles, mpp=mpp, seed=seed)
     cases = open_cases(source, images, encoding)
     levels = levels_of(specimen.split(","), cases.columns)
     if dry_run:
@@ -126,7 +107,7 @@ def generate(
             examination,
             levels,
             output,
-            system=system or names.model,
+            system=system or model,
             overwrite=overwrite,
             watch=lambda rows, errors, _: report(rows, f"{errors} with errors"),
             engine=engine.choose_engine(),

@@ -1,6 +1,7 @@
 """`histoeval judge`: let language models score reports by a rubric."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,26 +19,24 @@ from histoeval.cli.output import (
 )
 from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
-from histoeval.io.files import GUESS
-from histoeval.io.results import ResultFolder, result_folder
-from histoeval.io.tables.columns import Columns
+from histoeval.io.results import result_folder
 from histoeval.judges.check import checkable, examine, trials
 from histoeval.judges.choice import open_panel
 from histoeval.judges.panel import estimate
 from histoeval.judges.prompt import load_prompt
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.options import CacheFile
+from histoeval.run.align_judge import JudgeAgreement, align_judge
 from histoeval.run.judge import open_judged, pairs_of, prices_of, run_judges
 from histoeval.run.settings import (
-    Encoding,
     JudgePrompt,
     JudgeRequests,
     JudgeSettings,
     Repeats,
-    Seed,
 )
-from histoeval.settings import COLUMNS, STATISTICS, Option
+from histoeval.settings import Option
 from histoeval.view.terminal.judge import (
+    alignment_tables,
     answer_progress,
     cache_table,
     criteria_table,
@@ -52,42 +51,8 @@ from histoeval.view.terminal.scores import problem_table, score_table
 
 @verb
 def align(
-    results: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RESULTS",
-            help="Folder of `histoeval judge`, or of `histoeval score --metrics rubric_offline`.",
-        ),
-    ],
-    experts: Annotated[
-        Path,
-        typer.Argument(
-            metavar="EXPERTS",
-            help="Table with ids and a column for each criterion; ratings.csv of a study is one.",
-        ),
-    ],
-    output: Annotated[Path | None, Option("Folder for alignment.yaml and alignment.json.")] = None,
-    metric: Annotated[
-        str | None, Option("Metric of RESULTS; when omitted: the judge, or rubric_offline.")
-    ] = None,
-    criterion: Annotated[
-        list[str] | None,
-        Option("CRITERION=COLUMN, where names differ; repeat it for further columns.", COLUMNS),
-    ] = None,
-    columns: Annotated[Columns, Option("", only="id system")] = GUESS,
-    case: Annotated[
-        str | None,
-        Option("Column with the case; else pairs of one reference are of one case.", COLUMNS),
-    ] = None,
-    encoding: Encoding = None,
-    baseline: Annotated[
-        bool,
-        Option("Put rubric_offline beside, which costs nothing.", name="--baseline/--no-baseline"),
-    ] = True,
+    agreement: Annotated[partial[JudgeAgreement], Option("", shell=align_judge)],
     disagreements: Annotated[int, Option("Disagreements to show.", min=0)] = 10,
-    folds: Annotated[int, Option("Folds of cases.", STATISTICS, min=2)] = 5,
-    resamples: Annotated[int, Option("Resamples for intervals.", STATISTICS, min=1)] = 2000,
-    seed: Seed = 0,
     look: LookOption = "table",
 ) -> None:
     """Put a judge's scores beside experts', and fit what brings them closer.
@@ -100,38 +65,12 @@ def align(
       histoeval judge align judged ratings.csv --output aligned
       histoeval judge align judged sheet.csv --criterion score=rater_anna
     """
-    from histoeval.run.align_judge import align_judge
-    from histoeval.view.terminal.judge import alignment_tables
-
-    found = align_judge(
-        results,
-        experts,
-        metric=metric,
-        criteria=_columns(criterion or ()),
-        case=case,
-        baseline=baseline,
-        folds=folds,
-        resamples=resamples,
-        seed=seed,
-        columns=columns,
-        encoding=encoding,
-        output=output,
-    )
+    found = agreement()
     print_tables(alignment_tables(found, disagreements), look)
     for note in found.notes:
         typer.echo(note, err=True)
-    if output is not None:
+    if (output := agreement.keywords["output"]) is not None:
         typer.echo(f"Written: {output / 'alignment.yaml'}, {output / 'alignment.json'}")
-
-
-def _columns(assignments: list[str] | tuple[()]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for each in assignments:
-        name, equals, column = each.partition("=")
-        if not equals or not column:
-            raise SettingError(f"--criterion {each!r} is not of the form CRITERION=COLUMN")
-        found.setdefault(name.strip(), []).append(column.strip())
-    return found
 
 
 @verb
@@ -279,20 +218,10 @@ def judge(
         answer_progress(panel, lambda: sum(1 for _ in pairs_of(source))) as watch,
     ):
         found = run_judges(settings, source, panel, watch)
-    _print_summary(found.summary, folder)
-    exit_with(found.summary["scores"], found.summary["rows_with_errors"])
-
-
-def _print_summary(summary: dict[str, Any], folder: ResultFolder | None) -> None:
-    about = summary["judge"]
-    print_tables(
-        [
-            score_table(summary),
-            criteria_table(summary, f"judge_{about['prompt']['name']}"),
-            *steadiness_tables(about),
-        ]
-    )
-    if warning := without_difference(summary, f"judge_{about['prompt']['name']}"):
+    summary, about = found.summary, found.summary["judge"]
+    name = f"judge_{about['prompt']['name']}"
+    print_tables([score_table(summary), criteria_table(summary, name), *steadiness_tables(about)])
+    if warning := without_difference(summary, name):
         typer.echo(warning)
     if contradictory := about["pairs_with_contradictory_scores"]:
         typer.echo(f"pairs with scores that contradict each other: {contradictory:,}")
@@ -301,3 +230,4 @@ def _print_summary(summary: dict[str, Any], folder: ResultFolder | None) -> None
         names = (folder.stored.name, "summary.json", "missing.jsonl", "usage.json")
         typer.echo(f"Written: {', '.join(str(folder.home / name) for name in names)}")
         say_next("To look at it", "report", folder.home)
+    exit_with(summary["scores"], summary["rows_with_errors"])

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -17,101 +17,59 @@ from histoeval.console import guarded, visible
 from histoeval.errors import TRACEBACK, HistoEvalError, MissingDependency, pip_install
 from histoeval.version import __version__
 
-PLUG_IN = ""
-"""In the place of a module: the verb comes with another distribution."""
-
-PANELS: dict[str, dict[str, tuple[str, str]]] = {
+PANELS: dict[str, dict[str, str]] = {
     "Start": {
-        "demo": (
-            "start:demo",
-            "Score the bundled examples and look at the page: the first minute.",
-        ),
-        "quickstart": (
-            "start:quickstart",
-            "Write a folder with a table, settings and scripts.",
-        ),
-        "metrics": (
-            "metrics:metrics",
-            "List the metrics, what they need, and whether they run here.",
-        ),
-        "doctor": ("doctor:doctor", "Show what is installed and what is missing."),
-        "cache": ("runs:cache_app", "Show or clear what is cached."),
+        "demo": "Score the bundled examples and look at the page: the first minute.",
+        "quickstart": "Write a folder with a table, settings and scripts.",
+        "metrics": "List the metrics, what they need, and whether they run here.",
+        "doctor": "Show what is installed and what is missing.",
+        "cache": "Show or clear what is cached.",
     },
     "With a reference": {
-        "score": ("score:score", "Score reports against references."),
-        "explain": ("explain:explain", "Show why one pair has its score."),
-        "judge": ("judge:judge_app", "Let language models score reports by a rubric."),
-        "agree": ("agree:agree", "Measure how well metrics agree with experts."),
-        "ablate": (PLUG_IN, "Measure what the parts of a metric contribute."),
+        "score": "Score reports against references.",
+        "explain": "Show why one pair has its score.",
+        "judge": "Let language models score reports by a rubric.",
+        "agree": "Measure how well metrics agree with experts.",
+        "ablate": "Measure what the parts of a metric contribute.",
     },
     "Without a reference": {
-        "trust": (
-            "trust:trust_app",
-            "Decide which reports can be trusted without a reference.",
-        ),
-        "generate": (
-            "generate:generate",
-            "Let a vision-language model write reports on images.",
-        ),
-        "extract": (
-            "extract:extract",
-            "Extract entities, assertions and relations from reports.",
-        ),
-        "entail": (
-            "entail:entail",
-            "Classify sentence pairs: entailment, neutral, contradiction.",
-        ),
+        "trust": "Decide which reports can be trusted without a reference.",
+        "generate": "Let a vision-language model write reports on images.",
+        "extract": "Extract entities, assertions and relations from reports.",
+        "entail": "Classify sentence pairs: entailment, neutral, contradiction.",
     },
     "With people": {
-        "serve": (
-            "serve:serve",
-            "Look at runs and score reports in the browser (extra web).",
-        ),
-        "study": (
-            "study:study_app",
-            "Plan, watch and export a study in which experts score reports.",
-        ),
-        "challenge": (
-            "challenge:challenge_app",
-            "Set up a challenge, check files, and rank teams with intervals.",
-        ),
+        "serve": "Look at runs and score reports in the browser (extra web).",
+        "study": "Plan, watch and export a study in which experts score reports.",
+        "challenge": "Set up a challenge, check files, and rank teams with intervals.",
     },
     "Runs and gates": {
-        "report": ("report:report", "Make a page or a table of a finished run."),
-        "compare": (
-            "compare:compare",
-            "Compare systems by the scores of one metric; fail if a new one is worse.",
-        ),
-        "runs": ("runs:runs_app", "List, show, compare and remove runs."),
-        "log": ("log:log", "Log a finished run to MLflow, W&B or inspect_ai."),
+        "report": "Make a page or a table of a finished run.",
+        "compare": "Compare systems by the scores of one metric; fail if a new one is worse.",
+        "runs": "List, show, compare and remove runs.",
+        "log": "Log a finished run to MLflow, W&B or inspect_ai.",
     },
     "Research": {
-        "evaluate": (
-            "evaluate:evaluate_app",
-            "Evaluate models on annotated data, and metrics on probes.",
-        ),
-        "experiment": (
-            PLUG_IN,
-            "Repeat the PathGLS experiments on your data.",
-        ),
-        "train": (PLUG_IN, "Train models from annotated reports (extra train)."),
-        "corpus": (
-            PLUG_IN,
-            "Inspect, compare, split and convert annotated corpora.",
-        ),
-        "slide": ("slide:slide_app", "Inspect slides and images, and cut tiles."),
+        "evaluate": "Evaluate models on annotated data, and metrics on probes.",
+        "experiment": "Repeat the PathGLS experiments on your data.",
+        "train": "Train models from annotated reports (extra train).",
+        "corpus": "Inspect, compare, split and convert annotated corpora.",
+        "slide": "Inspect slides and images, and cut tiles.",
     },
 }
-"""Each verb with its place in `histoeval.cli`, and one sentence of help, by the panel of `--help`.
+"""Each verb with one sentence of help, by the panel of `--help`.
 
-A verb is imported when it is used, so that `--help` stays fast. Entry points of the group
-`histoeval.verbs` add verbs, and take the place of those of the same name.
+A verb is imported when it is used, so that `--help` stays fast: from the module of its name in
+`histoeval.cli`, or that of `HOMES`. Entry points of the group `histoeval.verbs` add verbs, and take
+the place of those in `EXTENDED`.
 """
 
+VERBS = {name: text for verbs in PANELS.values() for name, text in verbs.items()}
+HOMES = {"demo": "start", "quickstart": "start", "cache": "runs"}
+PLUG_INS = ("ablate", "corpus", "experiment", "train")
+"""Verbs that come with the research package."""
 EXTENDED = ("evaluate",)
 """Verbs that the research package has more of."""
-
-VERBS = {name: verb for verbs in PANELS.values() for name, verb in verbs.items()}
 
 
 class LazyGroup(TyperGroup):
@@ -120,7 +78,7 @@ class LazyGroup(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for panel, verbs in PANELS.items():
-            for name, (_, text) in verbs.items():
+            for name, text in verbs.items():
                 self.commands[name] = TyperCommand(name=name, help=text, rich_help_panel=panel)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -130,12 +88,10 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
-        """As Typer does; what a complaint quotes from the command line is made visible."""
         with _visible_complaints():
             return super().make_context(*arguments, **settings)
 
     def invoke(self, ctx: Any) -> Any:
-        """As Typer does, with the same care."""
         with _visible_complaints():
             return super().invoke(ctx)
 
@@ -154,19 +110,18 @@ def _visible_complaints() -> Iterator[None]:
 
 def load_verb(name: str) -> Any:
     """The verb of this name, as a command or group of Typer; None where there is none."""
-    home = VERBS[name][0] if name in VERBS else PLUG_IN
-    if home == PLUG_IN or name in EXTENDED:
+    if name not in VERBS or name in (*PLUG_INS, *EXTENDED):
         plug_ins = entry_points(group="histoeval.verbs", name=name)
         if plug_ins:
             return _as_command(name, next(iter(plug_ins)).load())
-    if home == PLUG_IN:
-        if name in VERBS:
-            raise MissingDependency(
-                f"`histoeval {name}` comes with the research package: {pip_install('research')}"
-            )
+    if name in PLUG_INS:
+        raise MissingDependency(
+            f"`histoeval {name}` comes with the research package: {pip_install('research')}"
+        )
+    if name not in VERBS:
         return None
-    module, attribute = home.split(":")
-    return _as_command(name, getattr(import_module(f"histoeval.cli.{module}"), attribute))
+    module = import_module(f"histoeval.cli.{HOMES.get(name, name)}")
+    return _as_command(name, getattr(module, f"{name}_app", None) or getattr(module, name))
 
 
 def _as_command(name: str, found: Any) -> Any:
@@ -205,35 +160,27 @@ def _print_warning(message: Warning | str, *_: Any) -> None:
     typer.echo(f"histoeval: {message}", err=True)
 
 
-def _name_shell(words: Sequence[str]) -> None:
-    """Have Typer take the shell that is named behind an option of completion, and not guess it."""
-    if words[:1] in (["--install-completion"], ["--show-completion"]) and len(words) > 1:
-        os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
-
-
 def main() -> None:
     """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
-    _name_shell(sys.argv[1:])
+    if sys.argv[1:2] in (["--install-completion"], ["--show-completion"]) and len(sys.argv) > 2:
+        # Typer takes the shell that is named behind the option, and does not guess it
+        os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
     with guarded(), warnings.catch_warnings():
         warnings.showwarning = _print_warning  # type: ignore[assignment]
-        _run()
-
-
-def _run() -> None:
-    try:
-        app()
-    except HistoEvalError as error:
-        typer.echo(f"histoeval: {error}", err=True)
-        sys.exit(2)
-    except Exception as error:  # noqa: BLE001 - the last resort
-        if TRACEBACK in os.environ:
-            typer.echo(format_exc(), err=True)
-        typer.echo(
-            f"histoeval: unexpected error: {type(error).__name__}: {error}. "
-            f"Set {TRACEBACK}=1 for the traceback and please file a bug.",
-            err=True,
-        )
-        sys.exit(2)
+        try:
+            app()
+        except HistoEvalError as error:
+            typer.echo(f"histoeval: {error}", err=True)
+            sys.exit(2)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            if TRACEBACK in os.environ:
+                typer.echo(format_exc(), err=True)
+            typer.echo(
+                f"histoeval: unexpected error: {type(error).__name__}: {error}. "
+                f"Set {TRACEBACK}=1 for the traceback and please file a bug.",
+                err=True,
+            )
+            sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from histoeval.cli.output import (
-    demand_folder,
-    exit_with,
-    print_tables,
-    resumable,
-)
+from histoeval.cli.output import demand_folder, exit_with, print_tables, resumable
 from histoeval.cli.verb import verb
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.progress import step_progress

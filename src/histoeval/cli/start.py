@@ -1,12 +1,11 @@
 """`histoeval demo` and `histoeval quickstart`: the first minute, without a file of one's own."""
 
 import csv
-import io
 import os
 import shlex
 import sys
 import webbrowser
-from collections.abc import Iterator
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +17,7 @@ from histoeval.cli.verb import verb
 from histoeval.errors import OutputError
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder
+from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.progress import row_progress
 from histoeval.resources import resource_bytes, resource_path, resource_text
@@ -31,6 +31,8 @@ from histoeval.view.terminal.scores import error_tables, score_table
 TABLE = "pairs.csv"
 BUNDLED = f"examples/{TABLE}"
 TEMPLATES = "examples/quickstart"
+COLUMNS = ("id", "reference", "candidate_good", "candidate_bad")
+"""Those of the bundled table that are not only about it."""
 CASES = 6
 """How many of the bundled cases a quickstart begins with."""
 
@@ -68,19 +70,16 @@ def demo(
     )
     page = write_run_report(results)
     typer.echo(f"Page: {page}\n\nNext:")
-    for command in next_commands(table, results):
-        typer.echo(f"  {command}")
+    pair = ["--id", "breast-02", "--system", "candidate_bad"]
+    for words in (
+        ["explain", str(table), *pair],
+        ["compare", str(results), "--show", "3"],
+        ["quickstart", "my-reports"],
+    ):
+        typer.echo(f"  {shlex.join(['histoeval', *words])}")
     if not no_open and _has_display():
         webbrowser.open(page.resolve().as_uri())
     exit_with(found.summary["scores"], found.summary["rows_with_errors"])
-
-
-def next_commands(table: Path, results: Path) -> Iterator[str]:
-    """What to try after the demo, as it is typed into a shell."""
-    pair = ["--id", "breast-02", "--system", "candidate_bad"]
-    yield shlex.join(["histoeval", "explain", str(table), *pair])
-    yield shlex.join(["histoeval", "compare", str(results), "--show", "3"])
-    yield "histoeval quickstart my-reports"
 
 
 @verb
@@ -100,7 +99,9 @@ def quickstart(
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise OutputError(f"{folder} already exists and is not empty: name another folder")
     with writing_to(folder):
-        _place(folder / TABLE, _first_cases())
+        rows = islice(csv.DictReader(StringIO(resource_text(BUNDLED), newline="")), CASES)
+        table = csv_text([{name: row[name] for name in COLUMNS} for row in rows])
+        _place(folder / TABLE, table.encode())
         for file in sorted(resource_path(TEMPLATES).iterdir()):
             _place(folder / file.name.removesuffix(".txt"), file.read_bytes())
     place = shlex.quote(str(folder))
@@ -118,17 +119,6 @@ def _place(file: Path, content: bytes) -> None:
             raise OutputError(f"{file} exists and is another file: name another folder")
         make_folder(file.parent)
         write_whole(file, content)
-
-
-def _first_cases() -> bytes:
-    """The head of the bundled table, without the columns that are only about it."""
-    rows = csv.DictReader(io.StringIO(resource_text(BUNDLED), newline=""))
-    written = io.StringIO(newline="")
-    columns = ["id", "reference", "candidate_good", "candidate_bad"]
-    writer = csv.DictWriter(written, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(islice(rows, CASES))
-    return written.getvalue().encode()
 
 
 def _has_display() -> bool:

@@ -1,6 +1,5 @@
 """`histoeval study`: plan, watch and export a study in which experts score reports."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from histoeval.settings import Option
 from histoeval.table import ResultTable
 from histoeval.view.terminal.agreement import interval, rater_tables
 from histoeval.web.study.access import links_of
-from histoeval.web.study.figures import SHEET, CriterionAgreement, RaterGap, RaterProgress, figures
+from histoeval.web.study.figures import SHEET, figures
 from histoeval.web.study.figures import export as write_tables
 from histoeval.web.study.plan import read_study, write_starter
 from histoeval.web.study.store import ratings_of, spelt
@@ -72,13 +71,42 @@ def status(plan: StudyArgument, look: LookOption = "table") -> None:
     """
     study = read_study(plan)
     found = figures(study, ratings_of(study), {})
-    print_tables([_progress_table(found.progress)], look)
+    progress = ResultTable.of(
+        "Progress",
+        found.progress,
+        {
+            "rater": lambda each: each.rater,
+            "scored": lambda each: f"{each.saved:,}",
+            "pairs": lambda each: f"{each.pairs:,}",
+            "begun": lambda each: f"{each.drafts:,}",
+            "last saved (UTC)": lambda each: each.last[:16].replace("T", " "),
+        },
+    )
+    criteria = ResultTable.of(
+        "Criteria",
+        found.criteria,
+        {
+            "criterion": lambda each: spelt(each.criterion),
+            "Krippendorff's alpha (ordinal)": lambda each: interval(each.alpha),
+            "": lambda each: each.alpha.reason or "",
+        },
+    )
+    apart = ResultTable.of(
+        "Pairs on which raters differ most",
+        found.apart,
+        {
+            "pair": lambda each: each.key[0],
+            "system": lambda each: each.key[1],
+            "difference": lambda each: f"{each.gap:g}",
+            "scores": lambda each: ", ".join(f"{k} {v:g}" for k, v in each.scores.items()),
+        },
+    )
+    print_tables([progress], look)
     if found.agreement is None:
         typer.echo("No pair has two ratings yet.")
-        return
-    print_tables([*rater_tables(found.agreement), _criteria_table(found.criteria)], look)
-    if found.apart:
-        print_tables([_gap_table(found.apart)], look)
+    else:
+        more = [table for table in (criteria, apart) if table.rows]
+        print_tables([*rater_tables(found.agreement), *more], look)
 
 
 @study_app.command()
@@ -101,39 +129,3 @@ def export(
     low, high = study.steps[0], study.steps[-1]
     scores = "" if study.file.run is None else f" --scores {study.file.run}"
     typer.echo(f"Next: histoeval agree {folder / SHEET} --scale {low:g},{high:g}{scores}")
-
-
-def _progress_table(rows: tuple[RaterProgress, ...]) -> ResultTable:
-    return ResultTable.of(
-        "Progress",
-        rows,
-        {
-            "rater": lambda each: each.rater,
-            "scored": lambda each: f"{each.saved:,}",
-            "pairs": lambda each: f"{each.pairs:,}",
-            "begun": lambda each: f"{each.drafts:,}",
-            "last saved (UTC)": lambda each: each.last[:16].replace("T", " "),
-        },
-    )
-
-
-def _criteria_table(rows: tuple[CriterionAgreement, ...]) -> ResultTable | None:
-    columns: dict[str, Callable[[CriterionAgreement], str]] = {
-        "criterion": lambda each: spelt(each.criterion),
-        "Krippendorff's alpha (ordinal)": lambda each: interval(each.alpha),
-        "": lambda each: each.alpha.reason or "",
-    }
-    return ResultTable.of("Criteria", rows, columns) if rows else None
-
-
-def _gap_table(rows: tuple[RaterGap, ...]) -> ResultTable:
-    return ResultTable.of(
-        "Pairs on which raters differ most",
-        rows,
-        {
-            "pair": lambda each: each.key[0],
-            "system": lambda each: each.key[1],
-            "difference": lambda each: f"{each.gap:g}",
-            "scores": lambda each: ", ".join(f"{k} {v:g}" for k, v in each.scores.items()),
-        },
-    )

@@ -1,19 +1,13 @@
 """`histoeval trust`: can reports be trusted when there is no reference?"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
 
-from histoeval.cli.output import (
-    demand_folder,
-    exit_with,
-    print_tables,
-    resumable,
-)
+from histoeval.cli.output import demand_folder, exit_with, print_tables, resumable
 from histoeval.cli.verb import verb
 from histoeval.errors import SettingError, did_you_mean
 from histoeval.pathgls.policy.policy import (
@@ -23,11 +17,10 @@ from histoeval.pathgls.policy.policy import (
     Dimension,
     read_policy,
 )
-from histoeval.pathgls.policy.tuning import Costs, Target, TuningPlan
+from histoeval.pathgls.policy.tuning import THRESHOLDS, Costs, Target, TuningPlan
 from histoeval.progress import step_progress
-from histoeval.run.results import Verdicts
 from histoeval.run.settings import TrustSettings
-from histoeval.run.trust.tune import LabelRequest, history, tune_file, write_policy
+from histoeval.run.trust.tune import LABELS_PANEL, LabelRequest, history, tune_file, write_policy
 from histoeval.settings import Option
 from histoeval.view.html.trust import run_trust
 from histoeval.view.terminal.scores import problem_table
@@ -72,156 +65,9 @@ def policy_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
     return [f"Policy: {policy_line(policy)}", *(f"  {each}" for each in meaning)]
 
 
-LABELS = "Labels"
-THRESHOLDS = "Thresholds"
 SEARCH = "Search"
-
-
-@dataclass(frozen=True)
-class LabelColumns:
-    """Where the labels are, and what they mean."""
-
-    labels: Annotated[Path | None, Option("Table with id, label and optionally case.", LABELS)] = (
-        None
-    )
-    label: Annotated[
-        str | None,
-        Option(
-            "Column with the label: correct or wrong, an error level, or a human score.", LABELS
-        ),
-    ] = None
-    more_is: Annotated[
-        Literal["better", "worse"] | None,
-        Option("Whether higher numbers are better or worse.", LABELS),
-    ] = None
-    wrong_from: Annotated[float | None, Option("Lowest error level of a wrong report.", LABELS)] = (
-        None
-    )
-    right_from: Annotated[float | None, Option("Lowest human score of a right report.", LABELS)] = (
-        None
-    )
-    case: Annotated[
-        str | None, Option("Column with the case; reports of a case stay in one fold.", LABELS)
-    ] = None
-
-    def request(self) -> LabelRequest:
-        """As `tune_file` takes them."""
-        return LabelRequest(
-            label=self.label,
-            case=self.case,
-            more_is=self.more_is,
-            wrong_from=self.wrong_from,
-            right_from=self.right_from,
-        )
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """How weights are searched for, and cross-validated."""
-
-    without: Annotated[
-        list[str] | None,
-        Option("Dimension without weight, because it is unknown; can be repeated.", SEARCH),
-    ] = None
-    policy: Annotated[
-        Path,
-        Option(
-            f"Policy to start from: {', '.join(POLICIES)}, or a YAML file; its floors and what it "
-            "rejects at once are kept.",
-            SEARCH,
-            metavar="NAME|FILE",
-        ),
-    ] = Path(WITH_ENDPOINT)
-    step: Annotated[float, Option("Step size of the weights.", SEARCH, min=0.01, max=0.5)] = 0.05
-    folds: Annotated[int, Option("Folds of the cross-validation.", SEARCH, min=2)] = 5
-    repeats: Annotated[int, Option("Repeats of the cross-validation.", SEARCH, min=1)] = 5
-    seed: Annotated[int, Option("Random seed of the folds.", SEARCH)] = 0
-
-    def plan(self, aim: Target | Costs) -> TuningPlan:
-        """The search for weights and thresholds that meet this aim."""
-        return TuningPlan(
-            base=read_policy(self.policy),
-            aim=aim,
-            without=dimensions_of(self.without or ()),
-            parts=parts_of(self.step),
-            folds=self.folds,
-            repeats=self.repeats,
-            seed=self.seed,
-        )
-
-
-@dataclass(frozen=True)
-class ThresholdOptions:
-    """What the thresholds must achieve: error rates, or lowest costs."""
-
-    wrong_deployed: Annotated[
-        float,
-        Option("Highest share of wrong reports among those deployed.", THRESHOLDS, min=0, max=1),
-    ] = 0.05
-    right_rejected: Annotated[
-        float,
-        Option("Highest share of right reports among those rejected.", THRESHOLDS, min=0, max=1),
-    ] = 0.05
-    confidence: Annotated[
-        float,
-        Option(
-            "Confidence that the shares hold; 0.5 takes them as they were counted.",
-            THRESHOLDS,
-            min=0.5,
-            max=0.999,
-        ),
-    ] = 0.95
-    costs: Annotated[
-        str | None,
-        Option(
-            "Instead of shares: the costs of a wrong report deployed, a review, and a right "
-            "report rejected, as in 20,1,5.",
-            THRESHOLDS,
-            metavar="MISSED,REVIEW,LOST",
-        ),
-    ] = None
-
-    def aim(self) -> Target | Costs:
-        """As `TuningPlan` takes it."""
-        shares = Target(
-            wrong_deployed=self.wrong_deployed,
-            right_rejected=self.right_rejected,
-            confidence=self.confidence,
-        )
-        return shares if self.costs is None else costs_of(self.costs)
-
-
-@verb
-def tune(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LABELLED",
-            help="Table with grounding, logic, stability and a label; or trust.jsonl and --labels.",
-        ),
-    ],
-    output: Annotated[Path, Option("File for the policy, as YAML.")],
-    labelled: LabelColumns = LabelColumns(),
-    search: SearchOptions = SearchOptions(),
-    thresholds: ThresholdOptions = ThresholdOptions(),
-) -> None:
-    """Tune weights and thresholds on labelled reports, and cross-validate them.
-
-    Examples:
-      histoeval trust tune labelled.csv --output policy.yaml
-    """
-    demand_folder(output)
-    plan = search.plan(thresholds.aim())
-    with step_progress("tuning", plan.folds * plan.repeats) as report:
-        found = tune_file(
-            file, plan, labels=labelled.labels, asked=labelled.request(), watch=report
-        )
-    write_policy(found, output)
-    for table in tuning_tables(found):
-        print_tables([table, ""])
-    for line in history(found):
-        typer.echo(line)
-    typer.echo(f"Written: {output}")
+SHOWN = 10
+"""Number of least trusted reports that are shown in the terminal."""
 
 
 def dimensions_of(names: Sequence[str]) -> tuple[Dimension, ...]:
@@ -253,8 +99,80 @@ def costs_of(text: str) -> Costs:
         raise SettingError(f"--costs {text!r} is not three numbers, as in 20,1,5") from error
 
 
-SHOWN = 10
-"""Number of least trusted reports that are shown in the terminal."""
+@verb
+def tune(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LABELLED",
+            help="Table with grounding, logic, stability and a label; or trust.jsonl and --labels.",
+        ),
+    ],
+    output: Annotated[Path, Option("File for the policy, as YAML.")],
+    labels: Annotated[
+        Path | None, Option("Table with id, label and optionally case.", LABELS_PANEL)
+    ] = (None),
+    *,
+    labelled: LabelRequest,
+    without: Annotated[
+        tuple[Dimension, ...],
+        Option(
+            "Dimension without weight, because it is unknown; can be repeated.",
+            SEARCH,
+            shell=list[str] | None,
+            read=dimensions_of,
+        ),
+    ] = (),
+    policy: Annotated[
+        Path,
+        Option(
+            f"Policy to start from: {', '.join(POLICIES)}, or a YAML file; its floors and what it "
+            "rejects at once are kept.",
+            SEARCH,
+            metavar="NAME|FILE",
+        ),
+    ] = Path(WITH_ENDPOINT),
+    step: Annotated[float, Option("Step size of the weights.", SEARCH, min=0.01, max=0.5)] = 0.05,
+    folds: Annotated[int, Option("Folds of the cross-validation.", SEARCH, min=2)] = 5,
+    repeats: Annotated[int, Option("Repeats of the cross-validation.", SEARCH, min=1)] = 5,
+    seed: Annotated[int, Option("Random seed of the folds.", SEARCH)] = 0,
+    shares: Target,
+    costs: Annotated[
+        Costs | None,
+        Option(
+            "Instead of shares: the costs of a wrong report deployed, a review, and a right "
+            "report rejected, as in 20,1,5.",
+            THRESHOLDS,
+            shell=str | None,
+            read=costs_of,
+            metavar="MISSED,REVIEW,LOST",
+        ),
+    ] = None,
+) -> None:
+    """Tune weights and thresholds on labelled reports, and cross-validate them.
+
+    Examples:
+      histoeval trust tune labelled.csv --output policy.yaml
+    """
+    demand_folder(output)
+    plan = TuningPlan(
+        base=read_policy(policy),
+        aim=costs or shares,
+        without=without,
+        parts=parts_of(step),
+        folds=folds,
+        repeats=repeats,
+        seed=seed,
+    )
+    with step_progress("tuning", folds * repeats) as report:
+        found = tune_file(file, plan, labels=labels, asked=labelled, watch=report)
+    write_policy(found, output)
+    for table in tuning_tables(found):
+        print_tables([table, ""])
+    for line in history(found):
+        typer.echo(line)
+    typer.echo(f"Written: {output}")
+
 
 trust_app = typer.Typer(invoke_without_command=True, no_args_is_help=True)
 trust_app.command("tune")(tune)
@@ -283,18 +201,13 @@ def trust(context: typer.Context, settings: TrustSettings) -> None:
         raise SettingError(f"--images {settings.images} is not a folder")
     with resumable(settings.output):
         verdicts = run_trust(settings)
-    _print_verdicts(verdicts, Path(settings.output), page=settings.texts)
-    means = verdicts.summary["means"]
-    exit_with(sum(part["known"] for part in means.values()), means["trust"]["missing"])
-
-
-def _print_verdicts(verdicts: Verdicts, output: Path, *, page: bool) -> None:
-    summary = verdicts.summary
+    summary, output = verdicts.summary, Path(settings.output)
     for table in trust_tables(summary, least_trusted(verdicts, SHOWN)):
         print_tables([table, ""])
     for note in (*summary["input"]["notes"], *policy_lines(summary["policy"])):
         typer.echo(note)
     print_tables([problem_table(summary)])
-    names = ("trust.jsonl", "summary.json", *(["report.html"] if page else []))
-    written = [str(output / name) for name in names]
-    typer.echo(f"Written: {', '.join(written)}")
+    names = ("trust.jsonl", "summary.json", *(["report.html"] if settings.texts else []))
+    typer.echo(f"Written: {', '.join(str(output / name) for name in names)}")
+    means = summary["means"]
+    exit_with(sum(part["known"] for part in means.values()), means["trust"]["missing"])

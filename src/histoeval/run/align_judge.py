@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from histoeval.agreement.judge_alignment import (
     ScoreGap,
     align_criterion,
 )
-from histoeval.callers import front_door
+from histoeval.callers import documented, front_door
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.finished_run import has_texts, read_texts
@@ -34,77 +34,15 @@ from histoeval.run.expert_scores import ExpertScores, read_expert_scores
 from histoeval.run.judge import USAGE
 from histoeval.run.models import load_metrics
 from histoeval.run.results import Frames
+from histoeval.run.settings import Encoding, PathLike, Resamples, Seed
 from histoeval.run.stored import stored_pairs
+from histoeval.settings import COLUMNS, STATISTICS, Argument, Option
 from histoeval.version import __version__
 
 BASELINE = "rubric_offline"
 """The rubric without a language model, which costs nothing: what a judge has to beat."""
 
 Results = Mapping[Key, MetricResult]
-
-
-@front_door
-def align_judge(
-    results: str | Path,
-    experts: str | Path,
-    *,
-    metric: str | None = None,
-    criteria: Mapping[str, str | Sequence[str]] | None = None,
-    case: str | None = None,
-    baseline: bool = True,
-    folds: int = FOLDS,
-    resamples: int = 2000,
-    seed: int = 0,
-    columns: Columns | None = None,
-    encoding: str | None = None,
-    output: str | Path | None = None,
-) -> JudgeAgreement:
-    """Put a judge's scores beside experts', and fit what brings them closer.
-
-    Args:
-        results: a folder of `judge`, or of `score` with `rubric_offline`.
-        experts: a table with ids and a column for each criterion; `ratings.csv` of a study is one.
-        metric: which metric of the results; by default the judge, or else rubric_offline.
-        criteria: the columns of a criterion, where they have other names.
-        case: the column of cases; pairs of one case are never fitted and judged apart.
-        baseline: put rubric_offline beside, from the results or run on their texts.
-        folds: of the cross-validation, split by case.
-        resamples: how many resamples the intervals are made of.
-        seed: another one makes other folds and draws other resamples.
-        columns: of the table, where they cannot be guessed.
-        encoding: of the table, where it cannot be guessed.
-        output: a folder for alignment.yaml and alignment.json.
-
-    Examples:
-        >>> histoeval.align_judge("judged", "ratings.csv", output="aligned").to_polars()
-    """
-    if folds < 2:
-        raise SettingError(f"{folds} folds: cross-validation needs 2 or more")
-    home = Path(results)
-    about = read_summary(home)
-    rows = list(read_rows(home))
-    name = metric or _judge_of(about, home)
-    scored = {key_of(row): row.scores[name] for row in rows if name in row.scores}
-    if not scored:
-        known = ", ".join(dict.fromkeys(each for row in rows for each in row.scores)) or "none"
-        raise InputError(f"{home} has no scores of {name!r}; it has those of {known}")
-    rated = read_expert_scores(
-        Path(experts),
-        criteria_of(scored),
-        within=_known_scales(name),
-        named={n: [c] if isinstance(c, str) else c for n, c in (criteria or {}).items()},
-        columns=columns,
-        case=case,
-        encoding=encoding,
-    ).of_pairs(scored.keys())
-    fit = _Fit(rated, _cases(rated, home, rows), folds, resamples, seed)
-    signature = str(about.get(name, {}).get("signature", ""))
-    judge = fit.aligned(name, signature, scored, _scales(name, scored), _usage(home))
-    free = fit.baseline(home, rows, about) if baseline and name != BASELINE else None
-    found = JudgeAgreement(judge, free, alignment_of(judge, rated), tuple(_notes(rated, scored)))
-    if output is not None:
-        found.write(output)
-    return found
 
 
 @dataclass(frozen=True)
@@ -340,6 +278,108 @@ class JudgeAgreement(Frames):
             write_text(home / ALIGNMENT, alignment_text(self.alignment))
             write_json(home / FIGURES, self.to_dict())
         return home / ALIGNMENT
+
+
+def named_columns(assignments: Iterable[str]) -> dict[str, list[str]]:
+    """The columns of each criterion, as CRITERION=COLUMN names them."""
+    columns: dict[str, list[str]] = {}
+    for each in assignments:
+        name, equals, column = each.partition("=")
+        if not equals or not column:
+            raise SettingError(f"--criterion {each!r} is not of the form CRITERION=COLUMN")
+        columns.setdefault(name.strip(), []).append(column.strip())
+    return columns
+
+
+@front_door
+@documented
+def align_judge(
+    results: Annotated[
+        PathLike,
+        Argument(
+            "Folder of `histoeval judge`, or of `histoeval score --metrics rubric_offline`.",
+            shell=Path,
+            metavar="RESULTS",
+        ),
+    ],
+    experts: Annotated[
+        PathLike,
+        Argument(
+            "Table with ids and a column for each criterion; ratings.csv of a study is one.",
+            shell=Path,
+            metavar="EXPERTS",
+        ),
+    ],
+    *,
+    output: Annotated[
+        PathLike | None,
+        Option("Folder for alignment.yaml and alignment.json.", shell=Path | None),
+    ] = None,
+    metric: Annotated[
+        str | None, Option("Metric of RESULTS; when omitted: the judge, or rubric_offline.")
+    ] = None,
+    criteria: Annotated[
+        Mapping[str, str | Sequence[str]] | None,
+        Option(
+            "CRITERION=COLUMN, where names differ; repeat it for further columns.",
+            COLUMNS,
+            name="--criterion",
+            shell=list[str] | None,
+            read=named_columns,
+            python="the columns of a criterion, where they have other names.",
+        ),
+    ] = None,
+    columns: Annotated[
+        Columns | None,
+        Option(
+            "columns of the table, where they are not guessed.", shell=Columns, only="id system"
+        ),
+    ] = None,
+    case: Annotated[
+        str | None,
+        Option("Column with the case; else pairs of one reference are of one case.", COLUMNS),
+    ] = None,
+    encoding: Encoding = None,
+    baseline: Annotated[
+        bool,
+        Option("Put rubric_offline beside, which costs nothing.", name="--baseline/--no-baseline"),
+    ] = True,
+    folds: Annotated[int, Option("Folds of cases.", STATISTICS, min=2)] = FOLDS,
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+) -> JudgeAgreement:
+    """Put a judge's scores beside experts', and fit what brings them closer.
+
+    Examples:
+        >>> histoeval.align_judge("judged", "ratings.csv", output="aligned").to_polars()
+    """
+    if folds < 2:
+        raise SettingError(f"{folds} folds: cross-validation needs 2 or more")
+    home = Path(results)
+    about = read_summary(home)
+    rows = list(read_rows(home))
+    name = metric or _judge_of(about, home)
+    scored = {key_of(row): row.scores[name] for row in rows if name in row.scores}
+    if not scored:
+        known = ", ".join(dict.fromkeys(each for row in rows for each in row.scores)) or "none"
+        raise InputError(f"{home} has no scores of {name!r}; it has those of {known}")
+    rated = read_expert_scores(
+        Path(experts),
+        criteria_of(scored),
+        within=_known_scales(name),
+        named={n: [c] if isinstance(c, str) else c for n, c in (criteria or {}).items()},
+        columns=columns,
+        case=case,
+        encoding=encoding,
+    ).of_pairs(scored.keys())
+    fit = _Fit(rated, _cases(rated, home, rows), folds, resamples, seed)
+    signature = str(about.get(name, {}).get("signature", ""))
+    judge = fit.aligned(name, signature, scored, _scales(name, scored), _usage(home))
+    free = fit.baseline(home, rows, about) if baseline and name != BASELINE else None
+    found = JudgeAgreement(judge, free, alignment_of(judge, rated), tuple(_notes(rated, scored)))
+    if output is not None:
+        found.write(output)
+    return found
 
 
 def _flat(found: AgreementFigures) -> dict[str, Any]:

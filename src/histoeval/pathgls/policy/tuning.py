@@ -19,6 +19,7 @@ from histoeval.pathgls.fusion import ROUTES, fuse
 from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, Dimension, DimensionWeights, Policy
 from histoeval.pathgls.results import CancerCheck, Share
 from histoeval.report import Noun
+from histoeval.settings import Option
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -29,6 +30,9 @@ MAX_DIGITS = 17
 Price = Annotated[FiniteFloat, Field(ge=0)]
 
 
+THRESHOLDS = "Thresholds"
+
+
 class Target(Noun):
     """How many mistakes are tolerated: shares of what is deployed, and of what is rejected.
 
@@ -36,9 +40,24 @@ class Target(Noun):
     examples deploy nothing. With a `confidence` of 0.5 the share itself must, as it was counted.
     """
 
-    wrong_deployed: Share = 0.05
-    right_rejected: Share = 0.05
-    confidence: Annotated[float, Field(ge=0.5, lt=1.0)] = 0.95
+    wrong_deployed: Annotated[
+        Share,
+        Option("Highest share of wrong reports among those deployed.", THRESHOLDS, min=0, max=1),
+    ] = 0.05
+    right_rejected: Annotated[
+        Share,
+        Option("Highest share of right reports among those rejected.", THRESHOLDS, min=0, max=1),
+    ] = 0.05
+    confidence: Annotated[
+        float,
+        Field(ge=0.5, lt=1.0),
+        Option(
+            "Confidence that the shares hold; 0.5 takes them as they were counted.",
+            THRESHOLDS,
+            min=0.5,
+            max=0.999,
+        ),
+    ] = 0.95
 
     def __str__(self) -> str:
         sure = "" if self.confidence == 0.5 else f", by {self.confidence:.0%} confidence"

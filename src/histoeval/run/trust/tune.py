@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from histoeval.pathgls.policy.tuning import (
     tune,
 )
 from histoeval.report import Noun
+from histoeval.settings import Option
 from histoeval.version import __version__
 
 Direction = Literal["better", "worse"]
@@ -45,16 +46,32 @@ LABELS: dict[str, Direction | None] = {
 CASES = ("case", "case_id", "patient", "patient_id")
 
 
+LABELS_PANEL = "Labels"
+
+
 class LabelRequest(Noun):
     """What a person says of the labels; the rest is guessed."""
 
-    label: str | None = None
-    case: str | None = None
-    more_is: Direction | None = None
-    wrong_from: float | None = None
-    """The error level from which on a report is wrong."""
-    right_from: float | None = None
-    """The human score from which on a report is right."""
+    label: Annotated[
+        str | None,
+        Option(
+            "Column with the label: correct or wrong, an error level, or a human score.",
+            LABELS_PANEL,
+        ),
+    ] = None
+    more_is: Annotated[
+        Direction | None, Option("Whether higher numbers are better or worse.", LABELS_PANEL)
+    ] = None
+    wrong_from: Annotated[
+        float | None, Option("Lowest error level of a wrong report.", LABELS_PANEL)
+    ] = None
+    right_from: Annotated[
+        float | None, Option("Lowest human score of a right report.", LABELS_PANEL)
+    ] = None
+    case: Annotated[
+        str | None,
+        Option("Column with the case; reports of a case stay in one fold.", LABELS_PANEL),
+    ] = None
     without: tuple[Dimension, ...] = ()
 
 

@@ -142,7 +142,7 @@ def _text(value: Any, how: str) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{count:,} {name}" for name, count in value.items())
     if isinstance(value, Estimate):
-        return estimate_text(value, int(how))
+        return interval(value, int(how), int(how), " to ")
     if isinstance(value, float) and how == "g":
         return f"{value:g}"
     if isinstance(value, float) and how == "p":

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.io.finished_run import has_texts, read_texts
-from histoeval.io.reports import CaseSource
 from histoeval.io.store import read_json
 from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.fusion import ROUTES

@@ -37,6 +37,7 @@ def tagger(
     plain_encoder: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Learned:
     """An entity model that has learned the passages by heart."""
+    from histoeval_research.train.core.loop import TrainingSite
     from histoeval_research.train.hare_bench.config import NerSettings
     from histoeval_research.train.hare_bench.ner import train_ner
 
@@ -44,7 +45,7 @@ def tagger(
     data = {"encoder": str(plain_encoder), "train": tiny_corpus, "dev": tiny_corpus}
     recipe = {"epochs": 40, "rate": 5e-3, "warm_up": 0.1, "notes": "Written | by us."}
     settings = data | recipe
-    train_ner(NerSettings.model_validate(settings), output, device="cpu")
+    train_ner(NerSettings.model_validate(settings), output, TrainingSite("cpu"))
     return Learned(output, settings)
 
 
@@ -52,6 +53,7 @@ def tagger(
 def tiny_aligner(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Learned:
     """An aligner that was trained on a few names, from its settings to its folder."""
     from histoeval_research.train.aligner.train import AlignerSettings, train_aligner
+    from histoeval_research.train.core.loop import TrainingSite
     from tests.support.tiny_names import settings_of, write_names, write_opposites
 
     folder = tmp_path_factory.mktemp("aligner")
@@ -62,5 +64,6 @@ def tiny_aligner(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFac
         least_pieces=1,
         notes="Of our own | writing.",
     )
-    train_aligner(AlignerSettings.model_validate(settings), folder / "aligner", device="cpu")
+    site = TrainingSite("cpu")
+    train_aligner(AlignerSettings.model_validate(settings), folder / "aligner", site)
     return Learned(folder / "aligner", settings)

@@ -3,10 +3,6 @@
 Modules that need torch are imported after `require_hf`, which says what to install.
 """
 
-from functools import partial
-from pathlib import Path
-from typing import Any
-
 import typer
 from rich.markdown import Markdown
 
@@ -28,9 +24,7 @@ from histoeval_research.cli.training_options import (
     OverwriteOption,
     TorchTraining,
     TrainingConfig,
-    bar,
     outcome_of,
-    report_step,
 )
 from histoeval_research.train.concordance.train import ConcordanceSettings, train_concordance
 from histoeval_research.view.model_tables import (
@@ -58,7 +52,7 @@ def ner(training: TorchTraining) -> None:
     from histoeval_research.train.hare_bench.config import NerSettings
     from histoeval_research.train.hare_bench.ner import train_ner
 
-    training.run("entities", NerSettings, train_ner, lambda found: [training_table(found)])
+    training.run(NerSettings, train_ner, lambda found: [training_table(found)])
 
 
 @train_app.command()
@@ -73,9 +67,7 @@ def relations(training: TorchTraining) -> None:
     from histoeval_research.train.hare_bench.config import RelationSettings
     from histoeval_research.train.hare_bench.relations import train_relations
 
-    training.run(
-        "relations", RelationSettings, train_relations, lambda found: [training_table(found)]
-    )
+    training.run(RelationSettings, train_relations, lambda found: [training_table(found)])
 
 
 @train_app.command()
@@ -114,13 +106,12 @@ def select(training: TorchTraining) -> None:
     """
     require_hf()
     from histoeval_research.train.hare_bench.config import SelectSettings
-    from histoeval_research.train.hare_bench.select import TrainingSite, failures
+    from histoeval_research.train.hare_bench.select import failures
     from histoeval_research.train.hare_bench.select import select as train_and_compare
 
     settings, folder = training.config.read(SelectSettings)
-    bench = TrainingSite(training.device, training.overwrite, lambda what: bar(f"training {what}"))
     with resumable(folder, EPOCHS):
-        results = train_and_compare(settings, folder, bench)
+        results = train_and_compare(settings, folder, training.site)
     print_tables([selection_table(results)])
     typer.echo(f"Written: {folder / 'results.json'}, {folder / 'results.md'}")
     if failures(results):
@@ -140,16 +131,9 @@ def reader(training: TorchTraining) -> None:
     """
     require_hf()
     from histoeval_research.train.reader.config import ReaderSettings
-    from histoeval_research.train.reader.train import Surroundings, train_reader, work_folder
+    from histoeval_research.train.reader.train import train_reader, work_folder
 
-    def train(settings: ReaderSettings, folder: Path, **_: Any) -> dict[str, Any]:
-        """Each step has its own progress bar."""
-        around = Surroundings(training.device, training.overwrite, bar, report_step)
-        return train_reader(settings, folder, around)
-
-    training.run(
-        "the reader", ReaderSettings, train, lambda found: [reader_table(found)], work_folder
-    )
+    training.run(ReaderSettings, train_reader, lambda found: [reader_table(found)], work_folder)
 
 
 @train_app.command()
@@ -163,10 +147,7 @@ def aligner(training: TorchTraining) -> None:
     require_hf()
     from histoeval_research.train.aligner.train import AlignerSettings, train_aligner
 
-    train = partial(train_aligner, tell=report_step)
-    training.run(
-        "the aligner", AlignerSettings, train, lambda found: aligner_tables(found["scores"])
-    )
+    training.run(AlignerSettings, train_aligner, lambda found: aligner_tables(found["scores"]))
 
 
 @train_app.command()
@@ -180,8 +161,7 @@ def nli(training: TorchTraining) -> None:
     require_hf()
     from histoeval_research.train.nli.train import NliSettings, train_nli
 
-    train = partial(train_nli, tell=report_step)
-    training.run("the NLI model", NliSettings, train, lambda found: nli_tables(found["scores"]))
+    training.run(NliSettings, train_nli, lambda found: nli_tables(found["scores"]))
 
 
 @train_app.command()
@@ -195,10 +175,6 @@ def grounding(training: TorchTraining) -> None:
     require_hf()
     from histoeval_research.train.grounding.train import GroundingSettings, train_grounding
 
-    train = partial(train_grounding, tell=report_step)
     training.run(
-        "the grounding model",
-        GroundingSettings,
-        train,
-        lambda found: grounding_tables(found["scores"]),
+        GroundingSettings, train_grounding, lambda found: grounding_tables(found["scores"])
     )

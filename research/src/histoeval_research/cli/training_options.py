@@ -16,7 +16,7 @@ from histoeval.io.writing import protect
 from histoeval.progress import OnStep, step_progress
 from histoeval.run.models import DeviceName
 from histoeval.settings import Argument, Option
-from histoeval_research.train.core.loop import Watch
+from histoeval_research.train.core.loop import TrainingSite, Watch
 from histoeval_research.train.core.model_folder import is_finished
 
 EPOCHS = "finished epochs are"
@@ -61,23 +61,26 @@ class TorchTraining:
     device: DeviceName = None
     overwrite: OverwriteOption = False
 
+    @property
+    def site(self) -> TrainingSite:
+        """Where the training runs, and how it is shown."""
+        return TrainingSite(self.device, self.overwrite, bar, report_step)
+
     def run(
         self,
-        what: str,
         kind: type[Any],
         train: Callable[..., dict[str, Any]],
         tables: Callable[[dict[str, Any]], Iterable[Any]],
         kept: Callable[[Any, Path], Path] = lambda _, folder: folder,
     ) -> None:
-        """Train with settings of this kind, with a progress bar; print the tables of the results.
+        """Train with settings of this kind, with progress bars; print the tables of the results.
 
         `kept` gives the folder from which a stopped training resumes.
         """
         settings, folder = self.config.read(kind)
         outcome = outcome_of(folder, self.overwrite)
-        with resumable(kept(settings, folder), EPOCHS), bar(f"training {what}") as watch:
-            how = {"device": self.device, "overwrite": self.overwrite, "watch": watch}
-            results = train(settings, folder, **how)
+        with resumable(kept(settings, folder), EPOCHS):
+            results = train(settings, folder, self.site)
         print_tables(tables(results))
         typer.echo(outcome)
 

@@ -18,12 +18,12 @@ from histoeval_research.train.aligner.embedder import (
     Embedder,
     EmbedderShape,
     Lessons,
-    cut_pieces,
     learn,
     shape_encoder,
 )
 from histoeval_research.train.aligner.names import ConceptPool, NamedConcept
 from histoeval_research.train.aligner.sampling import NameSampler, phrases_of
+from histoeval_research.train.core.encoder import cut_embeddings
 from histoeval_research.train.core.loop import Checkpoint, TrainingStage
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def test_words_that_are_kept_have_the_vectors_they_had(encoder: Any) -> None:
     kept = [0, 1, 2, 3, 4, 9, 7]
     with torch.inference_mode():
         before = encoder(torch.tensor([[2, 9, 7, 3]])).last_hidden_state
-        cut_pieces(encoder, kept)
+        cut_embeddings(encoder, kept)
         after = encoder(torch.tensor([[2, 5, 6, 3]])).last_hidden_state
     assert torch.equal(before, after)
     assert encoder.config.vocab_size == len(kept)

@@ -23,11 +23,14 @@ from histoeval_research.train.aligner.train import (
     begin,
     train_aligner,
 )
+from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.hare_bench.bench import save
 from tests.support.tiny_corpus import Learned
 from tests.support.tiny_names import write_names
 
 pytestmark = pytest.mark.heavy
+
+CPU = TrainingSite("cpu")
 
 
 @pytest.fixture
@@ -77,7 +80,7 @@ def test_two_trainings_give_the_same_weights(
     told: dict[str, Any], trained: Path, tmp_path: Path
 ) -> None:
     settings = AlignerSettings.model_validate(told)
-    again = begin(settings, "cpu")
+    again = begin(settings, CPU)
     learn(again.embedder, again.phrases, settings.learning, tokens=32, seed=settings.seed)
     save(again.embedder.encoder, again.for_transformers, tmp_path)
     assert (tmp_path / "model.safetensors").read_bytes() == (
@@ -87,7 +90,7 @@ def test_two_trainings_give_the_same_weights(
 
 def test_no_name_of_a_held_out_concept_is_among_the_phrases(told: dict[str, Any]) -> None:
     half = AlignerSettings.model_validate(told | {"naming": told["naming"] | {"held_out": 0.5}})
-    few, many = begin(half, "cpu"), begin(AlignerSettings.model_validate(told), "cpu")
+    few, many = begin(half, CPU), begin(AlignerSettings.model_validate(told), CPU)
     assert few.concepts < many.concepts
     assert set(few.tokenizer.get_vocab()) <= set(many.tokenizer.get_vocab())
 

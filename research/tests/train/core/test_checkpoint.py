@@ -145,10 +145,12 @@ def test_tiles_that_were_stopped_are_learned_as_if_they_had_not_been(tmp_path: P
 def test_the_outcome_of_a_finished_stage_is_found_and_its_state_is_gone(tmp_path: Path) -> None:
     stage = stage_in(tmp_path / "c.pt")
     stage.keep({"steps": 3})
-    stage.finish({"likeness": 0.5})
+    assert not stage.is_done
+    stage.once(lambda: {"likeness": 0.5})
     again = Checkpoint(tmp_path / "c.pt")
-    assert TrainingStage(again, name="a stage").outcome == {"likeness": 0.5}
-    assert TrainingStage(again, name="another").outcome is None
+    found = TrainingStage(again, name="a stage").once(lambda: pytest.fail("it is done"))
+    assert found == {"likeness": 0.5}
+    assert not TrainingStage(again, name="another").is_done
     assert again.running == {}
 
 

@@ -30,34 +30,34 @@ class Counted:
 
 def test_a_step_that_is_done_is_not_done_again(tmp_path: Path) -> None:
     act = Counted()
-    step = TrainingStep(tmp_path / "work" / "adapt", {"rate": 1})
-    assert not step.done
-    assert step.run(act) == {"times": 1}
-    assert TrainingStep(tmp_path / "work" / "adapt", {"rate": 1}).run(act) == {"times": 1}
-    assert step.done
+    step = TrainingStep(tmp_path / "work" / "adapt", {"rate": 1}, act)
+    assert not step.is_done
+    assert step.run() == {"times": 1}
+    assert TrainingStep(tmp_path / "work" / "adapt", {"rate": 1}, act).run() == {"times": 1}
+    assert step.is_done
     assert act.times == 1
 
 
 def test_a_stopped_step_finds_what_it_left(tmp_path: Path) -> None:
     act = Counted()
     act.fails = True
-    step = TrainingStep(tmp_path / "adapt", {})
+    step = TrainingStep(tmp_path / "adapt", {}, act)
     with pytest.raises(KeyboardInterrupt):
-        step.run(act)
-    assert not step.done
+        step.run()
+    assert not step.is_done
     act.fails = False
-    step.run(act)
+    step.run()
     assert act.seen == ["half.bin", "step.json"]
 
 
 def test_a_step_with_another_request_begins_with_nothing(tmp_path: Path) -> None:
     act = Counted()
-    TrainingStep(tmp_path / "adapt", {"rate": 1}).run(act)
-    changed = TrainingStep(tmp_path / "adapt", {"rate": 2})
-    assert not changed.done
-    changed.run(act)
+    TrainingStep(tmp_path / "adapt", {"rate": 1}, act).run()
+    changed = TrainingStep(tmp_path / "adapt", {"rate": 2}, act)
+    assert not changed.is_done
+    changed.run()
     assert act.seen == ["step.json"]
-    assert not TrainingStep(tmp_path / "adapt", {"rate": 1}).done
+    assert not TrainingStep(tmp_path / "adapt", {"rate": 1}, act).is_done
 
 
 def test_the_checkpoint_of_a_finished_step_is_removed(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_the_checkpoint_of_a_finished_step_is_removed(tmp_path: Path) -> None:
         (step.folder / CHECKPOINT).write_bytes(b"weights and all")
         return {}
 
-    step = TrainingStep(tmp_path / "adapt", {})
-    step.run(act)
+    step = TrainingStep(tmp_path / "adapt", {}, act)
+    step.run()
     assert not (step.folder / CHECKPOINT).exists()
 
 
@@ -74,13 +74,13 @@ def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "adapt").mkdir()
     (tmp_path / "adapt" / "thesis.txt").write_text("years of work", "utf-8")
     with pytest.raises(OutputError, match="not of a training"):
-        TrainingStep(tmp_path / "adapt", {}).run(Counted())
+        TrainingStep(tmp_path / "adapt", {}, Counted()).run()
     assert (tmp_path / "adapt" / "thesis.txt").exists()
 
 
 def test_a_torn_record_is_named(tmp_path: Path) -> None:
-    step = TrainingStep(tmp_path / "adapt", {})
-    step.run(Counted())
+    step = TrainingStep(tmp_path / "adapt", {}, Counted())
+    step.run()
     (tmp_path / "adapt" / "step.json").write_text('{"iden', "utf-8")
     with pytest.raises(OutputError, match=r"step\.json cannot be read"):
-        step.run(Counted())
+        step.run()

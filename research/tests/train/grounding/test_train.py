@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ pytest.importorskip("PIL")
 from histoeval.errors import InputError, ModelError, OutputError
 from histoeval.evaluate.grounding import evaluate_grounding
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
+from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.grounding import train as grounding
 from histoeval_research.train.grounding.train import GroundingSettings, train_grounding
 from tests.support.tiny_corpus import Learned
@@ -25,7 +27,6 @@ from tests.support.tiny_tiles import settings_of, write_tiles, write_trunk
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
-    from histoeval_research.train.core.loop import Watch
 
 pytestmark = pytest.mark.heavy
 
@@ -65,7 +66,7 @@ def trained(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(grounding, "write", write_and_remember)
-        train_grounding(GroundingSettings.model_validate(told), output, device="cpu")
+        train_grounding(GroundingSettings.model_validate(told), output, TrainingSite("cpu"))
     return output
 
 
@@ -140,7 +141,7 @@ def test_a_changed_file_is_refused(trained: Path, tmp_path: Path) -> None:
 
 
 def test_a_finished_training_is_found(told: dict[str, Any], trained: Path) -> None:
-    again = train_grounding(GroundingSettings.model_validate(told), trained, device="cpu")
+    again = train_grounding(GroundingSettings.model_validate(told), trained, TrainingSite("cpu"))
     assert again["samples"]["cases"] == 12
 
 
@@ -148,12 +149,12 @@ class StoppedError(Exception):
     """Somebody has had enough."""
 
 
-def stop_at(last: int) -> Watch:
+def stop_at(last: int, *, overwrite: bool = False) -> TrainingSite:
     def watch(step: int, steps: int, loss: float) -> None:
         if step >= last:
             raise StoppedError
 
-    return watch
+    return TrainingSite("cpu", overwrite, lambda _: nullcontext(watch))
 
 
 @pytest.mark.release
@@ -168,7 +169,7 @@ def test_a_killed_training_that_resumes_equals_one_that_was_left_alone(
     in_a_fold, in_the_last_stage = 3 + 10, 3 + 12 + 12 + 20
     for last in (in_a_fold, in_the_last_stage):
         with pytest.raises(StoppedError):
-            train_grounding(settings, output, device="cpu", watch=stop_at(last))
+            train_grounding(settings, output, stop_at(last))
         assert [file.name for file in output.iterdir()] == ["checkpoint.pt"]
     seen: list[int] = []
 
@@ -177,8 +178,9 @@ def test_a_killed_training_that_resumes_equals_one_that_was_left_alone(
         raise WrittenError
 
     monkeypatch.setattr(grounding, "write", write)
+    site = TrainingSite("cpu", watching=lambda _: nullcontext(lambda step, *_: seen.append(step)))
     with pytest.raises(WrittenError):
-        train_grounding(settings, output, device="cpu", watch=lambda step, *_: seen.append(step))
+        train_grounding(settings, output, site)
     assert seen[-1] == 3 + 12 + 12 + 36
     assert seen[0] >= in_the_last_stage, "what was done is not done again"
     first, second = learned[0], learned[-1]
@@ -193,11 +195,11 @@ def test_a_stopped_training_with_other_settings_is_refused_and_overwrite_begins_
     other = GroundingSettings.model_validate({**told, "seed": 2})
     for _ in range(2):
         with pytest.raises(StoppedError):
-            train_grounding(settings, tmp_path / "o", device="cpu", watch=stop_at(4))
+            train_grounding(settings, tmp_path / "o", stop_at(4))
     with pytest.raises(OutputError, match="other data or settings"):
-        train_grounding(other, tmp_path / "o", device="cpu")
+        train_grounding(other, tmp_path / "o", TrainingSite("cpu"))
     with pytest.raises(StoppedError):
-        train_grounding(other, tmp_path / "o", device="cpu", overwrite=True, watch=stop_at(1))
+        train_grounding(other, tmp_path / "o", stop_at(1, overwrite=True))
     assert not (tmp_path / "o").exists()
 
 

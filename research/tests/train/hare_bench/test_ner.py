@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from histoeval.reader.tagging import read_tags
 from histoeval.report import HARE_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import AnnotatedPassage
+from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.core.model_folder import sha256_of
 from histoeval_research.train.hare_bench.bench import IGNORE_INDEX, UntrainedClassifier
 from histoeval_research.train.hare_bench.config import NerSettings
@@ -186,7 +188,7 @@ def weights_after(settings: NerSettings, output: Path, stop_at: int | None = Non
         if step == stop_at:
             raise StoppedError
 
-    train_ner(settings, output, device="cpu", watch=watch)
+    train_ner(settings, output, TrainingSite("cpu", watching=lambda _: nullcontext(watch)))
     return (output / "model.safetensors").read_bytes()
 
 
@@ -214,7 +216,7 @@ def test_a_training_killed_before_its_last_act_is_finished_by_the_next(
     shutil.copytree(tagger.folder, tmp_path / "ner.part")
     output.mkdir()
     (output / "checkpoint.pt").write_bytes(b"of no use any more")
-    found = train_ner(NerSettings.model_validate(tagger.settings), output, device="cpu")
+    found = train_ner(NerSettings.model_validate(tagger.settings), output, TrainingSite("cpu"))
     assert found["scores"]["entities"]["f1"] == 1.0
     files = {file.name for file in tagger.folder.iterdir()}
     assert {file.name for file in output.iterdir()} == files
@@ -225,15 +227,15 @@ def test_overwriting_replaces_a_training_and_never_anything_else(
     tiny_models: ModelFolders, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     settings = settings_for(tiny_models.aligner, tiny_corpus, epochs=1)
-    train_ner(settings, tmp_path / "out", device="cpu")
+    train_ner(settings, tmp_path / "out", TrainingSite("cpu"))
     changed = settings.model_copy(update={"seed": 5})
-    results = train_ner(changed, tmp_path / "out", device="cpu", overwrite=True)
+    results = train_ner(changed, tmp_path / "out", TrainingSite("cpu", overwrite=True))
     assert results["request"]["settings"]["seed"] == 5
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work", "utf-8")
     for overwrite in (False, True):
         with pytest.raises(OutputError, match="not of a training"):
-            train_ner(settings, tmp_path / "mine", device="cpu", overwrite=overwrite)
+            train_ner(settings, tmp_path / "mine", TrainingSite("cpu", overwrite))
     assert (tmp_path / "mine" / "thesis.txt").exists()
 
 
@@ -241,7 +243,7 @@ def test_the_paper_types_are_judged_in_the_paper_types(
     tiny_models: ModelFolders, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     settings = settings_for(tiny_models.aligner, tiny_corpus, types="hare", epochs=1)
-    scores = train_ner(settings, tmp_path / "hare", device="cpu")["scores"]
+    scores = train_ner(settings, tmp_path / "hare", TrainingSite("cpu"))["scores"]
     assert "grade" not in scores["types"]
     assert scores["types"]["descriptor"]["gold"] == 1
     assert scores["entities"]["gold"] == 22
@@ -252,9 +254,9 @@ def test_what_cannot_be_trained_is_said_before_anything_is_written(
 ) -> None:
     output = tmp_path / "out"
     with pytest.raises(ModelError, match="cannot load"):
-        train_ner(settings_for(tmp_path, tiny_corpus), output, device="cpu")
+        train_ner(settings_for(tmp_path, tiny_corpus), output, TrainingSite("cpu"))
     with pytest.raises(InputError, match="does not exist"):
-        train_ner(settings_for(tiny_models.aligner, tmp_path / "none"), output, device="cpu")
+        train_ner(settings_for(tiny_models.aligner, tmp_path / "none"), output, TrainingSite("cpu"))
     (tmp_path / "empty.jsonl").write_text("", "utf-8")
     with pytest.raises(InputError):
         train_ner(settings_for(tiny_models.aligner, tmp_path / "empty.jsonl"), output)

@@ -20,6 +20,7 @@ from histoeval.reader.tagging import relation_label
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import write_corpus
+from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.hare_bench.bench import UntrainedClassifier
 from histoeval_research.train.hare_bench.config import RelationSettings
 from histoeval_research.train.hare_bench.relations import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.heavy
 
 CPU = Runtime("cpu", "float32")
+DEVICE = TrainingSite("cpu")
 KIND = (EntityType.MARKER, EntityType.RESULT)
 
 
@@ -63,7 +65,7 @@ def learned(
     """A model that has learned all pairs by heart."""
     output = tmp_path_factory.mktemp("learned") / "relations"
     recipe = {"epochs": 40, "rate": 5e-3, "batch": 21, "warm_up": 0.1, "negatives": 9}
-    train_relations(settings_for(plain_encoder, tiny_corpus, **recipe), output, device="cpu")
+    train_relations(settings_for(plain_encoder, tiny_corpus, **recipe), output, DEVICE)
     return output
 
 
@@ -178,5 +180,5 @@ def test_a_corpus_without_relations_is_refused(tiny_models: ModelFolders, tmp_pa
     file = tmp_path / "corpus.jsonl"
     write_corpus(file, [passage("p", "[M:ER] is [R:positive]")])
     with pytest.raises(InputError, match="no relations of the types to be learned"):
-        train_relations(settings_for(tiny_models.aligner, file), tmp_path / "out", device="cpu")
+        train_relations(settings_for(tiny_models.aligner, file), tmp_path / "out", DEVICE)
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.jsonl"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.io.settings_files import read_settings
-from histoeval_research.train.cards import nli_card
+from histoeval_research.train.cards import card
+from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.nli import train as nli
 from histoeval_research.train.nli.data import NO_CONTRADICTION, NO_ENTAILMENT, UNKNOWN, EncodedPairs
 from histoeval_research.train.nli.model import CrossEncoder, answers_of, pair_loss
@@ -192,8 +194,9 @@ def train(told: dict[str, Any], output: Path, stop_at: int | None = None) -> Tra
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(nli, "write", write)
+        site = TrainingSite("cpu", watching=lambda _: nullcontext(watch))
         with pytest.raises(WrittenError):
-            train_nli(NliSettings.model_validate(told), output, device="cpu", watch=watch)
+            train_nli(NliSettings.model_validate(told), output, site)
     return Trained(weights, losses)
 
 
@@ -217,13 +220,13 @@ def test_a_small_network_learns_from_a_larger_one(
 
 def test_the_card_names_the_teacher_and_the_pairs_without_a_label(told: dict[str, Any]) -> None:
     request = nli_request(NliSettings.model_validate(told))
-    card = nli_card({"request": request, "samples": {"pairs": 38}, "scores": {}})
-    assert "the answers of a teacher built on `aligner`" in card
-    assert "weighs 0.5 of the loss (20 pairs of a premise" in card
-    assert "8 pairs of sentences of one true report" in card
+    text = card("nli", {"request": request, "samples": {"pairs": 38}, "scores": {}})
+    assert "the answers of a teacher built on `aligner`" in text
+    assert "weighs 0.5 of the loss (20 pairs of a premise" in text
+    assert "8 pairs of sentences of one true report" in text
     alone = nli_request(NliSettings.model_validate(told | {"teacher": None}))
-    card = nli_card({"request": alone, "samples": {"pairs": 38}, "scores": {}})
-    assert "Cross-entropy over the three labels. With" in card
+    text = card("nli", {"request": alone, "samples": {"pairs": 38}, "scores": {}})
+    assert "Cross-entropy over the three labels. With" in text
 
 
 def test_a_training_stopped_under_its_teacher_resumes_there(

@@ -18,6 +18,7 @@ from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError
 from histoeval.nli.builtin import BuiltinEntailer
 from histoeval.nli.entailer import NliPair
+from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.nli import train as nli
 from histoeval_research.train.nli.train import NliSettings, gather, nli_request, train_nli
 
@@ -89,7 +90,7 @@ def trained(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(nli, "write", write_and_remember)
-        train_nli(NliSettings.model_validate(told), output, device="cpu")
+        train_nli(NliSettings.model_validate(told), output, TrainingSite("cpu"))
     return output
 
 
@@ -131,7 +132,7 @@ def test_two_trainings_give_the_same_weights(
 
     monkeypatch.setattr(nli, "write", write)
     with pytest.raises(WrittenError):
-        train_nli(NliSettings.model_validate(told), tmp_path / "again", device="cpu")
+        train_nli(NliSettings.model_validate(told), tmp_path / "again", TrainingSite("cpu"))
     first, second = learned[0], learned[-1]
     assert all(torch.equal(first[name], second[name]) for name in first)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +21,12 @@ from histoeval.reader.tagging import TAGS, spans_of
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval_research.train.core import onnx_int8
 from histoeval_research.train.core.loop import Schedule, fit
+from histoeval_research.train.reader.adaptation import GapFiller, gap_loss, stretches
+from histoeval_research.train.reader.config import LossWeights, ReaderShape
 from histoeval_research.train.reader.examples import ReaderExample, annotated, collate
 from histoeval_research.train.reader.export import write_reader
-from histoeval_research.train.reader.language_adaptation import GapFiller, gap_loss, stretches
-from histoeval_research.train.reader.model import JointReader, LossWeights, ReaderShape, loss_of
-from histoeval_research.train.reader.soft_labels import label, relate
+from histoeval_research.train.reader.model import JointReader, loss_of
+from histoeval_research.train.reader.soft_labels import label
 from tests.support.tiny_corpus import PASSAGES
 
 if TYPE_CHECKING:
@@ -150,8 +149,6 @@ def test_a_reader_that_learned_passages_labels_them_as_they_are(
     for example, known in zip(found, examples, strict=True):
         assert example.tags.tolist() == known.tags.tolist()
         assert (example.related > 0.5).tolist() == (known.related > 0.5).tolist()
-    for judged, known in zip(relate([learned], examples, 0, "cpu"), examples, strict=True):
-        assert (judged > 0.5).tolist() == (known.related > 0.5).tolist()
 
 
 def test_several_readers_answer_with_the_mean_of_their_shares(
@@ -168,34 +165,19 @@ def test_several_readers_answer_with_the_mean_of_their_shares(
     assert np.abs((alone[0] + alone[1]) / 2 - both).max() < 2e-3
 
 
-@pytest.fixture(scope="module")
-def exported_once() -> Iterator[None]:
-    """Graphs by their outputs: they are the same whether they are rounded afterwards or not."""
-    graphs: dict[tuple[str, ...], Any] = {}
-    export = onnx_int8.exported
-
-    def exported(module: Any, example: Any, shapes: Any, outputs: list[str]) -> Any:
-        if tuple(outputs) not in graphs:
-            graphs[tuple(outputs)] = export(module, example, shapes, outputs)
-        return deepcopy(graphs[tuple(outputs)])
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(onnx_int8, "exported", exported)
-        yield
-
-
 @pytest.fixture(scope="module", params=["rounded", "whole"])
 def shipped(
     request: pytest.FixtureRequest,
-    exported_once: None,
     learned: JointReader,
     tokenizer: Any,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """The reader that learned the passages, as a folder, with and without rounded weights."""
     folder = tmp_path_factory.mktemp("shipped")
-    rounded = request.param == "rounded"
-    write_reader(learned, tokenizer, folder, name="tiny", details={"by": "us"}, rounded=rounded)
+    with pytest.MonkeyPatch.context() as patched:
+        if request.param == "whole":
+            patched.setattr(onnx_int8, "weight_only_int8", lambda model: model)
+        write_reader(learned, tokenizer, folder, name="tiny", details={"by": "us"})
     return folder
 
 

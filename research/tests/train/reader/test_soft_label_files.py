@@ -12,8 +12,13 @@ torch = pytest.importorskip("torch")
 from histoeval.reader.links import LEVELS
 from histoeval.reader.tagging import ASSERTIONS, TAGS, TokenSpan, spans_of
 from histoeval.report import EntityType
-from histoeval_research.train.reader.examples import ReaderExample, collate, linkable
-from histoeval_research.train.reader.soft_labels import load_examples, save_examples
+from histoeval_research.train.reader.examples import (
+    ReaderExample,
+    collate,
+    linkable,
+    load_examples,
+    save_examples,
+)
 from tests.support.tiny_corpus import PASSAGES, passage
 
 pytestmark = pytest.mark.heavy

@@ -17,15 +17,14 @@ pytest.importorskip("onnxruntime")
 
 from histoeval.errors import ModelError
 from histoeval.reader.windowed import Window
-from histoeval_research.train.core.encoder import STATE, load_encoder
-from histoeval_research.train.core.loop import Checkpoint
+from histoeval_research.train.core.encoder import load_encoder
+from histoeval_research.train.core.loop import Checkpoint, TrainingSite
 from histoeval_research.train.core.model_folder import TrainingStep
-from histoeval_research.train.reader import teachers
+from histoeval_research.train.reader import steps
 from histoeval_research.train.reader.config import ReaderSettings
-from histoeval_research.train.reader.plan import TrainingPlan
-from histoeval_research.train.reader.soft_labels import load_examples
-from histoeval_research.train.reader.steps import gold_examples, part_of, teach
-from histoeval_research.train.reader.train import Surroundings, take_steps
+from histoeval_research.train.reader.examples import gold_examples, load_examples, part_of
+from histoeval_research.train.reader.model import STATE
+from histoeval_research.train.reader.steps import ReaderTraining
 from tests.support.reader_corpus import KNOWN, Bench, calm_copy, write_bench
 from tests.support.tiny_corpus import passage
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.heavy
 
 STEPS = ["adapt-student", "adapt-teacher", "teacher-1", "teacher-2", "windows", "distil", "fit"]
-CPU = Surroundings("cpu")
 
 
 class StoppedError(Exception):
@@ -55,14 +53,15 @@ def bench(
     return write_bench(tmp_path_factory.mktemp("bench"), plain_encoder, teacher_encoder)
 
 
-def course_of(bench: Bench, work: Path, **changes: Any) -> TrainingPlan:
-    return TrainingPlan(ReaderSettings.model_validate(bench.settings | changes), work, "cpu")
+def course_of(bench: Bench, work: Path, **changes: Any) -> ReaderTraining:
+    settings = ReaderSettings.model_validate(bench.settings | changes)
+    return ReaderTraining(settings, work, TrainingSite("cpu"))
 
 
 class Taken(NamedTuple):
     """A course whose steps were all taken without a break, and what came of it."""
 
-    course: TrainingPlan
+    course: ReaderTraining
     outcome: tuple[dict[str, Any], dict[str, Any]]
     told: list[str]
 
@@ -75,10 +74,11 @@ class Taken(NamedTuple):
 def taken(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Taken:
     course = course_of(bench, tmp_path_factory.mktemp("taken") / "work")
     told: list[str] = []
-    return Taken(course, take_steps(course, Surroundings("cpu", tell=told.append)), told)
+    course.site = TrainingSite("cpu", tell=told.append)
+    return Taken(course, course.take_steps(), told)
 
 
-def weights_in(course: TrainingPlan) -> dict[str, Any]:
+def weights_in(course: ReaderTraining) -> dict[str, Any]:
     folder = course.student.folder
     found: dict[str, Any] = torch.load(folder / STATE, weights_only=True)
     return found
@@ -102,14 +102,14 @@ def test_all_steps_are_taken_in_their_order_and_scored(taken: Taken) -> None:
 
 def stop_after(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kill the run as soon as a step has come to its end."""
-    finish = TrainingStep._finish
+    write = TrainingStep._write
 
-    def finish_and_stop(self: TrainingStep, facts: Any) -> None:
-        finish(self, facts)
-        if self.name == name:
+    def write_and_stop(self: TrainingStep, state: Mapping[str, Any]) -> None:
+        write(self, state)
+        if self.folder.name == name and state["done"]:
             raise StoppedError
 
-    monkeypatch.setattr(TrainingStep, "_finish", finish_and_stop)
+    monkeypatch.setattr(TrainingStep, "_write", write_and_stop)
 
 
 def test_a_run_that_is_killed_after_steps_ends_with_the_same_weights(
@@ -119,9 +119,9 @@ def test_a_run_that_is_killed_after_steps_ends_with_the_same_weights(
         with pytest.MonkeyPatch.context() as patched:
             stop_after(name, patched)
             with pytest.raises(StoppedError):
-                take_steps(course_of(bench, tmp_path / "work"), CPU)
+                course_of(bench, tmp_path / "work").take_steps()
     course = course_of(bench, tmp_path / "work")
-    assert take_steps(course, CPU) == taken.outcome
+    assert course.take_steps() == taken.outcome
     assert equal(weights_in(course), weights_in(taken.course))
 
 
@@ -144,15 +144,15 @@ def test_a_run_that_is_killed_between_epochs_ends_with_the_same_weights(
         patched.setattr(Checkpoint, "keep", keep_and_stop)
         for _ in range(2):
             with pytest.raises(StoppedError):
-                take_steps(course, CPU)
+                course.take_steps()
             assert len(list(course.work.glob("*/checkpoint.pt"))) == 1
-        take_steps(course, CPU)
+        course.take_steps()
     assert stopped == ["teacher-2", "fit"]
     assert not list(course.work.glob("*/checkpoint.pt"))
     assert equal(weights_in(course), weights_in(taken.course))
 
 
-def times(course: TrainingPlan) -> dict[str, int]:
+def times(course: ReaderTraining) -> dict[str, int]:
     return {step.parent.name: step.stat().st_mtime_ns for step in course.work.glob("*/step.json")}
 
 
@@ -160,7 +160,7 @@ def test_only_what_depends_on_a_changed_setting_is_done_again(
     bench: Bench, taken: Taken, tmp_path: Path
 ) -> None:
     changed = course_of(bench, taken.copy(tmp_path), seed=5)
-    take_steps(changed, CPU)
+    changed.take_steps()
     before = times(taken.course)
     again = {name for name, time in times(changed).items() if time != before[name]}
     assert again == {"distil", "fit", "scores-student", "scores-fitted"}
@@ -172,7 +172,7 @@ def test_a_teacher_can_be_added_to_those_that_are_there(
 ) -> None:
     three = bench.settings["teach"] | {"seeds": [1, 2, 3]}
     more = course_of(bench, taken.copy(tmp_path), teach=three, fit=None)
-    take_steps(more, CPU)
+    more.take_steps()
     before, after = times(taken.course), times(more)
     assert {name for name in after if after[name] != before.get(name)} == {
         "teacher-3",
@@ -185,9 +185,9 @@ def test_a_teacher_can_be_added_to_those_that_are_there(
 def test_windows_are_labelled_in_parts_and_finished_parts_are_kept(
     bench: Bench, taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(teachers, "PART", 10)
+    monkeypatch.setattr(steps, "PART", 10)
     course = course_of(bench, taken.copy(tmp_path), windows={"words": [20, 30], "most": 1})
-    teachers.label_windows(course)
+    course.labelled.run()
     files = sorted(course.labelled.folder.glob("part-*.npz"))
     parts = [load_examples(file) for file in files]
     assert [len(part) for part in parts] == [10, 6]
@@ -195,7 +195,7 @@ def test_windows_are_labelled_in_parts_and_finished_parts_are_kept(
     record = course.labelled.folder / "step.json"
     record.write_text(json.dumps({"identity": course.labelled.identity, "done": False}), "utf-8")
     kept = files[0].stat().st_mtime_ns
-    teachers.label_windows(course)
+    course.labelled.run()
     assert files[0].stat().st_mtime_ns == kept
     for one, other in zip(parts[1], load_examples(files[1]), strict=True):
         assert np.array_equal(one.tokens, other.tokens)
@@ -216,16 +216,16 @@ def test_teachers_trained_at_once_are_those_trained_one_by_one(
     course = course_of(bench, tmp_path / "work", teach=two)
     stop_after("scores-teacher-1", monkeypatch)
     with pytest.raises(StoppedError):
-        take_steps(course, CPU)
+        course.take_steps()
     for one, other in zip(taken.course.teachers, course.teachers, strict=True):
         assert one.identity == other.identity
-        assert other.done, "both were trained before the first was scored"
+        assert other.is_done, "both were trained before the first was scored"
         state, same = (torch.load(step.folder / STATE, weights_only=True) for step in (one, other))
         assert all(torch.allclose(state[name], same[name], atol=1e-3) for name in state)
     monkeypatch.undo()
-    monkeypatch.setattr(teachers, "PART", 10)
-    monkeypatch.setattr(teachers, "together", one_after_the_other)
-    assert teachers.label_windows(course)["windows"] == taken.outcome[1]["windows"]
+    monkeypatch.setattr(steps, "PART", 10)
+    monkeypatch.setattr(steps, "together", one_after_the_other)
+    assert course.labelled.run()["windows"] == taken.outcome[1]["windows"]
     labelled, same_windows = (
         [e for file in sorted(c.labelled.folder.glob("*.npz")) for e in load_examples(file)]
         for c in (taken.course, course)
@@ -248,7 +248,7 @@ def test_encoders_that_cut_texts_differently_are_refused(
     file.write_text(json.dumps(content), "utf-8")
     course = course_of(bench, tmp_path / "work", teacher=str(other), adapt_teacher=None)
     with pytest.raises(ModelError, match="other tokens by the student"):
-        take_steps(course, CPU)
+        course.take_steps()
 
 
 def test_a_long_passage_is_learned_in_windows_with_all_its_entities(plain_encoder: Path) -> None:
@@ -280,4 +280,4 @@ def test_an_encoder_that_reads_too_little_at_once_is_refused(
     config = transformers.AutoConfig.from_pretrained(plain_encoder, max_position_embeddings=64)
     transformers.AutoModel.from_config(config).save_pretrained(short)
     with pytest.raises(ModelError, match="reads 64 tokens at once; a reader needs 258"):
-        teach(course_of(bench, tmp_path / "work", teacher=str(short), adapt_teacher=None), 1)
+        course_of(bench, tmp_path / "work", teacher=str(short), adapt_teacher=None).teacher(1).run()

@@ -23,17 +23,17 @@ from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.reader.reader import Completer
 from histoeval.report import Assertion, Report
 from histoeval.runtime.transformer import Runtime
-from histoeval_research.train.core.encoder import load_encoder, load_reader
+from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.reader.config import ReaderSettings
-from histoeval_research.train.reader.plan import TrainingPlan
+from histoeval_research.train.reader.steps import ReaderTraining
 from histoeval_research.train.reader.torch_reader import TorchReader
-from histoeval_research.train.reader.train import SHIPPED, Surroundings, train_reader
+from histoeval_research.train.reader.train import SHIPPED, train_reader
 from tests.support.reader_corpus import KNOWN, write_bench
 from tests.support.tiny_corpus import Learned
 
 pytestmark = pytest.mark.heavy
 
-CPU = Surroundings("cpu")
+CPU = TrainingSite("cpu")
 
 
 @pytest.fixture(scope="module")
@@ -169,13 +169,9 @@ def test_the_command_shows_what_each_step_gave(known: Learned, tmp_path: Path) -
 
 
 def student_of(known: Learned) -> TorchReader:
-    course = TrainingPlan(
-        ReaderSettings.model_validate(known.settings),
-        known.folder.with_name("reader.work"),
-        "cpu",
-    )
-    encoder = load_encoder(course.encoder("student"), 384, "cpu")
-    model = load_reader(encoder, course.settings.shape, course.student.folder)
+    settings = ReaderSettings.model_validate(known.settings)
+    course = ReaderTraining(settings, known.folder.with_name("reader.work"), CPU)
+    encoder, (model,) = course.readers("student", [course.student])
     return TorchReader([model, model], encoder.fast, "cpu")
 
 

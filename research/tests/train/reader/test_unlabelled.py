@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 from histoeval.errors import InputError
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.train.reader.config import UnlabelledSource, Windows
-from histoeval_research.train.reader.plan import (
+from histoeval_research.train.reader.unlabelled import (
     UnlabelledTexts,
     encodable,
     read_pool,

@@ -170,16 +170,6 @@ def _layers(encoder: Any) -> tuple[Any, str]:
     raise ModelError("the layers of this encoder cannot be found: omit `layers` and `frozen`")
 
 
-def cut_pieces(encoder: Any, kept: Sequence[int]) -> None:
-    """Keep these rows of the table of word pieces."""
-    table = encoder.get_input_embeddings()
-    padding = table.padding_idx
-    rows = table.weight.detach()[torch.as_tensor(kept)]
-    new = None if padding is None else list(kept).index(padding)
-    encoder.set_input_embeddings(nn.Embedding.from_pretrained(rows, freeze=False, padding_idx=new))
-    encoder.config.vocab_size = len(rows)
-
-
 @dataclass(frozen=True, slots=True)
 class NameBatch:
     """The names of a step, the concept of each, and pairs that are not to be learned from."""
@@ -286,7 +276,6 @@ def write_aligner(
     tokens: int,
     details: Mapping[str, Any],
     channel: float = 0.0,
-    rounded: bool = True,
 ) -> None:
     """Write what `BuiltinAligner` loads.
 
@@ -295,7 +284,7 @@ def write_aligner(
     part = token_part(Unpadded(model), tokens, ["vectors"])
     manifest = AlignerManifest(
         name=name,
-        files=write_parts(folder, {ENCODER: part}, tokenizer, rounded),
+        files=write_parts(folder, {ENCODER: part}, tokenizer),
         size=int(model.encoder.config.hidden_size),
         tokens=tokens,
         channel=ChannelUse(version=VERSION, weight=channel) if channel else None,

@@ -1,7 +1,8 @@
 """`histoeval train aligner`: entity embeddings by the recipe of SapBERT, from open ontologies."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,18 +11,15 @@ from pydantic import Field
 from histoeval.align.opposites.vector import channel
 from histoeval.align.opposites.vector import identity as channel_identity
 from histoeval.io.settings_files import FilePath, ModelName
-from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval_research.train.aligner.embedder import (
     AlignerTraining,
     Embedder,
     EmbedderShape,
-    cut_pieces,
     learn,
     shape_encoder,
 )
 from histoeval_research.train.aligner.names import (
-    ConceptPool,
     NameSettings,
     Ontology,
     listed,
@@ -29,14 +27,18 @@ from histoeval_research.train.aligner.names import (
     names_sha256,
 )
 from histoeval_research.train.aligner.sampling import NameSampler, phrases_of
-from histoeval_research.train.cards import aligner_card
+from histoeval_research.train.cards import card
 from histoeval_research.train.core.encoder import (
     TorchEncoder,
-    cut_tokenizer,
-    kept_pieces,
+    cut_vocabulary,
     load_encoder,
 )
-from histoeval_research.train.core.loop import Checkpoint, TrainingStage, Watch
+from histoeval_research.train.core.loop import (
+    THIS_MACHINE,
+    Checkpoint,
+    TrainingSite,
+    TrainingStage,
+)
 from histoeval_research.train.core.model_folder import (
     ModelFolder,
     by_name,
@@ -91,30 +93,28 @@ class UntrainedAligner:
 def train_aligner(
     settings: AlignerSettings,
     output: Path,
-    *,
-    device: str | None = None,
-    overwrite: bool = False,
-    watch: Watch = ignore,
-    tell: Callable[[str], Any] = ignore,
+    site: TrainingSite = THIS_MACHINE,
 ) -> dict[str, Any]:
     """Train an aligner and write its folder; the results, at once if it is there already."""
     request = aligner_request(settings)
 
     def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
-        """The results of an aligner that is written to a draft folder."""
-        begun = begin(settings, device, tell)
-        learn(
-            begun.embedder,
-            begun.phrases,
-            settings.learning,
-            tokens=settings.shape.tokens,
-            seed=settings.seed,
-            stage=TrainingStage(checkpoint, watch),
-        )
-        tell("writing and measuring the model")
+        begun = begin(settings, site)
+        with site.watching("training the aligner") as watch:
+            learn(
+                begun.embedder,
+                begun.phrases,
+                settings.learning,
+                tokens=settings.shape.tokens,
+                seed=settings.seed,
+                stage=TrainingStage(checkpoint, watch),
+            )
+        site.tell("writing and measuring the model")
         return _write(begun, settings, request, draft)
 
-    return ModelFolder(output).fill(request, make, aligner_card, overwrite=overwrite)
+    return ModelFolder(output).fill(
+        request, make, partial(card, "aligner"), overwrite=site.overwrite
+    )
 
 
 def aligner_request(settings: AlignerSettings) -> dict[str, Any]:
@@ -129,18 +129,14 @@ def aligner_request(settings: AlignerSettings) -> dict[str, Any]:
     )
 
 
-def begin(
-    settings: AlignerSettings, device: str | None, tell: Callable[[str], Any] = ignore
-) -> UntrainedAligner:
+def begin(settings: AlignerSettings, site: TrainingSite = THIS_MACHINE) -> UntrainedAligner:
     """Read all names, and make the embedder that will learn them."""
-    pool = make_pool(settings.ontologies, settings.naming, tell)
-    encoder = load_encoder(settings.encoder, settings.shape.tokens, device)
-    tokenizer = encoder.fast
+    pool = make_pool(settings.ontologies, settings.naming, site.tell)
+    encoder = load_encoder(settings.encoder, settings.shape.tokens, site.device)
+    names = (name for concept in pool.concepts for name in concept.names)
+    tokenizer = cut_vocabulary(encoder, names, settings.least_pieces)
     if settings.least_pieces is not None:
-        kept = kept_pieces(tokenizer, _names(pool), settings.least_pieces)
-        tokenizer = cut_tokenizer(tokenizer, kept)
-        cut_pieces(encoder.model, kept)
-        tell(f"{len(kept):,} word pieces kept")
+        site.tell(f"{tokenizer.get_vocab_size():,} word pieces kept")
     shape_encoder(encoder.model, settings.shape)
     embedder = Embedder(encoder.model, settings.shape.pooling, _padding(tokenizer, encoder))
     phrases = phrases_of(
@@ -163,10 +159,6 @@ def encoded_by(tokenizer: Any, most: int) -> Callable[[Sequence[str]], list[list
         return [shortened(found.ids, most) for found in tokenizer.encode_batch(list(names))]
 
     return encode
-
-
-def _names(pool: ConceptPool) -> Iterable[str]:
-    return (name for concept in pool.concepts for name in concept.names)
 
 
 def _for_transformers(tokenizer: Any, encoder: TorchEncoder, most: int) -> Any:

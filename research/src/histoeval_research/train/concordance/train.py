@@ -26,6 +26,7 @@ from histoeval.concordance.weights import (
     MonotoneCurve,
     factors_of,
     matrix_of,
+    read_combinations,
 )
 from histoeval.errors import InputError
 from histoeval.io.settings_files import FilePath
@@ -35,7 +36,7 @@ from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
 from histoeval.statistics.raters import kappa_of_two
 from histoeval.statistics.regression import fit_monotone
-from histoeval_research.train.cards import concordance_card
+from histoeval_research.train.cards import card
 from histoeval_research.train.core.loop import Checkpoint
 from histoeval_research.train.core.model_folder import ModelFolder, file_of, sha256_of
 
@@ -249,6 +250,8 @@ ones, do not tell candidates apart down there. Set by us, not chosen by the inne
 
 _INNER = 3
 
+WEIGHTS = "combination.json"
+
 
 class SheetFile(Noun):
     """A sheet of scored pairs, and how it is read."""
@@ -291,14 +294,13 @@ def train_concordance(
         raise InputError("no sheet has the criteria of the rubric: set `criteria: true`")
     models = {"reader": reader, "aligner": aligner} | ({} if nli is None else {"nli": nli})
     request = concordance_request(settings, models)
-    fitted: list[Combinations] = []
+    folder = ModelFolder(output)
 
     def make(draft: Path, _: Checkpoint) -> dict[str, Any]:
         """The results of weights that are written to a draft folder."""
         combinations, results = _fit_all(settings, models)
         content = combinations.model_dump(mode="json")
-        write_json(draft / "combination.json", content, private=False)
-        fitted.append(combinations)
+        write_json(draft / WEIGHTS, content, private=False)
         return {
             "settings": request["settings"],
             "sheets": [file_of(sheet.file) for sheet in settings.sheets],
@@ -306,9 +308,11 @@ def train_concordance(
             **results,
         }
 
-    return ModelFolder(output).fill(
-        request, make, lambda results: concordance_card(fitted[0], results), overwrite=overwrite
-    )
+    def described(results: Mapping[str, Any]) -> str:
+        combinations = read_combinations(folder.draft / WEIGHTS)
+        return card("concordance", results, combinations=combinations)
+
+    return folder.fill(request, make, described, overwrite=overwrite)
 
 
 def _fit_all(

@@ -1,10 +1,9 @@
-"""Encoders as the joint reader is built on them, and readers as they are kept in files."""
+"""Encoders that trainings begin with, and vocabularies that are cut to what is read."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,9 +11,11 @@ import torch
 from histoeval.errors import ModelError
 from histoeval.reader.manifest import Manifest
 from histoeval.runtime.transformer import Runtime, Transformer
-from histoeval_research.train.reader.model import JointReader, ReaderShape
 
-STATE = "reader.pt"
+LEAST_TOKENS = int(Manifest.model_fields["window"].default) + 2
+"""A window of the reader, and the tokens that open and close it."""
+
+_BEGINS = "##"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ def load_encoder(name: str, tokens: int, device: str | None) -> TorchEncoder:
     """An encoder that reads texts of so many tokens, or as many as it can."""
     loaded = Transformer(name, "encoder", Runtime(device, "float32"))
     loaded.tokenizer.model_max_length = tokens
-    if loaded.most_tokens < min(tokens, _least_tokens()):
+    if loaded.most_tokens < min(tokens, LEAST_TOKENS):
         raise ModelError(
-            f"{name} reads {loaded.most_tokens} tokens at once; a reader needs {_least_tokens()}"
+            f"{name} reads {loaded.most_tokens} tokens at once; a reader needs {LEAST_TOKENS}"
         )
     if hasattr(loaded.model, "pooler"):
         loaded.model.pooler = None
@@ -53,48 +54,22 @@ def load_encoder(name: str, tokens: int, device: str | None) -> TorchEncoder:
     )
 
 
-def new_reader(encoder: TorchEncoder, shape: ReaderShape, seed: int) -> JointReader:
-    """A reader that has learned nothing but what its encoder knows."""
-    torch.manual_seed(seed)
-    reader = JointReader(encoder.model, shape)
-    return reader.to(encoder.device)  # type: ignore[no-any-return]
+def cut_vocabulary(encoder: TorchEncoder, texts: Iterable[str], least: int | None) -> Any:
+    """Cut the word pieces of fewer than `least` texts from an encoder; its tokenizer.
+
+    All are kept where `least` is None.
+    """
+    if least is None:
+        return encoder.fast
+    kept = kept_pieces(encoder.fast, texts, least)
+    cut_embeddings(encoder.model, kept)
+    return cut_tokenizer(encoder.fast, kept)
 
 
-def save_reader(reader: JointReader, folder: Path) -> None:
-    """Keep the weights as they are."""
-    torch.save(
-        {name: weights.cpu() for name, weights in reader.state_dict().items()}, folder / STATE
-    )
-
-
-def save_teacher(reader: JointReader, folder: Path) -> None:
-    """Keep the weights in half the bytes: a teacher only has an opinion."""
-    state = {
-        name: weights.half().cpu() if weights.is_floating_point() else weights.cpu()
-        for name, weights in reader.state_dict().items()
-    }
-    torch.save(state, folder / STATE)
-
-
-def load_reader(encoder: TorchEncoder, shape: ReaderShape, folder: Path) -> JointReader:
-    """A reader that was kept."""
-    reader = new_reader(encoder, shape, seed=0)
-    reader.load_state_dict(torch.load(folder / STATE, map_location="cpu", weights_only=True))
-    return reader.eval()  # type: ignore[no-any-return]
-
-
-def _least_tokens() -> int:
-    """A window of the reader, and the tokens that open and close it."""
-    return int(Manifest.model_fields["window"].default) + 2
-
-
-_BEGINS = "##"
-
-
-def kept_pieces(tokenizer: Any, names: Iterable[str], least: int) -> list[int]:
+def kept_pieces(tokenizer: Any, texts: Iterable[str], least: int) -> list[int]:
     """The pieces to keep: single characters, special ones, and those met at least so often."""
     pieces: dict[str, int] = tokenizer.get_vocab()
-    batch = tokenizer.encode_batch(list(names), add_special_tokens=False)
+    batch = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     counts = Counter(number for encoding in batch for number in encoding.ids)
     special = {number for number, token in tokenizer.get_added_tokens_decoder().items()}
     return sorted(
@@ -119,3 +94,15 @@ def cut_tokenizer(tokenizer: Any, kept: Iterable[int]) -> Any:
     for token_ids in content.get("post_processor", {}).get("special_tokens", {}).values():
         token_ids["ids"] = [new[number] for number in token_ids["ids"]]
     return Tokenizer.from_str(json.dumps(content, ensure_ascii=False))
+
+
+def cut_embeddings(encoder: Any, kept: Sequence[int]) -> None:
+    """Keep these rows of the table of word pieces."""
+    table = encoder.get_input_embeddings()
+    padding = table.padding_idx
+    rows = table.weight.detach()[torch.as_tensor(kept)]
+    new = None if padding is None else list(kept).index(padding)
+    encoder.set_input_embeddings(
+        torch.nn.Embedding.from_pretrained(rows, freeze=False, padding_idx=new)
+    )
+    encoder.config.vocab_size = len(rows)

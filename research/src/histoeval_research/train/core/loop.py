@@ -2,8 +2,8 @@
 
 Everything random follows from the seed and the step, or is part of the checkpoint, so that a run
 that was stopped and resumed takes the very steps of one that was not. A training has one stage or
-several. What a finished stage gave is stored, and the state of the one that is running, in one file
-that is whole or not there at all; a checkpoint of other data or settings is refused.
+several. The outcome of a finished stage is stored, and the state of the one that is running, in one
+file that is whole or not there at all; a checkpoint of other data or settings is refused.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -28,11 +29,35 @@ from histoeval.report import Noun
 if TYPE_CHECKING:
     import torch
 
-
 CHECKPOINT = "checkpoint.pt"
 
 Watch = Callable[[int, int, float], None]
 """Gets the steps done, the steps overall, and the loss of the last one."""
+
+REPORT_EVERY = 10
+"""Steps between two reports: to look at a loss, a GPU must be waited for."""
+
+_PREFETCHED = 4
+"""Batches that are prepared while the model learns from the one before them."""
+
+
+def _unwatched(_: str) -> AbstractContextManager[Watch]:
+    return nullcontext(ignore)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSite:
+    """Where trainings run, whether they replace earlier ones, and who is told how far they are."""
+
+    device: str | None = None
+    overwrite: bool = False
+    watching: Callable[[str], AbstractContextManager[Watch]] = _unwatched
+    """Gives the progress bar of a training or of a step of it, by its name."""
+    tell: Callable[[str], object] = ignore
+    """Gets a line on what is done now."""
+
+
+THIS_MACHINE = TrainingSite()
 
 
 class Checkpoint:
@@ -41,14 +66,14 @@ class Checkpoint:
     def __init__(self, path: Path | None = None, identity: str = "") -> None:
         self.path = path
         self.identity = identity
-        found = {} if path is None or not path.exists() else _loaded(path)
-        if found and found["identity"] != identity:
+        content = {} if path is None or not path.exists() else _load(path)
+        if content and content["identity"] != identity:
             raise OutputError(
                 f"{path} belongs to a training with other data or settings: "
                 "give another folder, or delete that file to restart"
             )
-        self.done: dict[str, dict[str, Any]] = found.get("done", {})
-        self.running: dict[str, Any] = found.get("running", {})
+        self.done: dict[str, dict[str, Any]] = content.get("done", {})
+        self.running: dict[str, Any] = content.get("running", {})
 
     def keep(self, running: Mapping[str, Any]) -> None:
         """Replace what was stored before; a kill in between loses neither."""
@@ -60,6 +85,21 @@ class Checkpoint:
         draft = self.path.with_name(f"{self.path.name}.part")
         torch.save({"identity": self.identity, "done": self.done, "running": running}, draft)
         draft.replace(self.path)
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint; what torch reports of a torn one is no help."""
+    import torch
+
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, EOFError, ValueError, UnpicklingError) as error:
+        raise ModelError(
+            f"{path} cannot be used: it is torn, or no checkpoint; delete it to restart"
+        ) from error
+    if not isinstance(content, dict) or not {"identity", "done", "running"} <= content.keys():
+        raise ModelError(f"{path} cannot be used: it is no checkpoint of a training; delete it")
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +115,17 @@ class TrainingStage:
     """Steps of all stages; those of this one when omitted."""
 
     @property
-    def outcome(self) -> dict[str, Any] | None:
-        """What the stage gave, if it is done."""
-        return self.checkpoint.done.get(self.name)
+    def is_done(self) -> bool:
+        return self.name in self.checkpoint.done
 
-    def finish(self, outcome: Mapping[str, Any]) -> None:
-        """Store what the stage gave; its state is no longer needed."""
-        self.checkpoint.done[self.name] = dict(outcome)
-        self.checkpoint.keep({})
+    def once(self, act: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+        """The outcome of the stage, from `act` unless it is stored."""
+        if not self.is_done:
+            self.checkpoint.done[self.name] = dict(act())
+            self.checkpoint.keep({})
+        return self.checkpoint.done[self.name]
 
     def keep(self, state: Mapping[str, Any]) -> None:
-        """Store the state of the stage."""
         self.checkpoint.keep({self.name: dict(state)})
 
     def resume(self, load: Callable[[Any], Any]) -> None:
@@ -106,34 +146,6 @@ class TrainingStage:
     def report(self, step: int, steps: int, loss: float) -> None:
         """Report the progress of this stage as that of the whole training."""
         self.watch(self.before + step, self.steps_overall or steps, loss)
-
-
-def _loaded(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint; what torch reports of a torn one is no help."""
-    import torch
-
-    try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, ValueError, UnpicklingError) as error:
-        raise ModelError(
-            f"{path} cannot be used: it is torn, or no checkpoint; delete it to restart"
-        ) from error
-    if not isinstance(found, dict) or not {"identity", "done", "running"} <= found.keys():
-        raise ModelError(f"{path} cannot be used: it is no checkpoint of a training; delete it")
-    return found
-
-
-Loss = Callable[[Any], "torch.Tensor"]
-"""The loss of a batch: positions of examples, or what was prepared of them."""
-
-Prepare = Callable[[Sequence[int]], Any]
-"""What the loss needs of the examples at some positions; it must not draw at random."""
-
-_PREFETCHED = 4
-"""Batches that are prepared while the model learns from the one before them."""
-
-REPORT_EVERY = 10
-"""Steps between two reports: to look at a loss, a GPU must be waited for."""
 
 
 class Schedule(Noun):
@@ -177,16 +189,14 @@ class Learner:
         self.model, self.plan = model, plan
         self.learning = [weights for weights in model.parameters() if weights.requires_grad]
         self.device = next(model.parameters()).device
-        on_gpu = self.device.type == "cuda"
-        self.optimizer = torch.optim.AdamW(groups, weight_decay=plan.decay, fused=on_gpu)
+        self.on_gpu = self.device.type == "cuda"
+        self.optimizer = torch.optim.AdamW(groups, weight_decay=plan.decay, fused=self.on_gpu)
         self.rates = [group["lr"] for group in groups]
         averaged = self.learning if plan.average else []
         self.averages = [weights.detach().clone() for weights in averaged]
         self.steps = 0
-        """Those that were taken."""
 
     def step(self, loss: torch.Tensor) -> None:
-        """Take one step."""
         import torch
 
         share = self.plan.rate(self.steps)
@@ -201,30 +211,21 @@ class Learner:
             torch._foreach_lerp_(self.averages, now, 1 - self.plan.average)
         self.steps += 1
 
-    def finish(self) -> None:
-        """Give the model the average of its weights, where one was kept."""
-        for weights, average in zip(self.learning, self.averages, strict=False):
-            weights.data.copy_(average)
-        self.model.eval()
-
     def state(self) -> dict[str, Any]:
-        """All that the next steps depend on."""
         import torch
 
-        on_gpu = self.device.type == "cuda"
         return {
             "steps": self.steps,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "averages": self.averages,
             "chance": torch.get_rng_state(),
-            "chance_on_gpu": torch.cuda.get_rng_state(self.device) if on_gpu else None,
+            "chance_on_gpu": torch.cuda.get_rng_state(self.device) if self.on_gpu else None,
             "sources": {name: source.get_state() for name, source in self.plan.sources.items()},
             "history": list(self.plan.history),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Return to where a state was taken."""
         import torch
 
         self.model.load_state_dict(state["model"])
@@ -232,7 +233,7 @@ class Learner:
         for average, before in zip(self.averages, state["averages"], strict=True):
             average.copy_(before)
         torch.set_rng_state(state["chance"])
-        if state["chance_on_gpu"] is not None and self.device.type == "cuda":
+        if state["chance_on_gpu"] is not None and self.on_gpu:
             torch.cuda.set_rng_state(state["chance_on_gpu"], self.device)
         for name, source in self.plan.sources.items():
             source.set_state(state["sources"][name])
@@ -244,7 +245,7 @@ def take_steps(
     model: Any,
     groups: Sequence[dict[str, Any]],
     batches: Callable[[int], Iterator[Any]],
-    loss: Loss,
+    loss: Callable[[Any], torch.Tensor],
     plan: StepPlan,
     stage: TrainingStage,
 ) -> None:
@@ -259,61 +260,69 @@ def take_steps(
             stage.report(learner.steps, plan.steps, float(value.detach()))
         if learner.steps % plan.keep_every == 0:
             stage.keep(learner.state())
-    learner.finish()
+    for weights, average in zip(learner.learning, learner.averages, strict=False):
+        weights.data.copy_(average)
+    model.eval()
 
 
 def fit(
     model: Any,
     size: int,
-    loss: Loss,
+    loss: Callable[[Any], torch.Tensor],
     schedule: Schedule,
     *,
     seed: int,
-    prepare: Prepare = list,
+    prepare: Callable[[Sequence[int]], Any] = list,
     begin: Callable[[int], None] = ignore,
     encoder: str = "",
     stage: TrainingStage | None = None,
 ) -> None:
     """Train a model on `size` examples, which other threads `prepare` ahead of the loss.
 
-    Parameters whose names begin with `encoder` learn at the schedule's rate, the others at its
-    head rate. `begin` gets the number of an epoch before anything of it is prepared, and may draw
-    other examples. Every finished epoch is stored in the checkpoint of the stage.
+    `prepare` gets the positions of some examples and must not draw at random. Parameters whose
+    names begin with `encoder` learn at the schedule's rate, the others at its head rate. `begin`
+    gets the number of an epoch before anything of it is prepared, and may draw other examples.
+    Every finished epoch is stored in the checkpoint of the stage.
     """
     import torch
 
-    in_an_epoch = math.ceil(size / schedule.batch)
-    steps = schedule.epochs * in_an_epoch
+    steps_per_epoch = math.ceil(size / schedule.batch)
+    steps = schedule.epochs * steps_per_epoch
 
     def batches(taken: int) -> Iterator[Any]:
-        """Those of all epochs that are not finished, seeded epoch by epoch."""
-        for epoch in range(taken // in_an_epoch, schedule.epochs):
+        for epoch in range(taken // steps_per_epoch, schedule.epochs):
             torch.manual_seed(1_000_003 * seed + epoch)
             begin(epoch)
-            yield from _prefetched(prepare, _batches(size, schedule.batch, f"{seed}/{epoch}"))
+            order = list(range(size))
+            random.Random(f"{seed}/{epoch}").shuffle(order)
+            some = (order[i : i + schedule.batch] for i in range(0, size, schedule.batch))
+            yield from _prefetched(prepare, some)
 
+    parts: dict[bool, list[Any]] = {True: [], False: []}
+    for name, weights in model.named_parameters():
+        parts[name.startswith(encoder)].append(weights)
+    rates = {True: schedule.rate, False: schedule.head_rate or schedule.rate}
     plan = StepPlan(
         steps,
         lambda step: linear_share(step, steps, schedule.warm_up),
-        in_an_epoch,
+        steps_per_epoch,
         schedule.decay,
         schedule.clip,
     )
-    take_steps(
-        model, _groups(model, schedule, encoder), batches, loss, plan, stage or TrainingStage()
-    )
+    groups = [{"params": parts[own], "lr": rates[own]} for own in parts if parts[own]]
+    take_steps(model, groups, batches, loss, plan, stage or TrainingStage())
 
 
-def _groups(model: Any, schedule: Schedule, encoder: str) -> list[dict[str, Any]]:
-    named = list(model.named_parameters())
-    groups = [
-        {"params": [p for n, p in named if n.startswith(encoder)], "lr": schedule.rate},
-        {
-            "params": [p for n, p in named if not n.startswith(encoder)],
-            "lr": schedule.head_rate or schedule.rate,
-        },
-    ]
-    return [group for group in groups if group["params"]]
+def _prefetched(
+    prepare: Callable[[Sequence[int]], Any], batches: Iterator[list[int]]
+) -> Iterator[Any]:
+    """What is prepared of each batch, in their order."""
+    with ThreadPoolExecutor(_PREFETCHED) as pool:
+        waiting = deque(pool.submit(prepare, batch) for batch in islice(batches, _PREFETCHED))
+        while waiting:
+            ready = waiting.popleft().result()
+            waiting.extend(pool.submit(prepare, batch) for batch in islice(batches, 1))
+            yield ready
 
 
 def linear_share(step: int, steps: int, warm_up: float) -> float:
@@ -328,20 +337,3 @@ def cosine_share(step: int, steps: int, warm_up: float) -> float:
     if done < warm_up:
         return (done + 1e-3) / warm_up
     return 0.5 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))
-
-
-def _batches(size: int, most: int, seed: str) -> Iterator[list[int]]:
-    order = list(range(size))
-    random.Random(seed).shuffle(order)
-    for first in range(0, size, most):
-        yield order[first : first + most]
-
-
-def _prefetched(prepare: Prepare, batches: Iterator[list[int]]) -> Iterator[Any]:
-    """What is prepared of each batch, in their order."""
-    with ThreadPoolExecutor(_PREFETCHED) as pool:
-        waiting = deque(pool.submit(prepare, batch) for batch in islice(batches, _PREFETCHED))
-        while waiting:
-            ready = waiting.popleft().result()
-            waiting.extend(pool.submit(prepare, batch) for batch in islice(batches, 1))
-            yield ready

@@ -15,35 +15,39 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel
 
 from histoeval.errors import InputError, OutputError
 from histoeval.io.writing import check_not_input, write_json, writing_to
 from histoeval.version import __version__
 from histoeval_research.train.core.loop import CHECKPOINT, Checkpoint
 
+RECORD = "step.json"
+RESULTS = "results.json"
+CARD = "README.md"
+_UNFINISHED = {CHECKPOINT, f"{CHECKPOINT}.part"}
+
 
 def request_of(
-    task: str, settings: Any, files: Mapping[str, Path], *, exclude: Any = frozenset(), **own: Any
+    task: str,
+    settings: Any,
+    files: Mapping[str, Path],
+    exclude: Mapping[str, Any] | None = None,
+    **own: Any,
 ) -> dict[str, Any]:
     """What makes two trainings the same, without any path: equal requests give equal models.
 
-    `exclude` are the settings that name files, models and folders; `own` are further facts.
+    `exclude` are the settings that name files, models and folders, besides `encoder` and `output`;
+    `own` are further facts.
     """
-    left_out = dict.fromkeys(("encoder", "output"), True) | (
-        dict(exclude) if isinstance(exclude, Mapping) else dict.fromkeys(exclude, True)
-    )
-    dumped: BaseModel = settings
+    hidden = {"encoder": True, "output": True, **(exclude or {})}
     return {
         "task": task,
         "encoder": encoder_name(settings.encoder),
-        "settings": dumped.model_dump(mode="json", exclude=left_out),
+        "settings": settings.model_dump(mode="json", exclude=hidden),
         "data": {label: file_of(path) for label, path in files.items()},
         **own,
     }
@@ -63,8 +67,17 @@ def file_of(path: Path) -> dict[str, str]:
     return {"name": path.name, "sha256": sha256_of(path)}
 
 
+def encoder_name(encoder: str) -> dict[str, str]:
+    """An encoder by name; a folder also by its content, since its name says little."""
+    folder = Path(encoder)
+    if not folder.is_dir():
+        return {"name": encoder}
+    weights = "*.safetensors" if any(folder.glob("*.safetensors")) else "*.bin"
+    kinds = (weights, "config.json", "token*", "vocab*", "merges*")
+    return {"name": folder.name, "sha256": sha256_of(folder, kinds)}
+
+
 def identity_of(request: Mapping[str, Any]) -> str:
-    """A request as a hash."""
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
 
@@ -76,8 +89,8 @@ def sha256_of(path: Path, patterns: Sequence[str] = ("**/*",)) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     files = sorted({f for pattern in patterns for f in path.glob(pattern) if f.is_file()})
-    listed = [f"{file.relative_to(path).as_posix()} {sha256_of(file)}\n" for file in files]
-    return hashlib.sha256("".join(listed).encode()).hexdigest()
+    lines = [f"{file.relative_to(path).as_posix()} {sha256_of(file)}\n" for file in files]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def weights_of(folder: Path) -> dict[str, str]:
@@ -91,16 +104,6 @@ def lists_sha256(*contents: bytes) -> str:
     return hashlib.sha256(b"".join(contents)).hexdigest()
 
 
-def encoder_name(encoder: str) -> dict[str, str]:
-    """An encoder by name; a folder also by its content, since its name says little."""
-    folder = Path(encoder)
-    if not folder.is_dir():
-        return {"name": encoder}
-    weights = "*.safetensors" if any(folder.glob("*.safetensors")) else "*.bin"
-    kinds = (weights, "config.json", "token*", "vocab*", "merges*")
-    return {"name": folder.name, "sha256": sha256_of(folder, kinds)}
-
-
 def versions() -> dict[str, str]:
     """What the results of a training depend on besides its request."""
     libraries = ("torch", "transformers", "tokenizers", "numpy")
@@ -109,52 +112,49 @@ def versions() -> dict[str, str]:
     }
 
 
-RECORD = "step.json"
-RESULTS = "results.json"
-CARD = "README.md"
-_UNFINISHED = {CHECKPOINT, f"{CHECKPOINT}.part"}
-
-
 class TrainingStep:
-    """One step: where its files are, and what makes it the same as another."""
+    """One step: where its files are, what makes it the same as another, and how it is done."""
 
-    def __init__(self, folder: Path, request: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        request: Mapping[str, Any],
+        act: Callable[[TrainingStep], Mapping[str, Any]],
+    ) -> None:
         self.folder = folder
-        self.name = folder.name
+        self.act = act
         self.identity = identity_of({"step": folder.name, **request})
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """How far the step has come."""
         return Checkpoint(self.folder / CHECKPOINT, self.identity)
 
-    def run(self, act: Callable[[TrainingStep], Mapping[str, Any]]) -> dict[str, Any]:
-        """Do the step unless it is done; the facts that `act` returns."""
-        found = self._record()
-        if found.get("identity") == self.identity and found.get("done"):
-            return dict(found["facts"])
-        with writing_to(self.folder):
-            if found.get("identity") != self.identity:
+    @property
+    def is_done(self) -> bool:
+        """True if this very step, and not another one of its name, is finished."""
+        record = self._record()
+        return record.get("identity") == self.identity and bool(record.get("done"))
+
+    def run(self) -> dict[str, Any]:
+        """Do the step unless it is done; the facts of its outcome."""
+        record = self._record()
+        if self.is_done:
+            return dict(record["facts"])
+        if record.get("identity") != self.identity:
+            with writing_to(self.folder):
                 if self.folder.exists():
                     shutil.rmtree(self.folder)
                 self.folder.mkdir(parents=True)
-                record = {"identity": self.identity, "done": False}
-                write_json(self.folder / RECORD, record, private=False)
-        facts = act(self)
-        self._finish(facts)
-        return dict(facts)
+            self._write({"done": False})
+        facts = dict(self.act(self))
+        self._write({"done": True, "facts": facts})
+        (self.folder / CHECKPOINT).unlink(missing_ok=True)
+        return facts
 
-    @property
-    def done(self) -> bool:
-        """Whether this very step is finished."""
-        found = self._record()
-        return found.get("identity") == self.identity and bool(found.get("done"))
-
-    def _finish(self, facts: Mapping[str, Any]) -> None:
+    def _write(self, state: Mapping[str, Any]) -> None:
         with writing_to(self.folder):
-            record = {"identity": self.identity, "done": True, "facts": dict(facts)}
+            record = {"identity": self.identity, **state}
             write_json(self.folder / RECORD, record, private=False)
-            (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
     def _record(self) -> dict[str, Any]:
         """What `step.json` says; a folder that is not ours is left alone."""
@@ -187,18 +187,25 @@ class ModelFolder:
         """The results of a training; at once if it is finished, else of `train`.
 
         `train` writes the model to a draft folder and returns its results, which get the request.
-        A training that was stopped resumes from its checkpoint; `overwrite` restarts it.
+        A training that was stopped resumes from its checkpoint; `overwrite` restarts it. What fails
+        while the draft is filled leaves nothing behind.
         """
-        if not overwrite and (found := self.finished(request)) is not None:
-            return found
+        if not overwrite and (finished := self.finished(request)) is not None:
+            return finished
         if overwrite:
             self.clear()
         checkpoint = Checkpoint(self.path / CHECKPOINT, identity_of(request))
-        with self._writing() as draft:
-            results = {"request": dict(request), **train(draft, checkpoint)}
-            (draft / CARD).write_text(card(results), "utf-8")
-            write_json(draft / RESULTS, results, private=False)
-            self._take_place()
+        with writing_to(self.path):
+            shutil.rmtree(self.draft, ignore_errors=True)
+            self.draft.mkdir(parents=True)
+            try:
+                results = {"request": dict(request), **train(self.draft, checkpoint)}
+                (self.draft / CARD).write_text(card(results), "utf-8")
+                write_json(self.draft / RESULTS, results, private=False)
+                self._take_place()
+            finally:
+                if not (self.draft / RESULTS).exists():
+                    shutil.rmtree(self.draft, ignore_errors=True)
         return results
 
     def finished(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -209,14 +216,13 @@ class ModelFolder:
             if not (self.path / RESULTS).exists():
                 self._refuse_what_is_not_ours()
                 return None
-            found = self._results()
-        before, now = found.get("request", {}), json.loads(json.dumps(request))
-        if different := _different(before, now):
+            results = self._results()
+        if different := _different(results["request"], json.loads(json.dumps(request))):
             raise OutputError(
                 f"{self.path} holds another training (different: {', '.join(different)}); "
                 "give another --output, or --overwrite to replace it"
             )
-        return found
+        return results
 
     def clear(self) -> None:
         """Remove what an earlier training left; a folder that holds something else is refused."""
@@ -229,18 +235,6 @@ class ModelFolder:
                 if folder.exists():
                     check_not_input(folder.rglob("*"))
                     shutil.rmtree(folder)
-
-    @contextmanager
-    def _writing(self) -> Iterator[Path]:
-        """An empty draft folder; what fails while it is filled leaves nothing behind."""
-        with writing_to(self.path):
-            shutil.rmtree(self.draft, ignore_errors=True)
-            self.draft.mkdir(parents=True)
-            try:
-                yield self.draft
-            finally:
-                if not (self.draft / RESULTS).exists():
-                    shutil.rmtree(self.draft, ignore_errors=True)
 
     def _take_place(self) -> None:
         """Rename the draft; a run that is killed in between does it when it starts again."""
@@ -259,23 +253,23 @@ class ModelFolder:
             )
 
     def _results(self) -> dict[str, Any]:
-        found = _read(self.path / RESULTS, "give another --output")
-        if not isinstance(found.get("request"), dict):
+        results = _read(self.path / RESULTS, "give another --output")
+        if not isinstance(results.get("request"), dict):
             raise OutputError(f"{self.path / RESULTS} does not say what was trained")
-        return found
+        return results
 
 
 def is_finished(path: Path) -> bool:
-    """Whether a training is finished in this folder."""
+    """True if a training is finished in this folder."""
     return (path / RESULTS).exists()
 
 
 def _read(file: Path, advice: str) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text("utf-8"))
+        content = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise OutputError(f"{file} cannot be read: {error}; {advice}") from error
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _different(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ organ by organ and behaviour by behaviour, and each laboratory is left out in tu
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -255,11 +256,9 @@ def cross_validate(
     true = (lesson.targets == TRUE).cpu().numpy()
     for name, rows, held in folds:
         stage = stages(f"judging {name}", 0)
-        if (found := stage.outcome) is None:
-            found = _judged(teach(name, rows), lesson, rows, held)
-            stage.finish(found)
-        else:
+        if stage.is_done:
             stages(name, steps(len(rows)))
+        found = stage.once(partial(_judged, teach, name, lesson, rows, held))
         cosines[held] = found["cosines"].numpy()
         distances[held] = found["distances"].numpy()
         organs = {lesson.tiles[i].organ for i in rows}
@@ -269,9 +268,10 @@ def cross_validate(
 
 
 def _judged(
-    model: ContrastiveModel, lesson: TileDataset, rows: Sequence[int], held: Sequence[int]
+    teach: Teach, name: str, lesson: TileDataset, rows: Sequence[int], held: Sequence[int]
 ) -> dict[str, Any]:
     """Cosines and distances of held-out tiles, by a model that has learned others."""
+    model = teach(name, rows)
     usual = [i for i in rows if lesson.tiles[i].stain_kind == HE]
     vectors, learned = (
         embedded(model, lesson.pixels[torch.tensor(some).to(lesson.pixels.device)])

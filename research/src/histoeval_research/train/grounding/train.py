@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,20 +22,24 @@ from histoeval.evaluate.tile_labels import (
     targets_of,
 )
 from histoeval.io.settings_files import FilePath, ModelName
-from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes
 from histoeval_research.train.aligner.embedder import (
     Embedder,
     EmbedderShape,
-    cut_pieces,
     shape_encoder,
 )
 from histoeval_research.train.aligner.names import Ontology
 from histoeval_research.train.aligner.train import encoded_by
-from histoeval_research.train.cards import grounding_card
-from histoeval_research.train.core.encoder import cut_tokenizer, kept_pieces, load_encoder
-from histoeval_research.train.core.loop import Checkpoint, TrainingStage, Watch
+from histoeval_research.train.cards import card
+from histoeval_research.train.core.encoder import cut_vocabulary, load_encoder
+from histoeval_research.train.core.loop import (
+    THIS_MACHINE,
+    Checkpoint,
+    TrainingSite,
+    TrainingStage,
+    Watch,
+)
 from histoeval_research.train.core.model_folder import (
     ModelFolder,
     by_name,
@@ -133,11 +138,7 @@ class PhraseEncoder:
 def train_grounding(
     settings: GroundingSettings,
     output: Path,
-    *,
-    device: str | None = None,
-    overwrite: bool = False,
-    watch: Watch = ignore,
-    tell: Callable[[str], Any] = ignore,
+    site: TrainingSite = THIS_MACHINE,
 ) -> dict[str, Any]:
     """Train a grounding model and write its folder; the results, at once if it is there already.
 
@@ -146,63 +147,73 @@ def train_grounding(
     request = grounding_request(settings)
 
     def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
-        """The results of a model that is written to a draft folder."""
-        steps_overall, before = steps_in_all(settings), 0
+        with site.watching("training the grounding model") as watch:
+            trained = learn_all(settings, checkpoint, watch, site)
+        site.tell("writing and measuring the model")
+        return write(settings, request, *trained, draft)
 
-        def stages(name: str, steps: int) -> TrainingStage:
-            """The next stage, which takes so many steps; all are watched as one."""
-            nonlocal before
-            stage = TrainingStage(checkpoint, watch, name, before, steps_overall)
-            before += steps
-            return stage
+    return ModelFolder(output).fill(
+        request, make, partial(card, "grounding"), overwrite=site.overwrite
+    )
 
-        tell("teaching the text tower names")
-        phrases = learn_phrases(settings, device, stages("names", settings.distillation.steps))
-        tell("reading tiles")
-        lesson = lesson_of(settings, phrases)
-        begin = beginning(settings, lesson)
 
-        def teach(name: str, rows: Sequence[int]) -> ContrastiveModel:
-            """A model that has learned these tiles, from their pixels first where that is set."""
-            tell(name)
-            model = begin()
-            if settings.continuation.epochs:
-                pixels = unlabelled_pixels(lesson, rows)
-                stage = stages(f"{name}, pixels", settings.continuation.steps(len(pixels)))
-                if (outcome := stage.outcome) is not None:
-                    stage.load(model.image.trunk.load_state_dict, outcome["trunk"])
-                else:
-                    continue_trunk(model.image, pixels, settings.continuation, stage)
-                    stage.finish({"trunk": model.image.trunk.state_dict()})
-            return averaged(
-                model,
-                settings.averaged,
-                lambda nth, one: learn(
-                    one,
-                    lesson,
-                    rows,
-                    replace(settings.learning, seed=settings.learning.seed + nth),
-                    stages(f"{name}, {nth + 1}", steps_of(settings.learning, len(rows))),
-                ),
-            )
+Trials = tuple[FoldPredictions, FoldPredictions]
 
-        cases = case_folds(lesson.tiles, settings.folds)
-        steps = steps_for(settings)
-        trial = cross_validate(lesson, cases, teach, stages, steps)
-        elsewhere = cross_validate(lesson, laboratory_folds(lesson.tiles), teach, stages, steps)
-        count = len(lesson.tiles)
-        stage = stages("the model of all cases", 0)
-        matcher = begin()
-        if (outcome := stage.outcome) is not None:
-            stage.load(matcher.load_state_dict, outcome["model"])
-        else:
-            matcher = teach("all cases", range(count))
-            stage.finish({"model": matcher.state_dict()})
-        tell("writing and measuring the model")
-        trials = (trial, elsewhere)
-        return write(settings, request, matcher.eval(), phrases, lesson, trials, draft)
 
-    return ModelFolder(output).fill(request, make, grounding_card, overwrite=overwrite)
+def learn_all(
+    settings: GroundingSettings, checkpoint: Checkpoint, watch: Watch, site: TrainingSite
+) -> tuple[ContrastiveModel, PhraseEncoder, TileDataset, Trials]:
+    """Train a model for each fold and one of all cases; all stages are watched as one."""
+    steps_overall, before = steps_in_all(settings), 0
+
+    def stages(name: str, steps: int) -> TrainingStage:
+        """The next stage, which takes so many steps."""
+        nonlocal before
+        stage = TrainingStage(checkpoint, watch, name, before, steps_overall)
+        before += steps
+        return stage
+
+    site.tell("teaching the text tower names")
+    names = stages("names", settings.distillation.steps)
+    phrases = learn_phrases(settings, site.device, names)
+    site.tell("reading tiles")
+    lesson = lesson_of(settings, phrases)
+    begin = beginning(settings, lesson)
+
+    def teach(name: str, rows: Sequence[int]) -> ContrastiveModel:
+        """A model that has learned these tiles, from their pixels first where that is set."""
+        site.tell(name)
+        model = begin()
+        if settings.continuation.epochs:
+            pixels = unlabelled_pixels(lesson, rows)
+            stage = stages(f"{name}, pixels", settings.continuation.steps(len(pixels)))
+
+            def act() -> dict[str, Any]:
+                continue_trunk(model.image, pixels, settings.continuation, stage)
+                return {"trunk": model.image.trunk.state_dict()}
+
+            stage.load(model.image.trunk.load_state_dict, stage.once(act)["trunk"])
+        return averaged(
+            model,
+            settings.averaged,
+            lambda nth, one: learn(
+                one,
+                lesson,
+                rows,
+                replace(settings.learning, seed=settings.learning.seed + nth),
+                stages(f"{name}, {nth + 1}", steps_of(settings.learning, len(rows))),
+            ),
+        )
+
+    cases = case_folds(lesson.tiles, settings.folds)
+    steps = steps_for(settings)
+    trial = cross_validate(lesson, cases, teach, stages, steps)
+    elsewhere = cross_validate(lesson, laboratory_folds(lesson.tiles), teach, stages, steps)
+    stage, count = stages("the model of all cases", 0), len(lesson.tiles)
+    outcome = stage.once(lambda: {"model": teach("all cases", range(count)).state_dict()})
+    matcher = begin()
+    stage.load(matcher.load_state_dict, outcome["model"])
+    return matcher.eval(), phrases, lesson, (trial, elsewhere)
 
 
 def averaged(
@@ -274,11 +285,7 @@ def learn_phrases(
     others = [n for o in settings.ontologies for named in o.read() for n in named.names]
     names = list(dict.fromkeys([*wordings, *others]))
     encoder = load_encoder(settings.encoder, settings.tokens, device)
-    tokenizer = encoder.fast
-    if settings.least_pieces is not None:
-        kept = kept_pieces(tokenizer, names, settings.least_pieces)
-        tokenizer = cut_tokenizer(tokenizer, kept)
-        cut_pieces(encoder.model, kept)
+    tokenizer = cut_vocabulary(encoder, names, settings.least_pieces)
     shape_encoder(encoder.model, EmbedderShape(layers=settings.layers, dropout=0.0))
     student = Embedder(encoder.model, "mean").to(encoder.device)
     teacher = BuiltinAligner(settings.teacher)
@@ -289,13 +296,14 @@ def learn_phrases(
         vectors = teacher.embed([names[i] for i in chosen])[:, : teacher.manifest.size]
         return torch.nn.functional.normalize(torch.from_numpy(vectors), dim=-1)
 
-    if (outcome := stage.outcome) is not None:
-        stage.load(student.load_state_dict, outcome["model"])
-        student.eval()
-        likeness = float(outcome["likeness"])
-    else:
+    def act() -> dict[str, Any]:
         likeness = distil(student, rows, places, settings.distillation, stage)
-        stage.finish({"model": student.state_dict(), "likeness": likeness})
+        return {"model": student.state_dict(), "likeness": likeness}
+
+    outcome = stage.once(act)
+    stage.load(student.load_state_dict, outcome["model"])
+    student.eval()
+    likeness = float(outcome["likeness"])
     return PhraseEncoder(student, tokenizer, encoded_by(tokenizer, settings.tokens), likeness)
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from histoeval.errors import ModelError
 from histoeval.reader.huggingface import RELATIONS_LEARNED
 from histoeval.reader.windowed import Window, windows
 from histoeval.runtime.transformer import Runtime, Task, Transformer
-from histoeval.table import markdown_table
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.train.cards import card, numbers_of, score_rows
-from histoeval_research.train.core.loop import Checkpoint, TrainingStage, Watch, fit
-from histoeval_research.train.core.model_folder import ModelFolder, versions, weights_of
+from histoeval_research.evaluate.matches import Matches, rates
+from histoeval_research.train.cards import card
+from histoeval_research.train.core.loop import Checkpoint, TrainingSite, TrainingStage, fit
+from histoeval_research.train.core.model_folder import (
+    ModelFolder,
+    request_of,
+    versions,
+    weights_of,
+)
 from histoeval_research.train.hare_bench.config import (
     NerSettings,
     RelationSettings,
-    bench_request,
     read_passages,
     shared_reports,
 )
@@ -63,23 +70,35 @@ class UntrainedClassifier:
     """The relations that it learns, for whoever loads it."""
 
     def make(self, folder: Path, device: str | None) -> Transformer:
-        """Write the model to a folder, and load it from there as every reader does.
+        """Write the encoder under a new head to a folder, and load it as every reader does.
 
         So whatever keeps a folder from being read is found before the training and not after it.
         """
         import torch
+        import transformers
 
         torch.manual_seed(self.seed)
         source = Transformer(self.encoder, "encoder", Runtime("cpu", "float32"))
+        config, tokenizer = source.model.config, source.tokenizer
         if self.relations:
-            setattr(source.model.config, RELATIONS_LEARNED, list(self.relations))
-        model = _with_head(source, self.task, self.labels)
-        tokenizer = source.tokenizer
+            setattr(config, RELATIONS_LEARNED, list(self.relations))
+        config.id2label = dict(enumerate(self.labels))
+        config.label2id = {label: number for number, label in enumerate(self.labels)}
+        try:
+            model = getattr(transformers, _HEADS[self.task]).from_config(config)
+        except ValueError as error:
+            raise ModelError(
+                f"{self.encoder} cannot become a {self.task} model: Transformers knows none of "
+                f"its kind, {config.model_type}"
+            ) from error
+        loaded = model.base_model.load_state_dict(source.model.state_dict(), strict=False)
+        if absent := [name for name in loaded.missing_keys if "pooler" not in name]:
+            raise ModelError(f"{self.encoder} has no weights for {', '.join(absent[:3])}")
         tokenizer.model_max_length = min(tokenizer.model_max_length, self.tokens)
         if self.markers:
             tokenizer.add_tokens(list(self.markers), special_tokens=True)
             model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-        save(model, tokenizer, folder)
+        save(model.float(), tokenizer, folder)
         return Transformer(folder, self.task, Runtime(device, "float32"))
 
 
@@ -87,13 +106,13 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
     """Write a model as Transformers writes it, without its progress bars."""
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    is_shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     finally:
-        if shown:
+        if is_shown:
             logging.enable_progress_bar()
 
 
@@ -106,25 +125,25 @@ def loss_of(
     padding = transformer.tokenizer.pad_token_id or 0
 
     def loss(positions: Sequence[int]) -> torch.Tensor:
-        """Of the examples at these positions; padding is not learned from."""
         some = [examples[i] for i in positions]
         width = max(len(example.tokens) for example in some)
-        tokens = torch.tensor([_padded(e.tokens, width, padding) for e in some])
-        mask = torch.tensor([_padded([1] * len(e.tokens), width, 0) for e in some])
-        labels = torch.tensor(
-            [
-                e.label if isinstance(e.label, int) else _padded(e.label, width, IGNORE_INDEX)
-                for e in some
-            ]
-        )
+
+        def tensor(rows: list[Any], fill: int) -> torch.Tensor:
+            padded = [row if isinstance(row, int) else _padded(row, width, fill) for row in rows]
+            return torch.tensor(padded).to(transformer.device)
+
         output = transformer.model(
-            input_ids=tokens.to(transformer.device),
-            attention_mask=mask.to(transformer.device),
-            labels=labels.to(transformer.device),
+            input_ids=tensor([example.tokens for example in some], padding),
+            attention_mask=tensor([[1] * len(example.tokens) for example in some], 0),
+            labels=tensor([example.label for example in some], IGNORE_INDEX),
         )
         return output.loss
 
     return loss
+
+
+def _padded(numbers: Sequence[int], width: int, fill: int) -> list[int]:
+    return [*numbers, *[fill] * (width - len(numbers))]
 
 
 def windows_of(text: str, model: Transformer, room: int = 0) -> list[Window]:
@@ -132,58 +151,17 @@ def windows_of(text: str, model: Transformer, room: int = 0) -> list[Window]:
     most = model.most_tokens - model.tokenizer.num_special_tokens_to_add() - room
 
     def measure(fragment: str) -> int:
-        """Tokens of a fragment, without those at its ends."""
         return len(model.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
 
     return windows(text, measure, most, min(OVERLAP, most // 4))
 
 
-def _padded(numbers: Sequence[int], width: int, padding: int) -> list[int]:
-    return [*numbers, *[padding] * (width - len(numbers))]
-
-
-def _with_head(source: Transformer, task: Task, labels: Sequence[str]) -> Any:
-    """The encoder's weights under a new head with these labels."""
-    import transformers
-
-    config = source.model.config
-    config.id2label = dict(enumerate(labels))
-    config.label2id = {label: number for number, label in enumerate(labels)}
-    try:
-        model = getattr(transformers, _HEADS[task]).from_config(config)
-    except ValueError as error:
-        raise ModelError(
-            f"{source.name} cannot become a {task} model: Transformers knows none of its kind, "
-            f"{config.model_type}"
-        ) from error
-    absent = model.base_model.load_state_dict(source.model.state_dict(), strict=False).missing_keys
-    if absent := [name for name in absent if "pooler" not in name]:
-        raise ModelError(f"{source.name} has no weights for {', '.join(absent[:3])}")
-    return model.float()
-
-
-_TASKS = {
-    "ner": ("Entities of pathology reports", "A token classifier", "--reader"),
-    "relations": (
-        "Relations in pathology reports",
-        "A classifier of pairs of entities, marked [E1] and [E2]",
-        "--relations",
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SampleScores:
-    """How many samples a model was judged by, and its scores."""
-
-    samples: int
-    scores: dict[str, Any]
-
-
-class BenchModel(Protocol):
+class Lesson(Protocol):
     """What sets one model of the bench apart from another."""
 
-    name: str
+    task: str
+    learned: str
+    """What is learned, for people."""
     beginning: UntrainedClassifier
 
     def examples(
@@ -193,68 +171,50 @@ class BenchModel(Protocol):
 
     def judge(
         self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
-    ) -> SampleScores:
-        """How good the model in a folder is, as those who load it see it."""
+    ) -> tuple[int, dict[str, Any]]:
+        """The number of samples, and the scores of the model in a folder as its users see it."""
 
 
 def teach(
-    lesson: BenchModel,
-    settings: NerSettings | RelationSettings,
-    output: Path,
-    *,
-    device: str | None,
-    overwrite: bool,
-    watch: Watch,
+    lesson: Lesson, settings: NerSettings | RelationSettings, output: Path, site: TrainingSite
 ) -> dict[str, Any]:
     """Train a model and write its folder; the results, at once if it is there already."""
     folder = ModelFolder(output)
-    request = bench_request(lesson.name, settings)
-    if not overwrite and (found := folder.finished(request)) is not None:
-        return found
-    train, dev = (read_passages(path, settings) for path in (settings.train, settings.dev))
+    files = {"train": settings.train, "dev": settings.dev}
+    request = request_of(lesson.task, settings, files, dict.fromkeys(files, True))
+    if not site.overwrite and (finished := folder.finished(request)) is not None:
+        return finished
+    train, dev = (read_passages(path, settings.labels) for path in files.values())
 
     def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
-        """The results of a model that is written to a draft folder."""
-        model = lesson.beginning.make(draft, device)
+        model = lesson.beginning.make(draft, site.device)
         examples = lesson.examples(train, model)
-        fit(
-            model.model,
-            len(examples),
-            loss_of(model, examples),
-            settings,
-            seed=settings.seed,
-            encoder=f"{model.model.base_model_prefix}.",
-            stage=TrainingStage(checkpoint, watch),
-        )
+        with site.watching(f"training {lesson.learned}") as watch:
+            fit(
+                model.model,
+                len(examples),
+                loss_of(model, examples),
+                settings,
+                seed=settings.seed,
+                encoder=f"{model.model.base_model_prefix}.",
+                stage=TrainingStage(checkpoint, watch),
+            )
         save(model.model, model.tokenizer, draft)
-        judged = lesson.judge(draft, dev, device)
+        samples, scores = lesson.judge(draft, dev, site.device)
         return {
             "parameters": model.model.num_parameters(),
-            "samples": {"train": len(examples), "dev": judged.samples},
+            "samples": {"train": len(examples), "dev": samples},
             "shared_reports": shared_reports(train, dev),
-            "scores": judged.scores,
+            "scores": scores,
             "weights": weights_of(draft),
             "versions": versions(),
         }
 
-    return folder.fill(request, make, bench_card, overwrite=overwrite)
+    return folder.fill(request, make, partial(card, "hare_bench"), overwrite=site.overwrite)
 
 
-def bench_card(results: Mapping[str, Any]) -> str:
-    """The card of a model of the bench."""
-    request = results["request"]
-    title, what, option = _TASKS[request["task"]]
-    return card(
-        results,
-        "hare_bench",
-        hidden=("seed", "labels"),
-        title=title,
-        what=what,
-        option=option,
-        seed=request["settings"]["seed"],
-        dev=request["data"]["dev"]["name"],
-        scores=markdown_table(
-            ["", "gold", "found", "precision", "recall", "F1"],
-            [[name, *numbers_of(scores)] for name, scores in score_rows(results)],
-        ),
-    )
+def scores_of(matches: Matches) -> dict[str, float]:
+    """Precision, recall and F1, and what they were counted from; `one` is the truth."""
+    precision, recall, f1 = map(float, rates(np.array(matches.counts, dtype=float)))
+    counts = {"gold": matches.one, "found": matches.other}
+    return {"precision": precision, "recall": recall, "f1": f1, **counts}

@@ -1,32 +1,29 @@
-"""The paper's training bench: its recipes, its data, and what a training is known by.
+"""The paper's training bench: its recipes and its data.
 
 The defaults are the paper's: AdamW at 5e-5, batches of 4, 2 epochs, 512 tokens; as many negative
 pairs as positive ones in training and three times as many in testing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import AfterValidator, Field, field_validator
 
 from histoeval.errors import InputError
 from histoeval.io.settings_files import FilePath, ModelName
 from histoeval.report import Noun
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
-from histoeval_research.evaluate.matches import Matches, rates
 from histoeval_research.train.core.loop import Schedule
-from histoeval_research.train.core.model_folder import request_of
 
 Types = Literal["all", "hare"]
 
 
-def _different(given: tuple[int, ...]) -> tuple[int, ...]:
+def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
     """One training must not count as two."""
-    if len(set(given)) < len(given):
+    if len(set(seeds)) < len(seeds):
         raise ValueError("names a seed twice")
-    return given
+    return seeds
 
 
 Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_different)]
@@ -100,17 +97,16 @@ class SelectSettings(Corpora):
     @field_validator("encoders")
     @classmethod
     def _are_names_of_folders(cls, given: dict[str, str]) -> dict[str, str]:
-        if strange := [
-            name for name in given if name in ("", ".", "..") or Path(name).name != name
-        ]:
-            raise ValueError(f"has a name that cannot name a folder: {strange[0]!r}")
+        for name in given:
+            if name in ("", ".", "..") or Path(name).name != name:
+                raise ValueError(f"has a name that cannot name a folder: {name!r}")
         return given
 
 
-def read_passages(path: Path, settings: Corpora) -> list[AnnotatedPassage]:
+def read_passages(path: Path, labels: Mapping[str, str | None] | None) -> list[AnnotatedPassage]:
     """The passages of a corpus, every one of which must be whole."""
     try:
-        passages = list(read_corpus(path, labels=settings.labels))
+        passages = list(read_corpus(path, labels=labels))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     if not passages:
@@ -118,24 +114,6 @@ def read_passages(path: Path, settings: Corpora) -> list[AnnotatedPassage]:
     return passages
 
 
-def bench_request(task: str, settings: OneModel) -> dict[str, Any]:
-    """What makes two trainings the same."""
-    files = {"train": settings.train, "dev": settings.dev}
-    return request_of(task, settings, files, exclude=tuple(files))
-
-
 def shared_reports(train: Iterable[AnnotatedPassage], dev: Iterable[AnnotatedPassage]) -> int:
     """How many reports have passages on both sides, which makes scores better than the model."""
     return len({p.report_id for p in train} & {p.report_id for p in dev})
-
-
-def scores_of(matches: Matches) -> dict[str, float]:
-    """Precision, recall and F1, and what they were counted from; `one` is the truth."""
-    precision, recall, f1 = map(float, rates(np.array(matches.counts, dtype=float)))
-    return {
-        "precision": precision,
-        "recall": recall,
-        "f1": f1,
-        "gold": matches.one,
-        "found": matches.other,
-    }

@@ -10,7 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from histoeval.progress import ignore
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.reader.reader import Reader
 from histoeval.reader.tagging import read_tags
@@ -20,22 +19,23 @@ from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.evaluate.corpus import HARE_NAMES
 from histoeval_research.evaluate.matches import Tally, exact_matches, merge, overlap_matches, total
-from histoeval_research.train.core.loop import Watch
+from histoeval_research.train.core.loop import THIS_MACHINE, TrainingSite
 from histoeval_research.train.hare_bench.bench import (
     IGNORE_INDEX,
     ClassifierExample,
-    SampleScores,
     UntrainedClassifier,
+    scores_of,
     teach,
     windows_of,
 )
-from histoeval_research.train.hare_bench.config import NerSettings, Types, scores_of
+from histoeval_research.train.hare_bench.config import NerSettings, Types
 
 
 class EntityLesson:
     """What an entity model is taught, and how it is judged."""
 
-    name = "ner"
+    task = "ner"
+    learned = "entities"
 
     def __init__(self, settings: NerSettings) -> None:
         self.names = label_names(settings.types)
@@ -50,29 +50,21 @@ class EntityLesson:
     def examples(
         self, passages: Sequence[AnnotatedPassage], model: Transformer
     ) -> list[ClassifierExample]:
-        """All windows of all passages."""
         tags = self.beginning.labels
         return [e for passage in passages for e in examples_of(passage, model, self.names, tags)]
 
     def judge(
         self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
-    ) -> SampleScores:
-        """The scores of the reader that loads the folder."""
+    ) -> tuple[int, dict[str, Any]]:
         reader = HuggingFaceReader(folder, None, runtime=Runtime(device, "float32"))
-        return SampleScores(len(passages), evaluate(reader, passages, self.names))
+        return len(passages), evaluate(reader, passages, self.names)
 
 
 def train_ner(
-    settings: NerSettings,
-    output: Path,
-    *,
-    device: str | None = None,
-    overwrite: bool = False,
-    watch: Watch = ignore,
+    settings: NerSettings, output: Path, site: TrainingSite = THIS_MACHINE
 ) -> dict[str, Any]:
     """Train an entity model and write its folder; the results, at once if it is finished."""
-    lesson = EntityLesson(settings)
-    return teach(lesson, settings, output, device=device, overwrite=overwrite, watch=watch)
+    return teach(EntityLesson(settings), settings, output, site)
 
 
 def label_names(types: Types) -> dict[EntityType, str]:
@@ -98,24 +90,65 @@ def examples_of(
     numbers = {tag: number for number, tag in enumerate(tags)}
     for window in windows_of(passage.text, model):
         encoding = model.tokenizer(passage.text[window.start : window.end])[0]
-        tags_of_words = _word_tags(passage.content, encoding, window, names)
+        word_tags = _word_tags(passage.content, encoding, window, names)
         labels = [
-            numbers[tags_of_words[w]] if w in tags_of_words else IGNORE_INDEX
-            for w in encoding.word_ids
+            numbers[word_tags[word]] if word in word_tags else IGNORE_INDEX
+            for word in encoding.word_ids
         ]
         if any(label != IGNORE_INDEX for label in labels):
             yield ClassifierExample(encoding.ids, labels)
 
 
+def _word_tags(
+    report: Report, encoding: Any, window: Window, names: Mapping[EntityType, str]
+) -> dict[int, str]:
+    """The tag of each word that the window owns, by the tokenizer's number of the word.
+
+    A word that is partly an entity is of the one that holds most of it.
+    """
+    tags: dict[int, str] = {}
+    last: Entity | None = None
+    for word, group in groupby(range(len(encoding.ids)), key=lambda i: encoding.word_ids[i]):
+        if word is None:
+            continue
+        tokens = list(group)
+        start = window.start + encoding.offsets[tokens[0]][0]
+        end = window.start + encoding.offsets[tokens[-1]][1]
+        entity = max(
+            (
+                entity
+                for entity in report.entities
+                if entity.type in names and entity.start < end and start < entity.end
+            ),
+            key=lambda e: (min(end, e.end) - max(start, e.start), -e.start, e.end),
+            default=None,
+        )
+        if window.own_start <= start < window.own_end:
+            begins = entity is not None and entity != last and entity.start >= window.start
+            tags[word] = "O" if entity is None else f"{'BI'[not begins]}-{names[entity.type]}"
+        last = entity
+    return tags
+
+
 def evaluate(
     reader: Reader, passages: Sequence[AnnotatedPassage], names: Mapping[EntityType, str]
 ) -> dict[str, Any]:
-    """Precision, recall and F1 of what a reader finds, exact and overlapping."""
+    """Precision, recall and F1 of what a reader finds, exact and overlapping.
+
+    Entities are compared in the types that a reader can give back: the paper has no grade of its
+    own.
+    """
+    learned = {kind: read_tags([f"B-{name}"])[0].type for kind, name in names.items()}
     exact: Tally = {}
     overlapping: Tally = {}
-    found = reader.read([passage.text for passage in passages])
-    for passage, report in zip(passages, found, strict=True):
-        gold = _in_learned_types(passage.content, names)
+    reports = reader.read([passage.text for passage in passages])
+    for passage, report in zip(passages, reports, strict=True):
+        entities = [
+            entity.model_copy(update={"type": learned[entity.type]})
+            for entity in passage.content.entities
+            if entity.type in names
+        ]
+        gold = Report(text=passage.text, entities=tuple(entities))
         exact = merge(exact, exact_matches(gold, report))
         overlapping = merge(overlapping, overlap_matches(gold, report))
     return {
@@ -123,47 +156,3 @@ def evaluate(
         "overlapping": scores_of(total(overlapping)),
         "types": {kind: scores_of(m) for kind, m in exact.items() if m.one or m.other},
     }
-
-
-def _word_tags(
-    report: Report, encoding: Any, window: Window, names: Mapping[EntityType, str]
-) -> dict[int, str]:
-    """The tag of each word that the window owns, by the tokenizer's number of the word."""
-    tags_of_words: dict[int, str] = {}
-    last: Entity | None = None
-    for word, group in groupby(range(len(encoding.ids)), key=lambda i: encoding.word_ids[i]):
-        if word is None:
-            continue
-        tokens = list(group)
-        start = window.start + encoding.offsets[tokens[0]][0]
-        entity = _entity_of(report, start, window.start + encoding.offsets[tokens[-1]][1], names)
-        begins = entity is not None and entity != last and entity.start >= window.start
-        if window.own_start <= start < window.own_end:
-            tags_of_words[word] = (
-                "O" if entity is None else f"{'BI'[not begins]}-{names[entity.type]}"
-            )
-        last = entity
-    return tags_of_words
-
-
-def _entity_of(
-    report: Report, start: int, end: int, names: Mapping[EntityType, str]
-) -> Entity | None:
-    """The entity that holds most of a word, if one holds any of it."""
-    held = [
-        (min(end, entity.end) - max(start, entity.start), -entity.start, entity.end, entity)
-        for entity in report.entities
-        if entity.type in names and entity.start < end and start < entity.end
-    ]
-    return max(held, key=lambda found: found[:3])[3] if held else None
-
-
-def _in_learned_types(report: Report, names: Mapping[EntityType, str]) -> Report:
-    """The entities in the types that a reader can give back: the paper has no grade of its own."""
-    learned = {kind: read_tags([f"B-{name}"])[0].type for kind, name in names.items()}
-    entities = tuple(
-        entity.model_copy(update={"type": learned[entity.type]})
-        for entity in report.entities
-        if entity.type in names
-    )
-    return Report(text=report.text, entities=entities)

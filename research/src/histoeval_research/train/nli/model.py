@@ -188,11 +188,10 @@ def write_entailer(
     name: str,
     tokens: int,
     details: Mapping[str, Any],
-    rounded: bool = True,
 ) -> None:
     """Write what `BuiltinEntailer` loads."""
     part = token_part(_Unpadded(model), tokens, ["logits"], "kinds")
-    files = write_parts(folder, {ENCODER: part}, tokenizer, rounded)
+    files = write_parts(folder, {ENCODER: part}, tokenizer)
     limits = limits_of(name, tokens)
     write_entailer_manifest(
         folder, limits.model_copy(update={"files": files, "details": dict(details)})

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,17 +13,21 @@ from torch import Tensor
 from histoeval.io.settings_files import FilePath, ModelName
 from histoeval.nli.builtin import TOKENS, EntailerManifest, limits_of
 from histoeval.nli.entailer import LabelledPair, NliPair
-from histoeval.progress import ignore
 from histoeval.report import Noun
-from histoeval_research.train.aligner.embedder import cut_pieces
-from histoeval_research.train.cards import nli_card
+from histoeval_research.train.cards import card
 from histoeval_research.train.core.encoder import (
     TorchEncoder,
-    cut_tokenizer,
-    kept_pieces,
+    cut_vocabulary,
     load_encoder,
 )
-from histoeval_research.train.core.loop import Checkpoint, Schedule, TrainingStage, Watch, fit
+from histoeval_research.train.core.loop import (
+    THIS_MACHINE,
+    Checkpoint,
+    Schedule,
+    TrainingSite,
+    TrainingStage,
+    fit,
+)
 from histoeval_research.train.core.model_folder import (
     ModelFolder,
     by_name,
@@ -138,45 +143,42 @@ class Material:
 def train_nli(
     settings: NliSettings,
     output: Path,
-    *,
-    device: str | None = None,
-    overwrite: bool = False,
-    watch: Watch = ignore,
-    tell: Callable[[str], Any] = ignore,
+    site: TrainingSite = THIS_MACHINE,
 ) -> dict[str, Any]:
     """Train an NLI model and write its folder; the results, at once if it is there already."""
     request = nli_request(settings)
 
     def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
         """The results of a model that is written to a draft folder."""
-        tell("making pairs")
+        site.tell("making pairs")
         material = gather(settings)
-        encoder = load_encoder(settings.encoder, settings.tokens, device)
+        encoder = load_encoder(settings.encoder, settings.tokens, site.device)
         tokenizer = smaller(encoder, material.train, settings.least_pieces)
         limits = limits_of(settings.name, settings.tokens)
         encoded = material.encoded(tokenizer, limits)
         answers = None
-        if settings.teacher is not None:
-            tell("training the teacher")
-            mixed = settings.teacher.mixed
-            encoded = encoded.with_more(mixed_pairs(encoded, mixed, settings.tokens, settings.seed))
-            stage = TrainingStage(checkpoint, watch, "teacher")
-            answers = _answers(settings, settings.teacher, encoded, tokenizer, device, stage)
-            tell("training")
-        torch.manual_seed(settings.seed)
-        model = CrossEncoder(encoder.model).to(encoder.device)
-        fit(
-            model,
-            len(encoded),
-            _loss(model, encoded, encoder, answers, settings.teacher),
-            settings.learning,
-            seed=settings.seed,
-            stage=TrainingStage(checkpoint, watch),
-        )
-        tell("writing and measuring the model")
+        with site.watching("training the NLI model") as watch:
+            if (teacher := settings.teacher) is not None:
+                site.tell("training the teacher")
+                mixed = mixed_pairs(encoded, teacher.mixed, settings.tokens, settings.seed)
+                encoded = encoded.with_more(mixed)
+                stage = TrainingStage(checkpoint, watch, "teacher")
+                answers = _answers(settings, teacher, encoded, tokenizer, site.device, stage)
+                site.tell("training")
+            torch.manual_seed(settings.seed)
+            model = CrossEncoder(encoder.model).to(encoder.device)
+            fit(
+                model,
+                len(encoded),
+                _loss(model, encoded, encoder, answers, teacher),
+                settings.learning,
+                seed=settings.seed,
+                stage=TrainingStage(checkpoint, watch),
+            )
+        site.tell("writing and measuring the model")
         return write(model, tokenizer, settings, request, material, draft)
 
-    return ModelFolder(output).fill(request, make, nli_card, overwrite=overwrite)
+    return ModelFolder(output).fill(request, make, partial(card, "nli"), overwrite=site.overwrite)
 
 
 def _answers(
@@ -188,12 +190,13 @@ def _answers(
     stage: TrainingStage,
 ) -> Floats:
     """What the teacher says of every pair, from the checkpoint where it has said it."""
-    if (done := stage.outcome) is None:
+
+    def act() -> dict[str, Any]:
         answers = taught(teacher, encoded, tokenizer, settings.tokens, settings.seed, device, stage)
-        stage.finish({"answers": torch.from_numpy(answers)})
-        return answers
-    found: Floats = done["answers"].numpy()
-    return found
+        return {"answers": torch.from_numpy(answers)}
+
+    answers: Floats = stage.once(act)["answers"].numpy()
+    return answers
 
 
 def nli_request(settings: NliSettings) -> dict[str, Any]:
@@ -246,9 +249,7 @@ def smaller(encoder: TorchEncoder, pairs: Sequence[LabelledPair], least: int | N
     if least is None:
         return encoder.fast
     texts = dict.fromkeys(text for pair in pairs for text in (pair.premise, pair.hypothesis))
-    kept = kept_pieces(encoder.fast, texts, least)
-    cut_pieces(encoder.model, kept)
-    tokenizer = cut_tokenizer(encoder.fast, kept)
+    tokenizer = cut_vocabulary(encoder, texts, least)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True

@@ -17,9 +17,7 @@ from pydantic import Field, model_validator
 from histoeval.io.settings_files import FilePath, ModelName
 from histoeval.report import Noun
 from histoeval_research.train.core.loop import Schedule
-from histoeval_research.train.hare_bench.config import Corpora, Seeds
-from histoeval_research.train.reader.language_adaptation import Adaptation
-from histoeval_research.train.reader.model import LossWeights, ReaderShape
+from histoeval_research.train.hare_bench.config import Seeds
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -48,6 +46,15 @@ class UnlabelledSource(Noun):
         return {"file": given} if isinstance(given, str) else given
 
 
+class Adaptation(Schedule):
+    """How long to adapt, and how much to hide."""
+
+    length: Annotated[int, Field(ge=8)] = 192
+    """Tokens that are read at once."""
+    hidden: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """Share of the tokens to be guessed: of these, 80 % are masked and 10 % are exchanged."""
+
+
 class TeacherSettings(Schedule):
     """How teachers learn, and how many there are: one for each seed."""
 
@@ -68,6 +75,23 @@ class Windows(Noun):
     tokens: Annotated[int, Field(ge=16)] = 384
     """Longer windows are skipped; longer annotated passages are cut."""
     seed: int = 0
+
+
+class ReaderShape(Noun):
+    """The size of what stands on the encoder."""
+
+    width: int = 192
+    layers: int = 2
+    heads: int = 4
+    dropout: float = 0.1
+
+
+class LossWeights(Noun):
+    """How much each part of the loss counts."""
+
+    tags: float = 1.0
+    assertion: float = 0.5
+    relations: float = 1.0
 
 
 class ReaderSettings(Noun):
@@ -101,36 +125,30 @@ class ReaderSettings(Noun):
     """Where the outcome of each step is kept; beside the output when omitted."""
     notes: str = ""
 
-    @property
-    def corpora(self) -> Corpora:
-        """What there is of annotation."""
-        return Corpora(train=self.train, dev=self.dev, labels=self.labels)
-
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
-        if reason := _contradiction(self):
-            raise ValueError(reason)
-        return self
+    def _steps_go_together(self) -> Self:
+        def missing(*names: str) -> list[str]:
+            return [name for name in names if not getattr(self, name)]
 
-
-def _contradiction(given: ReaderSettings) -> str | None:
-    """Why some steps do not go together, human-readable; None if they do."""
-    steps = {name for name in ("adapt_teacher", "teach", "distil") if getattr(given, name)}
-    if given.teacher is None and steps:
-        return (
-            f"there is no teacher for {', '.join(sorted(steps))}: name its encoder with `teacher`"
-        )
-    if given.teacher is not None:
-        lacking = [name for name in ("unlabelled", "teach", "distil") if not getattr(given, name)]
-        if lacking:
-            return (
+        of_teachers = ("adapt_teacher", "distil", "teach")
+        steps = [name for name in of_teachers if name not in missing(*of_teachers)]
+        if self.teacher is None and steps:
+            raise ValueError(
+                f"there is no teacher for {', '.join(steps)}: name its encoder with `teacher`"
+            )
+        if self.teacher and (lacking := missing("unlabelled", "teach", "distil")):
+            raise ValueError(
                 "a teacher labels unlabelled reports for the student, and for that "
                 f"{', '.join(lacking)} must be given too"
             )
-    if given.distil is None and given.fit is None:
-        return "nothing is learned: give `fit`, or a `teacher` with `teach` and `distil`"
-    if given.adapt is not None and not given.unlabelled:
-        return "adapt reads unlabelled reports: name files with `unlabelled`"
-    if given.unlabelled and given.adapt is None and given.teacher is None:
-        return "no step reads the unlabelled reports: give `adapt` or a `teacher`, or leave them"
-    return None
+        if self.distil is None and self.fit is None:
+            raise ValueError(
+                "nothing is learned: give `fit`, or a `teacher` with `teach` and `distil`"
+            )
+        if self.adapt and not self.unlabelled:
+            raise ValueError("adapt reads unlabelled reports: name files with `unlabelled`")
+        if self.unlabelled and self.adapt is None and self.teacher is None:
+            raise ValueError(
+                "no step reads the unlabelled reports: give `adapt` or a `teacher`, or leave them"
+            )
+        return self

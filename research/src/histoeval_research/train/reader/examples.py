@@ -1,23 +1,32 @@
-"""Annotated passages as the numbers that the joint reader is trained on."""
+"""Texts as the numbers that the joint reader is trained on, from people and from teachers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from histoeval.errors import InputError
 from histoeval.reader.links import Integers, Mention, candidates
 from histoeval.reader.tagging import ASSERTED, ASSERTIONS, TokenSpan, tags_of
+from histoeval.reader.windowed import Window, windows
 from histoeval.report import Report
+from histoeval_research.corpus import AnnotatedPassage
+from histoeval_research.train.core.encoder import TorchEncoder
 from histoeval_research.train.hare_bench.bench import IGNORE_INDEX
 
 if TYPE_CHECKING:
     import torch
 
 Floats = NDArray[np.floating[Any]]
+
+OVERLAP = 64
+"""Tokens that the windows of a long annotated passage share."""
 
 
 @dataclass(slots=True)
@@ -39,30 +48,82 @@ class ReaderExample:
     related: Floats
 
 
+def gold_examples(
+    passages: Sequence[AnnotatedPassage], encoder: TorchEncoder
+) -> list[ReaderExample]:
+    """What there is to learn in annotated passages; long ones come in windows."""
+    limit = encoder.most_tokens - encoder.fast.num_special_tokens_to_add(False)
+    examples = []
+    for passage in passages:
+
+        @cache
+        def measure(fragment: str) -> int:
+            return len(encoder.fast.encode(fragment, add_special_tokens=False).ids)
+
+        for window in windows(passage.text, measure, limit, min(OVERLAP, limit // 4)):
+            part = part_of(passage.content, window)
+            examples.append(annotated(part, encoder.fast.encode(part.text)))
+    if not examples:
+        raise InputError("the annotated passages have no text to learn from")
+    return examples
+
+
+def part_of(report: Report, window: Window) -> Report:
+    """What a window shows of a report: whole entities, and relations between them."""
+    places = [
+        place
+        for place, entity in enumerate(report.entities)
+        if window.start <= entity.start and entity.end <= window.end
+    ]
+    return _with_entities(report, places, window.of(report.text), window.start)
+
+
+def _with_entities(report: Report, places: Sequence[int], text: str, offset: int = 0) -> Report:
+    """The report with these entities alone, and the relations between them."""
+    new = {old: place for place, old in enumerate(places)}
+    entities = [
+        entity.model_copy(update={"start": entity.start - offset, "end": entity.end - offset})
+        for entity in (report.entities[place] for place in places)
+    ]
+    relations = [
+        relation.model_copy(update={"head": new[relation.head], "tail": new[relation.tail]})
+        for relation in report.relations
+        if relation.head in new and relation.tail in new
+    ]
+    return Report(text=text, entities=tuple(entities), relations=tuple(relations))
+
+
 def annotated(report: Report, encoding: Any) -> ReaderExample:
     """An example of what a person has read in a text; `encoding` is that of its tokens.
 
     An entity whose border lies inside a token is widened to it; one that no token touches (a
     character that the tokenizer drops) is skipped, with its relations.
     """
-    report = _tokenized(report, encoding.offsets)
-    spans = token_spans(report, encoding.offsets)
-    assertions = np.zeros((len(encoding.ids), len(ASSERTIONS)), dtype=np.float32)
+    firsts, lasts = np.array(encoding.offsets).reshape(-1, 2).T
+    is_filled = lasts > firsts
+    touched = [
+        np.flatnonzero(is_filled & (lasts > entity.start) & (firsts < entity.end))
+        for entity in report.entities
+    ]
+    places = [place for place, tokens in enumerate(touched) if len(tokens)]
+    report = _with_entities(report, places, report.text)
+    spans = [
+        TokenSpan(int(touched[place][0]), int(touched[place][-1]), entity.type)
+        for place, entity in zip(places, report.entities, strict=True)
+    ]
+    example = linkable(report, spans, encoding.ids)
     for (first, last, kind), entity in zip(spans, report.entities, strict=True):
         if kind in ASSERTED:
-            assertions[first : last + 1, ASSERTIONS.index(entity.assertion)] = 1
+            example.assertion_shares[first : last + 1, ASSERTIONS.index(entity.assertion)] = 1
     links = {(relation.head, relation.tail) for relation in report.relations}
-    example = linkable(report, spans, encoding.ids)
-    example.assertion_shares = assertions
-    example.related = np.array(
-        [(int(head), int(tail)) in links for head, tail in example.pairs], dtype=np.float32
-    )
+    related = [(int(head), int(tail)) in links for head, tail in example.pairs]
+    example.related = np.array(related, dtype=np.float32)
     return example
 
 
 def linkable(report: Report, spans: list[TokenSpan], tokens: Sequence[int]) -> ReaderExample:
     """A text with its entities and the pairs of them that could be related, none of it judged."""
-    found = candidates(
+    links = candidates(
         report.text, [Mention(entity.start, entity.end, entity.type) for entity in report.entities]
     )
     return ReaderExample(
@@ -71,46 +132,10 @@ def linkable(report: Report, spans: list[TokenSpan], tokens: Sequence[int]) -> R
         tag_shares=None,
         assertion_shares=np.zeros((len(tokens), len(ASSERTIONS)), dtype=np.float32),
         spans=np.array([span[:2] for span in spans], dtype=np.int64).reshape(-1, 2),
-        pairs=found.pairs,
-        kinds=found.kinds,
-        codes=found.codes,
-        related=np.zeros(len(found.pairs), dtype=np.float32),
-    )
-
-
-def token_spans(report: Report, offsets: Sequence[tuple[int, int]]) -> list[TokenSpan]:
-    """The tokens that each entity touches; there must be one."""
-    touched = _touched(report, offsets)
-    return [
-        TokenSpan(int(tokens[0]), int(tokens[-1]), entity.type)
-        for tokens, entity in zip(touched, report.entities, strict=True)
-    ]
-
-
-def _touched(report: Report, offsets: Sequence[tuple[int, int]]) -> list[Integers]:
-    firsts = np.array([first for first, _ in offsets])
-    lasts = np.array([last for _, last in offsets])
-    filled = lasts > firsts
-    return [
-        np.flatnonzero(filled & (lasts > entity.start) & (firsts < entity.end))
-        for entity in report.entities
-    ]
-
-
-def _tokenized(report: Report, offsets: Sequence[tuple[int, int]]) -> Report:
-    """The report with those entities that tokens stand for."""
-    kept = [place for place, tokens in enumerate(_touched(report, offsets)) if len(tokens)]
-    if len(kept) == len(report.entities):
-        return report
-    now = {place: number for number, place in enumerate(kept)}
-    return Report(
-        text=report.text,
-        entities=tuple(report.entities[place] for place in kept),
-        relations=tuple(
-            relation.model_copy(update={"head": now[relation.head], "tail": now[relation.tail]})
-            for relation in report.relations
-            if relation.head in now and relation.tail in now
-        ),
+        pairs=links.pairs,
+        kinds=links.kinds,
+        codes=links.codes,
+        related=np.zeros(len(links.pairs), dtype=np.float32),
     )
 
 
@@ -141,8 +166,10 @@ def collate(examples: Sequence[ReaderExample], padding: int, device: str) -> Rea
         """On the device, without waiting until it is there."""
         return torch.from_numpy(array).to(device, non_blocking=True)
 
+    def joined(arrays: Iterable[NDArray[Any]]) -> torch.Tensor:
+        return tensor(np.concatenate(list(arrays)))
+
     def padded(arrays: Iterable[NDArray[Any]], fill: int) -> torch.Tensor:
-        """Rows filled up to the longest example of the batch."""
         rows = list(arrays)
         whole = np.full((len(rows), width, *rows[0].shape[1:]), fill, dtype=rows[0].dtype)
         for row, array in zip(whole, rows, strict=True):
@@ -156,13 +183,52 @@ def collate(examples: Sequence[ReaderExample], padding: int, device: str) -> Rea
         tags=padded((e.tags for e in examples), IGNORE_INDEX),
         tag_shares=padded(shares, 0) if len(shares) == len(examples) else None,
         assertion_shares=padded((e.assertion_shares for e in examples), 0),
-        entities=tensor(
-            np.concatenate([np.insert(e.spans, 0, row, axis=1) for row, e in enumerate(examples)])
-        ),
-        pairs=tensor(
-            np.concatenate([e.pairs + place for e, place in zip(examples, places, strict=False)])
-        ),
-        kinds=tensor(np.concatenate([e.kinds for e in examples])),
-        codes=tensor(np.concatenate([e.codes for e in examples])),
-        related=tensor(np.concatenate([e.related for e in examples]).astype(np.float32)),
+        entities=joined(np.insert(e.spans, 0, row, axis=1) for row, e in enumerate(examples)),
+        pairs=joined(e.pairs + place for e, place in zip(examples, places, strict=False)),
+        kinds=joined(e.kinds for e in examples),
+        codes=joined(e.codes for e in examples),
+        related=joined(e.related.astype(np.float32) for e in examples),
     )
+
+
+_STORED = {
+    "tokens": ("token", np.int32),
+    "tags": ("token", np.int8),
+    "tag_shares": ("token", np.float16),
+    "assertion_shares": ("token", np.float16),
+    "spans": ("span", np.int16),
+    "pairs": ("pair", np.int16),
+    "kinds": ("pair", np.int8),
+    "codes": ("pair", np.int8),
+    "related": ("pair", np.float16),
+}
+"""Each array of an example: of what it has a row each, and the smallest numbers that hold it."""
+
+
+def save_examples(path: Path, examples: Sequence[ReaderExample]) -> None:
+    """Write all examples to one file, whole or not at all; each must have shares of tags."""
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(example, name) for example in examples]).astype(kind)
+        for name, (_, kind) in _STORED.items()
+    }
+    for name in ("token", "span", "pair"):
+        lengths = [len(getattr(example, f"{name}s")) for example in examples]
+        arrays[f"{name}_counts"] = np.array(lengths)
+    draft = path.with_name(f"{path.name}.part")
+    with draft.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+    draft.replace(path)
+
+
+def load_examples(path: Path) -> list[ReaderExample]:
+    """The examples of a file; positions and labels are wide again, as torch needs them."""
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    parts = []
+    for name, (row, _) in _STORED.items():
+        is_narrow = arrays[name].dtype.kind == "i" and name != "codes"
+        array = arrays[name].astype(np.int64) if is_narrow else arrays[name]
+        parts.append(np.split(array, np.cumsum(arrays[f"{row}_counts"])[:-1]))
+    return [
+        ReaderExample(**dict(zip(_STORED, some, strict=True))) for some in zip(*parts, strict=True)
+    ]

@@ -27,8 +27,6 @@ from histoeval.reader.manifest import (
 )
 from histoeval.reader.reader import Reader
 from histoeval.reader.tagging import TAGS
-from histoeval.report import Noun
-from histoeval.runtime.transformer import Transformer
 from histoeval.statistics.regression import fit_logistic
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.evaluate.calibration import Judged, calibration
@@ -39,18 +37,13 @@ from histoeval_research.evaluate.reader import (
     read_passages,
 )
 from histoeval_research.train.core.onnx_int8 import OnnxPart, Unpadded, write_parts
-from histoeval_research.train.hare_bench.bench import (
-    IGNORE_INDEX,
-    ClassifierExample,
-    UntrainedClassifier,
-    save,
-)
+from histoeval_research.train.hare_bench.bench import IGNORE_INDEX, UntrainedClassifier, save
 from histoeval_research.train.hare_bench.ner import examples_of, label_names, tags_of
 from histoeval_research.train.reader.model import JointReader
 
 
 class _Link(nn.Module):  # type: ignore[misc]
-    """The pairs of one text of which nothing is padding."""
+    """Scores of the pairs of one text, of which nothing is padding, from the first pass."""
 
     def __init__(self, model: JointReader) -> None:
         super().__init__()
@@ -65,39 +58,26 @@ class _Link(nn.Module):  # type: ignore[misc]
         kinds: Tensor,
         codes: Tensor,
     ) -> Tensor:
-        """Scores of pairs from what the first pass has found."""
         mask = torch.ones_like(tags)
         return self.linker(encoded, mask, tags, entities, pairs, kinds, codes)
 
 
 def write_reader(
-    model: JointReader,
-    tokenizer: Any,
-    folder: Path,
-    *,
-    name: str,
-    details: Mapping[str, Any],
-    rounded: bool = True,
+    model: JointReader, tokenizer: Any, folder: Path, *, name: str, details: Mapping[str, Any]
 ) -> None:
     """Write what `BuiltinReader` loads."""
-    length = torch.export.Dim("length", min=2, max=_positions(model))
+    config = model.encoder.config
+    most = int(getattr(config, "max_position_embeddings", 512)) - 2
+    length = torch.export.Dim("length", min=2, max=most)
     encoder = OnnxPart(
         Unpadded(model.eval()),
         {"tokens": torch.randint(5, 50, (1, 12))},
         {"tokens": {1: length}},
         ["encoded", "tags", "assertions"],
     )
-    parts = {ENCODER: encoder, LINKER: _linker(model)}
-    files = write_parts(folder, parts, tokenizer, rounded)
-    write_manifest(folder, Manifest(name=name, files=files, details=dict(details)))
-
-
-def _linker(model: JointReader) -> OnnxPart:
-    length = torch.export.Dim("length", min=2, max=_positions(model))
-    entities, pairs = torch.export.Dim("entities", min=2), torch.export.Dim("pairs", min=1)
-    size = int(model.encoder.config.hidden_size)
+    pairs = torch.export.Dim("pairs", min=1)
     example = {
-        "encoded": torch.zeros(1, 12, size),
+        "encoded": torch.zeros(1, 12, int(config.hidden_size)),
         "tags": torch.randint(len(TAGS), (1, 12)),
         "entities": torch.tensor([[0, 1, 2], [0, 4, 4], [0, 7, 9]]),
         "pairs": torch.tensor([[0, 1], [2, 1], [0, 2], [1, 0]]),
@@ -107,16 +87,14 @@ def _linker(model: JointReader) -> OnnxPart:
     shapes = {
         "encoded": {1: length},
         "tags": {1: length},
-        "entities": {0: entities},
+        "entities": {0: torch.export.Dim("entities", min=2)},
         "pairs": {0: pairs},
         "kinds": {0: pairs},
         "codes": {0: pairs},
     }
-    return OnnxPart(_Link(model), example, shapes, ["related"])
-
-
-def _positions(model: JointReader) -> int:
-    return int(getattr(model.encoder.config, "max_position_embeddings", 512)) - 2
+    linker = OnnxPart(_Link(model), example, shapes, ["related"])
+    files = write_parts(folder, {ENCODER: encoder, LINKER: linker}, tokenizer)
+    write_manifest(folder, Manifest(name=name, files=files, details=dict(details)))
 
 
 _STEPS = 200
@@ -132,7 +110,10 @@ def write_tagger(
     folder: Path,
     device: str | None,
 ) -> None:
-    """Write a folder that Transformers loads; `encoder` is what the reader's own began with."""
+    """Write a folder that Transformers loads: a linear head on the states of the reader's encoder.
+
+    `encoder` is what the reader's own began with; the head learns what the reader finds in texts.
+    """
     names = label_names("all")
     beginning = UntrainedClassifier(encoder, "token-classification", tags_of(names), tokens, seed=0)
     tagger = beginning.make(folder, device)
@@ -147,28 +128,13 @@ def write_tagger(
             beginning.labels,
         )
     ]
-    _fit_head(tagger, *_labelled(tagger, examples))
-    save(tagger.model, tagger.tokenizer, folder)
-
-
-def _labelled(tagger: Transformer, examples: Sequence[ClassifierExample]) -> tuple[Any, Any]:
-    """The state of each token that has a label, and the labels."""
-    head, tagger.model.classifier = tagger.model.classifier, torch.nn.Identity()
-    encoded = tagger.forward([e.tokens for e in examples], lambda output: output.logits)
+    head, tagger.model.classifier = tagger.model.classifier, nn.Identity()
+    states = tagger.forward([e.tokens for e in examples], lambda output: output.logits)
     tagger.model.classifier = head
-    vectors = torch.cat([torch.from_numpy(rows) for rows in encoded])
-    labels = torch.tensor([number for example in examples for number in _labels(example)])
-    labelled = labels != IGNORE_INDEX
-    return vectors[labelled].to(tagger.device), labels[labelled].to(tagger.device)
-
-
-def _labels(example: ClassifierExample) -> Sequence[int]:
-    assert not isinstance(example.label, int), "a token classifier has a label for each token"
-    return example.label
-
-
-def _fit_head(tagger: Transformer, vectors: Any, labels: Any) -> None:
-    head = tagger.model.classifier
+    labels = torch.cat([torch.tensor(example.label) for example in examples])
+    is_labelled = labels != IGNORE_INDEX
+    vectors = torch.cat([torch.from_numpy(rows) for rows in states])[is_labelled].to(tagger.device)
+    labels = labels[is_labelled].to(tagger.device)
     with torch.no_grad():
         head.weight.zero_()
         head.bias.zero_()
@@ -183,6 +149,7 @@ def _fit_head(tagger: Transformer, vectors: Any, labels: Any) -> None:
         return loss
 
     optimizer.step(closure)
+    save(tagger.model, tagger.tokenizer, folder)
 
 
 FOLDS = 5
@@ -190,16 +157,11 @@ _MEASURES = {"entity_curve": ReaderMeasure.EXACT, "relation_curve": ReaderMeasur
 _LEAST = 20
 """With fewer answers to judge by there is no curve."""
 
-
-class Worth(Noun):
-    """Calibration errors without the curve, and with a curve from other reports."""
-
-    before: float
-    after: float
-    answers: int
+Gain = dict[str, float]
+"""Calibration errors `before` and `after` a curve from other reports, and how many `answers`."""
 
 
-def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, Worth]:
+def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, Gain]:
     """Fit the curves of a reader's folder on held-out passages and write them to its manifest."""
     manifest = read_manifest(folder).model_copy(
         update={"entity_curve": ConfidenceCurve(), "relation_curve": ConfidenceCurve()}
@@ -210,9 +172,9 @@ def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, W
     for name, measure in _MEASURES.items():
         if len(judged := judged_of(readings)[measure]) >= _LEAST:
             curves[name] = fit_curve(judged)
-            if (found := _worth(readings, measure)) is not None:
-                gains[measure.value] = found
-    details = manifest.details | {"calibration": {k: v.model_dump() for k, v in gains.items()}}
+            if (gain := _gain(readings, measure)) is not None:
+                gains[measure.value] = gain
+    details = manifest.details | {"calibration": gains}
     write_manifest(folder, manifest.model_copy(update={**curves, "details": details}))
     return gains
 
@@ -231,23 +193,22 @@ def fit_curve(judged: Sequence[Judged]) -> ConfidenceCurve:
     return ConfidenceCurve(slope=slope, offset=offset)
 
 
-def _worth(readings: Sequence[PredictedPassage], measure: ReaderMeasure) -> Worth | None:
+def _gain(readings: Sequence[PredictedPassage], measure: ReaderMeasure) -> Gain | None:
     """The gain of a curve, unless some fold holds nearly all that there is to judge by."""
-    folds = [_fold(reading.passage.report_id) for reading in readings]
+    # By its id alone, so that a report stays in its fold whatever else there is.
+    digests = [hashlib.sha256(r.passage.report_id.encode()).hexdigest() for r in readings]
+    folds = [int(digest, 16) % FOLDS for digest in digests]
     after: list[Judged] = []
-    for fold in range(FOLDS):
-        others = [r for r, place in zip(readings, folds, strict=True) if place != fold]
-        these = [r for r, place in zip(readings, folds, strict=True) if place == fold]
+    for number in range(FOLDS):
+        others = [r for r, fold in zip(readings, folds, strict=True) if fold != number]
+        these = [r for r, fold in zip(readings, folds, strict=True) if fold == number]
         if len(known := judged_of(others)[measure]) < _LEAST // 2:
             return None
         curve = fit_curve(known)
         after += [(curve(score), right) for score, right in judged_of(these)[measure]]
     before = judged_of(readings)[measure]
-    return Worth(
-        before=calibration(before).error, after=calibration(after).error, answers=len(before)
-    )
-
-
-def _fold(report: str) -> int:
-    """Which fifth a report belongs to, whatever else there is."""
-    return int(hashlib.sha256(report.encode()).hexdigest(), 16) % FOLDS
+    return {
+        "before": calibration(before).error,
+        "after": calibration(after).error,
+        "answers": len(before),
+    }

@@ -6,6 +6,7 @@ stands between them, and how the pair stands in the text (`extract.links`).
 """
 
 import math
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,26 +15,12 @@ from torch.nn import functional
 
 from histoeval.reader.links import CODES, KINDS, LEVELS
 from histoeval.reader.tagging import ASSERTIONS, TAGS
-from histoeval.report import Noun
+from histoeval_research.train.core.encoder import TorchEncoder
 from histoeval_research.train.hare_bench.bench import IGNORE_INDEX
+from histoeval_research.train.reader.config import LossWeights, ReaderShape
 from histoeval_research.train.reader.examples import ReaderBatch
 
-
-class ReaderShape(Noun):
-    """The size of what stands on the encoder."""
-
-    width: int = 192
-    layers: int = 2
-    heads: int = 4
-    dropout: float = 0.1
-
-
-class LossWeights(Noun):
-    """How much each part of the loss counts."""
-
-    tags: float = 1.0
-    assertion: float = 0.5
-    relations: float = 1.0
+STATE = "reader.pt"
 
 
 class TokenAttention(nn.Module):  # type: ignore[misc]
@@ -179,3 +166,26 @@ def _tag_loss(logits: Tensor, batch: ReaderBatch) -> Tensor:
 def _mean_where(values: Tensor, counted: Tensor) -> Tensor:
     """The mean of those that count, or zero, without waiting for a GPU."""
     return (values * counted).sum() / counted.sum().clamp(min=1)
+
+
+def new_reader(encoder: TorchEncoder, shape: ReaderShape, seed: int) -> JointReader:
+    """A reader that has learned nothing but what its encoder knows."""
+    torch.manual_seed(seed)
+    reader = JointReader(encoder.model, shape)
+    return reader.to(encoder.device)  # type: ignore[no-any-return]
+
+
+def save_reader(reader: JointReader, folder: Path, *, half: bool = False) -> None:
+    """Keep the weights; in half the bytes those of a teacher, who only has an opinion."""
+    state = {
+        name: (weights.half() if half and weights.is_floating_point() else weights).cpu()
+        for name, weights in reader.state_dict().items()
+    }
+    torch.save(state, folder / STATE)
+
+
+def load_reader(encoder: TorchEncoder, shape: ReaderShape, folder: Path) -> JointReader:
+    """A reader that was kept."""
+    reader = new_reader(encoder, shape, seed=0)
+    reader.load_state_dict(torch.load(folder / STATE, map_location="cpu", weights_only=True))
+    return reader.eval()  # type: ignore[no-any-return]

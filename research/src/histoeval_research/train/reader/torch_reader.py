@@ -63,8 +63,8 @@ class TorchEngine:
         encoded, tags, assertions = zip(*passes, strict=True)
         return (
             torch.cat(encoded, dim=-1).cpu().numpy(),
-            _mean([logits.softmax(-1) for logits in tags]),
-            _mean([logits.softmax(-1) for logits in assertions]),
+            _mean_logits(tags),
+            _mean_logits(assertions),
         )
 
     def relate(self, **inputs: NDArray[Any]) -> Floats:
@@ -82,8 +82,8 @@ class TorchEngine:
         return logits
 
 
-def _mean(shares: Sequence[Any]) -> NDArray[Any]:
-    """The mean as logits, which is what a session gives."""
-    mean = torch.stack(list(shares)).mean(0).cpu().numpy()
-    logits: NDArray[Any] = np.log(mean + _LEAST)
-    return logits
+def _mean_logits(logits: Sequence[torch.Tensor]) -> Floats:
+    """The mean of shares as logits, which is what a session gives."""
+    mean = torch.stack([each.softmax(-1) for each in logits]).mean(0).cpu().numpy()
+    found: Floats = np.log(mean + _LEAST)
+    return found

@@ -1,29 +1,21 @@
 """Language adaptation: an encoder reads unlabelled reports and learns to fill in hidden words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from histoeval_research.train.core.loop import Schedule
+from histoeval.errors import InputError, ModelError
+from histoeval.reader.links import Integers
+from histoeval_research.train.core.encoder import TorchEncoder
+from histoeval_research.train.core.loop import TrainingStage, fit
+from histoeval_research.train.reader.config import Adaptation
 
-if TYPE_CHECKING:
-    from histoeval.reader.links import Integers
-
-
-class Adaptation(Schedule):
-    """How long to adapt, and how much to hide."""
-
-    length: Annotated[int, Field(ge=8)] = 192
-    """Tokens that are read at once."""
-    hidden: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """Share of the tokens to be guessed: of these, 80 % are masked and 10 % are exchanged."""
+_SEED = 0
+"""Language adaptation is done once for all students and teachers."""
 
 
 class GapFiller(nn.Module):  # type: ignore[misc]
@@ -44,6 +36,38 @@ class GapFiller(nn.Module):  # type: ignore[misc]
         return guessed @ self.embeddings.weight.T + self.bias
 
 
+def adapt(
+    encoder: TorchEncoder, texts: Sequence[str], recipe: Adaptation, stage: TrainingStage
+) -> int:
+    """Have an encoder read texts; the number of stretches that they were cut into."""
+    tokenizer = encoder.tokenizer
+    opening, closing, mask = (
+        getattr(tokenizer, f"{name}_token_id") for name in ("cls", "sep", "mask")
+    )
+    if None in (opening, closing, mask):
+        raise ModelError(
+            f"{encoder.name} cannot be adapted: its tokenizer has no token for hidden words, or "
+            "none that opens and closes a text"
+        )
+    encodings = encoder.fast.encode_batch(list(texts), add_special_tokens=False)
+    cut = stretches([encoding.ids for encoding in encodings], recipe.length, opening, closing)
+    if not len(cut):
+        raise InputError(
+            f"the unlabelled texts do not fill one stretch of {recipe.length} tokens to adapt on"
+        )
+    pieces = torch.from_numpy(cut).to(encoder.device)
+    special = torch.tensor(tokenizer.all_special_ids, device=encoder.device)
+    torch.manual_seed(_SEED)
+    model = GapFiller(encoder.model).to(encoder.device)
+
+    def loss(places: Sequence[int]) -> Tensor:
+        some = pieces[torch.tensor(places, device=encoder.device)]
+        return gap_loss(model, some, recipe.hidden, mask, special)
+
+    fit(model, len(pieces), loss, recipe, seed=_SEED, encoder="encoder.", stage=stage)
+    return len(pieces)
+
+
 def stretches(
     sequences: Iterable[Sequence[int]], length: int, opening: int, closing: int
 ) -> Integers:
@@ -51,11 +75,8 @@ def stretches(
     row = np.concatenate([np.array([*tokens, closing], dtype=np.int32) for tokens in sequences])
     inner = length - 2
     pieces = row[: len(row) // inner * inner].reshape(-1, inner).astype(np.int64)
-    return np.pad(
-        np.pad(pieces, ((0, 0), (1, 0)), constant_values=opening),
-        ((0, 0), (0, 1)),
-        constant_values=closing,
-    )
+    begun = np.pad(pieces, ((0, 0), (1, 0)), constant_values=opening)
+    return np.pad(begun, ((0, 0), (0, 1)), constant_values=closing)
 
 
 def gap_loss(model: GapFiller, tokens: Tensor, hidden: float, mask: int, special: Tensor) -> Tensor:

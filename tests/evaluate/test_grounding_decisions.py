@@ -19,7 +19,6 @@ from histoeval.evaluate.grounding_scores import (
 )
 from histoeval.evaluate.grounding_verdicts import decided_figures, decided_remarks, judge_stated
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
-from histoeval.pathgls.grounding.behaviour import SpecimenBehaviour
 from histoeval.pathgls.grounding.claims import sorted_claims
 from histoeval.pathgls.grounding.decisions import (
     ALLOWED,
@@ -29,11 +28,11 @@ from histoeval.pathgls.grounding.decisions import (
     OrganScores,
 )
 from histoeval.pathgls.grounding.encoder import ClaimCalibration
-from histoeval.pathgls.grounding.verdicts import NamedPlace, SpecimenOrgan
+from histoeval.pathgls.grounding.verdicts import NamedPlace, SpecimenVerdicts
 from histoeval.pathgls.results import Support
 from histoeval.report import EntityType
 from tests.support.colour_encoder import claim
-from tests.support.organ_encoder import OrganEncoder, decisions_for, limits_of
+from tests.support.organ_encoder import decisions_for, limits_of
 
 KINDS = (
     ("colon", "colon adenocarcinoma", "malignant"),
@@ -158,17 +157,17 @@ def test_the_bank_is_judged_as_reports_in_words_are() -> None:
         for stands in np.linspace(-2, 2, 9):
             cosines = np.array([[0.0, margin, -1.0]])
             lesion = claim("hepatocellular carcinoma", EntityType.DIAGNOSIS)
-            organ = SpecimenOrgan(
+            specimen = SpecimenVerdicts(
                 OrganScores(decisions.organs, cosines),
                 decisions.tile,
                 (NamedPlace("liver", frozenset({"liver"})),),
-                SpecimenBehaviour.of(
-                    cosines, OrganEncoder(), {}, ["liver"], sorted_claims([lesion])
-                ),
+                sorted_claims([lesion]),
+                malignancy={},
+                behaviour_limits={},
             )
-            judged = organ.judged(lesion, float(stands), Support(claim=lesion))
-            said, _ = organ.of_report([Support(claim=lesion, **judged)])
-            own = organ.scores.margin(["liver"])
+            judged = specimen.judged(Support(claim=lesion), float(stands))
+            said, _ = specimen.of_report([judged])
+            own = specimen.organs.margin(["liver"])
             assert judge_stated(own, float(stands), decisions.tile, "malignant")[0] == said
 
 

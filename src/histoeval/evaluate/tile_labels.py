@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from histoeval.errors import InputError, MissingDependency
-from histoeval.pathgls.grounding.behaviour import behaviour_wordings, behaviour_wordings_of
+from histoeval.pathgls.grounding.behaviour import behaviour_wordings
 from histoeval.pathgls.grounding.decisions import BehaviourSide
 from histoeval.resources import resource_text
 
@@ -201,7 +201,7 @@ def all_entries() -> tuple[TileConcept, ...]:
         entries.append(TileConcept(row["group"], row["kind"], _listed(row["names"])))
     for organ in organs():
         for side in _SIDES:
-            wordings = behaviour_wordings_of(side, organ)
+            wordings = behaviour_wordings(side, organ)
             entries.append(TileConcept("site", f"{side} {organ}", wordings))
     return tuple(entries)
 

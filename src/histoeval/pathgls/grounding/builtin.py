@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from histoeval.pathgls.grounding.encoder import ClaimCalibration, Pixels, Vector
 from histoeval.reader.manifest import HashedFiles, checked_manifest, put_manifest
 from histoeval.report import EntityType, Noun
 from histoeval.resources import resource_path
-from histoeval.runtime.batching import Tokens
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import TokenRows, on_cpu, on_gpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
@@ -95,11 +94,6 @@ class GroundingManifest(HashedFiles):
         return f"{self.name}@{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
 
-def read_grounding_manifest(folder: Path) -> GroundingManifest:
-    """The manifest of a folder, if every file is there and is the one that was written."""
-    return checked_manifest(folder, MANIFEST, GroundingManifest, FILES, "a grounding model")
-
-
 def write_grounding_manifest(folder: Path, manifest: GroundingManifest) -> None:
     """Write the manifest, whole or not at all."""
     put_manifest(folder / MANIFEST, manifest)
@@ -146,6 +140,15 @@ class TrainingSummary(NamedTuple):
     whitening: Vectors
     """Image vectors less the centre, times this, have length 1 in the usual case."""
 
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """From the file of a model folder."""
+        with np.load(path) as arrays:
+            lists = {name: arrays[name].tolist() for name in ("entries", "groups", "wordings")}
+            floats = ("vectors", "meanings", "centre", "whitening")
+            rows = {name: arrays[name].astype(np.float32) for name in floats}
+            return cls(owners=arrays["owners"].astype(np.int64), **lists, **rows)
+
 
 class BuiltinEncoder:
     """Embeds with a grounding model from a folder; the shipped one when none is named."""
@@ -154,11 +157,13 @@ class BuiltinEncoder:
         self, folder: Path | None = None, *, threads: int | None = None, device: str | None = None
     ) -> None:
         home = folder or resource_path("models/grounding")
-        self.manifest = read_grounding_manifest(home)
+        self.manifest = checked_manifest(
+            home, MANIFEST, GroundingManifest, FILES, "a grounding model"
+        )
         self.name, self.dimension = self.manifest.name, self.manifest.dimension
         self.size = self.manifest.image.size
         self.identity = f"{self.manifest.identity}/{runner(device)}"
-        self.known = read_known(home / KNOWN)
+        self.known = TrainingSummary.read(home / KNOWN)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._image = open_session(home / IMAGE, device)
         self._text = TokenRows(home / TEXT, ("tokens",), device, threads)
@@ -184,25 +189,24 @@ class BuiltinEncoder:
 
     def organ_vectors(self, organs: Sequence[str]) -> Vectors:
         """Where each organ lies: the mean over all wordings that were learned of it."""
-        places = {
-            name: place
-            for place, (group, name) in enumerate(
-                zip(self.known.groups, self.known.entries, strict=True)
-            )
-            if group == "organ"
-        }
+        entries = zip(self.known.groups, self.known.entries, strict=True)
+        places = {name: place for place, (group, name) in enumerate(entries) if group == "organ"}
         if missing := [organ for organ in organs if organ not in places]:
             raise InputError(f"{self.name} has not learned the organ {missing[0]}")
         return self.known.vectors[[places[organ] for organ in organs]]
 
     def images(self, images: Sequence[Pixels]) -> Vectors:
         """One unit-length row for each image, which must have the size of the manifest."""
-        prepared = [self._checked(image) for image in images]
-        if not prepared:
+        side, most = self.size, self._most
+        for image in images:
+            if image.shape != (side, side, 3) or image.dtype != np.uint8:
+                raise InputError(
+                    f"an image for {self.name} has {side} x {side} pixels of three bytes; "
+                    f"this has shape {image.shape} of {image.dtype}"
+                )
+        if not images:
             return np.zeros((0, self.dimension), np.float32)
-        groups = [
-            prepared[first : first + self._most] for first in range(0, len(prepared), self._most)
-        ]
+        groups = [images[first : first + most] for first in range(0, len(images), most)]
         with ThreadPoolExecutor(self._threads or cores()) as pool:
             return np.concatenate(list(pool.map(self._run_images, groups)))
 
@@ -261,15 +265,6 @@ class BuiltinEncoder:
             for scope in self.phrase_scope(phrases)
         ]
 
-    def _checked(self, image: Pixels) -> Pixels:
-        side = self.manifest.image.size
-        if image.shape != (side, side, 3) or image.dtype != np.uint8:
-            raise InputError(
-                f"an image for {self.name} has {side} x {side} pixels of three bytes; "
-                f"this has shape {image.shape} of {image.dtype}"
-            )
-        return image
-
     def _run_images(self, images: Sequence[Pixels]) -> Vectors:
         given = self.manifest.image
         mean, std = np.array(given.mean, np.float32), np.array(given.std, np.float32)
@@ -278,12 +273,11 @@ class BuiltinEncoder:
         return np.asarray(rows, np.float32)
 
     def _phrases(self, phrases: Sequence[str]) -> list[tuple[Vectors, Vectors]]:
-        rows = self._text.rows([(self._tokens(phrase),) for phrase in phrases])
-        return [(vector, meaning) for vector, meaning in rows]
-
-    def _tokens(self, phrase: str) -> Tokens:
-        whole = phrase.encode("utf-8", "replace").decode("utf-8")
-        return tuple(shortened(self._tokenizer.encode(whole).ids, self.manifest.text.max_tokens))
+        """The vector and the meaning of each."""
+        most = self.manifest.text.max_tokens
+        whole = (phrase.encode("utf-8", "replace").decode("utf-8") for phrase in phrases)
+        tokens = [(tuple(shortened(self._tokenizer.encode(p).ids, most)),) for p in whole]
+        return [(vector, meaning) for vector, meaning in self._text.rows(tokens)]
 
 
 def stain_scores(
@@ -297,12 +291,3 @@ def stain_scores(
         return np.full(len(cosines), -2.0)
     scores = cosines[:, others].max(axis=1) - cosines[:, usual].max(axis=1)
     return np.asarray(scores, np.float64)
-
-
-def read_known(path: Path) -> TrainingSummary:
-    """What a model folder has of its training data."""
-    with np.load(path) as kept:
-        lists = {name: kept[name].tolist() for name in ("entries", "groups", "wordings")}
-        floats = ("vectors", "meanings", "centre", "whitening")
-        rows = {name: kept[name].astype(np.float32) for name in floats}
-        return TrainingSummary(owners=kept["owners"].astype(np.int64), **lists, **rows)

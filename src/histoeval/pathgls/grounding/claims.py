@@ -9,7 +9,7 @@ a tumour came from.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -72,19 +72,18 @@ def claims_of(report: Report) -> tuple[Claim, ...]:
     """All claims of a report that a reader has read, in the order of its text, none twice."""
     report = of_specimen(report)
     places = specimen_sites(report)
-    read = [*_lesions(report, places), *_bare_sites(report, places)]
+    claims = [*_lesions(report, places), *_bare_sites(report, places)]
     first: dict[tuple[str, Assertion], Claim] = {}
-    for claim in sorted(read, key=lambda claim: (claim.span.start, claim.span.end)):
+    for claim in sorted(claims, key=lambda claim: (claim.span.start, claim.span.end)):
         first.setdefault((claim.phrase, claim.assertion), claim)
     return tuple(first.values())
 
 
-def sorted_claims(claims: Iterable[Claim]) -> Claims:
+def sorted_claims(claims: Sequence[Claim]) -> Claims:
     """Claims that are asserted, denied and left open; absence cannot be grounded by presence."""
-    by_assertion: dict[Assertion, list[Claim]] = {each: [] for each in Assertion}
-    for claim in claims:
-        by_assertion[claim.assertion].append(claim)
-    return Claims(*(tuple(by_assertion[each]) for each in Assertion))
+    return Claims(
+        *(tuple(claim for claim in claims if claim.assertion is each) for each in Assertion)
+    )
 
 
 def not_seen(report: Report) -> tuple[str, ...]:
@@ -108,21 +107,24 @@ def _lesions(report: Report, places: Set[int]) -> Iterator[Claim]:
     for number, entity in enumerate(report.entities):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
-        affirmed, denied = without_denial(entity.text)
+        affirmed, is_denied = without_denial(entity.text)
         name = visual(affirmed)
         if not name or (entity.type == EntityType.FINDING and _is_vague(name)):
             continue
-        linked = [report.entities[tail] for tail in _tails(report, number)]
-        sites = [report.entities[n].text for n in _tails(report, number) if n in places]
+        tails = _tails(report, number)
+        site_texts = [report.entities[n].text for n in tails if n in places]
         if entity.type == EntityType.DIAGNOSIS:
-            phrase = _diagnosis_phrase(name, linked)
-            phrase = _diagnosis_placed(phrase, entity, report.text, sites)
+            phrase = _described(name, [report.entities[n] for n in tails])
+            phrase = _diagnosis_placed(phrase, entity, report.text, site_texts)
         else:
-            phrase, tissues = _noun_of(name), _tissues(sites)
+            # "desmoplastic" is no more than an adjective: its noun is desmoplasia.
+            finding = finding_of(name) if _ADJECTIVE.fullmatch(name) else None
+            phrase = name if finding is None else findings()[finding.id].name.lower()
+            tissues = _tissues(site_texts)
             if tissues and not find_places(phrase):  # which names its own
                 phrase = f"{phrase} in the {_name_of(tissues[0])}"
-        is_denied = denied and entity.assertion == Assertion.PRESENT
-        yield _claim(entity, phrase, Assertion.ABSENT if is_denied else entity.assertion)
+        is_absent = is_denied and entity.assertion == Assertion.PRESENT
+        yield _claim(entity, phrase, Assertion.ABSENT if is_absent else entity.assertion)
 
 
 def _tails(report: Report, head: int) -> list[int]:
@@ -134,14 +136,18 @@ def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
     return Claim(span=span, type=entity.type, assertion=assertion, phrase=phrase)
 
 
-def _diagnosis_phrase(name: str, linked: Sequence[Entity]) -> str:
+def _described(name: str, linked: Sequence[Entity]) -> str:
     """Grade, descriptors and diagnosis: "low-grade serous carcinoma"."""
-    before = [_grade_words(each.text) for each in linked if each.type == EntityType.GRADE]
-    before += [
-        _descriptor_words(each.text) for each in linked if each.type == EntityType.DESCRIPTOR
-    ]
-    words = dict.fromkeys(each for each in before if each and each not in name)
-    return " ".join([*words, name])
+    words = [_grade_words(each.text) for each in linked if each.type == EntityType.GRADE]
+    for entity in linked:
+        descriptor = visual(entity.text)
+        if (
+            entity.type == EntityType.DESCRIPTOR
+            and len(descriptor.split()) <= _MAX_WORDS
+            and not _phrases("unseen").search(descriptor)
+        ):
+            words.append(descriptor)
+    return " ".join([*dict.fromkeys(word for word in words if word and word not in name), name])
 
 
 def _diagnosis_placed(phrase: str, entity: Entity, text: str, sites: Sequence[str]) -> str:
@@ -229,37 +235,30 @@ def visual(text: str) -> str:
     return " ".join(words.split()).strip(_EDGES)
 
 
-def _noun_of(finding: str) -> str:
-    """A finding that is no more than an adjective by its noun: "desmoplastic" is desmoplasia."""
-    found = finding_of(finding) if _ADJECTIVE.fullmatch(finding) else None
-    return finding if found is None else findings()[found.id].name.lower()
-
-
 def _is_vague(finding: str) -> bool:
     """Whether nothing is named that a patch could show: a margin, a mass, a verb by itself.
 
     Nor can it show what was seen with the naked eye: two words of that, or one of it alone.
     """
-    found = {each.id for each in find_findings(finding)}
+    named = {match.id for match in find_findings(finding)}
     gross = len(_phrases("gross").findall(finding))
-    if not found:
+    if not named:
         return gross > 0 or len(finding.split()) == 1
-    return gross > 1 or found <= set(_wording()["vague"])
+    return gross > 1 or named <= set(_wording()["vague"])
 
 
 def _tissue_of(site: str) -> str | None:
     """The id of the tissue that a site is of: antrum is stomach, but rectum is rectum."""
-    found = [match.id for match in find_sites(site) if system_of(match.id) != _REGIONS]
-    if not found:
+    named = [match.id for match in find_sites(site) if system_of(match.id) != _REGIONS]
+    if not named:
         return None
-    deepest = max(found, key=site_tree().depth)
+    deepest = max(named, key=site_tree().depth)
     distinct = _wording()["tissues"]
     line = site_tree().lineage(deepest)
     return next((id_ for id_ in line if id_ in distinct), organ_of(deepest))
 
 
 def _name_of(tissue: str) -> str:
-    """What a tissue is called, by its id."""
     return sites()[tissue].name.lower()
 
 
@@ -270,13 +269,6 @@ def _grade_words(text: str) -> str:
         return plain
     grade = read_grade(text)
     return _TIERS.get(grade.tier or "", "") if grade is not None and grade.part is None else ""
-
-
-def _descriptor_words(text: str) -> str:
-    """A descriptor, where it is something visible and not a whole sentence."""
-    words = visual(text)
-    long = len(words.split()) > _MAX_WORDS
-    return "" if long or _phrases("unseen").search(words) else words
 
 
 @cache
@@ -291,32 +283,28 @@ def _wording() -> dict[str, Any]:
     return load_toml("pathgls/grounding/data/phrases.toml")
 
 
-_CLINICAL = "clinical"
-_SEEN = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
-
-
 def of_specimen(report: Report) -> Report:
     """A report without what it tells of the patient's history, and where a tumour came from.
 
     History stands after words for it, or in a section of its own; "breast primary" is no diagnosis.
     """
-    came = [entity for entity, _ in origins(report.text)]
+    origin_entities = [entity for entity, _ in origins(report.text)]
     dropped = [
-        (each.start, each.end)
-        for each in report.entities
-        if each.type in _SEEN
-        if has_wording("history", clause_before(report.text, each.start))
+        (entity.start, entity.end)
+        for entity in report.entities
+        if entity.type in CLAIMED
+        if has_wording("history", clause_before(report.text, entity.start))
         or (
-            each.type == EntityType.DIAGNOSIS
-            and any(o.start <= each.start and each.end <= o.end for o in came)
+            entity.type == EntityType.DIAGNOSIS
+            and any(o.start <= entity.start and entity.end <= o.end for o in origin_entities)
         )
     ]
-    told = [(each.start, each.end) for each in sections(report.text) if each.kind == _CLINICAL]
-    kept = only(report, outside([*dropped, *told], len(report.text)))
-    if not any(each.type in _SEEN for each in kept.entities):
+    clinical = [(each.start, each.end) for each in sections(report.text) if each.kind == "clinical"]
+    specimen = only(report, outside([*dropped, *clinical], len(report.text)))
+    if not any(entity.type in CLAIMED for entity in specimen.entities):
         # All of a short report may stand under such a heading.
-        kept = only(report, outside(dropped, len(report.text)))
-    return kept
+        specimen = only(report, outside(dropped, len(report.text)))
+    return specimen
 
 
 def specimen_sites(report: Report) -> frozenset[int]:
@@ -324,11 +312,18 @@ def specimen_sites(report: Report) -> frozenset[int]:
 
     Where a tumour came from is one only if no other place is named, and no spread.
     """
-    came = [entity for entity, _ in origins(report.text)]
-    named = [n for n, each in enumerate(report.entities) if _names_place(each, report.text)]
-    sure = [n for n in named if not any(_overlap(report.entities[n], origin) for origin in came)]
-    if sure or has_wording("metastatic", report.text):
-        return frozenset(sure)
+    origin_entities = [entity for entity, _ in origins(report.text)]
+    named = [n for n, entity in enumerate(report.entities) if _names_place(entity, report.text)]
+    certain = [
+        n
+        for n in named
+        if not any(
+            report.entities[n].start < origin.end and origin.start < report.entities[n].end
+            for origin in origin_entities
+        )
+    ]
+    if certain or has_wording("metastatic", report.text):
+        return frozenset(certain)
     return frozenset(named)
 
 
@@ -341,7 +336,3 @@ def _names_place(entity: Entity, text: str) -> bool:
     # At the beginning of a statement it is a heading; what is denied in a place is not the place.
     lead = before(text, entity.start).split()
     return not lead or "in" in lead or not is_denied(text, entity.start, entity.end)
-
-
-def _overlap(one: Entity, other: Entity) -> bool:
-    return one.start < other.end and other.start < one.end

@@ -7,11 +7,11 @@ as counted on laboratories and cases that the encoder had not learned from.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,26 +130,10 @@ class Decisions(Noun):
         return self.tile_behaviour if patches < FEW else self.slide_behaviour
 
 
-@runtime_checkable
-class Deciding(Protocol):
-    """An encoder for which limits were measured."""
-
-    @property
-    def decisions(self) -> Decisions | None:
-        """The limits, if there are any."""
-
-
-@runtime_checkable
-class NamesOrgans(Protocol):
-    """An encoder that has learned where organs lie, over many wordings of each."""
-
-    def organ_vectors(self, organs: Sequence[str]) -> Vectors:
-        """One vector for each organ."""
-
-
 def decisions_of(encoder: ImageTextEncoder) -> Decisions | None:
     """The limits that come with an encoder, if any do."""
-    return encoder.decisions if isinstance(encoder, Deciding) else None
+    decisions: Decisions | None = getattr(encoder, "decisions", None)
+    return decisions
 
 
 def read_calibration(path: Path) -> Decisions:
@@ -194,14 +178,12 @@ class OrganScores(NamedTuple):
         """For each organ the mean over all patches."""
         return np.asarray(self.cosines.mean(axis=0), np.float64)
 
-    def margin(self, claimed: Iterable[str]) -> "OrganMargin":
+    def margin(self, claimed: Iterable[str]) -> OrganMargin:
         """How far the likeliest of these organs stands above all that are unlike each of them."""
-        own = frozenset(claimed)
-        plain, less = (
-            float(organ_margins(self.means[None], self.organs, own, some)[0])
-            for some in (MappingProxyType({}), self.handicaps)
-        )
-        return OrganMargin(plain, less)
+        own, means = frozenset(claimed), self.means[None]
+        plain = organ_margins(means, self.organs, own)
+        less = organ_margins(means, self.organs, own, self.handicaps)
+        return OrganMargin(float(plain[0]), float(less[0]))
 
     def agreeing(self, claimed: Iterable[str], margin: float) -> int:
         """The patches in which it stands so far above the likeliest of the others.
@@ -211,10 +193,10 @@ class OrganScores(NamedTuple):
         own, rivals = _sides(self.organs, frozenset(claimed))
         if not rivals:
             return 0
-        less = handicaps_of(self.organs, self.handicaps)
-        best = max(own, key=lambda n: float(self.means[n] - less[n]))
-        other = max(rivals, key=self.means.__getitem__)
-        above = self.cosines[:, best] - less[best] - self.cosines[:, other]
+        less, means = _handicaps(self.organs, self.handicaps), self.means
+        best = max(own, key=lambda n: float(means[n] - less[n]))
+        rival = max(rivals, key=means.__getitem__)
+        above = self.cosines[:, best] - less[best] - self.cosines[:, rival]
         return int((above >= margin - _ROUNDING).sum())
 
     def seen(self, claimed: Iterable[str]) -> OrganSeen:
@@ -241,12 +223,11 @@ def organ_margins(
     own, rivals = _sides(organs, claimed)
     if not rivals:
         return np.zeros(len(means))
-    claims = means[:, own] - handicaps_of(organs, handicaps)[own]
+    claims = means[:, own] - _handicaps(organs, handicaps)[own]
     return np.asarray(claims.max(axis=1) - means[:, rivals].max(axis=1), np.float64)
 
 
-def handicaps_of(organs: Sequence[str], handicaps: Mapping[str, float]) -> NDArray[np.float64]:
-    """Those of some organs, in their order."""
+def _handicaps(organs: Sequence[str], handicaps: Mapping[str, float]) -> NDArray[np.float64]:
     return np.array([handicaps.get(organ, 0.0) for organ in organs])
 
 
@@ -259,10 +240,9 @@ def _sides(organs: tuple[str, ...], claimed: frozenset[str]) -> tuple[list[int],
 
 
 def organ_vectors(encoder: ImageTextEncoder, organs: Sequence[str]) -> Vectors:
-    """Where an encoder puts each organ."""
-    if isinstance(encoder, NamesOrgans):
-        return encoder.organ_vectors(organs)
-    return encoder.texts([f"{organ} tissue" for organ in organs])
+    """Where an encoder puts each organ: as it has learned, or by words for its tissue."""
+    learned: Callable[[Sequence[str]], Vectors] | None = getattr(encoder, "organ_vectors", None)
+    return learned(organs) if learned else encoder.texts([f"{organ} tissue" for organ in organs])
 
 
 def organ_scores(
@@ -291,28 +271,25 @@ def organs_named(phrase: str, organs: tuple[str, ...]) -> frozenset[str] | None:
 
 
 def _nearest(place: str, organs: tuple[str, ...]) -> Iterator[str]:
-    """The organs that are a place, or hold it most closely; else its parts and neighbours."""
-    near = {
-        organ: max(map(partial(_nearness, place), _sites_of(organ)), default=(0.0, 0))
-        for organ in organs
-    }
+    """The organs that are a place, or hold it most closely; else its parts and neighbours.
+
+    Of those that hold it, the one with least beside it.
+    """
+
+    def nearness(site: str) -> tuple[float, int]:
+        depth = site_tree().depth(site) if site_tree().is_a(place, site) else 0
+        return site_closeness(place, site), depth
+
+    near = {organ: max(map(nearness, _sites_of(organ)), default=(0.0, 0)) for organ in organs}
     best = max(near.values(), default=(0.0, 0))
     yield from (organ for organ in organs if near[organ] == best and best[0] >= _SAME_PLACE)
 
 
-def _nearness(place: str, site: str) -> tuple[float, int]:
-    """How near a site is to a place; of those that hold it, the one with least beside it."""
-    holds = site_tree().is_a(place, site)
-    return site_closeness(place, site), site_tree().depth(site) if holds else 0
-
-
 @lru_cache(maxsize=1 << 12)
-def alike(one: str, other: str) -> bool:
+def alike(organ: str, rival: str) -> bool:
     """Whether two organs are the same, one a part of the other, or hard to part."""
-    if one == other:
-        return True
-    return any(
-        site_closeness(a, b) >= _SAME_PLACE for a in _sites_of(one) for b in _sites_of(other)
+    return organ == rival or any(
+        site_closeness(a, b) >= _SAME_PLACE for a in _sites_of(organ) for b in _sites_of(rival)
     )
 
 

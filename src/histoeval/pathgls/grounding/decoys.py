@@ -71,10 +71,12 @@ class Decoys:
 
     def to(self, claims: Sequence[Claim], kind: EntityType | None = None) -> tuple[str, ...]:
         """Phrases of a kind, or of all, that share nothing with any claim of whatever assertion."""
+        meanings = [meaning_of(claim.phrase) for claim in claims]
         return tuple(
-            each.phrase
-            for each in self.phrases
-            if kind in (None, each.type) and not any(kin(each, claim.phrase) for claim in claims)
+            decoy.phrase
+            for decoy in self.phrases
+            if kind in (None, decoy.type)
+            and not any(are_kin(decoy.type, meaning_of(decoy.phrase), each) for each in meanings)
         )
 
 
@@ -96,41 +98,38 @@ def meaning_of(phrase: str) -> PhraseMeaning:
     concept = main_concept(phrase)
     return PhraseMeaning(
         None if concept is None else concept.id,
-        frozenset(found.id for found in find_findings(phrase)),
+        frozenset(match.id for match in find_findings(phrase)),
         frozenset(match.id for match in find_sites(phrase)),
         frozenset(match.id for match in find_places(phrase)),
         frozenset(word.plain for word in words_of(phrase)),
     )
 
 
-def kin(decoy: Decoy, claim: str) -> bool:
-    """Whether a phrase of the list shares a disease, finding or place with a claim.
+@lru_cache(maxsize=1 << 16)
+def are_kin(kind: EntityType, decoy: PhraseMeaning, claim: PhraseMeaning) -> bool:
+    """Whether a decoy of this kind shares a disease, finding or place with a claim.
 
     A kind of something is kin to it. Two diseases of one organ are not: one can be claimed for the
     other. A place is kin to all that arises in it.
     """
-    return _kin(decoy.type, meaning_of(decoy.phrase), meaning_of(claim))
-
-
-@lru_cache(maxsize=1 << 16)
-def _kin(kind: EntityType, one: PhraseMeaning, other: PhraseMeaning) -> bool:
-    if one.words == other.words:
+    if decoy.words == claim.words:
         return True
     if kind == EntityType.SITE:
-        return _near(_home(one) | one.sites, _home(other) | other.sites)
-    if one.diagnosis and other.diagnosis:
-        concept, claimed = concepts()[one.diagnosis], concepts()[other.diagnosis]
+        return _are_near(_home(decoy) | decoy.sites, _home(claim) | claim.sites)
+    if decoy.diagnosis and claim.diagnosis:
+        concept, claimed = concepts()[decoy.diagnosis], concepts()[claim.diagnosis]
         if diagnosis_tree().are_kin(concept.id, claimed.id):
             return True
         if closeness(concept, claimed) >= _ALIKE:
             return True
-    if any(is_kind_of(a, b) or is_kind_of(b, a) for a in one.findings for b in other.findings):
+    pairs = [(a, b) for a in decoy.findings for b in claim.findings]
+    if any(is_kind_of(a, b) or is_kind_of(b, a) for a, b in pairs):
         return True
-    return kind == EntityType.FINDING and _near(one.sites, other.sites)
+    return kind == EntityType.FINDING and _are_near(decoy.sites, claim.sites)
 
 
-def _near(one: frozenset[str], other: frozenset[str]) -> bool:
-    return any(site_closeness(a, b) >= _SAME_PLACE for a in one for b in other)
+def _are_near(sites: frozenset[str], others: frozenset[str]) -> bool:
+    return any(site_closeness(a, b) >= _SAME_PLACE for a in sites for b in others)
 
 
 def home_of(phrase: str) -> frozenset[str]:
@@ -143,7 +142,6 @@ def home_of(phrase: str) -> frozenset[str]:
 
 
 def _home(meaning: PhraseMeaning) -> frozenset[str]:
-    """Where it is, or where the disease arises."""
     if meaning.places or meaning.diagnosis is None:
         return meaning.places
     return concepts()[meaning.diagnosis].organs

@@ -4,7 +4,7 @@ An encoder maps image patches and phrases to unit vectors of one space, whose pr
 cosine. A vector never depends on what else is in the batch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from histoeval.errors import ModelError
 from histoeval.pathgls.results import Spot
-from histoeval.report import EntityType, Noun
+from histoeval.report import Noun
 
 Pixels = NDArray[np.uint8]
 """Rows, columns, and red, green, blue."""
@@ -24,7 +24,18 @@ SIZE = 224
 
 
 class ImageTextEncoder(Protocol):
-    """Maps patches and phrases into one space."""
+    """Maps patches and phrases into one space.
+
+    An encoder may have more, which is used where it is there:
+
+    - `unknown_images(vectors)`, `unknown_phrases(phrases)`: why each is outside of its training
+      data, None where it is not;
+    - `calibrations`, by kind of claim, and `calibration`, for all: measured `ClaimCalibration`s;
+    - `decisions`: limits that were measured for its verdicts (`Decisions`);
+    - `organ_vectors(organs)`: where organs lie, over many wordings of each;
+    - `centre`: the mean vector of its training images, shorter than 1. A phrase near it has high
+      cosines with all images; this offset is subtracted before claims are compared.
+    """
 
     @property
     def identity(self) -> str:
@@ -45,30 +56,12 @@ class ImageTextEncoder(Protocol):
 class SlideTextEncoder(Protocol):
     """An encoder whose space of texts is met by whole slides only, such as TITAN.
 
-    Its `images` are features of patches, of any length, that nothing but `slides` reads.
+    Its `images` are features of patches, of any length, that nothing but `slides` reads. Where it
+    can tell which slides are unlike those it was validated on, it has `unknown_slides(vectors)`.
     """
 
     def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
         """One row: the slide that patches with these features and positions belong to."""
-
-
-@runtime_checkable
-class Scoped(Protocol):
-    """An encoder that can tell what is outside of its training data."""
-
-    def unknown_images(self, vectors: Vectors) -> list[str | None]:
-        """For each patch why it is out of scope; None where it is not."""
-
-    def unknown_phrases(self, phrases: Sequence[str]) -> list[str | None]:
-        """The same for each phrase."""
-
-
-@runtime_checkable
-class ScopedSlides(Protocol):
-    """An encoder of slides that can tell which are unlike those it was validated on."""
-
-    def unknown_slides(self, vectors: Vectors) -> list[str | None]:
-        """For each slide why it is out of scope; None where it is not."""
 
 
 class ClaimCalibration(Noun):
@@ -82,56 +75,23 @@ class ClaimCalibration(Noun):
     midpoint: float
 
 
-@runtime_checkable
-class Calibrated(Protocol):
-    """An encoder for which the separation of true claims and decoys was measured."""
-
-    @property
-    def calibration(self) -> ClaimCalibration | None:
-        """The measured curve, if there is one."""
-
-
-@runtime_checkable
-class CalibratedByKind(Protocol):
-    """An encoder for which it was measured for some kinds of claims separately."""
-
-    @property
-    def calibrations(self) -> Mapping[EntityType, ClaimCalibration]:
-        """The measured curves, by kind."""
-
-
-@runtime_checkable
-class Centred(Protocol):
-    """An encoder that knows the mean of its training images.
-
-    A phrase near that mean has high cosines with all images; this offset is subtracted before
-    claims are compared.
-    """
-
-    @property
-    def centre(self) -> NDArray[np.float32]:
-        """The mean vector, which is shorter than 1."""
-
-
 def unknown_images(encoder: ImageTextEncoder, vectors: Vectors) -> list[str | None]:
     """Why each patch is out of scope; nothing is for an encoder that cannot tell."""
-    if isinstance(encoder, Scoped):
-        return encoder.unknown_images(vectors)
-    return [None] * len(vectors)
+    return _reasons(getattr(encoder, "unknown_images", None), vectors)
 
 
 def unknown_phrases(encoder: ImageTextEncoder, phrases: Sequence[str]) -> list[str | None]:
     """Why each phrase is out of scope; nothing is for an encoder that cannot tell."""
-    if isinstance(encoder, Scoped):
-        return encoder.unknown_phrases(phrases)
-    return [None] * len(phrases)
+    return _reasons(getattr(encoder, "unknown_phrases", None), phrases)
 
 
-def unknown_slides(encoder: object, vectors: Vectors) -> list[str | None]:
+def unknown_slides(encoder: SlideTextEncoder, vectors: Vectors) -> list[str | None]:
     """Why each slide is out of scope; nothing is for an encoder that cannot tell."""
-    if isinstance(encoder, ScopedSlides):
-        return encoder.unknown_slides(vectors)
-    return [None] * len(vectors)
+    return _reasons(getattr(encoder, "unknown_slides", None), vectors)
+
+
+def _reasons(tell: Callable[..., list[str | None]] | None, items: Sized) -> list[str | None]:
+    return tell(items) if tell else [None] * len(items)
 
 
 def of_length_one(rows: NDArray[np.floating], name: str) -> Vectors:

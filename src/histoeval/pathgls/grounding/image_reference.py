@@ -9,7 +9,6 @@ hundred tiles can carry; its limit is measured on cases that were left out.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -18,11 +17,8 @@ from pydantic import Field, FiniteFloat
 
 from histoeval.errors import InputError, ModelError
 from histoeval.pathgls.grounding.encoder import (
-    Calibrated,
-    CalibratedByKind,
     ClaimCalibration,
     ImageTextEncoder,
-    Pixels,
     SlideTextEncoder,
     Vectors,
     unknown_images,
@@ -143,44 +139,18 @@ class ReferencedEncoder:
                 f"{encoder.identity}: measure them again with this encoder"
             )
         self.encoder, self.reference = encoder, reference
-
-    @property
-    def identity(self) -> str:
-        """The encoder, and the images it was measured on."""
-        return f"{self.encoder.identity}/images@{self.reference.hash}"
-
-    @property
-    def size(self) -> int:
-        """Pixels along a side of the patches that it takes."""
-        return self.encoder.size
-
-    @cached_property
-    def centre(self) -> NDArray[np.float32]:
-        """The mean vector of the images."""
-        return np.array(self.reference.centre, np.float32)
-
-    @property
-    def calibration(self) -> ClaimCalibration | None:
-        """That of the encoder, where it has one."""
-        return self.encoder.calibration if isinstance(self.encoder, Calibrated) else None
-
-    @property
-    def calibrations(self) -> Mapping[EntityType, ClaimCalibration]:
-        """Those of the encoder, where it has any."""
-        return self.encoder.calibrations if isinstance(self.encoder, CalibratedByKind) else {}
-
-    def images(self, patches: Sequence[Pixels]) -> Vectors:
-        """One vector for each patch, in their order."""
-        return self.encoder.images(patches)
-
-    def texts(self, phrases: Sequence[str]) -> Vectors:
-        """One vector for each phrase, in their order."""
-        return self.encoder.texts(phrases)
+        self.identity = f"{encoder.identity}/images@{reference.hash}"
+        self.size, self.images, self.texts = encoder.size, encoder.images, encoder.texts
+        self.centre = np.array(reference.centre, np.float32)
+        self.calibration: ClaimCalibration | None = getattr(encoder, "calibration", None)
+        self.calibrations: Mapping[EntityType, ClaimCalibration] = getattr(
+            encoder, "calibrations", {}
+        )
 
     def unknown_images(self, vectors: Vectors) -> list[str | None]:
         """Why each image is out of scope: by the encoder itself, or unlike those measured."""
         limit = self.reference.limit
-        far = [
+        unlike = [
             None
             if distance < limit
             else "not like the images that the encoder was validated on "
@@ -188,7 +158,7 @@ class ReferencedEncoder:
             for distance in self.reference.distances(vectors)
         ]
         own = unknown_images(self.encoder, vectors)
-        return [reason or unlike for reason, unlike in zip(own, far, strict=True)]
+        return [reason or far for reason, far in zip(own, unlike, strict=True)]
 
     def unknown_phrases(self, phrases: Sequence[str]) -> list[str | None]:
         """Why each phrase is out of scope, where the encoder can tell."""
@@ -214,8 +184,8 @@ class ReferencedSlideEncoder(ReferencedEncoder):
 
 def with_images(encoder: ImageTextEncoder, reference: ImageReference) -> ReferencedEncoder:
     """An encoder that knows the images of a laboratory: their centre, and what is unlike them."""
-    slides = isinstance(encoder, SlideTextEncoder)
-    return (ReferencedSlideEncoder if slides else ReferencedEncoder)(encoder, reference)
+    is_of_slides = isinstance(encoder, SlideTextEncoder)
+    return (ReferencedSlideEncoder if is_of_slides else ReferencedEncoder)(encoder, reference)
 
 
 def _numbers(row: NDArray[np.float64]) -> tuple[float, ...]:

@@ -122,7 +122,16 @@ def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
 def panel_names(specs: str | Sequence[str] | None) -> list[str | None]:
     """The encoders that are wanted, one by one: "a+b" are two, unless there is a file called so."""
     given: list[str | None] = [specs] if isinstance(specs, str | None) else [*specs]
-    names = [name for spec in given or [None] for name in _parted(spec)]
+    names: list[str | None] = []
+    for spec in given or [None]:
+        place = (spec or "").rpartition("=")[2].rpartition("@")[2]
+        if spec is None or BESIDE not in spec or Path(place).exists():
+            names.append(spec)
+            continue
+        parts = [part.strip() for part in spec.split(BESIDE)]
+        if not all(parts):
+            raise SettingError(f"{spec!r} lacks an encoder beside a '+': give two names, as in a+b")
+        names += parts
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise SettingError(
             f"the encoder {twice[0] or BUILTIN!r} is named twice, and would have two votes; name "
@@ -136,26 +145,13 @@ def open_panel(
 ) -> tuple[ImageTextEncoder, ...]:
     """Each of the encoders that are wanted; several make a panel."""
     encoders = tuple(open_encoder(name, device) for name in panel_names(specs))
-    weights = [weights_of(encoder.identity) for encoder in encoders]
-    if len(set(weights)) < len(weights):
+    if len({weights_of(encoder.identity) for encoder in encoders}) < len(encoders):
         names = ", ".join(encoder.identity for encoder in encoders)
         raise SettingError(
             f"two encoders of the panel have the same weights and would have two votes ({names}); "
             "name each once"
         )
     return encoders
-
-
-def _parted(spec: str | None) -> list[str | None]:
-    if spec is None:
-        return [None]
-    place = spec.rpartition("=")[2].rpartition("@")[2]
-    if BESIDE not in spec or Path(place).exists():
-        return [spec]
-    parts = [part.strip() for part in spec.split(BESIDE)]
-    if not all(parts):
-        raise SettingError(f"{spec!r} lacks an encoder beside a '+': give two names, as in a+b")
-    return [*parts]
 
 
 def _open_known(known: KnownEncoder, place: str, device: str | None) -> ImageTextEncoder:
@@ -186,8 +182,7 @@ def _library_name(known: KnownEncoder, place: str) -> str:
         return f"{LOCAL}{place}"
     weights = f"hf_hub:{known.hub}"
     if place:
-        file = Path(place, known.weights) if Path(place).is_dir() else Path(place)
-        if not file.is_file():
+        weights = str(Path(place, known.weights) if Path(place).is_dir() else Path(place))
+        if not Path(weights).is_file():
             raise ModelError(f"{place} holds no {known.weights}, the weights of {known.title}.")
-        weights = str(file)
     return f"{known.architecture}@{weights}" if known.architecture else weights

@@ -7,7 +7,7 @@ neither for it nor against it: otherwise each further encoder would be one more 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -63,29 +63,28 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
     """
     if not opinions:
         raise ValueError("a panel needs an encoder")
-    heard = [(each.encoder, each.found) for each in opinions if isinstance(each.found, Grounding)]
-    if not heard:
+    members = tuple(each.found for each in opinions if isinstance(each.found, Grounding))
+    if not members:
         return _problem(opinions)
-    members = tuple(found for _, found in heard)
     supports = tuple(_combined(each) for each in zip(*(m.supports for m in members), strict=True))
     values = [support.value for support in supports if support.value is not None]
     if not values:
         return Problem(UNKNOWN, "no claim is known to any encoder of the panel")
     signatures = "|".join(
-        f"[{opinion.found.signature}]"
-        if isinstance(opinion.found, Grounding)
-        else f"[{opinion.encoder}|no vote]"
-        for opinion in opinions
+        f"[{found.signature if isinstance(found, Grounding) else f'{encoder}|no vote'}]"
+        for encoder, found in opinions
     )
+    verdicts = [member.verdict for member in members]
+    verdict = majority_verdict(verdicts)
     return Grounding(
         value=float(np.mean(values)),
         raw=float(np.mean([member.raw for member in members])),
         patches=min(member.patches for member in members),
         supports=supports,
-        verdict=(verdict := majority_verdict([member.verdict for member in members])),
-        why=_tally([member.verdict for member in members], verdict),
+        verdict=verdict,
+        why=_tally(verdicts, verdict),
         cancer=_cancer([member.cancer for member in members if member.cancer is not None]),
-        organ=_organ(members),
+        organ=_organ([member.organ for member in members if member.organ is not None]),
         denied=members[0].denied,
         notes=tuple(_notes(opinions, supports)),
         signature=f"panel-1|majority|{signatures}",
@@ -107,11 +106,11 @@ def _combined(supports: tuple[Support, ...]) -> Support:
     if value is None:
         reasons = dict.fromkeys(each.unknown for each in supports if each.unknown is not None)
         unknown = "; ".join(reasons) or None
-        judged = any(support.verdict is not None for support in supports)
+        was_judged = any(support.verdict is not None for support in supports)
         return Support(
             claim=supports[0].claim,
             unknown=unknown,
-            verdict="not_known" if judged else None,
+            verdict="not_known" if was_judged else None,
             why=unknown or "",
         )
     votes = [None if support.value is None else support.verdict for support in supports]
@@ -143,44 +142,35 @@ def _cancer(checks: Sequence[CancerCheck]) -> CancerCheck | None:
     return next(check for check in votes if check.verdict == verdict)
 
 
-def _organ(members: Sequence[Grounding]) -> OrganSeen | None:
+def _organ(seen: Sequence[OrganSeen]) -> OrganSeen | None:
     """The organ that most encoders see, as the first of them does; none where they disagree."""
-    seen = [member.organ for member in members if member.organ is not None]
-    for organ in seen:
-        if sum(each.likeliest == organ.likeliest for each in seen) > len(seen) / 2:
-            return organ
-    return None
+    votes = Counter(organ.likeliest for organ in seen)
+    return next((organ for organ in seen if votes[organ.likeliest] > len(seen) / 2), None)
 
 
-def _notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> list[str]:
+def _notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> Iterator[str]:
     """What each encoder noted or why it has no vote, and how many votes the claims had."""
-    notes = []
+    organs = {}
     for encoder, found in opinions:
         name = encoder.partition("@")[0]
         if isinstance(found, Problem):
-            notes.append(f"{name} has no vote: {found.message}")
-        else:
-            notes += [f"{name}: {note}" for note in found.notes]
-    organs = {
-        each.encoder: each.found.organ for each in opinions if isinstance(each.found, Grounding)
-    }
-    seen = {name: organ.likeliest for name, organ in organs.items() if organ is not None}
-    if len(set(seen.values())) > 1:
-        told = ", ".join(f"{name.partition('@')[0]} {organ}" for name, organ in seen.items())
-        notes.append(f"the encoders do not see the same organ: {told}")
+            yield f"{name} has no vote: {found.message}"
+            continue
+        yield from (f"{name}: {note}" for note in found.notes)
+        if found.organ is not None:
+            organs[encoder] = found.organ.likeliest
+    if len(set(organs.values())) > 1:
+        listed = ", ".join(f"{name.partition('@')[0]} {organ}" for name, organ in organs.items())
+        yield f"the encoders do not see the same organ: {listed}"
     if lost := sum(support.value is None for support in supports):
-        notes.append(f"{lost} of {len(supports)} claims are not known to any encoder of the panel")
-    return notes
+        yield f"{lost} of {len(supports)} claims are not known to any encoder of the panel"
 
 
 def _problem(opinions: Sequence[Opinion]) -> Problem:
     """What kept all encoders from grounding: said once where it is the same for all."""
-    problems = [each.found for each in opinions if isinstance(each.found, Problem)]
-    if len(set(problems)) == 1:
-        return problems[0]
-    codes = {problem.code for problem in problems}
-    reasons = [
-        f"{each.encoder.partition('@')[0]}: {problem.message}"
-        for each, problem in zip(opinions, problems, strict=True)
-    ]
-    return Problem(codes.pop() if len(codes) == 1 else UNKNOWN, "; ".join(reasons))
+    problems = [(name, found) for name, found in opinions if isinstance(found, Problem)]
+    if len({problem for _, problem in problems}) == 1:
+        return problems[0][1]
+    codes = {problem.code for _, problem in problems}
+    reasons = "; ".join(f"{name.partition('@')[0]}: {each.message}" for name, each in problems)
+    return Problem(codes.pop() if len(codes) == 1 else UNKNOWN, reasons)

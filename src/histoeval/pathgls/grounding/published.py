@@ -10,11 +10,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +55,11 @@ TITAN_SIDE = 512
 TITAN_METHODS = ("return_conch", "encode_slide_from_patch_features", "encode_text")
 
 
-class Towers(NamedTuple):
-    """A loaded model: how patches and a phrase are put to it."""
+@dataclass(eq=False)
+class PublishedEncoder(Remade):
+    """An image tower and a text tower that meet in one space."""
 
+    name: str
     identity: str
     """The model down to its weights, and what runs it."""
     size: int
@@ -68,15 +71,8 @@ class Towers(NamedTuple):
     batch: int = 1
     """Patches that are run together."""
 
-
-class PublishedEncoder(Remade):
-    """An image tower and a text tower that meet in one space."""
-
-    def __init__(self, name: str, towers: Towers) -> None:
-        self.name = name
-        self.identity, self.size, self.batch = towers.identity, towers.size, towers.batch
-        self.on_gpu = towers.batch > 1
-        self._look, self._read = towers.look, towers.read
+    def __post_init__(self) -> None:
+        self.on_gpu = self.batch > 1
         self._remembered = Memory(self._encode)
 
     def images(self, patches: Sequence[Pixels]) -> Vectors:
@@ -88,7 +84,7 @@ class PublishedEncoder(Remade):
         return of_length_one(np.array(self._remembered(phrases)), self.name)
 
     def _encode(self, phrases: Sequence[str]) -> list[NDArray[np.float32]]:
-        return [_rows(self._read, phrase)[0] for phrase in phrases]
+        return [_rows(self.read, phrase)[0] for phrase in phrases]
 
     def features(self, patches: Sequence[Pixels]) -> NDArray[np.float32]:
         """The output of the image tower, of any length; the last batch is filled up."""
@@ -96,7 +92,7 @@ class PublishedEncoder(Remade):
         for first in range(0, len(patches), self.batch):
             group = patches[first : first + self.batch]
             filled = [group[n % len(group)] for n in range(self.batch)]
-            rows.extend(_rows(self._look, filled, self.batch)[: len(group)])
+            rows.extend(_rows(self.look, filled, self.batch)[: len(group)])
         return np.array(rows, np.float32)
 
 
@@ -135,15 +131,19 @@ def clip_encoder(name: str | Path, device: str | None = None) -> PublishedEncode
     def look(patches: Sequence[Pixels]) -> Any:
         scaled = (np.stack(patches).astype(np.float32) / np.float32(255) - mean) / std
         pixels = torch.from_numpy(scaled.transpose(0, 3, 1, 2).copy()).to(device)
-        return _projected(model.get_image_features(pixel_values=pixels))
+        return projected(model.get_image_features(pixel_values=pixels))
 
     def read(phrase: str) -> Any:
-        return _projected(model.get_text_features(**tokenizer(phrase, **options).to(device)))
+        return projected(model.get_text_features(**tokenizer(phrase, **options).to(device)))
+
+    def projected(features: Any) -> Any:
+        """The projected vectors, which newer releases hand out inside of an object."""
+        return getattr(features, "pooler_output", features)
 
     identity = _transformers_identity(name, fingerprint(model, tokenizer, ()))
     side = int(model.config.vision_config.image_size)
     batch = GPU_BATCH if device.startswith("cuda") else 1
-    return PublishedEncoder(name, Towers(identity, side, look, read, batch))
+    return PublishedEncoder(name, identity, side, look, read, batch)
 
 
 def _load_clip(name: str) -> tuple[Any, Any, tuple[list[float], list[float]]]:
@@ -179,11 +179,6 @@ def _load_clip(name: str) -> tuple[Any, Any, tuple[list[float], list[float]]]:
     return model.eval(), tokenizer, (mean, std)
 
 
-def _projected(features: Any) -> Any:
-    """The projected vectors, which newer releases hand out inside of an object."""
-    return getattr(features, "pooler_output", features)
-
-
 def _transformers_identity(name: str, weights: str) -> str:
     libraries = f"torch{version('torch')}+transformers{version('transformers')}"
     return f"{Path(name).name}@{weights}/float32/{libraries}"
@@ -192,12 +187,11 @@ def _transformers_identity(name: str, weights: str) -> str:
 # --- Transformers: TITAN --------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class SlideEncoder(PublishedEncoder):
     """An encoder that makes one vector of a slide from the features of its patches."""
 
-    def __init__(self, name: str, towers: Towers, slide: Callable[[Any, Any, int], Any]) -> None:
-        super().__init__(name, towers)
-        self._slide = slide
+    slide: Callable[[Any, Any, int], Any] = field(kw_only=True)
 
     def images(self, patches: Sequence[Pixels]) -> Vectors:
         """The features of each patch, which only `slides` reads."""
@@ -211,7 +205,7 @@ class SlideEncoder(PublishedEncoder):
         places = torch.tensor([[(spot.x, spot.y) for spot in spots]])
         patches = torch.from_numpy(np.asarray(features, np.float32))[None]
         with torch.inference_mode():
-            row = self._slide(patches, places, side)
+            row = self.slide(patches, places, side)
         return of_length_one(np.asarray(row.cpu().numpy(), np.float32), self.name)
 
 
@@ -252,7 +246,7 @@ def titan_encoder(name: str | Path, device: str | None = None) -> SlideEncoder:
         return vector.float().reshape(1, -1) @ model.vision_encoder.proj.float()
 
     identity = _transformers_identity(name, _weights_hash(model, tower))
-    return SlideEncoder(name, Towers(identity, TITAN_SIDE, look, read), slide)
+    return SlideEncoder(name, identity, TITAN_SIDE, look, read, slide=slide)
 
 
 # --- open_clip, and CONCH by its own copy of it ---------------------------------------------------
@@ -306,8 +300,10 @@ def open_clip_encoder(name: str, device: str | None = None) -> PublishedEncoder:
     side = getattr(getattr(model, "visual", None), "image_size", SIZE)
     side = int(side[0] if isinstance(side, list | tuple) else side)
     shown = architecture.rstrip("/").split("/")[-1].removeprefix(LOCAL)
-    identity = f"{shown}@{_weights_hash(model)}/{library}{_release(module)}"
-    return PublishedEncoder(shown, Towers(identity, side, look, read))
+    identity = (
+        f"{shown}@{_weights_hash(model)}/{library}{getattr(module, '__version__', 'unknown')}"
+    )
+    return PublishedEncoder(shown, identity, side, look, read)
 
 
 # --- MUSK, whose package registers it with timm ---------------------------------------------------
@@ -349,8 +345,8 @@ def musk_encoder(weights: str, device: str | None = None) -> PublishedEncoder:
             out_norm=True,
         )[1]
 
-    identity = f"musk@{_weights_hash(model)}/musk{_release(package)}"
-    return PublishedEncoder("musk", Towers(identity, MUSK_SIDE, look, read))
+    identity = f"musk@{_weights_hash(model)}/musk{getattr(package, '__version__', 'unknown')}"
+    return PublishedEncoder("musk", identity, MUSK_SIDE, look, read)
 
 
 def musk_tokens(pieces: Sequence[int]) -> list[int]:
@@ -384,10 +380,6 @@ def _library(package: str, module: str, *, needed_by: str, install: str) -> Any:
             f"{package} is not installed, and {needed_by!r} needs it; run: {install}"
         )
     return import_module(module)
-
-
-def _release(module: Any) -> str:
-    return str(getattr(module, "__version__", "unknown"))
 
 
 def _reason(error: Exception) -> str:

@@ -19,21 +19,13 @@ from histoeval.pathgls.grounding.decisions import Decisions, decisions_of, top_m
 from histoeval.pathgls.grounding.decoys import FEWEST, UNMEASURED, Decoys, calibrated, standing
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import (
-    Calibrated,
-    CalibratedByKind,
-    Centred,
     ClaimCalibration,
     ImageTextEncoder,
     Vectors,
     unknown_phrases,
 )
-from histoeval.pathgls.grounding.verdicts import (
-    UNSUPPORTED,
-    UNVALIDATED,
-    SpecimenOrgan,
-    unknown_support,
-)
-from histoeval.pathgls.results import CancerCheck, Claim, Grounding, Support
+from histoeval.pathgls.grounding.verdicts import UNSUPPORTED, UNVALIDATED, SpecimenVerdicts
+from histoeval.pathgls.results import CancerCheck, Claim, Grounding, Spot, Support
 from histoeval.report import EntityType
 
 UNKNOWN = "grounding_unknown"
@@ -70,89 +62,100 @@ def ground(
     those of the encoder count.
     """
     parts = sorted_claims(claims)
-    if (nothing := _nothing_to_ground(parts)) is not None:
-        return nothing
+    if not parts.asserted:
+        return _nothing_to_ground(parts)
     seen = [number for number, reason in enumerate(image.unknown) if reason is None]
     if not seen:
         return Problem(UNKNOWN, f"{UNKNOWN_IMAGE}: {_usual(image.unknown)}")
-    looking = _Looking(image, seen, encoder)
+    patches = _Patches(image.vectors[seen], [image.spots[number] for number in seen], encoder)
     limits = decisions or decisions_of(encoder)
-    organs = None if limits is None else SpecimenOrgan.of(looking.vectors, encoder, limits, parts)
+    specimen = (
+        None if limits is None else SpecimenVerdicts.of(patches.vectors, encoder, limits, parts)
+    )
+    out_of_scope = unknown_phrases(encoder, [claim.phrase for claim in parts.asserted])
     reasons = [
-        reason or (None if organs is None else organs.unknown(claim))
-        for claim, reason in zip(
-            parts.asserted,
-            unknown_phrases(encoder, [claim.phrase for claim in parts.asserted]),
-            strict=True,
-        )
+        reason or (None if specimen is None else specimen.unknown(claim))
+        for claim, reason in zip(parts.asserted, out_of_scope, strict=True)
     ]
     known = [claim for claim, reason in zip(parts.asserted, reasons, strict=True) if reason is None]
     if not known:
         return Problem(UNKNOWN, f"{UNKNOWN_CLAIMS}: {_usual(reasons)}")
-    scales = _scales(looking, claims, known, decoys)
+    scales = _scales(patches, claims, known, decoys)
     if isinstance(scales, Problem):
         return scales
-    cosines = looking.cosines([claim.phrase for claim in known])
-    found = iter(_supports(known, cosines, scales, looking, organs))
+    compared = patches.compared([claim.phrase for claim in known])
+    judged = _supports(known, compared, scales, patches, specimen)
+    unknown = None if limits is None else "not_known"
     supports = tuple(
-        next(found) if reason is None else unknown_support(claim, reason, limits)
+        next(judged)
+        if reason is None
+        else Support(claim=claim, unknown=reason, verdict=unknown, why=reason)
         for claim, reason in zip(parts.asserted, reasons, strict=True)
     )
-    values = [each.value for each in supports if each.value is not None]
-    denial = None if organs is None else organs.behaviour.of_denial()
-    value = float(np.mean(values if denial is None else [*values, denial.value]))
-    verdict, why = (None, UNVALIDATED) if organs is None else organs.of_report(supports)
-    if verdict is not None and verdict != "supported":
-        value = min(value, UNSUPPORTED)
-    unchecked = CancerCheck(stated=stated_behaviour(parts), verdict="not_checked", why=UNVALIDATED)
+    values = [support.value for support in supports if support.value is not None]
+    if specimen is None:
+        stated = stated_behaviour(parts)
+        cancer = CancerCheck(stated=stated, verdict="not_checked", why=UNVALIDATED)
+        verdict, why, value = None, UNVALIDATED, float(np.mean(values))
+    else:
+        cancer, (verdict, why) = specimen.cancer_check(), specimen.of_report(supports)
+        denial = specimen.denial()
+        value = float(np.mean(values if denial is None else [*values, denial.value]))
+        value = value if verdict == "supported" else min(value, UNSUPPORTED)
     return Grounding(
         value=value,
-        raw=equation_1(cosines),
+        raw=equation_1(compared.cosines),
         patches=len(seen),
         supports=supports,
         verdict=verdict or "not_known",
         why=why,
-        cancer=unchecked if organs is None else organs.cancer_check(),
-        organ=None if organs is None else organs.seen(),
+        cancer=cancer,
+        organ=None if specimen is None else specimen.seen(),
         denied=parts.denied,
         notes=(*image.notes, *_notes(image, parts, len(known))),
         signature=_signature(encoder, decoys, limits),
     )
 
 
-class _Looking(NamedTuple):
+class _Compared(NamedTuple):
+    """Claims or decoys of one kind, as an image shows them."""
+
+    phrases: Sequence[str]
+    cosines: Cosines
+    usual: NDArray[np.float64]
+    """The cosine of each with the mean of all images, where that is known."""
+
+    def heights(self, together: Together) -> NDArray[np.float64]:
+        """The cosine of each over all patches, less what it has with any image."""
+        return together(self.cosines) - self.usual
+
+
+class _Patches(NamedTuple):
     """The patches of an image that are in scope of an encoder, and the encoder."""
 
-    image: EmbeddedImage
-    seen: Sequence[int]
+    vectors: Vectors
+    spots: Sequence[Spot]
     encoder: ImageTextEncoder
 
-    @property
-    def vectors(self) -> Vectors:
-        """Those of the patches."""
-        return self.image.vectors[self.seen]
-
-    def cosines(self, phrases: Sequence[str]) -> Cosines:
-        """Of each phrase with each of the patches."""
-        rows = self.encoder.texts(phrases).astype(np.float64) @ self.vectors.astype(np.float64).T
-        return np.round(rows, _DIGITS)
+    def compared(self, phrases: Sequence[str]) -> _Compared:
+        """Phrases with each of the patches."""
+        vectors = self.encoder.texts(phrases).astype(np.float64)
+        centre = getattr(self.encoder, "centre", None)
+        usual = (
+            np.zeros(len(phrases))
+            if centre is None
+            else np.round(vectors @ np.asarray(centre, np.float64), _DIGITS)
+        )
+        cosines = np.round(vectors @ self.vectors.astype(np.float64).T, _DIGITS)
+        return _Compared(phrases, cosines, usual)
 
     def known(self, phrases: Sequence[str]) -> list[str]:
         """The phrases that are in scope."""
         reasons = unknown_phrases(self.encoder, phrases)
-        return [each for each, reason in zip(phrases, reasons, strict=True) if reason is None]
-
-    def usual(self, phrases: Sequence[str]) -> NDArray[np.float64]:
-        """The cosine that each phrase has with the mean of all images, where that is known."""
-        if not isinstance(self.encoder, Centred):
-            return np.zeros(len(phrases))
-        centre = np.asarray(self.encoder.centre, np.float64)
-        return np.round(self.encoder.texts(phrases).astype(np.float64) @ centre, _DIGITS)
+        return [phrase for phrase, reason in zip(phrases, reasons, strict=True) if reason is None]
 
 
-def _nothing_to_ground(parts: Claims) -> Problem | None:
-    if parts.asserted:
-        return None
+def _nothing_to_ground(parts: Claims) -> Problem:
     if parts.uncertain:
         return Problem("nothing_asserted", "the report only denies or leaves open what it names")
     if parts.denied:
@@ -162,40 +165,27 @@ def _nothing_to_ground(parts: Claims) -> Problem | None:
     return Problem("no_claims", "the report makes no claim that could be seen in an image")
 
 
-class _Scale(NamedTuple):
-    """Decoys of one kind of claim, as an image shows them."""
-
-    phrases: Sequence[str]
-    cosines: Cosines
-    usual: NDArray[np.float64]
-
-    def heights(self, together: Together) -> NDArray[np.float64]:
-        """The cosine of each over all patches, less what it has with any image."""
-        return together(self.cosines) - self.usual
-
-
 def _scales(
-    looking: _Looking, claims: Sequence[Claim], known: Sequence[Claim], decoys: Decoys
-) -> Mapping[EntityType, _Scale] | Problem:
+    patches: _Patches, claims: Sequence[Claim], known: Sequence[Claim], decoys: Decoys
+) -> Mapping[EntityType, _Compared] | Problem:
     """For each kind of claim the decoys, with the same chances in the same patches.
 
     Where the encoder knows too few decoys of a kind, those of all kinds are taken.
     """
     scales = {}
     for kind in dict.fromkeys(claim.type for claim in known):
-        phrases = looking.known(decoys.to(claims, kind))
+        phrases = patches.known(decoys.to(claims, kind))
         if len(phrases) < FEWEST:
-            phrases = looking.known(decoys.to(claims))
+            phrases = patches.known(decoys.to(claims))
         if len(phrases) < FEWEST:
             return Problem(
                 UNKNOWN,
                 f"only {len(phrases)} decoy claims are known to the encoder, and {FEWEST} are "
                 "needed to calibrate its cosines",
             )
-        scale = _Scale(phrases, looking.cosines(phrases), looking.usual(phrases))
-        if standing(0.0, scale.heights(_best)) is None:
+        scales[kind] = patches.compared(phrases)
+        if standing(0.0, scales[kind].heights(_best)) is None:
             return Problem(UNKNOWN, "the encoder gives all claims the same cosine")
-        scales[kind] = scale
     return scales
 
 
@@ -205,37 +195,34 @@ def _best(cosines: Cosines) -> NDArray[np.float64]:
 
 def _supports(
     known: Sequence[Claim],
-    cosines: Cosines,
-    scales: Mapping[EntityType, _Scale],
-    looking: _Looking,
-    organs: SpecimenOrgan | None,
+    compared: _Compared,
+    scales: Mapping[EntityType, _Compared],
+    patches: _Patches,
+    specimen: SpecimenVerdicts | None,
 ) -> Iterator[Support]:
     """Each claim with its best patch, its calibrated value and, with limits, a verdict."""
-    usual = looking.usual([claim.phrase for claim in known])
-    together = _best if organs is None else top_mean
-    heights = together(cosines) - usual
-    for claim, row, own, height in zip(known, cosines, usual, heights, strict=True):
+    together = _best if specimen is None else top_mean
+    heights = compared.heights(together)
+    rows = zip(known, compared.cosines, compared.usual, heights, strict=True)
+    for claim, row, usual, height in rows:
         scale = scales[claim.type]
         others = scale.heights(together)
-        curve = calibration_of(looking.encoder, claim.type)
-        needed = curve.midpoint if organs is None else organs.limits[claim.type].supported
+        curve = calibration_of(patches.encoder, claim.type)
+        needed = curve.midpoint if specimen is None else specimen.limits[claim.type].supported
         stands = standing(float(height), others)
-        best, worst = (
-            looking.image.spots[looking.seen[int(n)]] for n in (row.argmax(), row.argmin())
-        )
         support = Support(
             claim=claim,
             cosine=float(row.max()),
             value=None if stands is None else calibrated(stands, curve),
-            spot=best,
-            against=worst,
+            spot=patches.spots[int(row.argmax())],
+            against=patches.spots[int(row.argmin())],
             decoy=scale.phrases[int(others.argmax())],
-            agreeing=_agreeing(row - own, others, needed),
+            agreeing=_agreeing(row - usual, others, needed),
         )
-        if organs is None or stands is None:
+        if specimen is None or stands is None:
             yield support
         else:
-            yield support.model_copy(update=organs.judged(claim, stands, support))
+            yield specimen.judged(support, stands)
 
 
 def _agreeing(row: NDArray[np.float64], decoys: NDArray[np.float64], needed: float) -> int:
@@ -243,15 +230,15 @@ def _agreeing(row: NDArray[np.float64], decoys: NDArray[np.float64], needed: flo
 
     Without limits that is where its value would be 0.5.
     """
-    found = (standing(float(cosine), decoys) for cosine in row)
-    return sum(each is not None and each >= needed for each in found)
+    standings = (standing(float(cosine), decoys) for cosine in row)
+    return sum(stands is not None and stands >= needed for stands in standings)
 
 
 def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibration:
     """The measured curve of an encoder, for this kind of claim or for all; or the default."""
-    kinds = encoder.calibrations if isinstance(encoder, CalibratedByKind) else {}
-    measured = encoder.calibration if isinstance(encoder, Calibrated) else None
-    return kinds.get(kind) or measured or UNMEASURED
+    of_kinds: Mapping[EntityType, ClaimCalibration] = getattr(encoder, "calibrations", {})
+    measured: ClaimCalibration | None = getattr(encoder, "calibration", None)
+    return of_kinds.get(kind) or measured or UNMEASURED
 
 
 def _signature(encoder: ImageTextEncoder, decoys: Decoys, limits: Decisions | None) -> str:

@@ -1,16 +1,27 @@
-"""Verdicts on claims and on a report, from the organ of the specimen and from limits."""
+"""Verdicts on claims and on a report, from the organ of the specimen and from limits.
 
-from collections.abc import Sequence
+The organ is decided first, over all patches; then each lesion; then whether the tissue looks as
+benign or malignant as the report says.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from histoeval.pathgls.grounding.behaviour import (
     DENIED_IN_VAIN,
-    SpecimenBehaviour,
     behaviour_reason,
+    denies_malignancy,
+    judge_behaviour,
+    malignancy,
+    malignancy_of_patches,
+    side_of,
+    stated_behaviour,
 )
 from histoeval.pathgls.grounding.claims import Claims
 from histoeval.pathgls.grounding.decisions import (
+    BehaviourLimits,
+    BehaviourSide,
     ClaimLimits,
     Decisions,
     Judgement,
@@ -23,12 +34,24 @@ from histoeval.pathgls.grounding.decisions import (
 )
 from histoeval.pathgls.grounding.decoys import calibrated
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
-from histoeval.pathgls.results import CancerCheck, Claim, GroundingVerdict, OrganSeen, Support
+from histoeval.pathgls.results import (
+    CancerCheck,
+    CancerVerdict,
+    Claim,
+    GroundingVerdict,
+    OrganSeen,
+    Support,
+)
 from histoeval.report import EntityType
 from histoeval.terms.sites import find_places
 
 UNSUPPORTED = 0.49
 """What a lesion without an organ, or a report that is not supported, is worth at most."""
+UNVALIDATED = (
+    "the encoder was never validated: measure it on labelled tiles with "
+    "`histoeval evaluate grounding --calibration FILE`"
+)
+NO_ORGAN = "the report names no organ that would tie it to this tissue"
 _HALF = 0.5
 
 
@@ -37,19 +60,18 @@ def gated(value: float, organ: float) -> float:
     return value if organ >= _HALF else min(value, organ)
 
 
+def weighed(value: float, behaviour: float) -> float:
+    """The value of a claim: its own where its behaviour is likely, else less in proportion."""
+    return value * min(1.0, behaviour / _HALF)
+
+
 def judge_organ(margin: OrganMargin, limits: Limits) -> Judgement:
     """An organ that stands so far above all that are unlike it."""
     own = limits[EntityType.SITE]
     verdict = own.verdict(margin.plain)
-    if verdict == "supported":
-        verdict = own.verdict(margin.less)
-        verdict = "not_known" if verdict == "contradicted" else verdict
+    if verdict == "supported" and own.verdict(margin.less) != "supported":
+        verdict = "not_known"
     return Judgement(calibrated(margin.less, own), verdict)
-
-
-def weighed(value: float, behaviour: float) -> float:
-    """The value of a claim: its own where its behaviour is likely, else less in proportion."""
-    return value * min(1.0, behaviour / _HALF)
 
 
 def judge_lesion(
@@ -69,7 +91,7 @@ def judge_lesion(
         return Judgement(
             min(value, UNSUPPORTED), "not_known" if verdict == "supported" else verdict
         )
-    organ = min(organs, key=lambda each: each.value)
+    organ = min(organs, key=lambda judgement: judgement.value)
     value = gated(value, organ.value)
     verdict = verdict if organ.verdict == "supported" else organ.verdict
     if behaviour is None:
@@ -84,7 +106,7 @@ def judge_report(
     sites: Sequence[Judgement],
     lesions: Sequence[Judgement | None],
     whole: Judgement | None,
-    specimens: Sequence[Judgement],
+    specimens: Iterable[Judgement],
     *,
     is_confirmed: bool,
 ) -> GroundingVerdict:
@@ -93,28 +115,18 @@ def judge_report(
     A lesion that the encoder does not know is None. The organ alone supports no report: one of the
     lesions must be supported, and a report that names no malignancy must be confirmed as benign.
     """
-    claims = [*sites, *(each for each in lesions if each is not None)]
-    verdicts = [each.verdict for each in claims]
-    if "contradicted" in verdicts or (whole is not None and whole.verdict == "contradicted"):
+    claims = [*sites, *filter(None, lesions)]
+    if any(map(_contradicts, [*claims, whole])):
         return "contradicted"
     if whole is None or not is_confirmed or any(each.verdict != "supported" for each in specimens):
         return "not_known"
-    value = sum(each.value for each in claims) / max(1, len(claims))
-    decisive = [each and each.verdict for each in lesions]
-    return "supported" if value >= _HALF and "supported" in decisive else "not_known"
+    value = sum(claim.value for claim in claims) / max(1, len(claims))
+    is_decided = any(lesion and lesion.verdict == "supported" for lesion in lesions)
+    return "supported" if value >= _HALF and is_decided else "not_known"
 
 
-UNVALIDATED = (
-    "the encoder was never validated: measure it on labelled tiles with "
-    "`histoeval evaluate grounding --calibration FILE`"
-)
-NO_ORGAN = "the report names no organ that would tie it to this tissue"
-
-
-def unknown_support(claim: Claim, reason: str, limits: Decisions | None) -> Support:
-    """A claim of which an encoder can say nothing."""
-    verdict: GroundingVerdict | None = None if limits is None else "not_known"
-    return Support(claim=claim, unknown=reason, verdict=verdict, why=reason)
+def _contradicts(judgement: Judgement | None) -> bool:
+    return judgement is not None and judgement.verdict == "contradicted"
 
 
 class NamedPlace(NamedTuple):
@@ -125,161 +137,195 @@ class NamedPlace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SpecimenOrgan:
-    """What the organ of the specimen means for the claims of a report."""
+class SpecimenVerdicts:
+    """What an image, over all of its patches, says of the claims of a report."""
 
-    scores: OrganScores
+    organs: OrganScores
     limits: Limits
-    specimens: tuple[NamedPlace, ...]
-    behaviour: SpecimenBehaviour
+    places: tuple[NamedPlace, ...]
+    """Those that the report is of."""
+    claims: Claims
+    malignancy: Mapping[str, float]
+    """How malignant the image looks, for each organ of the report that has limits for that."""
+    behaviour_limits: Mapping[str, BehaviourLimits]
 
     @classmethod
     def of(
         cls, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions, claims: Claims
     ) -> Self:
         """Decide over all patches of an image."""
-        specimens = tuple(_specimens(claims, decisions.organs))
+        places = tuple(_places(claims, decisions.organs))
+        limits = decisions.behaviour_limits(len(vectors))
+        named = {organ for place in places for organ in place.organs}
         return cls(
             organ_scores(vectors, encoder, decisions.organs, decisions.handicaps),
             decisions.limits(len(vectors)),
-            specimens,
-            SpecimenBehaviour.of(
-                vectors,
-                encoder,
-                decisions.behaviour_limits(len(vectors)),
-                {organ for each in specimens for organ in each.organs},
-                claims,
-            ),
+            places,
+            claims,
+            {
+                organ: malignancy(malignancy_of_patches(vectors, encoder, organ))
+                for organ in sorted(named & limits.keys())
+            },
+            limits,
         )
 
     @property
     def claimed(self) -> frozenset[str]:
         """The organs that the report names, as far as the encoder can tell them."""
-        return frozenset(organ for each in self.specimens for organ in each.organs)
+        return frozenset(organ for place in self.places for organ in place.organs)
 
     def seen(self) -> OrganSeen:
         """The organ that the image looks like."""
-        return self.scores.seen(self.claimed)
+        return self.organs.seen(self.claimed)
 
     def unknown(self, claim: Claim) -> str | None:
         """Why the place of a claim cannot be told; None where it can, or where none is named."""
         place = self._place(claim)
         if place is None and claim.type is EntityType.SITE:
             return f"{claim.phrase} is no organ that could be recognised"
-        if place is None and self.specimens and not self.claimed:
-            place = self.specimens[0]
+        if place is None and self.places and not self.claimed:
+            place = self.places[0]
         if place is not None and not place.organs:
             return f"the encoder has not been shown to tell the place of {place.phrase} from others"
         if claim.type not in self.limits:
             return f"claims of this kind ({claim.type.value}) were never validated"
         return None
 
-    def _place(self, claim: Claim) -> NamedPlace | None:
-        """The place of the report that a claim names."""
-        return next((each for each in self.specimens if each.phrase == claim.phrase), None)
-
-    def judged(self, claim: Claim, stands: float, support: Support) -> dict[str, Any]:
-        """The value and the verdict of a known claim that stands so far above decoys."""
-        place = self._place(claim)
+    def judged(self, support: Support, stands: float) -> Support:
+        """A known claim that stands so far above decoys, with its value and verdict."""
+        claim, place = support.claim, self._place(support.claim)
         own = frozenset() if place is None else place.organs
         if claim.type is EntityType.SITE:
-            return self._decided_by(own, self._of(own))
+            return self._decided_by_organ(support, self._organ(own), own)
         limits = self.limits[claim.type]
-        places = {some: self._of(some) for some in (self.claimed, own) if some}
-        stated = self.behaviour.of_claim(claim, own or self.claimed)
-        found = judge_lesion(stands, limits, [*places.values()], stated)
-        if not places and limits.verdict(stands) == "supported":
-            return {**found._asdict(), "why": NO_ORGAN, "agreeing": None}
-        if places:
-            organ = min(places, key=lambda each: places[each].value)
-            if _against(stated) and places[organ].verdict != "contradicted":
-                return {**found._asdict(), "why": behaviour_reason(claim, "contradicted")}
-            if places[organ].verdict != "supported":
-                return self._decided_by(organ, found)
-        if found.verdict == "not_known" and limits.verdict(stands) == "supported":
-            return {**found._asdict(), "why": behaviour_reason(claim, "not_known")}
-        why = (
-            "stands out from claims of other organs and diseases"
-            if found.verdict == "supported"
-            else f"the image shows {support.decoy} rather than this"
-            if found.verdict == "contradicted"
-            else f"stands out too little from other claims, such as {support.decoy}"
-        )
-        return {**found._asdict(), "why": why}
+        places = {organs: self._organ(organs) for organs in (self.claimed, own) if organs}
+        behaviour = self._behaviour_of(claim, own or self.claimed)
+        judgement = judge_lesion(stands, limits, [*places.values()], behaviour)
+        stands_out = limits.verdict(stands) == "supported"
+        weakest = min(places, key=lambda organs: places[organs].value, default=None)
+        organ = "supported" if weakest is None else places[weakest].verdict
+        if weakest is None and stands_out:
+            update = {**judgement._asdict(), "why": NO_ORGAN, "agreeing": None}
+            return support.model_copy(update=update)
+        if weakest is not None and _contradicts(behaviour) and organ != "contradicted":
+            why = behaviour_reason(claim, "contradicted")
+        elif weakest is not None and organ != "supported":
+            return self._decided_by_organ(support, judgement, weakest)
+        elif judgement.verdict == "not_known" and stands_out:
+            why = behaviour_reason(claim, "not_known")
+        elif judgement.verdict == "supported":
+            why = "stands out from claims of other organs and diseases"
+        elif judgement.verdict == "contradicted":
+            why = f"the image shows {support.decoy} rather than this"
+        else:
+            why = f"stands out too little from other claims, such as {support.decoy}"
+        return support.model_copy(update={**judgement._asdict(), "why": why})
 
-    def _decided_by(self, organ: frozenset[str], found: Judgement) -> dict[str, Any]:
-        """What is said of a claim where its organ decides, with the patches that look like that."""
-        agreeing = self.scores.agreeing(organ, self.limits[EntityType.SITE].supported)
-        why = self._of_organ(organ, self._of(organ))
-        return {**found._asdict(), "why": why, "agreeing": agreeing}
+    def denial(self) -> Judgement | None:
+        """What the image says of a report's word that there is no malignancy."""
+        return (
+            self._behaviour("benign", self.malignancy) if denies_malignancy(self.claims) else None
+        )
+
+    def cancer_check(self) -> CancerCheck:
+        """Whether the image agrees with what the report says, or leaves unsaid, of malignancy.
+
+        It must in every place that the report names.
+        """
+        stated, organs = stated_behaviour(self.claims), sorted(self.claimed)
+
+        def check(verdict: CancerVerdict, why: str) -> CancerCheck:
+            return CancerCheck(stated=stated, verdict=verdict, why=why)
+
+        unchecked = [organ for organ in organs if organ not in self.malignancy]
+        if unchecked or not organs or not all(place.organs for place in self.places):
+            where = " and ".join(unchecked) or "the tissue that the report names"
+            why = f"the encoder cannot tell benign from malignant in {where}"
+            return check("not_checked", why)
+        if stated == "nothing":
+            return check("undecided", "the report states no diagnosis")
+        if stated == "open":
+            return check("undecided", "the report leaves open whether the tissue is malignant")
+        verdicts = {
+            judge_behaviour(self.malignancy[organ], stated, self.behaviour_limits[organ]).verdict
+            for organ in organs
+        }
+        if verdicts == {"supported"}:
+            return check("agrees", f"the tissue looks {stated}, as the report says")
+        if "contradicted" in verdicts:
+            return check("disagrees", f"the tissue does not look {stated}, as the report says")
+        why = f"the report says {stated}, and the tissue does not clearly look it"
+        return check("undecided", why)
 
     def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
-        """What the image says of the whole report."""
-        whole = self._of(self.claimed) if self.claimed else None
-        places = {some: self._of(some) for each in self.specimens if (some := self._alike(each))}
+        """What the image says of the whole report, and why."""
+        whole = self._organ(self.claimed) if self.claimed else None
+        # Organs that are hard to part are judged together: the colon is seen with its appendix.
+        together = (
+            frozenset(o for o in self.claimed if any(alike(o, each) for each in place.organs))
+            for place in self.places
+        )
+        places = {organs: self._organ(organs) for organs in together if organs}
         sites = [_judgement(each) for each in supports if each.claim.type is EntityType.SITE]
         lesions = [_judgement(each) for each in supports if each.claim.type is not EntityType.SITE]
-        known = [each for each in sites if each is not None]
-        denial = self.behaviour.of_denial()
-        lesions += [] if denial is None else [denial]
+        if (denial := self.denial()) is not None:
+            lesions.append(denial)
         cancer = self.cancer_check()
         is_confirmed = cancer.stated == "malignant" or cancer.verdict == "agrees"
-        verdict = judge_report(known, lesions, whole, [*places.values()], is_confirmed=is_confirmed)
+        known = [judgement for judgement in sites if judgement is not None]
+        verdict = judge_report(known, lesions, whole, places.values(), is_confirmed=is_confirmed)
         if verdict == "contradicted":
-            return verdict, self._against_report(supports, whole, denial)
+            if whole is not None and _contradicts(whole):
+                return verdict, self._organ_reason(self.claimed, whole)
+            if _contradicts(denial):
+                return verdict, DENIED_IN_VAIN
+            against = next(each for each in supports if each.verdict == "contradicted")
+            return verdict, f"{against.claim.phrase}: {against.why}"
         if whole is None:
             return verdict, NO_ORGAN
-        for organs, found in places.items():
-            if found.verdict != "supported":
-                return verdict, self._of_organ(organs, found)
+        for organs, judgement in places.items():
+            if judgement.verdict != "supported":
+                return verdict, self._organ_reason(organs, judgement)
         if not is_confirmed:
             return verdict, cancer.why
         if verdict != "supported":
-            return (
-                verdict,
-                "the image shows the organ, but supports too little of what is said of it",
-            )
+            why = "the image shows the organ, but supports too little of what is said of it"
+            return verdict, why
         return verdict, "the image shows the organ and supports what the report claims"
 
-    def _against_report(
-        self, supports: Sequence[Support], whole: Judgement | None, denial: Judgement | None
-    ) -> str:
-        """Why a report is contradicted: by its organ, by what it denies, or by a claim."""
-        if whole is not None and _against(whole):
-            return self._of_organ(self.claimed, whole)
-        if _against(denial):
-            return DENIED_IN_VAIN
-        against = next(each for each in supports if each.verdict == "contradicted")
-        return f"{against.claim.phrase}: {against.why}"
+    def _place(self, claim: Claim) -> NamedPlace | None:
+        """The place of the report that a claim names."""
+        return next((place for place in self.places if place.phrase == claim.phrase), None)
 
-    def cancer_check(self) -> CancerCheck:
-        """Whether the image agrees with what the report says, or leaves unsaid, of malignancy."""
-        return self.behaviour.cancer_check([each.organs for each in self.specimens])
-
-    def _alike(self, place: NamedPlace) -> frozenset[str]:
-        """The organs of the report that are hard to part from those of a place."""
-        return frozenset(o for o in self.claimed if any(alike(o, each) for each in place.organs))
-
-    def _of(self, organs: frozenset[str]) -> Judgement:
+    def _organ(self, organs: frozenset[str]) -> Judgement:
         """Some organs of the report; an image of another one of them does not contradict these."""
-        found = judge_organ(self.scores.margin(organs), self.limits)
-        if found.verdict == "contradicted" and organs < self.claimed:
-            whole = judge_organ(self.scores.margin(self.claimed), self.limits)
+        judgement = judge_organ(self.organs.margin(organs), self.limits)
+        if judgement.verdict == "contradicted" and organs < self.claimed:
+            whole = judge_organ(self.organs.margin(self.claimed), self.limits)
             if whole.verdict == "supported":
-                return Judgement(found.value, "not_known")
-        return found
+                return Judgement(judgement.value, "not_known")
+        return judgement
 
-    def _of_organ(self, own: frozenset[str], found: Judgement) -> str:
-        """The reason for what is said of the organ that is claimed."""
-        seen, claimed = self.seen(), " or ".join(sorted(own))
-        if found.verdict == "supported":
+    def _decided_by_organ(
+        self, support: Support, judgement: Judgement, organs: frozenset[str]
+    ) -> Support:
+        """A claim whose organ decides, with the number of patches that look like that."""
+        agreeing = self.organs.agreeing(organs, self.limits[EntityType.SITE].supported)
+        why = self._organ_reason(organs, self._organ(organs))
+        update = {**judgement._asdict(), "why": why, "agreeing": agreeing}
+        return support.model_copy(update=update)
+
+    def _organ_reason(self, organs: frozenset[str], judgement: Judgement) -> str:
+        """Why an organ that is claimed has this verdict."""
+        seen, claimed = self.seen(), " or ".join(sorted(organs))
+        if judgement.verdict == "supported":
             return f"the tissue looks like {claimed}"
-        if found.verdict == "contradicted":
+        if judgement.verdict == "contradicted":
             return (
                 f"the tissue looks like {seen.likeliest} ({seen.share:.0%} of patches), "
                 f"not like {claimed}"
             )
-        if seen.likeliest in own:
+        if seen.likeliest in organs:
             return f"the tissue looks most like {claimed}, but not clearly enough to say so"
         if seen.likeliest in self.claimed:
             return (
@@ -290,9 +336,30 @@ class SpecimenOrgan:
             f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
         )
 
+    def _behaviour_of(self, claim: Claim, organs: Iterable[str]) -> Judgement | None:
+        """What the image says of the behaviour of a diagnosis in some organs.
 
-def _against(found: Judgement | None) -> bool:
-    return found is not None and found.verdict == "contradicted"
+        Beside a malignant diagnosis a benign one may well be there, and the image may be of either.
+        """
+        if claim.type is not EntityType.DIAGNOSIS or (side := side_of(claim.phrase)) is None:
+            return None
+        diagnoses = [each for each in self.claims.asserted if each.type is EntityType.DIAGNOSIS]
+        sides = {side_of(diagnosis.phrase) for diagnosis in diagnoses} - {None}
+        if side == "benign" and "malignant" in sides:
+            return None
+        judgement = self._behaviour(side, organs)
+        if judgement is not None and _contradicts(judgement) and len(sides) > 1:
+            return Judgement(judgement.value, "not_known")
+        return judgement
+
+    def _behaviour(self, side: BehaviourSide, organs: Iterable[str]) -> Judgement | None:
+        """Of several organs the one that speaks for the claim most."""
+        judgements = [
+            judge_behaviour(self.malignancy[organ], side, self.behaviour_limits[organ])
+            for organ in sorted(organs)
+            if organ in self.malignancy
+        ]
+        return max(judgements, key=lambda judgement: judgement.value, default=None)
 
 
 def _judgement(support: Support) -> Judgement | None:
@@ -302,18 +369,18 @@ def _judgement(support: Support) -> Judgement | None:
     return Judgement(support.value, support.verdict)
 
 
-def _specimens(claims: Claims, organs: tuple[str, ...]) -> list[NamedPlace]:
+def _places(claims: Claims, organs: tuple[str, ...]) -> list[NamedPlace]:
     """The places that a report is of, in its order.
 
     Where diagnoses and specimens are counts more than where a finding is (invasion in the colon),
     and what is named more than where a disease arises: squamous cell carcinoma arises in the lung,
     and a report of the skin is not of the lung for that.
     """
-    named = [
-        (claim.type, NamedPlace(claim.phrase, some))
+    arising = [
+        (claim.type, NamedPlace(claim.phrase, near))
         for claim in claims.asserted
-        if (some := organs_named(claim.phrase, organs)) is not None
+        if (near := organs_named(claim.phrase, organs)) is not None
     ]
-    said = [(kind, place) for kind, place in named if find_places(place.phrase)]
-    held = [(kind, place) for kind, place in said if kind is not EntityType.FINDING]
-    return [place for _, place in held or said or named]
+    named = [(kind, place) for kind, place in arising if find_places(place.phrase)]
+    held = [(kind, place) for kind, place in named if kind is not EntityType.FINDING]
+    return [place for _, place in held or named or arising]

@@ -13,8 +13,8 @@ from histoeval.io.files import check_there
 from histoeval.judges.prompt import load_prompt
 from histoeval.metrics.registry import create
 from histoeval.pathgls.policy.policy import policy_file
-from histoeval.pathgls.stability.attacks import load_instruction
 from histoeval.pathgls.stability.distance import open_distance
+from histoeval.pathgls.stability.examine import load_instruction
 from histoeval_research.experiments.ablate import variants
 
 

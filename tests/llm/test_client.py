@@ -25,6 +25,7 @@ from tests.llm.test_service import GOOD, REQUEST
 from tests.support.certificates import Certificates, make_certificates
 from tests.support.command import Outcome, histoeval_here
 from tests.support.fake_server import Call, Loopback, Wrong, completion, serving
+from tests.support.fake_vlm import described
 from tests.support.judge_pairs import make_pair, write_pairs
 
 BODY = b'{"messages": [0, {"content": ""}]}'
@@ -370,4 +371,4 @@ def test_the_command_line_and_python_name_certificates(
         config = VlmConfig(endpoint=server.url, model="m", tls=named)
         instruction = Instruction(name="plain", version=1, kind="neutral", text="Describe it.")
         server.say = lambda call: "A polyp."
-        assert load_vlm(config).describe([], instruction) == "A polyp."
+        assert described(load_vlm(config), [], instruction) == "A polyp."

@@ -7,7 +7,7 @@ whatever its temper says: to a false history, to a change of stain, or to nothin
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -18,10 +18,12 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from histoeval.errors import Problem
 from histoeval.llm import service
+from histoeval.llm.chat import Instruction
 from histoeval.llm.options import RetryPolicy
 from histoeval.vlm.load import load_vlm
-from histoeval.vlm.model import CachedVlm, VlmConfig
+from histoeval.vlm.model import Ask, CachedVlm, Vlm, VlmConfig
 from tests.support.fake_server import Call, Fault, Loopback, serving
 
 BENIGN = "Colon mucosa with regular glands. Diagnosis: hyperplastic polyp. No dysplasia."
@@ -74,6 +76,12 @@ def vision(
 def subject_at(server: Loopback, **rest: Any) -> CachedVlm:
     rest.setdefault("patience", RetryPolicy(attempts=2, timeout_s=5))
     return load_vlm(VlmConfig(endpoint=server.url, model="eye", **rest))
+
+
+def described(subject: Vlm, images: Sequence[bytes], instruction: Instruction) -> str | Problem:
+    """What a model answers to one question."""
+    (answer,) = subject.describe_all([Ask(instruction, instruction.text.strip(), tuple(images))])
+    return answer if isinstance(answer, Problem) else answer.text
 
 
 @pytest.fixture

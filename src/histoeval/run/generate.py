@@ -54,12 +54,12 @@ from histoeval.io.tables.row_faults import name_of, shown, text_of
 from histoeval.io.writing import whole_file, write_json, writing_to
 from histoeval.llm.usage import Usage
 from histoeval.pathgls.grounding.embedded_image import PICTURE
-from histoeval.pathgls.stability.attacks import task_of
 from histoeval.pathgls.stability.examine import (
     Examination,
     TileReport,
     TileReportDraft,
     draft,
+    task_of,
     views_in,
     write_all,
 )

@@ -52,9 +52,6 @@ class Vlm(Protocol):
     def usage(self) -> Usage:
         """Requests, tokens and retries so far."""
 
-    def describe(self, images: Sequence[bytes], prompt: Instruction) -> str | Problem:
-        """Its description of pictures."""
-
     def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
         """An answer to each, in their order; equal ones are asked once."""
 
@@ -94,23 +91,27 @@ class CachedVlm(Remade, ABC):
         """The model and how it is asked."""
         return f"{self.name},{self.manner.identity}"
 
-    def describe(self, images: Sequence[bytes], prompt: Instruction) -> str | Problem:
-        """The model's description of pictures."""
-        (answer,) = self.describe_all([Ask(prompt, prompt.text.strip(), tuple(images))])
-        return answer if isinstance(answer, Problem) else answer.text
-
     def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
         """Cached answers, and new ones for the rest."""
         keys = [self._key(ask) for ask in asks]
         replies: dict[str, Reply | Problem] = {}
         for key in dict.fromkeys(keys):
-            if (reply := self.cache.find(key)) is not None:
-                self.usage.found(reply)
-                replies[key] = reply
+            if (cached := self.cache.find(key)) is not None:
+                self.usage.found(cached)
+                replies[key] = cached
         new = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in replies}
         if new:
             replies |= self._ask(new)
-        return [_answer_in(replies[key]) for key in keys]
+        answers: list[VlmAnswer | Problem] = []
+        for key in keys:
+            reply = replies[key]
+            if isinstance(reply, Problem):
+                answers.append(reply)
+            elif not reply.text.strip():
+                answers.append(Problem("empty_report", "the model returned an empty answer"))
+            else:
+                answers.append(VlmAnswer(reply.text.strip(), reply.finish == "length"))
+        return answers
 
     @abstractmethod
     def _ask(self, asks: Mapping[str, Ask]) -> dict[str, Reply | Problem]:
@@ -128,14 +129,6 @@ class CachedVlm(Remade, ABC):
         parts = ["subject", self.name, parameters, system, ask.text, *pictures]
         content = "".join(f"{len(part)}:{part}" for part in parts)
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _answer_in(reply: Reply | Problem) -> VlmAnswer | Problem:
-    if isinstance(reply, Problem):
-        return reply
-    if not reply.text.strip():
-        return Problem("empty_report", "the model returned an empty answer")
-    return VlmAnswer(reply.text.strip(), reply.finish == "length")
 
 
 class VlmConfig(EndpointConfig):

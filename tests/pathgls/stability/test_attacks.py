@@ -8,7 +8,7 @@ import pytest
 
 from histoeval.errors import InputError, SettingError
 from histoeval.llm.chat import Instruction
-from histoeval.pathgls.stability.attacks import (
+from histoeval.pathgls.stability.examine import (
     attack_of,
     known_instructions,
     load_attacks,

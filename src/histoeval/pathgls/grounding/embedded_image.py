@@ -70,14 +70,6 @@ class Patch(NamedTuple):
     spot: Spot
 
 
-class SkippedPatches(Counter[str]):
-    """How many tiles or patches were skipped, by reason."""
-
-    def notes(self) -> tuple[str, ...]:
-        """The same, human-readable."""
-        return tuple(f"{count} skipped: {reason}" for reason, count in sorted(self.items()))
-
-
 class EmbeddedImage(NamedTuple):
     """The patches of an image: their vectors and positions."""
 
@@ -108,10 +100,10 @@ def embed_image(
     try:
         with open_slide(path, mpp=mpp) as slide:
             return _embed(slide, encoder, request, watch)
-    except TruncatedSlide as error:
-        return Problem("image_truncated", _discreet(error, path))
     except InputError as error:
-        return Problem("image_unusable", _discreet(error, path))
+        code = "image_truncated" if isinstance(error, TruncatedSlide) else "image_unusable"
+        # without the folder that the image lies in
+        return Problem(code, str(error).replace(str(path), path.name))
 
 
 def _embed(
@@ -130,7 +122,7 @@ def _embed(
     tissue = find_tissue(slide)
     if not tissue.mask.any():
         return Problem("no_tissue", f"{name}: no tissue was found; {tissue.why_empty()}")
-    skipped = SkippedPatches()
+    skipped = Counter[str]()
     notes: tuple[str, ...] = ()
     if max(slide.width, slide.height) <= PICTURE:
         patches = picture_patches(slide, tissue, side, skipped)
@@ -145,7 +137,8 @@ def _embed(
         vectors.append(encoder.images([patch.pixels for patch in batch]))
         spots += [patch.spot for patch in batch]
         watch(len(spots))
-    notes = (*slide.notes, *notes, *skipped.notes())
+    counted = (f"{count} skipped: {reason}" for reason, count in sorted(skipped.items()))
+    notes = (*slide.notes, *notes, *counted)
     if not spots:
         return Problem("no_tissue", f"{name}: no patch shows tissue; {'; '.join(notes)}")
     joined = np.concatenate(vectors)
@@ -210,11 +203,6 @@ def as_slide(image: EmbeddedImage, encoder: ImageTextEncoder) -> EmbeddedImage:
     )
 
 
-def _discreet(error: InputError, path: Path) -> str:
-    """What went wrong, without the folder that the image lies in."""
-    return str(error).replace(str(path), path.name)
-
-
 def offsets(length: int, side: int) -> list[int]:
     """Where patches of this side begin along a length."""
     whole, rest = divmod(length, side)
@@ -223,7 +211,7 @@ def offsets(length: int, side: int) -> list[int]:
 
 
 def picture_patches(
-    slide: Slide, tissue: Tissue, side: int, skipped: SkippedPatches
+    slide: Slide, tissue: Tissue, side: int, skipped: Counter[str]
 ) -> Iterator[Patch]:
     """The patches of a picture taken as one tile, at its own pixels.
 
@@ -242,7 +230,7 @@ def picture_patches(
 
 
 def slide_patches(
-    slide: Slide, plan: TilePlan, tissue: Tissue, side: int, skipped: SkippedPatches
+    slide: Slide, plan: TilePlan, tissue: Tissue, side: int, skipped: Counter[str]
 ) -> Iterator[Patch]:
     """The patches of the tiles of a slide, tile by tile, with a few tiles in memory at a time."""
     from histoeval.slides.tiles import read_tiles
@@ -258,7 +246,7 @@ def slide_patches(
 
 
 def _shown(
-    pixels: Pixels, whole: Spot, side: int, tissue: Tissue, skipped: SkippedPatches
+    pixels: Pixels, whole: Spot, side: int, tissue: Tissue, skipped: Counter[str]
 ) -> Iterator[Patch]:
     """The patches of a tile that show tissue."""
     from histoeval.slides.tissue import BLACK

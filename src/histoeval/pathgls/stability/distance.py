@@ -72,23 +72,22 @@ class ConcordanceDistance:
     @property
     def identity(self) -> str:
         """The metric with its models and weights."""
-        return _identity("concordance", self.metric.fingerprint())
+        pins = (f"{name}={value}" for name, value in self.metric.fingerprint().items())
+        return ",".join(["concordance", *pins])
 
     def between(self, first: str, second: str) -> float | Problem:
         """1 minus the mean concordance; equal texts that state something have 0."""
-        found = self.compared(first, second)
-        if isinstance(found, Problem):
-            return found
-        if first == second:
-            return 0.0
-        return _bounded(1 - fmean(score.value for score in found))
+        scores = self.compared(first, second)
+        if isinstance(scores, Problem):
+            return scores
+        return 0.0 if first == second else _bounded(1 - fmean(score.value for score in scores))
 
     def changed(self, first: str, second: str) -> tuple[str, ...]:
         """What the comparison calls omissions, inventions and contradictions."""
-        found = self.compared(first, second)
-        if isinstance(found, Problem):
+        scores = self.compared(first, second)
+        if isinstance(scores, Problem):
             return ()
-        return tuple(dict.fromkeys(_line(each) for each in found[0].evidence["errors"]))
+        return tuple(dict.fromkeys(_line(error) for error in scores[0].evidence["errors"]))
 
     def compared(self, first: str, second: str) -> Both | Problem:
         """The comparison in both directions; a problem where neither report states anything."""
@@ -108,7 +107,8 @@ class ConcordanceDistance:
 class _ModelDistance(ABC):
     """A measure by a model; what changed is taken from the comparison of facts."""
 
-    def __init__(self, facts: ConcordanceDistance) -> None:
+    def __init__(self, identity: str, facts: ConcordanceDistance) -> None:
+        self.identity = identity
         self._facts = facts
 
     def between(self, first: str, second: str) -> float | Problem:
@@ -135,18 +135,8 @@ class NliDistance(_ModelDistance):
     def __init__(
         self, entailer: Entailer | None = None, facts: ConcordanceDistance | None = None
     ) -> None:
-        super().__init__(facts or ConcordanceDistance())
-        self._given = entailer
-
-    @cached_property
-    def entailer(self) -> Entailer:
-        """The model, loaded when it is first needed."""
-        return self._given or BuiltinEntailer()
-
-    @property
-    def identity(self) -> str:
-        """The model."""
-        return _identity("nli", {"model": self.entailer.identity})
+        self.entailer = entailer or BuiltinEntailer()
+        super().__init__(f"nli,model={self.entailer.identity}", facts or ConcordanceDistance())
 
     def _between(self, first: str, second: str) -> float | Problem:
         one, other = sentences_of(first), sentences_of(second)
@@ -159,8 +149,8 @@ class NliDistance(_ModelDistance):
         """The mean over the sentences of their best support by the known ones."""
         if not stated or not known:
             return 0.0
-        doubtful = [each for each in stated if each not in known]
-        pairs = [NliPair(premise, each) for each in doubtful for premise in known]
+        doubtful = [sentence for sentence in stated if sentence not in known]
+        pairs = [NliPair(premise, sentence) for sentence in doubtful for premise in known]
         judged = [answer.entailment for answer in self.entailer.judge(pairs)]
         width = len(known)
         best = [max(judged[at : at + width]) for at in range(0, len(judged), width)]
@@ -173,18 +163,11 @@ class EmbeddingDistance(_ModelDistance):
     def __init__(
         self, aligner: Aligner | None = None, facts: ConcordanceDistance | None = None
     ) -> None:
-        super().__init__(facts or ConcordanceDistance(aligner=aligner))
-        self._given = aligner
-
-    @cached_property
-    def aligner(self) -> Aligner:
-        """The model, loaded when it is first needed."""
-        return self._given or BuiltinAligner()
-
-    @property
-    def identity(self) -> str:
-        """The model."""
-        return _identity("embedding", {"aligner": self.aligner.identity, "pooling": "mean"})
+        self.aligner = aligner or BuiltinAligner()
+        super().__init__(
+            f"embedding,aligner={self.aligner.identity},pooling=mean",
+            facts or ConcordanceDistance(aligner=aligner),
+        )
 
     def _between(self, first: str, second: str) -> float | Problem:
         parts = [sentences_of(text) for text in (first, second)]
@@ -215,33 +198,26 @@ def open_distance(
 
 def sentences_of(text: str) -> list[str]:
     """The sentences of a report that have words, each once, with white space normalised."""
-    found = (" ".join(each.of(text).split()) for each in sentences(text))
-    return list(dict.fromkeys(each for each in found if any(map(str.isalpha, each))))
+    stripped = (" ".join(sentence.of(text).split()) for sentence in sentences(text))
+    return list(dict.fromkeys(each for each in stripped if any(map(str.isalpha, each))))
 
 
 def _line(error: Mapping[str, Any]) -> str:
     """A difference in words: what was reported before, and what is now."""
-    before, now = _quoted(error["reference"]), _quoted(error["candidate"])
-    kind = str(error["kind"]).replace("_", " ")
+
+    def quoted(mention: Mapping[str, Any] | None) -> str | None:
+        if mention is None:
+            return None
+        phrase, assertion = " ".join(mention["text"].split()), mention["assertion"]
+        return f"'{phrase}'" if assertion == "present" else f"'{phrase}' ({assertion})"
+
+    before, now = quoted(error["reference"]), quoted(error["candidate"])
     if before is None:
         return f"new: {now}"
     if now is None:
         return f"gone: {before}"
-    return f"{before} became {now} ({kind})"
-
-
-def _quoted(mention: Mapping[str, Any] | None) -> str | None:
-    if mention is None:
-        return None
-    phrase = " ".join(mention["text"].split())
-    return f"'{phrase}'" + (
-        "" if mention["assertion"] == "present" else f" ({mention['assertion']})"
-    )
+    return f"{before} became {now} ({str(error['kind']).replace('_', ' ')})"
 
 
 def _bounded(distance: float) -> float:
     return min(1.0, max(0.0, distance))
-
-
-def _identity(name: str, pins: Mapping[str, str]) -> str:
-    return ",".join([name, *(f"{key}={value}" for key, value in pins.items())])

@@ -3,26 +3,29 @@
 A picture is described once for each; the tiles of a slide one by one, and the answers are merged,
 by the model itself or by joining. Every answer is cached as it comes, so that a run that was
 stopped resumes without asking twice.
+
+Prompts are data: YAML files in `prompts/`, or the user's own. An attack wraps the neutral task, so
+that the false history, the wrong site or the leading question is all that differs.
 """
 
+import hashlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import Field, ValidationError
 
-from histoeval.errors import Problem, SettingError, explain_validation
-from histoeval.llm.chat import Instruction
-from histoeval.pathgls.results import Stability
-from histoeval.pathgls.stability.attacks import (
-    MERGE,
-    NEUTRAL,
-    attack_of,
-    load_attacks,
-    load_instruction,
-    merge_of,
-    task_of,
+from histoeval.errors import (
+    InputError,
+    Problem,
+    SettingError,
+    did_you_mean,
+    explain_validation,
 )
+from histoeval.io.settings_files import read_yaml
+from histoeval.llm.chat import REPORTS, SITE, TASK, Instruction, Kind, disarmed
+from histoeval.pathgls.results import Stability
 from histoeval.pathgls.stability.distance import Distance
 from histoeval.pathgls.stability.image_views import (
     Form,
@@ -32,9 +35,93 @@ from histoeval.pathgls.stability.image_views import (
     restained,
     views_of,
 )
-from histoeval.pathgls.stability.score import Named, stability_of
+from histoeval.pathgls.stability.score import NamedReport, stability_of
 from histoeval.report import Noun
+from histoeval.resources import resource_path
 from histoeval.vlm.model import Ask, Vlm, VlmAnswer
+
+NEUTRAL, MERGE = "neutral", "merge"
+"""The default prompts."""
+_FOLDER = resource_path("pathgls/stability/prompts")
+
+
+def task_of(neutral: Instruction, specimen: str = "") -> str:
+    """The task of the model, after what is truly known of the specimen."""
+    known = f"About the specimen:\n{specimen.strip()}\n\n" if specimen.strip() else ""
+    return known + neutral.text.strip()
+
+
+def attack_of(attack: Instruction, task: str, known: str, seed: int, key: str) -> str:
+    """The task with the attack around it; `known` is what a wrong site must not agree with."""
+    text = attack.text.strip().replace(TASK, task)
+    return text.replace(SITE, wrong_site(attack, known, seed, key)) if attack.sites else text
+
+
+def wrong_site(attack: Instruction, known: str, seed: int, key: str) -> str:
+    """A site that what is known does not name, the same one for the same seed and key."""
+    order = sorted(
+        attack.sites,
+        key=lambda site: hashlib.sha256(f"{seed}\0{key}\0{site}".encode()).digest(),
+    )
+    text = known.casefold()
+    return next((site for site in order if site.casefold() not in text), order[0])
+
+
+def merge_of(merge: Instruction, reports: Sequence[str]) -> str:
+    """The instruction to make one report of several, with the reports as data."""
+    rule = "-" * 20
+    fields = [
+        f"{rule} field {number}\n{disarmed(text).strip()}"
+        for number, text in enumerate(reports, start=1)
+    ]
+    return merge.text.strip().replace(REPORTS, "\n".join([*fields, rule]))
+
+
+def load_instruction(name: str, kind: Kind) -> Instruction:
+    """A shipped prompt by its name, or the user's own by its file."""
+    known = known_instructions(kind)
+    path = _FOLDER / f"{name}.yaml" if name in known else Path(name)
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        raise SettingError(
+            f"there is no prompt {name!r} of kind {kind}{did_you_mean(name, known)}; known: "
+            f"{', '.join(known)}; or name a .yaml file"
+        )
+    try:
+        instruction = Instruction.model_validate(_content(path))
+    except ValidationError as error:
+        raise InputError(
+            f"the prompt {path} cannot be used: {explain_validation(error)}"
+        ) from error
+    if instruction.kind != kind:
+        raise SettingError(
+            f"the prompt {path} is of kind {instruction.kind}, and one of kind {kind} is wanted "
+            f"here (kinds: {', '.join(get_args(Kind))})"
+        )
+    return instruction
+
+
+def load_attacks(names: Sequence[str] = ()) -> tuple[Instruction, ...]:
+    """The attacks that are named, or all of this package; no two by one name."""
+    attacks = tuple(
+        load_instruction(name, "attack") for name in names or known_instructions("attack")
+    )
+    if len({attack.name for attack in attacks}) < len(attacks):
+        raise SettingError("two attacks have the same name; each needs one of its own")
+    return attacks
+
+
+@cache
+def known_instructions(kind: Kind) -> tuple[str, ...]:
+    """The instructions of this package that are of a kind."""
+    paths = _FOLDER.glob("*.yaml")
+    return tuple(sorted(path.stem for path in paths if _content(path).get("kind") == kind))
+
+
+def _content(path: Path) -> dict[str, Any]:
+    content = read_yaml(path, "the prompt").content
+    if not isinstance(content, dict):
+        raise InputError(f"the prompt {path} cannot be used: it must be a mapping of names")
+    return content
 
 
 class TileReportDraft(NamedTuple):
@@ -62,49 +149,46 @@ def write_all(
     answers = iter(subject.describe_all([ask for draft in drafts for ask in draft.asks]))
     gathered = [_gathered(draft, [next(answers) for _ in draft.asks]) for draft in drafts]
     waiting = [
-        Ask(merge, merge_of(merge, each.texts))
-        for each in gathered
-        if merge is not None and isinstance(each, _Parts) and len(each.texts) > 1
+        Ask(merge, merge_of(merge, parts.texts))
+        for parts in gathered
+        if merge is not None and isinstance(parts, _Parts) and len(parts.texts) > 1
     ]
     merged = iter(subject.describe_all(waiting))
-    return [
-        each
-        if isinstance(each, Problem)
-        else _whole(each, next(merged) if merge is not None and len(each.texts) > 1 else None)
-        for each in gathered
-    ]
+    reports: list[TileReport | Problem] = []
+    for draft, parts in zip(drafts, gathered, strict=True):
+        if isinstance(parts, Problem):
+            reports.append(parts)
+        elif merge is None or len(parts.texts) == 1:
+            reports.append(TileReport("\n\n".join(parts.texts), parts.notes))
+        elif isinstance(whole := next(merged), Problem):
+            message = f"when reports on tiles were merged: {whole.message}"
+            reports.append(Problem(whole.code, message))
+        else:
+            cut = (f"{draft.name}: the merged report hit the token limit",) if whole.cut else ()
+            reports.append(TileReport(whole.text, (*parts.notes, *cut)))
+    return reports
 
 
 class _Parts(NamedTuple):
     """The answers on the pictures of one draft."""
 
-    name: str
     texts: tuple[str, ...]
     notes: tuple[str, ...]
 
 
 def _gathered(draft: TileReportDraft, answers: Sequence[VlmAnswer | Problem]) -> _Parts | Problem:
-    empty = sum(isinstance(each, Problem) and each.code == "empty_report" for each in answers)
-    failed = [e for e in answers if isinstance(e, Problem) and e.code != "empty_report"]
-    if failed:
+    written = [answer for answer in answers if isinstance(answer, VlmAnswer)]
+    problems = [answer for answer in answers if isinstance(answer, Problem)]
+    if failed := [problem for problem in problems if problem.code != "empty_report"]:
         return failed[0]
-    if empty == len(answers):
+    if not written:
         return Problem("empty_report", "the model answered with nothing")
-    written = [each for each in answers if isinstance(each, VlmAnswer)]
-    notes = [f"{draft.name}: empty answers on {empty} of {len(answers)} tiles"] if empty else []
-    if cut := sum(each.cut for each in written):
+    notes = []
+    if problems:
+        notes.append(f"{draft.name}: empty answers on {len(problems)} of {len(answers)} tiles")
+    if cut := sum(answer.cut for answer in written):
         notes.append(f"{draft.name}: {cut} of {len(answers)} answers hit the token limit")
-    return _Parts(draft.name, tuple(each.text for each in written), tuple(notes))
-
-
-def _whole(parts: _Parts, merged: VlmAnswer | Problem | None) -> TileReport | Problem:
-    """One report of the parts."""
-    if merged is None:
-        return TileReport("\n\n".join(parts.texts), parts.notes)
-    if isinstance(merged, Problem):
-        return Problem(merged.code, f"when reports on tiles were merged: {merged.message}")
-    cut = (f"{parts.name}: the merged report hit the token limit",) if merged.cut else ()
-    return TileReport(merged.text, (*parts.notes, *cut))
+    return _Parts(tuple(answer.text for answer in written), tuple(notes))
 
 
 JOIN = "join"
@@ -167,8 +251,8 @@ class Reports(NamedTuple):
     """The reports of a model on one image: as it is, re-stained, and under attacks."""
 
     neutral: str | Problem
-    augmented: tuple[Named, ...]
-    attacked: tuple[Named, ...]
+    augmented: tuple[NamedReport, ...]
+    attacked: tuple[NamedReport, ...]
     notes: tuple[str, ...]
 
 

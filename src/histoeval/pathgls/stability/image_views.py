@@ -15,7 +15,7 @@ from histoeval.pathgls.grounding.embedded_image import PICTURE, cutting
 
 if TYPE_CHECKING:
     from histoeval.slides.slide import Pixels, Slide
-    from histoeval.slides.stain import Factors, Stains, White
+    from histoeval.slides.stain import Stains, White
     from histoeval.slides.tiles import TileRequest
 
 Look = Literal["tiles", "overview"]
@@ -81,16 +81,20 @@ def restained(views: ImageViews, seed: int, key: str) -> ImageViews | Problem:
 
     factors = Factors(*map(_strong, draw_factors(seed, key)))
     common = _stains([view.pixels for view in views.shown], views.white)
-    shown, failed = [], []
+    shown: list[View] = []
+    skipped: dict[str, str] = {}
     for view in views.shown:
         stains = _stains([view.pixels], views.white) if isinstance(common, str) else common
         if isinstance(stains, str):
-            failed.append((view.name, stains))
+            skipped[view.name] = stains
         else:
             shown.append(View(view.name, restain(view.pixels, stains, factors)))
     if not shown:
-        return Problem("no_stain", f"the stain cannot be perturbed: {failed[0][1]}")
-    return ImageViews(tuple(shown), views.white, tuple(_stain_notes(factors, failed)))
+        reason = next(iter(skipped.values()))
+        return Problem("no_stain", f"the stain cannot be perturbed: {reason}")
+    notes = [f"stains multiplied by {factors.first:.3f} and {factors.second:.3f}"]
+    notes += [f"{name} could not be restained and was skipped: {skipped[name]}" for name in skipped]
+    return ImageViews(tuple(shown), views.white, tuple(notes))
 
 
 def encoded(pixels: Pixels, form: Form) -> bytes:
@@ -110,7 +114,7 @@ def _views(slide: Slide, request: TileRequest, look: Look) -> ImageViews | Probl
     import numpy as np
 
     from histoeval.slides.overview import make_thumbnail
-    from histoeval.slides.tissue import white_of
+    from histoeval.slides.tissue import BLACK, white_of
 
     if max(slide.width, slide.height) <= PICTURE:
         whole = slide.region(0, 0, 0, slide.width, slide.height)
@@ -118,8 +122,10 @@ def _views(slide: Slide, request: TileRequest, look: Look) -> ImageViews | Probl
         whole = np.asarray(make_thumbnail(slide, LONGEST))
     else:
         return _tiles(slide, request)
-    if fault := _nothing_on(whole):
-        return Problem("image_unusable", f"{slide.path.name}: {fault}")
+    if whole.max() < BLACK:
+        return Problem("image_unusable", f"{slide.path.name}: all of it is black")
+    if (whole == whole[0, 0]).all():
+        return Problem("image_unusable", f"{slide.path.name}: all of it has one colour")
     pixels, notes = _fitting(whole)
     return ImageViews((View("whole", pixels),), white_of(pixels), (*slide.notes, *notes))
 
@@ -164,15 +170,6 @@ def _fitting(pixels: Pixels) -> tuple[Pixels, tuple[str, ...]]:
     return np.asarray(small), (f"shown with {size[0]} x {size[1]} px",)
 
 
-def _nothing_on(pixels: Pixels) -> str | None:
-    """What is wrong with a picture that shows nothing."""
-    from histoeval.slides.tissue import BLACK
-
-    if pixels.max() < BLACK:
-        return "all of it is black"
-    return "all of it has one colour" if (pixels == pixels[0, 0]).all() else None
-
-
 def _stains(pictures: list[Pixels], white: White) -> Stains | str:
     """The two stains of pictures, or why they cannot be separated."""
     from histoeval.slides.stain import find_stains, pooled
@@ -192,8 +189,3 @@ def _strong(factor: float) -> float:
     if factor < 1:
         return low + (factor - low) * (1 - LEAST_CHANGE - low) / (1 - low)
     return high - (high - factor) * (high - 1 - LEAST_CHANGE) / (high - 1)
-
-
-def _stain_notes(factors: Factors, failed: list[tuple[str, str]]) -> list[str]:
-    skipped = [f"{name} could not be restained and was skipped: {why}" for name, why in failed]
-    return [f"stains multiplied by {factors.first:.3f} and {factors.second:.3f}", *skipped]

@@ -1,6 +1,6 @@
 """Stability, equation (3): how far a report moves when stain or prompt are perturbed.
 
-`stability_of` takes reports that exist; `trust.stability.examine` gets them from a model. Where a
+`stability_of` takes reports that exist; `examine` gets them from a model. Where a
 report is missing or empty, so is stability: a model that writes nothing has not been shown to be
 stable, and nothing is imputed for what an endpoint failed to answer.
 """
@@ -20,7 +20,7 @@ UNMOVED = "none"
 LEAST_NOTED = 0.005
 """A mean over attacks that hides no more than this needs no note."""
 
-Named = tuple[str, str]
+NamedReport = tuple[str, str]
 """The name of an attack, and the report that was written under it."""
 
 
@@ -31,8 +31,8 @@ def equation_3(visual: float, semantic: float) -> float:
 
 def stability_of(
     original: str,
-    augmented: Sequence[Named],
-    attacked: Sequence[Named],
+    augmented: Sequence[NamedReport],
+    attacked: Sequence[NamedReport],
     distance: Distance,
     *,
     pins: Mapping[str, str] | None = None,
@@ -67,7 +67,9 @@ def stability_of(
     )
 
 
-def _gap(original: str, augmented: Sequence[Named], attacked: Sequence[Named]) -> Problem | None:
+def _gap(
+    original: str, augmented: Sequence[NamedReport], attacked: Sequence[NamedReport]
+) -> Problem | None:
     """What is missing for the equation, which has all three reports."""
     if not original.strip():
         return Problem("empty_report", "the original report is empty")

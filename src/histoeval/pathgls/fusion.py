@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from histoeval.pathgls.policy.policy import (
     DIMENSIONS,
@@ -18,7 +18,14 @@ from histoeval.pathgls.policy.policy import (
     DimensionWeights,
     Policy,
 )
-from histoeval.pathgls.results import CancerCheck, Contradiction, GroundingVerdict, Share
+from histoeval.pathgls.results import (
+    CancerCheck,
+    Contradiction,
+    Grounding,
+    GroundingVerdict,
+    Logic,
+    Share,
+)
 from histoeval.report import Noun
 
 ReasonKind = Literal[
@@ -58,12 +65,35 @@ class RoutedReport(NamedTuple):
     high: float
     """What trust is at least and at most."""
     claims_known: float | None = None
-    contradictions: tuple[Contradiction, ...] = ()
+    contradictions: Sequence[Contradiction] = ()
     image_verdict: GroundingVerdict | None = None
     cancer: CancerCheck | None = None
     """None: nobody checked."""
     unknown: Mapping[str, str] = {}
     """For dimensions that are missing: why."""
+
+    @classmethod
+    def of(cls, known: Mapping[Dimension, float | None], policy: Policy, **beside: Any) -> Self:
+        """The paper's sum, each dimension times its weight, and its bounds."""
+
+        def total(bound: float) -> float:
+            values = [bound if (value := known[name]) is None else value for name in DIMENSIONS]
+            pairs = zip(values, policy.weights.numbers, strict=True)
+            return min(1.0, sum(value * weight for value, weight in pairs))
+
+        missing = tuple(name for name in policy.required if known[name] is None)
+        return cls(known, missing, total(0.0), total(1.0), **beside)
+
+
+def found_beside(grounding: Grounding | None, logic: Logic | None) -> dict[str, Any]:
+    """What grounding and logic found beside their values, as fields of `RoutedReport`."""
+    found: dict[str, Any] = {}
+    if grounding is not None:
+        found |= {"claims_known": grounding.claims_known, "image_verdict": grounding.verdict}
+        found["cancer"] = grounding.cancer
+    if logic is not None:
+        found["contradictions"] = logic.contradictions
+    return found
 
 
 def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
@@ -73,7 +103,13 @@ def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     if report.image_verdict == "contradicted" and policy.reject_if.image_contradicts:
         yield _IMAGE_CONTRADICTS
     if report.high < policy.reject_below - ROUNDING:
-        yield Reason("too_low", _too_low(report, policy))
+        text = f"trust {report.high:.3f} is below {policy.reject_below:g}"
+        if report.missing:
+            text = (
+                f"without {_listed(report.missing)} trust is at most {report.high:.3f}, below "
+                f"{policy.reject_below:g} whatever is missing"
+            )
+        yield Reason("too_low", text)
 
 
 def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
@@ -106,7 +142,13 @@ def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
             f"trust {report.low:.3f} lies between {policy.reject_below:g} and "
             f"{policy.deploy_from:g}",
         )
-    low, few = _below_floors(report, policy), []
+    floors = policy.floors.model_dump()
+    low = {
+        name: f"{name} {value:.3f} is below its floor {floors[name]:g}"
+        for name, value in report.known.items()
+        if floors[name] is not None and value is not None and value < floors[name] - ROUNDING
+    }
+    few: list[str] = []
     share = report.claims_known
     if share is not None and share < policy.claims_known - ROUNDING:
         few = [f"only {share:.0%} of the claims are known to the encoder"]
@@ -131,16 +173,16 @@ def _certain_contradiction(report: RoutedReport, policy: Policy) -> Reason | Non
     when, logic = policy.reject_if, report.known["logic"]
     if logic is None or when.logic_below is None or logic >= when.logic_below - ROUNDING:
         return None
-    for found in report.contradictions:
-        if found.probability >= when.certain_from - ROUNDING:
-            one, other = _quoted(found.first.text), _quoted(found.second.text)
-            rule = found.source.removeprefix("rule:")
-            how = "the NLI model" if found.source == "nli" else f"the rule {rule}"
+    for contradiction in report.contradictions:
+        if contradiction.probability >= when.certain_from - ROUNDING:
+            first, second = _quoted(contradiction.first.text), _quoted(contradiction.second.text)
+            rule = contradiction.source.removeprefix("rule:")
+            how = "the NLI model" if rule == "nli" else f"the rule {rule}"
             return Reason(
                 "contradicts_itself",
-                f"the report contradicts itself: {one} and {other} cannot both be true "
+                f"the report contradicts itself: {first} and {second} cannot both be true "
                 f"(by {how}; logic {logic:.3f})",
-                (one, other),
+                (first, second),
             )
     if logic <= 1 - when.certain_from + ROUNDING:
         return Reason("contradicts_itself", f"the report contradicts itself (logic {logic:.3f})")
@@ -150,15 +192,6 @@ def _certain_contradiction(report: RoutedReport, policy: Policy) -> Reason | Non
 def _quoted(text: str) -> str:
     line = " ".join(text.split()).rstrip(".")
     return f"“{line if len(line) <= MAX_QUOTED else line[: MAX_QUOTED - 1] + '…'}”"
-
-
-def _too_low(report: RoutedReport, policy: Policy) -> str:
-    if not report.missing:
-        return f"trust {report.high:.3f} is below {policy.reject_below:g}"
-    return (
-        f"without {_listed(report.missing)} trust is at most {report.high:.3f}, below "
-        f"{policy.reject_below:g} whatever is missing"
-    )
 
 
 def _not_known(report: RoutedReport, policy: Policy) -> str:
@@ -180,16 +213,6 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _below_floors(report: RoutedReport, policy: Policy) -> dict[str, str]:
-    """The dimensions that are below their floors, each in words."""
-    floors = {name: getattr(policy.floors, name) for name in report.known}
-    return {
-        name: f"{name} {value:.3f} is below its floor {floors[name]:g}"
-        for name, value in report.known.items()
-        if floors[name] is not None and value is not None and value < floors[name] - ROUNDING
-    }
-
-
 Route = Literal["deploy", "review", "reject"]
 ROUTES: tuple[Route, ...] = ("deploy", "review", "reject")
 
@@ -207,67 +230,35 @@ class Trust(Noun):
     missing: tuple[str, ...] = ()
 
 
-def total(grounding: float, logic: float, stability: float, weights: DimensionWeights) -> float:
-    """The paper's sum: each dimension times its weight."""
-    summed = grounding * weights.grounding + logic * weights.logic + stability * weights.stability
-    return min(1.0, summed)
-
-
 def fuse(
     grounding: Share | None,
     logic: Share | None,
     stability: Share | None,
     weights: DimensionWeights,
     policy: Policy,
-    *,
-    claims_known: Share | None = None,
-    contradictions: Sequence[Contradiction] = (),
-    image_verdict: GroundingVerdict | None = None,
-    cancer: CancerCheck | None = None,
-    unknown: Mapping[str, str] | None = None,
+    **beside: Any,
 ) -> Trust:
     """Trust and verdict. With something missing there are bounds only, and never `deploy`.
 
-    What else the instruments found counts where it is given: the share of the claims that
-    grounding is about, the contradictions that logic found, the verdict of grounding, and, for
-    dimensions that are missing, why. Without a cancer check that agrees nothing is deployed.
+    What else the instruments found counts where it is given, as fields of `RoutedReport`. Without
+    a cancer check that agrees nothing is deployed.
     """
     policy = policy.weighing(weights)
     known = dict(zip(DIMENSIONS, (grounding, logic, stability), strict=True))
-    missing = tuple(name for name in policy.required if known[name] is None)
-    low, high = (
-        total(
-            bound if grounding is None else grounding,
-            bound if logic is None else logic,
-            bound if stability is None else stability,
-            weights,
-        )
-        for bound in (0.0, 1.0)
-    )
-    report = RoutedReport(
-        known,
-        missing,
-        low,
-        high,
-        claims_known=claims_known,
-        contradictions=tuple(contradictions),
-        image_verdict=image_verdict,
-        cancer=cancer,
-        unknown=unknown or {},
-    )
+    report = RoutedReport.of(known, policy, **beside)
     route: Route
-    if (wrong := next(reasons_to_reject(report, policy), None)) is not None:
-        route, reason = "reject", wrong.text
+    if (fault := next(reasons_to_reject(report, policy), None)) is not None:
+        route, reason = "reject", fault.text
     elif (doubt := next(reasons_to_review(report, policy), None)) is not None:
         route, reason = "review", doubt.text
     else:
-        route, reason = "deploy", f"trust {low:.3f} is at least {policy.deploy_from:g}"
-    counts = any(getattr(weights, name) > 0 for name in missing)
+        route, reason = "deploy", f"trust {report.low:.3f} is at least {policy.deploy_from:g}"
+    counts = any(getattr(weights, name) > 0 for name in report.missing)
     return Trust(
-        value=None if counts else low,
-        low=low,
-        high=high,
+        value=None if counts else report.low,
+        low=report.low,
+        high=report.high,
         route=route,
         reason=reason,
-        missing=missing,
+        missing=report.missing,
     )

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("openslide")
 
 import histoeval
-import histoeval.run.trust.case
+import histoeval.run.trust.reports
 from histoeval.errors import InputError, SettingError
 from histoeval.pathgls.grounding.score import ground
 from histoeval.pathgls.policy.policy import POLICIES
@@ -53,7 +53,7 @@ def decided_grounding(monkeypatch: pytest.MonkeyPatch) -> None:
         cancer = CancerCheck(stated="malignant", verdict=agrees, why="as it was decided")
         return found.model_copy(update={"value": 0.9, "verdict": verdict, "cancer": cancer})
 
-    monkeypatch.setattr(histoeval.run.trust.case, "ground", decide)
+    monkeypatch.setattr(histoeval.run.trust.reports, "ground", decide)
 
 
 @pytest.mark.usefixtures("decided")

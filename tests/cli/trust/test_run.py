@@ -11,7 +11,7 @@ from PIL import Image
 
 pytest.importorskip("openslide")
 
-import histoeval.run.trust.case
+import histoeval.run.trust.reports
 from histoeval.errors import InputError, MissingDependency, OutputError, SettingError
 from tests.support.colour_encoder import ColourEncoder
 from tests.support.fake_vlm import BENIGN, alone, gullible, vision  # noqa: F401
@@ -149,7 +149,7 @@ def test_without_the_extra_for_slides_the_rest_is_told(
     def lacking(*_: object, **__: object) -> None:
         raise MissingDependency("pillow not installed: run: pip install 'histoeval[slide]'")
 
-    monkeypatch.setattr(histoeval.run.trust.case, "embed_image", lacking)
+    monkeypatch.setattr(histoeval.run.trust.reports, "embed_image", lacking)
     assert judged(folder).exit_code == 1
     row = rows_of(folder)[0]
     assert errors_of(row) == {"grounding": "missing_extra"}

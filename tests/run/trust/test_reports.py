@@ -15,7 +15,7 @@ from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.pathgls.grounding.encoder import Vectors
 from histoeval.run.models import Models
 from histoeval.run.settings import TrustOptions
-from histoeval.run.trust import case as verdicts
+from histoeval.run.trust import reports as verdicts
 from histoeval.run.trust.setup import tiles_of, top_of
 from tests.support.colour_encoder import CautiousEncoder, ColourEncoder
 from tests.support.trust_runs import (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openslide")
 
-import histoeval.run.trust.case
+import histoeval.run.trust.reports
 from histoeval.api import trust as trust_reports
 from histoeval.view.figures.evidence import COLOURS
 from histoeval.view.html.trust_card import MAX_CHARS, TextFinding, findings_of, shown_text
@@ -185,7 +185,7 @@ def test_a_report_shows_what_the_image_says_and_the_tiles_of_each_claim(
     folder: Path, monkeypatch: pytest.MonkeyPatch, quick: object
 ) -> None:
     grounding = judged_grounding()
-    monkeypatch.setattr(histoeval.run.trust.case, "ground", lambda *_: grounding)
+    monkeypatch.setattr(histoeval.run.trust.reports, "ground", lambda *_: grounding)
     write(folder / "reports.csv", ROWS[:1])
     judged(folder)
     text = (folder / "out" / "report.html").read_text("utf-8")

@@ -39,7 +39,7 @@ from histoeval.resources import resource_path
 from histoeval.run.engines.engine import Task
 from histoeval.run.models import BUILTIN, Models, load_models, load_reader
 from histoeval.run.pipeline import Job, Watch, answers, no_progress
-from histoeval.run.trust.case import attempt
+from histoeval.run.trust.reports import attempt
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import Session, open_tokenizer
 from histoeval_research.experiments.perturb import PerturbedRow, PerturbedSet

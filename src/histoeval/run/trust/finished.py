@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -24,11 +24,9 @@ from histoeval.errors import InputError, OutputError, Problem
 from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.images import check_image, image_hash
 from histoeval.io.writing import make_folder, whole_file, writing_to
-from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 from histoeval.pathgls.results import Grounding
-from histoeval.run.trust.case import Instruments, Verdict
-from histoeval.run.trust.rows import EVIDENCE, ROWS, TrustRow
+from histoeval.run.trust.rows import EVIDENCE, ROWS, TrustRow, Verdict
 
 CHANGED = "the image file has changed since the run: places and scores may not fit it any more"
 
@@ -216,38 +214,43 @@ def patches_file(folder: Path, row: int) -> Path:
     return folder / EVIDENCE / f"{row:05}_patches.npz"
 
 
-def keep_patch_scores(verdict: Verdict, folder: Path, tools: Instruments) -> None:
-    """Write the scores of a verdict into the folder of its run; nothing where it has no image."""
-    if verdict.image is not None:
-        image = verdict.image.resolve()
-        try:  # so that run and images can be moved together
-            place = Path(os.path.relpath(image, folder.resolve())).as_posix()
-        except ValueError:  # on another drive
-            place = image.as_posix()
-        scores = patch_scores(verdict, place, tools)
-        if verdict.image.is_absolute():
-            scores = scores._replace(absolute=verdict.image.as_posix())
-        write_patch_scores(patches_file(folder, verdict.row.row), scores)
+def keep_patch_scores(verdict: Verdict, folder: Path, encoders: Sequence[ImageTextEncoder]) -> None:
+    """Write the scores of a verdict into the folder of its run; nothing where it has no image.
 
-
-def patch_scores(verdict: Verdict, image: str, tools: Instruments) -> PatchScores:
-    """The scores of a verdict on an image; none where the image could not be looked at."""
-    bag = verdict.bag
-    if bag is None:
-        nothing = np.zeros((0, 4), np.int32)
-        return PatchScores(image, "", nothing, nothing[:, 0], np.zeros((0, 0), np.int16))
-    supports = () if verdict.grounding is None else verdict.grounding.supports
-    numbers = [number for number, each in enumerate(supports) if each.spot is not None]
-    known = [number for number, reason in enumerate(bag.unknown) if reason is None]
-    spots = [bag.spots[number] for number in known]
-    rows = [(spot.x, spot.y, spot.width, spot.height) for spot in spots]
-    return PatchScores(
-        image,
-        tools.eyes.identity.partition("@")[0],
-        np.array(rows, np.int32).reshape(-1, 4),
-        np.array(numbers, np.int32),
-        _cosines(bag, known, tools.eyes, [supports[number].claim.phrase for number in numbers]),
-    )
+    There are none where the image could not be looked at.
+    """
+    if verdict.image is None:
+        return
+    image, embedded = verdict.image.resolve(), verdict.embedded
+    try:  # so that run and images can be moved together
+        place = Path(os.path.relpath(image, folder.resolve())).as_posix()
+    except ValueError:  # on another drive
+        place = image.as_posix()
+    absolute = verdict.image.as_posix() if verdict.image.is_absolute() else ""
+    if embedded is None:
+        spots = np.zeros((0, 4), np.int32)
+        claims, cosines = spots[:, 0], np.zeros((0, 0), np.int16)
+        scores = PatchScores(place, "", spots, claims, cosines, absolute)
+    else:
+        supports = () if verdict.grounding is None else verdict.grounding.supports
+        seen = [number for number, support in enumerate(supports) if support.spot is not None]
+        known = [number for number, reason in enumerate(embedded.unknown) if reason is None]
+        spots_known = [embedded.spots[number] for number in known]
+        rows = [(spot.x, spot.y, spot.width, spot.height) for spot in spots_known]
+        cosines = np.zeros((0, len(known)), np.int16)
+        if seen:
+            phrases = encoders[0].texts([supports[number].claim.phrase for number in seen])
+            exact = phrases.astype(np.float64) @ embedded.vectors[known].astype(np.float64).T
+            cosines = np.asarray(np.rint(np.round(exact, 8) * UNIT), np.int16)
+        scores = PatchScores(
+            place,
+            encoders[0].identity.partition("@")[0],
+            np.array(rows, np.int32).reshape(-1, 4),
+            np.array(seen, np.int32),
+            cosines,
+            absolute,
+        )
+    write_patch_scores(patches_file(folder, verdict.row.row), scores)
 
 
 def write_patch_scores(path: Path, scores: PatchScores) -> None:
@@ -269,7 +272,8 @@ def read_patch_scores(path: Path) -> PatchScores | None:
                 )
             image, encoder, *arrays = (found[name] for name in FIELDS)
             absolute = str(found["absolute"]) if "absolute" in found else ""
-            scores = PatchScores(str(image), str(encoder), *arrays)._replace(absolute=absolute)
+            spots, claims, cosines = arrays
+            scores = PatchScores(str(image), str(encoder), spots, claims, cosines, absolute)
             patches, claims = len(scores.spots), len(scores.claims)
             shapes = scores.spots.shape, scores.claims.shape, scores.cosines.shape
             if shapes != ((patches, 4), (claims,), (claims, patches) if claims else shapes[2]):
@@ -282,13 +286,3 @@ def read_patch_scores(path: Path) -> PatchScores | None:
             "again with --overwrite"
         ) from error
     return scores
-
-
-def _cosines(
-    bag: EmbeddedImage, known: list[int], encoder: ImageTextEncoder, phrases: list[str]
-) -> NDArray[np.int16]:
-    if not phrases:
-        return np.zeros((0, len(known)), np.int16)
-    rows = encoder.texts(phrases).astype(np.float64)
-    found = rows @ bag.vectors[known].astype(np.float64).T
-    return np.asarray(np.rint(np.round(found, 8) * UNIT), np.int16)

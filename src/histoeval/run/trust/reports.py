@@ -1,28 +1,280 @@
 """Trust in many reports: grounding, logic and stability of each, and the verdict on it."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from __future__ import annotations
 
-from histoeval.errors import Problem
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from histoeval.callers import argument
+from histoeval.errors import (
+    EndpointError,
+    HistoEvalError,
+    MissingDependency,
+    OutputError,
+    Problem,
+    SettingError,
+)
 from histoeval.io.finished_run import write_texts
-from histoeval.io.images import refuse_changed
+from histoeval.io.images import find_image, image_hash, refuse_changed
 from histoeval.io.reports import CaseSource, TrustCase
 from histoeval.io.store import RowStore
+from histoeval.io.tables.row_faults import shown
 from histoeval.io.writing import protecting
-from histoeval.pathgls.fusion import ROUTES
-from histoeval.pathgls.grounding.panel import panel_identity
-from histoeval.pathgls.logic.score import signature_of
-from histoeval.pathgls.policy.policy import DIMENSIONS
+from histoeval.nli.entailer import Entailer
+from histoeval.pathgls.fusion import ROUTES, found_beside, fuse
+from histoeval.pathgls.grounding.claims import claims_of, not_seen
+from histoeval.pathgls.grounding.decisions import Decisions
+from histoeval.pathgls.grounding.decoys import Decoys
+from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, as_slide, embed_image
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder
+from histoeval.pathgls.grounding.panel import Opinion, combine, panel_identity
+from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.logic.score import Top, logic_of, signature_of
+from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, Policy
+from histoeval.pathgls.results import Grounding, Logic, Stability
+from histoeval.pathgls.stability.distance import Distance
+from histoeval.pathgls.stability.score import stability_of
+from histoeval.reader.reader import Reader
+from histoeval.report import Report
 from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
 from histoeval.run.pipeline import Job, Watch, no_progress, write_nothing
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
-from histoeval.run.trust.case import Instruments, Verdict, judge_case, unjudged
 from histoeval.run.trust.finished import keep_patch_scores
-from histoeval.run.trust.rows import TrustFolder, TrustRow
+from histoeval.run.trust.rows import MissingReason, TrustFolder, TrustRow, Verdict
+from histoeval.terms.language import Language, english_problem
 from histoeval.version import __version__
+
+if TYPE_CHECKING:
+    from histoeval.pathgls.stability.examine import Examination
+    from histoeval.vlm.model import Vlm
+
+A = TypeVar("A")
+
+Dimensions = Mapping[Dimension, Grounding | Logic | Stability | Problem]
+
+MAX_EMBEDDED_IMAGES = 64
+"""So many images are remembered, at half a megabyte each where a slide is sampled."""
+
+NO_IMAGE = Problem("no_image", "the row names no image, so nothing can be compared with one")
+
+
+@dataclass(frozen=True)
+class TileSelection:
+    """Which tiles of a slide are looked at: how many, or all (None), and by which seed."""
+
+    most: int | None
+    seed: int = 0
+    mpp: float | None = None
+    """Microns per pixel, where the files do not say them."""
+
+    def __post_init__(self) -> None:
+        if self.mpp is not None and not 0 < self.mpp < inf:
+            raise SettingError(f"--mpp {self.mpp:g} is no number of microns: give one above 0")
+
+
+class VlmSetup(NamedTuple):
+    """The model that wrote the reports, and what it is shown and asked for."""
+
+    model: Vlm
+    examination: Examination
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """The models and settings that verdicts are made with.
+
+    What no row of the input can need is not opened: encoders without images, the distance without
+    reports under attack.
+    """
+
+    reader: Reader
+    entailer: Entailer
+    decoys: Decoys
+    policy: Policy
+    top: Top
+    tiling: TileSelection
+    encoders: tuple[ImageTextEncoder, ...] = ()
+    """Several make a panel; pictures and patches are those of the first."""
+    no_encoder: Problem | None = None
+    """Why there is none on this machine."""
+    calibrations: Mapping[str, Decisions] = field(default_factory=dict)
+    """Limits that users measured on their own cases, by the identity of the encoder."""
+    distance: Distance | None = None
+    vlm_setup: VlmSetup | None = None
+    language: Language = "en"
+    embedded: dict[tuple[Path, str], EmbeddedImage | Problem] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """The last images that were looked at: several reports may be about one."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Models travel to another process, images do not."""
+        return vars(self) | {"embedded": {}}
+
+
+def judge_case(case: TrustCase, folder: Path, instruments: Instruments) -> Verdict:
+    """The verdict on one case; where its report cannot be read, all of it is missing."""
+    text, policy = case.report, instruments.policy
+    if text is None:
+        return Verdict(_row(case, {}, policy))
+    if (foreign := english_problem(instruments.language, report=text)) is not None:
+        return Verdict(unjudged(case, foreign, policy))
+    report = attempt(lambda: instruments.reader.read([text])[0])
+    if isinstance(report, Problem):
+        failed = Problem("reader_failed", report.message)
+        return Verdict(_row(case, dict.fromkeys(DIMENSIONS, failed), policy))
+    named = NO_IMAGE if case.image is None else case.image
+    image = find_image(folder, named) if isinstance(named, str) else named
+    path = image if isinstance(image, Path) else None
+    content = None if path is None else image_hash(path)
+    grounding = attempt(lambda: _grounding(image, report, instruments))
+    found: Dimensions = {
+        "grounding": grounding,
+        "logic": attempt(lambda: logic_of(report, instruments.entailer, top=instruments.top)),
+        "stability": attempt(lambda: _stability(case, text, image, instruments)),
+    }
+    embedded = None
+    if path is not None and instruments.encoders:
+        embedded = _embedded(path, instruments.encoders[0], instruments)
+    return Verdict(
+        _row(case, found, policy, content),
+        path,
+        embedded if isinstance(embedded, EmbeddedImage) else None,
+        grounding if isinstance(grounding, Grounding) else None,
+    )
+
+
+def unjudged(case: TrustCase, problem: Problem, policy: Policy) -> TrustRow:
+    """The row of a case of which nothing could be found."""
+    return _row(case._replace(report=None, problems=(problem,)), {}, policy)
+
+
+def attempt(ask: Callable[[], A | Problem]) -> A | Problem:
+    """What is found, or why it is not; a service that is gone or a full disk stops the run."""
+    try:
+        return ask()
+    except (EndpointError, OutputError):
+        raise
+    except MissingDependency as error:
+        return Problem("missing_extra", str(error))
+    except HistoEvalError as error:
+        return Problem("cannot_be_told", shown(str(error)))
+    except Exception as error:  # noqa: BLE001 - whatever a model does wrong, the run continues
+        return Problem("failed", shown(f"{type(error).__name__}: {error}"))
+
+
+def _embedded(
+    path: Path, encoder: ImageTextEncoder, instruments: Instruments
+) -> EmbeddedImage | Problem:
+    """The image as an encoder sees it."""
+    from histoeval.slides.tiles import TileRequest
+
+    key, embedded, tiling = (path, encoder.identity), instruments.embedded, instruments.tiling
+
+    def embed() -> EmbeddedImage | Problem:
+        request = TileRequest(sample=tiling.most, seed=tiling.seed)
+        image = embed_image(path, encoder, request, mpp=tiling.mpp)
+        return image if isinstance(image, Problem) else as_slide(image, encoder)
+
+    if key not in embedded:
+        image = attempt(embed)
+        if len(embedded) >= MAX_EMBEDDED_IMAGES:
+            del embedded[next(iter(embedded))]
+        embedded[key] = image
+    return embedded[key]
+
+
+def _grounding(
+    image: Path | Problem, report: Report, instruments: Instruments
+) -> Grounding | Problem:
+    """By the encoder, or by each of a panel and then the majority of them."""
+    if isinstance(image, Problem):
+        return image
+    if instruments.no_encoder is not None:
+        return instruments.no_encoder
+    opinions, claims = [], claims_of(report)
+    for encoder in instruments.encoders:
+        found: Grounding | Problem | EmbeddedImage = _embedded(image, encoder, instruments)
+        if isinstance(found, EmbeddedImage):
+            limits = instruments.calibrations.get(encoder.identity)
+            found = attempt(partial(ground, found, claims, encoder, instruments.decoys, limits))
+        opinions.append(Opinion(encoder.identity, found))
+    found = opinions[0].found if len(opinions) == 1 else combine(opinions)
+    if isinstance(found, Problem):
+        return found
+    return found.model_copy(update={"notes": (*found.notes, *not_seen(report))})
+
+
+def _stability(
+    case: TrustCase, text: str, image: Path | Problem, instruments: Instruments
+) -> Stability | Problem:
+    """By the reports that the row holds; where it holds none, by asking the model for them."""
+    distance, setup = instruments.distance, instruments.vlm_setup
+    if case.troubled:
+        return case.troubled[0]
+    if distance is not None and (case.augmented or case.attacked):
+        return stability_of(text, case.augmented, case.attacked, distance)
+    if distance is None or setup is None:
+        return Problem(
+            "no_attacked_reports",
+            "there are no reports under attack: give columns report_augmented and "
+            f"report_attacked, or the model itself with {argument('endpoint')} and "
+            f"{argument('model')}",
+        )
+    if isinstance(image, Problem):
+        return image
+    from histoeval.pathgls.stability.examine import stability_for
+
+    return stability_for(image, text, *setup, distance, specimen=case.specimen)
+
+
+def _row(
+    case: TrustCase, found: Dimensions, policy: Policy, content: str | None = None
+) -> TrustRow:
+    """A row with all that a person can check: what each dimension found, how the verdict came."""
+    problems = {name: each for name, each in found.items() if isinstance(each, Problem)}
+    known = {name: each for name, each in found.items() if not isinstance(each, Problem)}
+    values: dict[str, Any] = {
+        name: known[name].value if name in known else None for name in DIMENSIONS
+    }
+    grounding, logic = known.get("grounding"), known.get("logic")
+    beside = found_beside(
+        grounding if isinstance(grounding, Grounding) else None,
+        logic if isinstance(logic, Logic) else None,
+    )
+    unknown = dict.fromkeys(DIMENSIONS, case.problems[0].message) if case.problems else {}
+    unknown |= {name: problem.message for name, problem in problems.items()}
+    trust = fuse(**values, weights=policy.weights, policy=policy, unknown=unknown, **beside)
+    evidence: dict[str, Any] = {"image": case.image} if isinstance(case.image, str) else {}
+    if content is not None:
+        evidence["image_hash"] = content
+    evidence |= {name: each.model_dump(mode="json") for name, each in known.items()}
+    evidence["trust"] = {
+        **trust.model_dump(mode="json", include={"low", "high", "reason", "missing"}),
+        "weights": policy.weights.model_dump(),
+        "policy": policy.identity,
+    }
+    cancer = beside.get("cancer")
+    return TrustRow(
+        id=case.id,
+        row=case.number,
+        **values,
+        trust=trust.value,
+        route=trust.route,
+        cancer_check=cancer.verdict if cancer else "not_checked",
+        evidence=evidence,
+        errors=(
+            *(MissingReason.of(problem) for problem in case.problems),
+            *(MissingReason.of(problem, name) for name, problem in problems.items()),
+        ),
+    )
+
 
 Illustrate = Callable[[Verdict], TrustRow]
 """Draws pictures of the evidence of a verdict, and returns its row with their names."""
@@ -30,7 +282,7 @@ Illustrate = Callable[[Verdict], TrustRow]
 
 def trust_source(
     source: CaseSource,
-    tools: Instruments,
+    instruments: Instruments,
     folder: TrustFolder | None = None,
     *,
     illustrate: Illustrate | None = None,
@@ -48,7 +300,7 @@ def trust_source(
     which name claims.
     """
     place = None if folder is None or not texts else folder.folder
-    job = TrustJob(source, tools, illustrate if texts else None, place, batch_size)
+    job = TrustJob(source, instruments, illustrate if texts else None, place, batch_size)
     images: Iterator[Path] = iter(())
     if folder is not None and folder.evidence.is_dir():
         # some may lie among the pictures of the evidence, and be replaced by them
@@ -68,29 +320,33 @@ class TrustTask(Task[TrustCase, TrustRow]):
     small = 2
 
     def __init__(
-        self, tools: Instruments, images: Path, illustrate: Illustrate | None, folder: Path | None
+        self,
+        instruments: Instruments,
+        images: Path,
+        illustrate: Illustrate | None,
+        folder: Path | None,
     ) -> None:
-        self.tools = tools
+        self.instruments = instruments
         self.images = images
         self.illustrate = illustrate
         self.folder = folder
-        models = (tools.reader, tools.entailer, tools.encoder, *tools.further)
+        models = (instruments.reader, instruments.entailer, *instruments.encoders)
         self.on_gpu, self.shares_gpu = gpu_use(models)
-        self.parallel = tools.asking is None
+        self.parallel = instruments.vlm_setup is None
 
     def work(self, rows: Sequence[TrustCase]) -> list[TrustRow]:
         """The verdict on each case, its pictures drawn where they are wanted."""
-        verdicts = [judge_case(case, self.images, self.tools) for case in rows]
+        verdicts = [judge_case(case, self.images, self.instruments) for case in rows]
         if self.folder is not None:
             for verdict in verdicts:
-                keep_patch_scores(verdict, self.folder, self.tools)
+                keep_patch_scores(verdict, self.folder, self.instruments.encoders)
         if self.illustrate is None:
             return [verdict.row for verdict in verdicts]
         return [self.illustrate(verdict) for verdict in verdicts]
 
     def failed(self, row: TrustCase, problem: Problem) -> TrustRow:
         """A report on which there is no verdict, and which is never deployed."""
-        return unjudged(row, problem, self.tools.policy)
+        return unjudged(row, problem, self.instruments.policy)
 
 
 class TrustJob(Job[TrustCase, TrustRow]):
@@ -103,15 +359,15 @@ class TrustJob(Job[TrustCase, TrustRow]):
     def __init__(
         self,
         source: CaseSource,
-        tools: Instruments,
+        instruments: Instruments,
         illustrate: Illustrate | None = None,
         folder: Path | None = None,
         batch_size: int | None = None,
     ) -> None:
         super().__init__(source, batch_size)
-        self.tools = tools
-        self.illustrate = illustrate
-        self.task = TrustTask(tools, source.folder, illustrate, folder)
+        self.instruments = instruments
+        self.task = TrustTask(instruments, source.folder, illustrate, folder)
+        self.has_pictures = illustrate is not None
         self._sums = {name: ExactSum() for name in (*DIMENSIONS, "trust")}
         self._known: Counter[str] = Counter()
         self._routes: Counter[str] = Counter()
@@ -124,8 +380,8 @@ class TrustJob(Job[TrustCase, TrustRow]):
 
     def request(self) -> dict[str, Any]:
         """The input, its columns, and every instrument and setting."""
-        logic = signature_of(self.tools.entailer, self.tools.top)
-        return super().request() | {"pictures": self.illustrate is not None, "logic": logic}
+        logic = signature_of(self.instruments.entailer, self.instruments.top)
+        return super().request() | {"pictures": self.has_pictures, "logic": logic}
 
     def summary(self) -> dict[str, Any]:
         """Settings, counts and means."""
@@ -133,29 +389,28 @@ class TrustJob(Job[TrustCase, TrustRow]):
         return {"input": found.pop("input"), "histoeval": __version__, **found}
 
     def _settings(self) -> dict[str, Any]:
-        tools = self.tools
-        encoder, asking, tiling = tools.encoder, tools.asking, tools.tiling
-        if encoder is None or isinstance(encoder, Problem):
-            seen_by = encoder.code if encoder else None
-        else:
-            seen_by = panel_identity([each.identity for each in (encoder, *tools.further)])
+        instruments = self.instruments
+        encoder = None if instruments.no_encoder is None else instruments.no_encoder.code
+        if instruments.encoders:
+            encoder = panel_identity([encoder.identity for encoder in instruments.encoders])
+        distance, setup, tiling = instruments.distance, instruments.vlm_setup, instruments.tiling
         return {
-            "reader": tools.reader.identity,
-            "nli": tools.entailer.identity,
-            "encoder": seen_by,
-            "distance": None if tools.distance is None else tools.distance.identity,
+            "reader": instruments.reader.identity,
+            "nli": instruments.entailer.identity,
+            "encoder": encoder,
+            "distance": None if distance is None else distance.identity,
             "subject": None
-            if asking is None
-            else {"model": asking.subject.identity, **asking.examination.pins()},
+            if setup is None
+            else {"model": setup.model.identity, **setup.examination.pins()},
             **{
                 f"calibration of {name}": limits.identity
-                for name, limits in tools.calibrations.items()
+                for name, limits in instruments.calibrations.items()
             },
-            "foreign": tools.foreign.identity,
-            "top": str(tools.top),
+            "foreign": instruments.decoys.identity,
+            "top": str(instruments.top),
             "tiles": {"most": tiling.most, "seed": tiling.seed, "mpp": tiling.mpp},
-            **({} if tools.language == "en" else {"language": tools.language}),
-            "policy": tools.policy.content(),
+            **({} if instruments.language == "en" else {"language": instruments.language}),
+            "policy": instruments.policy.content(),
         }
 
     def _is_result(self, found: TrustRow, given: TrustCase) -> bool:

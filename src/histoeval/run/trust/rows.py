@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
@@ -22,12 +22,16 @@ from histoeval.pathgls.fusion import (
     Reason,
     Route,
     RoutedReport,
+    found_beside,
     reasons_to_reject,
     reasons_to_review,
 )
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
 from histoeval.pathgls.results import CancerVerdict, Grounding, Logic, Share
 from histoeval.report import Noun
+
+if TYPE_CHECKING:
+    from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 
 ROWS, SUMMARY, EVIDENCE, PAGE = "trust.jsonl", "summary.json", "evidence", "report.html"
 
@@ -76,6 +80,16 @@ class TrustRow(Noun):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
+class Verdict(NamedTuple):
+    """A row, and what pictures of its evidence can be drawn from."""
+
+    row: TrustRow
+    image: Path | None = None
+    embedded: EmbeddedImage | None = None
+    """As the first encoder sees it."""
+    grounding: Grounding | None = None
+
+
 class TrustFolder(RowStore[TrustRow]):
     """A folder of trust: rows with what made them, summary, pictures of evidence, and a page."""
 
@@ -114,22 +128,15 @@ def reasons_of(row: TrustRow, policy: Policy) -> Iterator[Reason]:
     """What kept a report from being deployed, the gravest first; nothing of a deployed one."""
     if row.route == "deploy":
         return
-    ask = reasons_to_reject if row.route == "reject" else reasons_to_review
-    yield from ask(_routed(row), policy)
-
-
-def _routed(row: TrustRow) -> RoutedReport:
-    """All that the verdict depended on, from what the row keeps."""
     evidence = row.evidence
     seen, logic = evidence.get("grounding"), evidence.get("logic")
-    grounding = None if seen is None else Grounding.model_validate(seen)
-    return RoutedReport(
+    report = RoutedReport.of(
         {name: getattr(row, name) for name in DIMENSIONS},
-        tuple(name for name in DIMENSIONS if name in evidence["trust"]["missing"]),
-        evidence["trust"]["low"],
-        evidence["trust"]["high"],
-        claims_known=None if grounding is None else grounding.claims_known,
-        contradictions=() if logic is None else Logic.model_validate(logic).contradictions,
-        image_verdict=None if grounding is None else grounding.verdict,
-        cancer=None if grounding is None else grounding.cancer,
+        policy,
+        **found_beside(
+            None if seen is None else Grounding.model_validate(seen),
+            None if logic is None else Logic.model_validate(logic),
+        ),
     )
+    ask = reasons_to_reject if row.route == "reject" else reasons_to_review
+    yield from ask(report, policy)

@@ -8,17 +8,17 @@ from histoeval.callers import argument
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.reports import CaseSource
 from histoeval.llm.access import Endpoint
-from histoeval.pathgls.grounding import encoder as encoders_of
 from histoeval.pathgls.grounding.decisions import Decisions, read_calibration
 from histoeval.pathgls.grounding.decoys import builtin_decoys
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
+from histoeval.pathgls.grounding.encoder import weights_of as weights_hash
 from histoeval.pathgls.grounding.load import BUILTIN, open_panel, panel_names
 from histoeval.pathgls.logic.score import DEFAULT_TOP, Top
 from histoeval.pathgls.policy.policy import Policy, fitting_policy, read_policy, weights_of
 from histoeval.pathgls.stability.distance import Distance, open_distance
 from histoeval.run.models import Models, load_entailer, load_reader
 from histoeval.run.settings import AttackedVlm, TrustOptions
-from histoeval.run.trust.case import Instruments, TileSelection, VlmSetup
+from histoeval.run.trust.reports import Instruments, TileSelection, VlmSetup
 
 ALL = "all"
 """In place of a number: every tile of a slide."""
@@ -29,41 +29,37 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
     layout = source.layout
     models = wanted.models or Models()
     vlm = _vlm(wanted, models.device)
-    attacked = bool(layout.augmented or layout.attacked or vlm is not None)
-    policy = policy_of(wanted, has_images=layout.image is not None, has_attacks=attacked)
+    has_attacks = bool(layout.augmented or layout.attacked or vlm is not None)
+    policy = wanted.policy
+    if policy is None:
+        policy = fitting_policy(has_images=layout.image is not None, has_attacks=has_attacks)
+    if not isinstance(policy, Policy):
+        policy = read_policy(policy)
+    if wanted.weights is not None:
+        policy = policy.weighing(weights_of(wanted.weights))
     tiling = TileSelection(tiles_of(str(wanted.tiles)), wanted.seed, wanted.mpp)
     top = DEFAULT_TOP if wanted.top is None else top_of(wanted.top)
     encoders = () if layout.image is None else _encoders(wanted.encoder, models.device)
     calibrations = _calibrations(wanted, encoders)
-    seeing = encoders if isinstance(encoders, tuple) else ()
     reader = load_reader(models)
     entailer = load_entailer(wanted.nli, models.device)
     distance: Distance = wanted.distance
-    if attacked and isinstance(wanted.distance, str):
+    if has_attacks and isinstance(wanted.distance, str):
         distance = open_distance(wanted.distance, reader=reader, entailer=entailer)
     return Instruments(
         reader=reader,
         entailer=entailer,
-        foreign=builtin_decoys(),
+        decoys=builtin_decoys(),
         policy=policy,
         top=top,
         tiling=tiling,
-        encoder=encoders if isinstance(encoders, Problem) else next(iter(encoders), None),
-        further=seeing[1:],
+        encoders=() if isinstance(encoders, Problem) else encoders,
+        no_encoder=encoders if isinstance(encoders, Problem) else None,
         calibrations=calibrations,
-        distance=distance if attacked else None,
-        asking=None if vlm is None else _asking(vlm, wanted),
+        distance=distance if has_attacks else None,
+        vlm_setup=None if vlm is None else _vlm_setup(vlm, wanted),
         language=models.language,
     )
-
-
-def policy_of(wanted: TrustOptions, *, has_images: bool, has_attacks: bool) -> Policy:
-    """The policy that was named, or that fits the input, with the weights given beside it."""
-    named = wanted.policy
-    if named is None:
-        named = fitting_policy(has_images=has_images, has_attacks=has_attacks)
-    policy = named if isinstance(named, Policy) else read_policy(named)
-    return policy if wanted.weights is None else policy.weighing(weights_of(wanted.weights))
 
 
 def tiles_of(text: str) -> int | None:
@@ -109,33 +105,32 @@ def _calibrations(
             f"column image, or leave {argument('calibration')} out"
         )
     given = wanted.calibration
-    paths = [given] if isinstance(given, str | Path) else given
-    found = {}
-    for path in paths:
+    calibrations: dict[str, Decisions] = {}
+    for path in [given] if isinstance(given, str | Path) else given:
         limits = read_calibration(Path(path))
-        own = [each for each in encoders if encoders_of.weights_of(each.identity) == limits.encoder]
-        if not own:
+        fitting = [e.identity for e in encoders if weights_hash(e.identity) == limits.encoder]
+        if not fitting:
             raise SettingError(
                 f"{path} was measured for the encoder {limits.encoder}, which is not used here; "
                 "measure it again with `histoeval evaluate grounding --calibration FILE`"
             )
-        if own[0].identity in found:
+        if fitting[0] in calibrations:
             raise SettingError(
                 f"{path} is a second calibration of the encoder {limits.encoder}: give one for "
                 "each encoder"
             )
-        found[own[0].identity] = limits
-    return found
+        calibrations[fitting[0]] = limits
+    return calibrations
 
 
 def _encoders(given: Any, device: str | None) -> tuple[ImageTextEncoder, ...] | Problem:
     """The encoders; a problem where none is named and none is shipped."""
-    each = given if isinstance(given, list | tuple) else [given]
-    named = [isinstance(one, str | None) for one in each]
-    if any(named) and not all(named):
+    encoders = given if isinstance(given, list | tuple) else [given]
+    are_names = [isinstance(encoder, str | None) for encoder in encoders]
+    if any(are_names) and not all(are_names):
         raise SettingError("give the encoders of a panel all by name or all as objects")
-    if each and not all(named):
-        return tuple(each)
+    if encoders and not all(are_names):
+        return tuple(encoders)
     try:
         return open_panel(given, device)
     except MissingDependency as error:
@@ -157,11 +152,11 @@ def _vlm(wanted: TrustOptions, device: str | None) -> Any:
     return vlm
 
 
-def _asking(vlm: Any, wanted: TrustOptions) -> VlmSetup:
+def _vlm_setup(vlm: Any, wanted: TrustOptions) -> VlmSetup:
     from histoeval.pathgls.stability.examine import make_examination
     from histoeval.vlm.load import load_vlm
     from histoeval.vlm.model import VlmConfig
 
-    subject = load_vlm(vlm) if isinstance(vlm, VlmConfig) else vlm
+    model = load_vlm(vlm) if isinstance(vlm, VlmConfig) else vlm
     rest = {"seed": wanted.seed, "mpp": wanted.mpp} | dict(wanted.examination)
-    return VlmSetup(subject, make_examination(**rest))
+    return VlmSetup(model, make_examination(**rest))

@@ -14,8 +14,8 @@ from histoeval.errors import Problem, SettingError
 from histoeval.io.writing import make_folder, whole_file, writing_to
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.results import Spot, Support
-from histoeval.run.trust.case import Instruments, Verdict, attempt
-from histoeval.run.trust.rows import EVIDENCE, TrustRow
+from histoeval.run.trust.reports import Instruments, attempt
+from histoeval.run.trust.rows import EVIDENCE, TrustRow, Verdict
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -47,9 +47,9 @@ def with_pictures(verdict: Verdict, folder: Path, tools: Instruments) -> TrustRo
     drawn, its entry gives the reason, and the row is otherwise unchanged.
     """
     row = verdict.row
-    if verdict.image is None or verdict.bag is None:
+    if verdict.image is None or verdict.embedded is None:
         return row
-    pictures = list(_pictures(verdict, verdict.image, verdict.bag, folder, tools))
+    pictures = list(_pictures(verdict, verdict.image, verdict.embedded, folder, tools))
     return row.model_copy(update={"evidence": {**row.evidence, "pictures": pictures}})
 
 
@@ -71,7 +71,7 @@ def _pictures(
     supports: tuple[Support, ...] = () if grounding is None else grounding.supports
     known = [(each, each.spot) for each in supports if each.spot is not None]
     panel = grounding is not None and bool(grounding.members)
-    by = {"encoder": tools.eyes.identity.partition("@")[0]} if panel else {}
+    by = {"encoder": tools.encoders[0].identity.partition("@")[0]} if panel else {}
     for number, (support, spot) in enumerate(known[:MAX_CLAIMS], start=1):
         phrase = support.claim.phrase
         named = {"claim": phrase, "start": support.claim.span.start}
@@ -81,7 +81,7 @@ def _pictures(
                 entry = drawn(crop, partial(support_picture, image, tile, mpp=mpp))
                 yield {"shows": shows, **named, **entry}
         if len(bag.spots) >= MIN_PATCHES:
-            (vector,) = tools.eyes.texts([phrase])
+            (vector,) = tools.encoders[0].texts([phrase])
             heat = f"{stem}_{number:02}_heatmap.png"
             entry = drawn(heat, partial(heatmap, image, bag, vector, mpp=mpp))
             yield {"shows": "heatmap", **named, **by, **entry}

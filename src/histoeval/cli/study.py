@@ -84,11 +84,11 @@ def status(plan: StudyArgument, look: LookOption = "table") -> None:
     )
     criteria = ResultTable.of(
         "Criteria",
-        found.criteria,
+        found.criteria.items(),
         {
-            "criterion": lambda each: spelt(each.criterion),
-            "Krippendorff's alpha (ordinal)": lambda each: interval(each.alpha),
-            "": lambda each: each.alpha.reason or "",
+            "criterion": lambda each: spelt(each[0]),
+            "Krippendorff's alpha (ordinal)": lambda each: interval(each[1]),
+            "": lambda each: each[1].reason or "",
         },
     )
     apart = ResultTable.of(

@@ -86,8 +86,8 @@ def test_agreement_grows_with_the_ratings(tmp_path: Path) -> None:
     assert found.agreement is not None
     assert found.agreement.alpha.value == pytest.approx(found.growth[-1].alpha)
     assert found.growth[-1].pairs == 12
-    assert [each.criterion for each in found.criteria] == [each.name for each in study.criteria]
-    assert found.criteria[0].alpha.reason == "all ratings are the same"
+    assert [*found.criteria] == [each.name for each in study.criteria]
+    assert found.criteria[study.criteria[0].name].reason == "all ratings are the same"
     assert [step.pairs for step in found.growth] == sorted(step.pairs for step in found.growth)
 
 

@@ -24,7 +24,11 @@ _BYTES = 32
 def tokens_of(study: ExpertStudy) -> Mapping[str, str]:
     """The token of the coordinator and of each rater."""
     secret = _secret(study.folder)
-    return {who: _token(secret, who) for who in (COORDINATOR, *study.file.raters)}
+    digests = {
+        who: hmac.digest(secret, f"histoeval study: {who}".encode(), "sha256")
+        for who in (COORDINATOR, *study.file.raters)
+    }
+    return {who: urlsafe_b64encode(each[:24]).decode("ascii") for who, each in digests.items()}
 
 
 def links_of(study: ExpertStudy, base: str) -> dict[str, str]:
@@ -35,11 +39,6 @@ def links_of(study: ExpertStudy, base: str) -> dict[str, str]:
 def visitor_named(who: str) -> Visitor:
     """The holder of a link, who may open nothing but pages of their own."""
     return Visitor(who, f"/study/{who}")
-
-
-def _token(secret: bytes, who: str) -> str:
-    digest = hmac.digest(secret, f"histoeval study: {who}".encode(), "sha256")
-    return urlsafe_b64encode(digest[:24]).decode("ascii")
 
 
 def _secret(folder: Path) -> bytes:

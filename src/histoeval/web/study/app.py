@@ -6,17 +6,14 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from histoeval.concordance.evidence import Severity
 from histoeval.io.files import check_there
 from histoeval.io.results import ScoredMetric, scores_file
 from histoeval.statistics.correlation import MIN_PAIRS
@@ -52,9 +49,8 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
     def ratings() -> Ratings:
         return {rater: store.snapshot() for rater, store in stores.items()}
 
-    async def overview(request: Request) -> Response:
-        scored = await run_in_threadpool(metrics)
-        found = await run_in_threadpool(figures, study, ratings(), scored)
+    def overview(request: Request) -> Response:
+        found = figures(study, ratings(), metrics())
         return page(
             request,
             "study_coordinator.html",
@@ -72,25 +68,34 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
             home=HOME,
         )
 
-    async def pair(request: Request) -> Response:
+    def pair(request: Request) -> Response:
         number = number_in(request, "number")
         if not 1 <= number <= len(study.pairs):
             raise HTTPException(404)
-        scored = await run_in_threadpool(metrics)
+        pair, given = study.pairs[number - 1], ratings()
+        scores = {name: each.values.get(pair.key) for name, each in metrics().items()}
         return page(
             request,
             "study_reading.html",
             title=f"Pair {number} of {len(study.pairs)}",
             styles=("study.css",),
-            **_reading(study, ratings(), scored, number),
+            number=number,
+            pairs=len(study.pairs),
+            pair=pair,
+            lines={rater: each.saved.get(pair.key) for rater, each in given.items()},
+            revisions={rater: each.revisions.get(pair.key, 0) for rater, each in given.items()},
+            scored={name: value for name, value in scores.items() if value is not None},
+            criteria=study.criteria,
+            spelt=spelt,
+            home=HOME,
         )
 
-    async def table(request: Request) -> Response:
+    def table(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in TABLES:
             raise HTTPException(404)
-        content = await run_in_threadpool(table_csv, name, study, ratings())
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        content = table_csv(name, study, ratings())
         return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
     return [
@@ -100,34 +105,11 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
     ]
 
 
-def _reading(
-    study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMetric], number: int
-) -> dict[str, Any]:
-    pair = study.pairs[number - 1]
-    return {
-        "number": number,
-        "pairs": len(study.pairs),
-        "pair": pair,
-        "lines": {rater: each.saved.get(pair.key) for rater, each in ratings.items()},
-        "revisions": {rater: each.revisions.get(pair.key, 0) for rater, each in ratings.items()},
-        "scored": {
-            name: each.values[pair.key] for name, each in metrics.items() if pair.key in each.values
-        },
-        "criteria": study.criteria,
-        "severities": {each: each.name.lower() for each in Severity},
-        "spelt": spelt,
-        "home": HOME,
-    }
-
-
 def _line(growth: tuple[GrowthStep, ...]) -> str:
     """The points of a line through agreement as it grows; alpha from 0 to 1, bottom to top."""
-    if not growth:
-        return ""
     width, height = PLOT
-    most = growth[-1].pairs
     points = [
-        (width * step.pairs / most, height * (1 - min(1.0, max(0.0, step.alpha))))
+        (width * step.pairs / growth[-1].pairs, height * (1 - min(1.0, max(0.0, step.alpha))))
         for step in growth
     ]
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

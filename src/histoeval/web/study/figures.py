@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from pydantic import FiniteFloat
+from pydantic import Field, FiniteFloat
 
 from histoeval.agreement.metric_vs_experts import Disagreement, most_apart
 from histoeval.agreement.panel import Column, Panel
 from histoeval.agreement.study import Raters, rater_agreement
-from histoeval.concordance.evidence import Severity
 from histoeval.errors import InputError
 from histoeval.io.results import Key, ScoredMetric
 from histoeval.io.writing import make_folder, write_whole, writing_to
@@ -21,7 +20,7 @@ from histoeval.report import Noun
 from histoeval.statistics.raters import krippendorff_alpha
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples, resample
 from histoeval.web.study.plan import ExpertStudy, sheet_column
-from histoeval.web.study.store import MarkedSpan, RaterRatings
+from histoeval.web.study.store import RaterRatings
 
 Ratings = Mapping[str, RaterRatings]
 Rows = Iterator[Sequence[object]]
@@ -85,12 +84,12 @@ def error_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
     for rater in study.file.raters:
         for key, line in sorted(ratings[rater].saved.items(), key=lambda item: item[1].number):
             for error in line.rating.errors:
-                named = (error.kind.value, Severity(error.severity).name.lower())
-                yield (rater, *key, *named, *_span(error.reference), *_span(error.candidate))
-
-
-def _span(span: MarkedSpan | None) -> tuple[object, ...]:
-    return ("", "", "") if span is None else (span.text, span.start, span.end)
+                spans = [
+                    cell
+                    for span in (error.reference, error.candidate)
+                    for cell in ((span.text, span.start, span.end) if span else ("", "", ""))
+                ]
+                yield (rater, *key, error.kind.value, error.severity.name.lower(), *spans)
 
 
 TABLES: Mapping[str, Callable[[ExpertStudy, Ratings], Rows]] = {
@@ -113,13 +112,6 @@ class RaterProgress(Noun):
     pairs: int
     last: str = ""
     """When the last rating was saved; empty before the first."""
-
-
-class CriterionAgreement(Noun):
-    """How well raters agree on one criterion: Krippendorff's alpha for ordinal scores."""
-
-    criterion: str
-    alpha: Estimate
 
 
 class GrowthStep(Noun):
@@ -153,7 +145,8 @@ class StudyFigures(Noun):
     complete: int = 0
     """Pairs that every rater has scored."""
     agreement: Raters | None = None
-    criteria: tuple[CriterionAgreement, ...] = ()
+    criteria: Mapping[str, Estimate] = Field(default_factory=dict)
+    """Krippendorff's alpha for ordinal scores, by criterion."""
     growth: tuple[GrowthStep, ...] = ()
     apart: tuple[RaterGap, ...] = ()
     metric_apart: tuple[MetricGap, ...] = ()
@@ -163,30 +156,7 @@ def figures(
     study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMetric]
 ) -> StudyFigures:
     """All figures, from the ratings that were saved."""
-    panel = _panel(study, ratings, metrics)
-    if not len(panel):
-        return StudyFigures(progress=progress(study, ratings))
-    several = bool(((~np.isnan(panel.ratings)).sum(axis=1) > 1).any())
-    drawn = resample(panel.groups, RESAMPLES, study.file.seed)
-    numbers = {pair.key: number for number, pair in enumerate(study.pairs, start=1)}
-    return StudyFigures(
-        progress=progress(study, ratings),
-        complete=int((~np.isnan(panel.ratings)).all(axis=1).sum()),
-        agreement=rater_agreement(panel, drawn) if several else None,
-        criteria=_criteria(panel, study, ratings, drawn) if several else (),
-        growth=_growth(panel, study, ratings) if several else (),
-        apart=_apart(panel, numbers),
-        metric_apart=tuple(
-            MetricGap(number=numbers[gap.id, gap.system], metric=name, found=gap)
-            for name in panel.metrics
-            for gap in most_apart(name, panel, MOST_APART)
-        ),
-    )
-
-
-def progress(study: ExpertStudy, ratings: Ratings) -> tuple[RaterProgress, ...]:
-    """How far every rater is."""
-    return tuple(
+    progress = tuple(
         RaterProgress(
             rater=rater,
             saved=len(each.saved),
@@ -195,6 +165,25 @@ def progress(study: ExpertStudy, ratings: Ratings) -> tuple[RaterProgress, ...]:
             last=max((line.time for line in each.saved.values()), default=""),
         )
         for rater, each in ratings.items()
+    )
+    panel = _panel(study, ratings, metrics)
+    if not len(panel):
+        return StudyFigures(progress=progress)
+    several = bool(((~np.isnan(panel.ratings)).sum(axis=1) > 1).any())
+    drawn = resample(panel.groups, RESAMPLES, study.file.seed)
+    numbers = {pair.key: number for number, pair in enumerate(study.pairs, start=1)}
+    return StudyFigures(
+        progress=progress,
+        complete=int((~np.isnan(panel.ratings)).all(axis=1).sum()),
+        agreement=rater_agreement(panel, drawn) if several else None,
+        criteria=_criteria(panel, study, ratings, drawn) if several else {},
+        growth=tuple(_growth(panel, study, ratings)) if several else (),
+        apart=_apart(panel, numbers),
+        metric_apart=tuple(
+            MetricGap(number=numbers[gap.id, gap.system], metric=name, found=gap)
+            for name in panel.metrics
+            for gap in most_apart(name, panel, MOST_APART)
+        ),
     )
 
 
@@ -228,35 +217,31 @@ def _numbers(values: Sequence[float | None]) -> Numbers:
 
 def _criteria(
     panel: Panel, study: ExpertStudy, ratings: Ratings, drawn: Resamples
-) -> tuple[CriterionAgreement, ...]:
+) -> dict[str, Estimate]:
     keys = list(zip(panel.ids, panel.systems, strict=True))
-    agreements = []
-    for criterion in study.criteria:
+    alphas = {}
+    for name in (each.name for each in study.criteria):
         columns = []
         for rater in panel.raters:
             lines = [ratings[rater].saved.get(key) for key in keys]
-            levels = [line.rating.criteria.get(criterion.name) if line else None for line in lines]
+            levels = [line.rating.criteria.get(name) if line else None for line in lines]
             columns.append(_numbers(levels))
-        alpha = krippendorff_alpha(np.column_stack(columns), drawn)
-        agreements.append(CriterionAgreement(criterion=criterion.name, alpha=alpha))
-    return tuple(agreements)
+        alphas[name] = krippendorff_alpha(np.column_stack(columns), drawn)
+    return alphas
 
 
-def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> tuple[GrowthStep, ...]:
+def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> Iterator[GrowthStep]:
     """Alpha over the first pairs that two raters have scored, then more of them, up to all."""
     keys = list(zip(panel.ids, panel.systems, strict=True))
     times = [sorted(r.saved[key].time for r in ratings.values() if key in r.saved) for key in keys]
     shared = [row for row, each in enumerate(times) if len(each) > 1]
     order = sorted(shared, key=lambda row: (times[row][1], keys[row]))
     counts = sorted({round(len(order) * step / MOST_STEPS) for step in range(1, MOST_STEPS + 1)})
-    steps = []
     for count in counts:
-        rows = np.array(order[:count], dtype=np.intp)
-        part = panel.of(rows)
+        part = panel.of(np.array(order[:count], dtype=np.intp))
         alpha = krippendorff_alpha(part.ratings, resample(part.groups, 1, study.file.seed))
         if alpha.value is not None:
-            steps.append(GrowthStep(pairs=count, alpha=alpha.value))
-    return tuple(steps)
+            yield GrowthStep(pairs=count, alpha=alpha.value)
 
 
 def _apart(panel: Panel, numbers: Mapping[Key, int]) -> tuple[RaterGap, ...]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -54,17 +54,10 @@ SEVERITIES = {
 }
 
 
-class TextPiece(NamedTuple):
-    """A piece of a text and where it starts, in characters."""
-
-    start: int
-    text: str
-
-
-def text_pieces(text: str) -> list[TextPiece]:
-    """The pieces of a text; together they are the text."""
+def text_pieces(text: str) -> list[re.Match[str]]:
+    """The pieces of a text, which together are the text."""
     cut = _WORDS if len(text) <= LONGEST else _LINES
-    return [TextPiece(match.start(), match[0]) for match in cut.finditer(text)]
+    return [*cut.finditer(text)]
 
 
 class RatingRequest(Noun):
@@ -86,7 +79,7 @@ def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
             raise HTTPException(404)
         return desks[rater]
 
-    async def overview(request: Request) -> Response:
+    def overview(request: Request) -> Response:
         return desk_of(request).overview(request)
 
     async def pair(request: Request) -> Response:

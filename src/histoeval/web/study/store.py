@@ -65,13 +65,6 @@ def rating_of(content: Any, study: ExpertStudy, pair: StudyPair, *, is_draft: bo
         rating = ExpertRating.model_validate(content)
     except ValidationError as error:
         raise unusable(error) from error
-    _check_answers(rating, study, is_draft=is_draft)
-    return rating.model_copy(
-        update={"errors": tuple(_located(each, pair) for each in rating.errors)}
-    )
-
-
-def _check_answers(rating: ExpertRating, study: ExpertStudy, *, is_draft: bool) -> None:
     if rating.score is None and not is_draft:
         raise InputError("The score is missing.")
     if rating.score is not None and rating.score not in study.steps:
@@ -83,20 +76,20 @@ def _check_answers(rating: ExpertRating, study: ExpertStudy, *, is_draft: bool) 
     missing = [name for name in known if name not in rating.criteria]
     if missing and not is_draft:
         raise InputError(f"{spelt(missing[0])} is missing.")
-
-
-def _located(error: MarkedError, pair: StudyPair) -> MarkedError:
-    if error.reference is None and error.candidate is None:
-        raise InputError("An error needs words that are marked in one of the reports.")
-    return error.model_copy(
-        update={
-            "reference": _words(error.reference, pair.reference),
-            "candidate": _words(error.candidate, pair.candidate),
+    errors = []
+    for marked in rating.errors:
+        if marked.reference is None and marked.candidate is None:
+            raise InputError("An error needs words that are marked in one of the reports.")
+        spans = {
+            "reference": _located(marked.reference, pair.reference),
+            "candidate": _located(marked.candidate, pair.candidate),
         }
-    )
+        errors.append(marked.model_copy(update=spans))
+    return rating.model_copy(update={"errors": tuple(errors)})
 
 
-def _words(span: MarkedSpan | None, text: str) -> MarkedSpan | None:
+def _located(span: MarkedSpan | None, text: str) -> MarkedSpan | None:
+    """A mark with the words of the report that stand there."""
     if span is None:
         return None
     if not span.start < span.end <= len(text):

@@ -35,20 +35,10 @@ _PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+-])")
 
 
 def page(
-    request: Request,
-    template: str,
-    *,
-    title: str,
-    status: int = 200,
-    scripts: Sequence[str] = (),
-    styles: Sequence[str] = (),
-    **context: Any,
+    request: Request, template: str, *, title: str, status: int = 200, **context: Any
 ) -> HTMLResponse:
     """A page of the server; every template has the address `request.url.path` in its navigation."""
-    text = render(
-        template, site=site_of(request), title=title, scripts=scripts, styles=styles, **context
-    )
-    return html_answer(text, status)
+    return html_answer(render(template, site=site_of(request), title=title, **context), status)
 
 
 def part(request: Request, template: str, **context: Any) -> HTMLResponse:
@@ -95,10 +85,9 @@ def without_paths(message: str, folder: Path) -> str:
 async def show_refusal(request: Request, error: Exception) -> Response:
     """A request that was refused, as a page."""
     assert isinstance(error, HTTPException)
-    usual = {404: "This address is unknown, or what it showed has been moved or removed."}
     detail = error.detail
-    if error.status_code in usual and detail == "Not Found":
-        detail = usual[error.status_code]
+    if (error.status_code, detail) == (404, "Not Found"):
+        detail = "This address is unknown, or what it showed has been moved or removed."
     return _failure(request, error.status_code, detail)
 
 
@@ -131,13 +120,11 @@ HANDLERS: dict[Any, Any] = {
 
 def static_routes() -> list[BaseRoute]:
     """The stylesheet and the scripts, which may be kept by the browser but are asked for again."""
-    looks = resource_path("view/html/templates/style.css")
-
-    async def style(_: Request) -> Response:
-        return FileResponse(looks, headers={"Cache-Control": "no-cache"})
-
+    style = FileResponse(
+        resource_path("view/html/templates/style.css"), headers={"Cache-Control": "no-cache"}
+    )
     return [
-        Route("/static/style.css", style),
+        Route("/static/style.css", lambda _: style),
         Mount("/static", _Static(directory=resource_path(STATIC))),
     ]
 

@@ -7,10 +7,12 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from histoeval.errors import MissingDependency
 from histoeval.io.writing import write_text, writing_to
 from histoeval.run.stored import read_agreement
-from histoeval.table import ResultTable, html_table, markdown, markdown_text
+from histoeval.table import html_table, markdown, markdown_text
 from histoeval.version import __version__
 from histoeval.view.exports import write_picture
 from histoeval.view.html.page import Website, render
@@ -29,7 +31,6 @@ TITLE = "How well metrics follow experts: {}"
 def write_report(agreement: Agreement, folder: Path, command: str) -> list[Path]:
     """Write report.md, report.html and figures into a folder; returns their paths."""
     drawn = list(figures_of()(agreement.panel, agreement.study, agreement.plan))
-    tables = list(agreement_tables(agreement.study, agreement.plan, every_metric=True))
     with writing_to(folder):
         written = [
             path
@@ -37,8 +38,8 @@ def write_report(agreement: Agreement, folder: Path, command: str) -> list[Path]
             for path in write_picture(folder / "figures", name, picture)
         ]
         for name, text in (
-            ("report.md", report_markdown(agreement, tables, drawn, command)),
-            ("report.html", report_html(agreement, tables, drawn, command)),
+            ("report.md", report_markdown(agreement, drawn, command)),
+            ("report.html", report_html(agreement, drawn, command)),
         ):
             write_text(folder / name, text)
             written.append(folder / name)
@@ -52,18 +53,14 @@ def agreement_page(folder: Path, site: Website | None = None) -> str:
     not kept the scores, there are none.
     """
     agreement, command = read_agreement(folder)
-    tables = list(agreement_tables(agreement.study, agreement.plan, every_metric=True))
     if site is not None:  # whoever visits need not know the folders of this machine
         command = " ".join(PurePath(word).name or word for word in command.split())
     drawn: list[tuple[str, Canvas]] = []
     with suppress(MissingDependency):
         draw = figures_of()
-        drawn = (
-            list(draw(agreement.panel, agreement.study, agreement.plan))
-            if len(agreement.panel)
-            else []
-        )
-    return report_html(agreement, tables, drawn, command, site)
+        if len(agreement.panel):
+            drawn = list(draw(agreement.panel, agreement.study, agreement.plan))
+    return report_html(agreement, drawn, command, site)
 
 
 def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canvas]]]:
@@ -73,13 +70,9 @@ def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canv
     return figures
 
 
-def report_markdown(
-    agreement: Agreement,
-    tables: Sequence[ResultTable],
-    drawn: Sequence[tuple[str, Canvas]],
-    command: str,
-) -> str:
+def report_markdown(agreement: Agreement, drawn: Sequence[tuple[str, Canvas]], command: str) -> str:
     """The report in Markdown; figures are files beside it."""
+    tables = agreement_tables(agreement.study, agreement.plan, every_metric=True)
     signatures = [  # code, which no name can leave
         (metric.metric.replace("`", "'"), metric.signature.replace("`", "'"))
         for metric in agreement.study.metrics
@@ -102,21 +95,20 @@ def report_markdown(
 
 def report_html(
     agreement: Agreement,
-    tables: Sequence[ResultTable],
     drawn: Sequence[tuple[str, Canvas]],
     command: str,
     site: Website | None = None,
 ) -> str:
     """The same as one page."""
-    from markupsafe import Markup
-
     svgs = [picture.svg() for _, picture in drawn]
     return render(
         "agreement.html",
         site=site,
         title=TITLE.format(agreement.about["name"]),
         facts=_facts(agreement),
-        tables=map(html_table, tables),
+        tables=map(
+            html_table, agreement_tables(agreement.study, agreement.plan, every_metric=True)
+        ),
         notes=_notes(agreement),
         figures=[Markup(svg[svg.index("<svg") :].strip()) for svg in svgs],
         signatures=[f"{each.metric}: {each.signature}" for each in agreement.study.metrics],

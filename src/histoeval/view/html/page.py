@@ -14,14 +14,15 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
 from histoeval.console import VISIBLE
 from histoeval.resources import resource_path, resource_text
 from histoeval.version import __version__
 from histoeval.view.highlight import one_line
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
     from PIL import Image
 
 STATIC = "view/html/static"
@@ -40,8 +41,6 @@ _CONTROL = re.compile(
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     environment = Environment(
         loader=FileSystemLoader(resource_path("view/html/templates")),
         autoescape=True,
@@ -90,46 +89,33 @@ def render(
     `STATIC`, in the order in which they are loaded.
     """
     code = [_asset(name) for name in scripts]
-    page = _environment().get_template(template)
-    text = page.render(
+    digests = [b64encode(sha256(each.text.encode()).digest()).decode() for each in code]
+    hashes = " ".join(f"'sha256-{each}'" for each in digests)
+    run = f" script-src {hashes};" if hashes else ""
+    return fragment(
+        template,
         version=__version__,
         site=site,
         scripts=code,
         styles=[_asset(name) for name in styles],
-        may=_policy(code),
+        # an offline page may run these very scripts, and load nothing but pictures
+        may=Markup(
+            f"default-src 'none';{run} style-src 'unsafe-inline'; "
+            "img-src data: blob: 'self' file:; base-uri 'none'; form-action 'none'"
+        ),
         **context,
     )
-    return _visible(text)
 
 
 @cache
 def _asset(name: str) -> Asset:
-    from markupsafe import Markup
-
     return Asset(name, Markup(resource_text(f"{STATIC}/{name}")))
-
-
-def _policy(scripts: Sequence[Asset]) -> Markup:
-    """What an offline page may do: run these very scripts, and load nothing but pictures."""
-    from markupsafe import Markup
-
-    digests = [sha256(each.text.encode()).digest() for each in scripts]
-    hashes = [f"'sha256-{b64encode(digest).decode()}'" for digest in digests]
-    run = f" script-src {' '.join(hashes)};" if hashes else ""
-    return Markup(
-        f"default-src 'none';{run} style-src 'unsafe-inline'; img-src data: blob: 'self' file:; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def fragment(template: str, **context: Any) -> str:
     """A part of a page, escaped as `render` does it."""
-    return _visible(_environment().get_template(template).render(**context))
-
-
-def _visible(text: str) -> str:
-    """The text with a symbol in place of each control character; most texts have none."""
-    return text.translate(_SHOWN) if _CONTROL.search(text) else text
+    text = _environment().get_template(template).render(**context)
+    return text.translate(_SHOWN) if _CONTROL.search(text) else text  # most texts have none
 
 
 def jpeg(picture: Image.Image) -> bytes:

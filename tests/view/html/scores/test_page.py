@@ -154,7 +154,7 @@ def test_json_in_a_page_cannot_end_its_element() -> None:
 
 def test_what_has_no_room_is_left_out_and_said(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "PACKED", 2)
-    monkeypatch.setattr(packs.Packs.__init__, "__defaults__", (1,))
+    monkeypatch.setattr(packs, "MAX_BYTES", 1)
     found = _Page(score_page(run))
     assert found.index()["shown"] == len(found.fragments()) == 2
     assert "The first 2 of 10 pairs have their texts" in score_page(run)

@@ -153,26 +153,15 @@ class Headline(NamedTuple):
 
     system: str
     scored: int
-    pairs: int
-    """Pairs with any error."""
     critical: int
-    """Pairs with a critical one."""
+    """Pairs with a critical error."""
     severities: Mapping[str, int]
     kinds: Mapping[str, int]
 
-    @property
-    def errors(self) -> int:
-        """All errors."""
-        return sum(self.severities.values())
-
-    @property
-    def in_hundred(self) -> float:
-        """All errors in 100 scored reports."""
-        return 100 * self.errors / self.scored if self.scored else 0.0
-
-    def per_hundred(self, severity: str) -> float:
-        """Errors of a severity in 100 scored reports."""
-        return 100 * self.severities[severity] / self.scored if self.scored else 0.0
+    def per_hundred(self, *severities: str) -> float:
+        """Errors of some severities, or of all, in 100 scored reports."""
+        errors = sum(self.severities[name] for name in severities or SEVERITIES)
+        return 100 * errors / self.scored if self.scored else 0.0
 
 
 class SystemMean(NamedTuple):
@@ -203,24 +192,18 @@ class MetricOverview(NamedTuple):
 
 def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline]:
     """The errors of each system, the best system first."""
-    name = columns.judged_by
-    if name is None:
+    if columns.judged_by is None:
         return []
-    systems = summary["metrics"][name]["systems"]
+    systems = summary["metrics"][columns.judged_by]["systems"]
     lines = []
     for system in best_first(columns, summary):
         totals = systems.get(system, {})
         if (errors := totals.get("report_errors")) is not None:
             rows = columns.of_system(system)
+            critical = sum(1 for row in rows if columns.severity[row][0])
+            severities = {name: errors["by_severity"][name] for name in SEVERITIES}
             lines.append(
-                Headline(
-                    system,
-                    totals["scored"],
-                    errors["pairs"],
-                    sum(1 for row in rows if columns.severity[row][0]),
-                    {severity: errors["by_severity"][severity] for severity in SEVERITIES},
-                    errors["by_kind"],
-                )
+                Headline(system, totals["scored"], critical, severities, errors["by_kind"])
             )
     return lines
 
@@ -254,22 +237,18 @@ def metric_overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[M
         low = float(known.min(initial=0.0)) if low is None else low
         high = float(known.max(initial=low + 1.0)) if high is None else high
         high = high if high > low else low + 1.0
-        shown = [
-            _spread(system, column[rows[system]], means[name, system], (low, high))
-            for system in systems
-        ]
+        shown = []
+        for system in systems:
+            scores = column[rows[system]]
+            known = scores[~np.isnan(scores)]
+            bins, _ = np.histogram(known, BINS, (low, high))
+            quartiles = np.quantile(known, (0.25, 0.5, 0.75)).tolist() if len(known) else ()
+            mean = means[name, system]
+            shown.append(
+                SystemMean(system, mean, len(known), len(scores), bins.tolist(), quartiles)
+            )
         overviews.append(MetricOverview(name, low, high, about["higher_is_better"], shown))
     return overviews
-
-
-def _spread(
-    system: str, values: Numbers, mean: Estimate, bounds: tuple[float, float]
-) -> SystemMean:
-    """The mean of the values that are there, and how they are spread."""
-    known = values[~np.isnan(values)]
-    bins, _ = np.histogram(known, BINS, bounds)
-    quartiles = np.quantile(known, (0.25, 0.5, 0.75)).tolist() if len(known) else ()
-    return SystemMean(system, mean, len(known), len(values), bins.tolist(), quartiles)
 
 
 def _means(

@@ -8,10 +8,13 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from pydantic_core import from_json
 
 from histoeval.io.finished_run import beside, has_texts, read_finished_lines
@@ -23,6 +26,7 @@ from histoeval.view.html.page import Website, render
 from histoeval.view.html.scores.columns import (
     BINS,
     SEVERITIES,
+    Headline,
     ScoredPairs,
     compared,
     decimals,
@@ -63,33 +67,18 @@ def embedded_json(content: Any) -> str:
     return text
 
 
-class Packs:
-    """Fragments of HTML in the order in which they were added, some together in a pack."""
-
-    def __init__(self, limit: int = MAX_BYTES) -> None:
-        self.packs: list[str] = []
-        self.shown = 0
-        """How many fragments there was room for: the first ones."""
-        self._open: list[str] = []
-        self._room = limit
-
-    def add(self, fragment: str) -> None:
-        """Add one; without room it is left out, and so are all after it."""
-        if self._room <= 0:
-            return
-        self._open.append(fragment)
-        self.shown += 1
-        if len(self._open) == PACKED:
-            self.close()
-
-    def close(self) -> None:
-        """Pack what is open."""
-        if self._open:
-            content = json.dumps(self._open, ensure_ascii=False).encode("utf-8", "backslashreplace")
-            packed = b64encode(gzip.compress(content, 6, mtime=0)).decode("ascii")
-            self._room -= len(packed)
-            self.packs.append(packed)
-            self._open = []
+def packed(fragments: Iterable[str]) -> tuple[list[str], int]:
+    """Packs of fragments of HTML, and how many fragments there was room for: the first ones."""
+    packs: list[str] = []
+    shown, room = 0, MAX_BYTES
+    rest = iter(fragments)
+    while batch := list(islice(rest, PACKED)):
+        if room > 0:
+            content = json.dumps(batch, ensure_ascii=False).encode("utf-8", "backslashreplace")
+            packs.append(b64encode(gzip.compress(content, 6, mtime=0)).decode("ascii"))
+            room -= len(packs[-1])
+            shown += len(batch)
+    return packs, shown
 
 
 def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
@@ -114,17 +103,17 @@ def read_columns(folder: Path, summary: Mapping[str, Any]) -> ScoredPairs:
 
 def score_page(folder: Path, site: Website | None = None) -> str:
     """The page of a finished run: for a file that needs no other, or for a site."""
-    from markupsafe import Markup
-
     summary = read_json(folder / "summary.json", folder)
     judged_by = error_metric(summary)
     marked_by = judged_by or ("hare" if "hare" in summary["metrics"] else None)
-    columns, packs = ScoredPairs(list(summary["metrics"]), judged_by), Packs()
-    digits = digits_of(summary)
-    for row, texts in beside(score_rows(folder), folder):
-        columns.add(row, None if texts is None else texts.get("reference"))
-        packs.add(pair_html(row, texts, marked_by, digits))
-    packs.close()
+    columns, digits = ScoredPairs(list(summary["metrics"]), judged_by), digits_of(summary)
+
+    def pairs() -> Iterator[str]:
+        for row, texts in beside(score_rows(folder), folder):
+            columns.add(row, None if texts is None else texts.get("reference"))
+            yield pair_html(row, texts, marked_by, digits)
+
+    packs, shown = packed(pairs())
     found, contest = headlines(columns, summary), compared(columns, summary)
     judging = _judging(folder, summary)
     metrics, main = metric_overviews(columns, summary), main_metric(columns)
@@ -138,9 +127,9 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         pairs=len(columns),
         systems=[name for name in columns.systems if name],
         headlines=found,
-        longest=max((each.in_hundred for each in found), default=0.0) or 1.0,
+        longest=max((each.per_hundred() for each in found), default=0.0) or 1.0,
         severities=SEVERITIES,
-        kinds=_kinds(columns, summary),
+        kinds=_kinds(found),
         judged_by=judged_by,
         marked_by=marked_by,
         metrics=metrics,
@@ -154,21 +143,17 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         judging_warning=without_difference(summary, judge_name(summary)) if judging else "",
         organs=sorted(name for name in columns.organs if name),
         has_texts=has_texts(folder),
-        shown=packs.shown,
-        data=Markup(
-            embedded_json({**columns.content(digits), "packed": PACKED, "shown": packs.shown})
-        ),
-        packs=map(Markup, packs.packs),
+        shown=shown,
+        data=Markup(embedded_json({**columns.content(digits), "packed": PACKED, "shown": shown})),
+        packs=map(Markup, packs),
     )
 
 
-def _kinds(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
-    if columns.judged_by is None:
-        return []
-    counts: dict[str, int] = {}
-    for totals in summary["metrics"][columns.judged_by]["systems"].values():
-        for kind, count in totals.get("report_errors", {}).get("by_kind", {}).items():
-            counts[kind] = counts.get(kind, 0) + count
+def _kinds(found: Sequence[Headline]) -> list[str]:
+    """The kinds of errors that there are, the commonest first."""
+    counts: Counter[str] = Counter()
+    for each in found:
+        counts.update(each.kinds)
     return sorted(counts, key=lambda kind: (-counts[kind], kind))
 
 

@@ -78,21 +78,16 @@ def export(run: FinishedRun, to: str) -> bytes:
 def _scores(folder: Path) -> RunTables:
     summary = read_json(folder / "summary.json", folder)
     store = ResultFolder(folder)
-    scores = Scores(summary, store)
-    columns = read_columns(folder, summary)
+    scores, columns = Scores(summary, store), read_columns(folder, summary)
+    pairs = (
+        {"id": record["id"], "system": record["system"], **more} | record
+        for record, more in zip(scores.records(), columns.records(), strict=True)
+    )
+    signatures = [{"metric": name, "signature": text} for name, text in scores.signatures.items()]
     return RunTables(
         f"Scores: {summary['input']['name']}",
         summary_tables(columns, summary),
-        {
-            "pairs": (
-                {"id": record["id"], "system": record["system"], **more} | record
-                for record, more in zip(scores.records(), columns.records(), strict=True)
-            ),
-            "errors": scores.report_errors(),
-            "signatures": [
-                {"metric": name, "signature": text} for name, text in scores.signatures.items()
-            ],
-        },
+        {"pairs": pairs, "errors": scores.report_errors(), "signatures": signatures},
         summary,
         store.stored,
     )
@@ -122,39 +117,37 @@ def _agreement(folder: Path) -> RunTables:
 
 def _comparison(folder: Path) -> RunTables:
     comparison = read_comparison(folder)
+    duels = [flat(duel.model_dump(mode="json")) for duel in comparison.contest.duels]
     return RunTables(
         f"Systems compared by {comparison.metric}",
         comparison_tables(comparison.metric, comparison.contest, comparison.apart),
-        {
-            "systems": comparison.records(),
-            "duels": [flat(duel.model_dump(mode="json")) for duel in comparison.contest.duels],
-        },
+        {"systems": comparison.records(), "duels": duels},
         comparison.to_dict(),
     )
 
 
 def _extraction(file: Path) -> RunTables:
+    """A record for each entity, and one for each report without any."""
     store = RowStore(file, ReadRow.of_line)
     summary = read_json(store.meta, file)["summary"]
+    empty = dict.fromkeys(("text", "type", "assertion", "start", "end", "score"))
+
+    def entities() -> Iterator[Record]:
+        for row in store:
+            problems = "; ".join(error.message for error in row.errors) or None
+            for entity in row.report.entities if row.report else ():
+                yield {"id": row.id, **entity.model_dump(mode="json"), "problems": None}
+            if row.report is None or not row.report.entities:
+                yield {"id": row.id, **empty, "problems": problems}
+
     counts = [(name, f"{count:,}") for name, count in summary["entities"].items()]
     return RunTables(
         f"Extracted: {summary['input']['name']}",
         [ResultTable("Entities", ("type", "found"), counts)],
-        {"entities": _entities(store)},
+        {"entities": entities()},
         summary,
         file,
     )
-
-
-def _entities(rows: Iterable[ReadRow]) -> Iterator[Record]:
-    """A record for each entity, and one for each report without any."""
-    empty = dict.fromkeys(("text", "type", "assertion", "start", "end", "score"))
-    for row in rows:
-        problems = "; ".join(error.message for error in row.errors) or None
-        for entity in row.report.entities if row.report else ():
-            yield {"id": row.id, **entity.model_dump(mode="json"), "problems": None}
-        if row.report is None or not row.report.entities:
-            yield {"id": row.id, **empty, "problems": problems}
 
 
 def _experiments(folder: Path) -> RunTables:
@@ -223,20 +216,15 @@ def _xlsx(tables: RunTables) -> bytes:
             sheet.write_string(0, place, column, bold)
         for line, row in enumerate(rows, start=1):
             for place, column in enumerate(columns):
-                _write_cell(sheet, line, place, row.get(column))
+                cell = row.get(column)
+                if isinstance(cell, int | float) and not isinstance(cell, bool):
+                    sheet.write_number(line, place, cell)
+                elif cell is not None:
+                    sheet.write_string(line, place, str(cell)[:MAX_CELL])
         sheet.freeze_panes(1, 1)
         sheet.autofilter(0, 0, max(1, len(rows)), max(0, len(columns) - 1))
     book.close()
     return content.getvalue()
-
-
-def _write_cell(sheet: Any, line: int, place: int, cell: Any) -> None:
-    if cell is None:
-        return
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
-        sheet.write_string(line, place, str(cell)[:MAX_CELL])
-    else:
-        sheet.write_number(line, place, cell)
 
 
 def _json(kind: str, tables: RunTables) -> bytes:
@@ -252,19 +240,19 @@ def _json(kind: str, tables: RunTables) -> bytes:
 
 def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator[ResultTable]:
     """Errors by severity and kind, means with intervals, and systems compared."""
-    found = headlines(columns, summary)
-    if found:
+    if found := headlines(columns, summary):
+        by_severity = [
+            [
+                each.system,
+                f"{each.critical:,} of {each.scored:,}",
+                *[f"{each.severities[name]:,}" for name in SEVERITIES],
+            ]
+            for each in found
+        ]
         yield ResultTable(
             f"Errors that {columns.judged_by} found, by severity",
             ["system", "reports with a critical error", *SEVERITIES],
-            [
-                [
-                    each.system,
-                    f"{each.critical:,} of {each.scored:,}",
-                    *[f"{each.severities[name]:,}" for name in SEVERITIES],
-                ]
-                for each in found
-            ],
+            by_severity,
         )
         kinds = list(dict.fromkeys(kind for each in found for kind in each.kinds))
         yield ResultTable(
@@ -275,19 +263,19 @@ def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator
                 for kind in kinds
             ],
         )
-    yield ResultTable(
+    yield ResultTable.of(
         "Means over pairs, with 95 % intervals",
-        ["metric", "system", "mean", "scored"],
         [
-            [
-                metric.name,
-                each.system,
-                interval(each.mean, 3, 3, " to "),
-                f"{each.scored:,} of {each.pairs:,}",
-            ]
+            (metric.name, each)
             for metric in metric_overviews(columns, summary)
             for each in metric.systems
         ],
+        {
+            "metric": lambda mean: mean[0],
+            "system": lambda mean: mean[1].system,
+            "mean": lambda mean: interval(mean[1].mean, 3, 3, " to "),
+            "scored": lambda mean: f"{mean[1].scored:,} of {mean[1].pairs:,}",
+        },
     )
     contest = compared(columns, summary)
     if contest is not None:

@@ -48,8 +48,12 @@ MIN_SHARE = 0.0005
 def write_views(ranking: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
     """Write `ranking.md`, `index.html` and a page for each team."""
     files = page_names(ranking)
+    tables = [*ranking_tables(ranking), *([subgroup_table(ranking)] if ranking.subgroups else [])]
+    parts = [f"# {markdown_text(ranking.policy.name)}", *map(markdown, tables)]
+    parts += [f"- {markdown_text(note)}" for note in ranking.notes]
+    parts.append(f"Policy {ranking.policy_hash}; made by HistoEval {__version__}.")
     contents = {
-        "ranking.md": ranking_markdown(ranking),
+        "ranking.md": "\n\n".join(parts) + "\n",
         "index.html": index_page(ranking, files),
         **{f"{TEAMS}/{files[team.team]}": team_page(ranking, team) for team in ranking.teams},
     }
@@ -69,15 +73,6 @@ def page_names(ranking: ChallengeRanking) -> dict[str, str]:
         tries = (f"{plain}{'' if n == 1 else f'-{n}'}.html" for n in range(1, len(taken) + 2))
         names[team.team] = next(name for name in tries if name.casefold() not in taken)
     return names
-
-
-def ranking_markdown(ranking: ChallengeRanking) -> str:
-    """The tables of a ranking in Markdown."""
-    tables = [*ranking_tables(ranking), *([subgroup_table(ranking)] if ranking.subgroups else [])]
-    parts = [f"# {markdown_text(ranking.policy.name)}", *map(markdown, tables)]
-    parts += [f"- {markdown_text(note)}" for note in ranking.notes]
-    parts.append(f"Policy {ranking.policy_hash}; made by HistoEval {__version__}.")
-    return "\n\n".join(parts) + "\n"
 
 
 def index_page(

@@ -37,7 +37,12 @@ def extraction_page(file: Path, site: Website | None = None) -> str:
     """The page of a finished run, from its file."""
     store = RowStore(file, ReadRow.of_line)
     summary = read_json(store.meta, file)["summary"]
-    counts = [("reports", summary["rows"]), ("reports with errors", summary["rows_with_errors"])]
+    counts = {"reports": summary["rows"], "reports with errors": summary["rows_with_errors"]}
+    tables = {
+        "Reports": counts,
+        "Entities": summary["entities"],
+        "Relations": summary["relations"],
+    }
     return render(
         "extraction.html",
         site=site,
@@ -45,28 +50,17 @@ def extraction_page(file: Path, site: Website | None = None) -> str:
         scripts=("marks.js",),
         title=f"Extracted: {summary['input']['name']}",
         tables=[
-            _counted("Reports", counts),
-            _counted("Entities", summary["entities"].items()),
-            _counted("Relations", summary["relations"].items()),
+            html_table(ResultTable(title, ["", "found"], [(n, f"{c:,}") for n, c in each.items()]))
+            for title, each in tables.items()
         ],
         reader=summary["reader"],
         rows=summary["rows"],
         file=file.name,
         reports=[
-            {
-                "id": row.id,
-                "errors": [error.message for error in row.errors],
-                "text": None,
-                "relations": [],
-            }
-            | ({} if row.report is None else report_content(row.report))
+            {"row": row, "report": None if row.report is None else report_content(row.report)}
             for row in islice(store, MAX_ROWS)
         ],
     )
-
-
-def _counted(title: str, counts: Any) -> str:
-    return html_table(ResultTable(title, ["", "found"], [(n, f"{c:,}") for n, c in counts]))
 
 
 def report_content(report: Report) -> dict[str, Any]:

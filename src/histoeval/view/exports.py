@@ -58,7 +58,6 @@ class RunTables(NamedTuple):
 
 
 def export(run: FinishedRun, to: str) -> bytes:
-    """A run in one of the formats."""
     tables = _READ[run.kind](run.place)
     if to == "csv":  # with a byte order mark, by which Excel knows UTF-8
         text = csv_text(list(next(iter(tables.sheets.values()))), "\r\n")
@@ -176,7 +175,6 @@ def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def write_picture(folder: Path, name: str, picture: Canvas) -> list[Path]:
-    """Write a figure as SVG and as PNG."""
     with writing_to(folder):
         make_folder(folder)
         paths = [folder / f"{name}.svg", folder / f"{name}.png"]
@@ -228,7 +226,6 @@ def _xlsx(tables: RunTables) -> bytes:
 
 
 def _json(kind: str, tables: RunTables) -> bytes:
-    """The summary, and the rows as they are stored."""
     head = json.dumps({"kind": kind, "summary": tables.about}, ensure_ascii=False)
     content = head.encode("utf-8", "backslashreplace")
     if tables.rows is None:

@@ -59,7 +59,6 @@ class ShownMatch(_Shown):
 
     @property
     def outcome(self) -> str:
-        """What becomes of the place, which is how it is marked."""
         return "matched"
 
     @property
@@ -84,12 +83,10 @@ class ShownError(_Shown):
 
     @property
     def marks(self) -> str:
-        """The severity, for outputs without colours."""
         return "!" * self.severity
 
     @property
     def outcome(self) -> str:
-        """What becomes of the place, which is how it is marked."""
         if self.reference is None or self.kind in ADDED:
             return "invented"
         return "omitted" if self.candidate is None or self.kind in LEFT_OUT else "contradicted"
@@ -101,7 +98,6 @@ class ShownError(_Shown):
 
     @property
     def words(self) -> str:
-        """The message without the kind of error before it."""
         return self.message.removeprefix(f"{self.kind.replace('_', ' ')}: ")
 
 
@@ -114,7 +110,6 @@ class Findings(_Shown):
 
     @property
     def specimens(self) -> tuple[ShownMatch, ...]:
-        """The parts that both reports have."""
         return tuple(match for match in self.matches or () if match.part == SPECIMENS)
 
     @cached_property

@@ -105,7 +105,6 @@ def claims_seen(grounding: Grounding | None) -> list[ClaimEvidence]:
 
 
 def verdict_words(grounding: Grounding) -> str:
-    """What the image says of the report as a whole."""
     return _WORDS[grounding.verdict]
 
 

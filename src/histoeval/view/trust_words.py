@@ -168,7 +168,6 @@ class TrustTally:
         self._reasons: dict[str, Counter[WordedReason]] = {name: Counter() for name in ROUTES}
 
     def add(self, row: TrustRow) -> None:
-        """Count a report."""
         self.verdicts[row.route] += 1
         briefs = {each.brief: each for each in worded_reasons(row, self.policy)}
         self._reasons[row.route].update(each._replace(words="") for each in briefs.values())

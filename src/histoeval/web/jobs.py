@@ -168,7 +168,6 @@ class Jobs:
                 self._jobs[folder].stop()
 
     def close(self) -> None:
-        """Stop everything, as the server does."""
         with self._lock:
             for job in self._jobs.values():
                 job.stop()

@@ -83,7 +83,6 @@ def without_paths(message: str, folder: Path) -> str:
 
 
 async def show_refusal(request: Request, error: Exception) -> Response:
-    """A request that was refused, as a page."""
     assert isinstance(error, HTTPException)
     detail = error.detail
     if (error.status_code, detail) == (404, "Not Found"):
@@ -92,7 +91,6 @@ async def show_refusal(request: Request, error: Exception) -> Response:
 
 
 async def show_error(request: Request, error: Exception) -> Response:
-    """What this package says could not be done, as a page."""
     return _failure(request, 400, without_paths(str(error), request.app.state.folder))
 
 

@@ -49,8 +49,6 @@ class JudgedPair(NamedTuple):
 
 
 def routes(shelf: Shelf, scorer: Scorer) -> list[BaseRoute]:
-    """A page with the reasons of a judge run."""
-
     def reasons(request: Request) -> Response:
         run = shelf.run(request.path_params["run"], "judge")
         metric, pairs = shelf.results.once(("judged", run.stamp), lambda: judged_pairs(run))

@@ -64,7 +64,6 @@ class Visitor(NamedTuple):
     area: str = "/"
 
     def may_open(self, path: str) -> bool:
-        """Whether an address is in the area of this visitor."""
         area = self.area.rstrip("/")
         return path == area or path.startswith(f"{area}/")
 
@@ -74,13 +73,11 @@ NOBODY = Visitor("nobody", "/nowhere")
 
 
 def visitor_of(request: Request) -> Visitor:
-    """Who sent a request."""
     visitor: Visitor = request.scope["visitor"]
     return visitor
 
 
 def csrf_of(request: Request) -> str:
-    """What the forms of this visitor send back."""
     csrf: str = request.scope["csrf"]
     return csrf
 

@@ -100,7 +100,6 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
     with suppress(ValueError):
         return ip_address(host).is_loopback
     return host in LOCAL

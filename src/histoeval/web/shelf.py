@@ -97,7 +97,6 @@ class Shelf:
         raise HTTPException(409, f"There are too many runs called {name}; choose another name.")
 
     def scores(self, run: StoredRun) -> dict[str, ScoredMetric]:
-        """The numbers of a run by metric."""
         return self.results.once(("scores", run.stamp), lambda: read_scored(run.place))
 
     def scored_runs(self) -> tuple[list[StoredRun], list[str]]:

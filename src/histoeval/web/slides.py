@@ -39,8 +39,6 @@ KEPT_RUNS, KEPT_CASES = 16, 32
 
 
 class OpenCase(NamedTuple):
-    """A case that somebody looks at."""
-
     run: StoredRun
     row: TrustRow
     scores: PatchScores | None

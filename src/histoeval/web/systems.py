@@ -158,8 +158,6 @@ def _addresses(runs: Sequence[StoredRun], shelf: Shelf) -> dict[tuple[str, str],
 
 
 class Contender(NamedTuple):
-    """A system of a run."""
-
     run: StoredRun
     system: str
 

@@ -119,7 +119,6 @@ class QueuedReport(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Where it is looked at."""
         return f"/review/{self.run.id}/{self.row.row}"
 
 

@@ -82,11 +82,9 @@ class Canvas:
     description: str
 
     def svg(self) -> str:
-        """The text of an SVG file; texts in it stay selectable."""
         return self._saved("svg").decode()
 
     def png(self) -> bytes:
-        """The bytes of a PNG file, fine enough for print."""
         return self._saved("png")
 
     def _saved(self, kind: Literal["svg", "png"]) -> bytes:
@@ -126,7 +124,6 @@ def page(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def width_of(text: str, size: float) -> float:
-    """The width of a line of text, in points."""
     wide, _, _ = TextToPath().get_text_width_height_descent(
         drawable(text), FontProperties(family=FONT, size=size), ismath=False
     )
@@ -134,7 +131,6 @@ def width_of(text: str, size: float) -> float:
 
 
 def fitted(text: str, size: float, width: float) -> str:
-    """A drawable text, shortened to a width."""
     text = drawable(text)
     if width_of(text, size) <= width:
         return text

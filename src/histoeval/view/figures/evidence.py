@@ -59,7 +59,6 @@ def _pictures(
     stem, mpp = f"{verdict.row.row:05}", tools.tiling.mpp
 
     def drawn(name: str, draw: Callable[[Path], None]) -> dict[str, Any]:
-        """The name of a picture, or why it could not be drawn."""
         outcome = attempt(lambda: draw(folder / name))
         if isinstance(outcome, Problem):
             return {"problem": outcome.message}
@@ -88,7 +87,6 @@ def _pictures(
 
 
 def thumbnail_picture(path: Path | str, out: Path, *, mpp: float | None = None) -> None:
-    """A PNG of the whole image."""
     _save(_thumbnail(path, THUMBNAIL, mpp)[0], out)
 
 

@@ -37,7 +37,6 @@ _KEYS = re.compile(r'data-mark="([^"]+)"')
 
 
 def notebook_html(thing: object) -> str:
-    """The object as an element of HTML, with its styles."""
     from markupsafe import Markup
 
     template, content = _content(thing)

@@ -119,12 +119,10 @@ def fragment(template: str, **context: Any) -> str:
 
 
 def jpeg(picture: Image.Image) -> bytes:
-    """A small picture for a page."""
     stream = BytesIO()
     picture.convert("RGB").save(stream, "JPEG", quality=85)
     return stream.getvalue()
 
 
 def data_uri(content: bytes) -> str:
-    """A JPEG as an address that contains it."""
     return f"data:image/jpeg;base64,{b64encode(content).decode('ascii')}"

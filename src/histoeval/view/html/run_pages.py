@@ -34,7 +34,6 @@ MAX_ROWS = 200
 
 
 def extraction_page(file: Path, site: Website | None = None) -> str:
-    """The page of a finished run, from its file."""
     store = RowStore(file, ReadRow.of_line)
     summary = read_json(store.meta, file)["summary"]
     counts = {"reports": summary["rows"], "reports with errors": summary["rows_with_errors"]}
@@ -80,7 +79,6 @@ def report_content(report: Report) -> dict[str, Any]:
 
 
 def comparison_page(folder: Path, site: Website | None = None) -> str:
-    """The page of a finished comparison, from the file in its folder."""
     comparison = read_comparison(folder)
     gate = comparison.gate
     changes = [] if gate is None else [changes_table(gate)]

@@ -76,7 +76,6 @@ def run_trust(settings: TrustSettings) -> Verdicts:
 
 
 def trust_page(path: Path, site: Website | None = None) -> str:
-    """The page of a finished run, from the files in its folder."""
     folder = TrustFolder(path)
     rows = zip(folder, kept_texts(path), strict=False)
     return page_text(folder, rows, read_json(folder.summary, path), site)

@@ -120,7 +120,6 @@ class Gallery:
         self._bytes_left = MAX_PICTURE_BYTES
 
     def source(self, name: str) -> str:
-        """The `src` of an image."""
         from PIL import Image
 
         if self._bytes_left <= 0:
@@ -230,7 +229,6 @@ def shown_text(text: str, findings: Sequence[TextFinding], anchor: str) -> Marku
 
 
 def findings_of(evidence: Mapping[str, Any]) -> list[TextFinding]:
-    """The findings of grounding and logic, in the order of the text."""
     grounding, logic = grounding_of(evidence), evidence.get("logic")
     findings = [] if grounding is None else list(_claims(grounding))
     for pair in () if logic is None else Logic.model_validate(logic).contradictions:

@@ -45,12 +45,10 @@ def _subgroup(name: str) -> Cell:
 
 
 def place_range(team: TeamStanding) -> str:
-    """The places within which 95 of 100 resamples put a team."""
     return f"{team.place_low:g}-{team.place_high:g}"
 
 
 def unranked_table(ranking: ChallengeRanking) -> ResultTable:
-    """Teams that are out, and why."""
     rows = [(each.team, f"{each.scored:,}", each.reason) for each in ranking.unranked]
     return ResultTable("Not ranked", ["team", "scored", "reason"], rows)
 
@@ -71,7 +69,6 @@ def stability_table(ranking: ChallengeRanking) -> ResultTable:
 
 
 def subgroup_table(ranking: ChallengeRanking) -> ResultTable:
-    """The score and place of every team in every subgroup."""
     return ResultTable.of(
         "Score (and place) by subgroup",
         ranking.teams,

@@ -83,7 +83,6 @@ def evidence_text(evidence: Mapping[str, Any]) -> str:
 
 
 def verdict(gate: Gate) -> str:
-    """The outcome in one line."""
     if not gate.conditions:
         return f"{len(gate.worse):,} cases got worse; no condition was given"
     if gate.passed and len(gate.conditions) == 1:
@@ -124,7 +123,6 @@ def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
 
 
 def changes_table(gate: Gate) -> ResultTable:
-    """The means of the baseline and of the new run."""
     several = len({each.system for each in gate.changes}) > 1
     return ResultTable.of(
         f"New minus baseline ({gate.baseline})",

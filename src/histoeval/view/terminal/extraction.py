@@ -30,7 +30,6 @@ KINDS = {Assertion.PRESENT: "matched", Assertion.ABSENT: "denied", Assertion.UNC
 
 
 def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
-    """Print reports with their entities and relations, below a legend."""
     in_colour = has_colours(console)
     names = [Text(kind, _type_style(kind)) for kind in EntityType]
     legend = Text(" ").join([*names, Text(MARKS)])

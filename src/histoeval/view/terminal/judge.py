@@ -53,14 +53,12 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
     with step_progress("judging", count() * each) as on_step:
 
         def settled() -> None:
-            """Count an answer."""
             nonlocal done
             done += 1
             if done % UPDATE_EVERY == 0 or bench.concurrency < UPDATE_EVERY:
                 on_step(done, note)
 
         def watch(rows: int, errors: int, _position: int) -> None:
-            """Count rows that are written; answers may be ahead of them."""
             nonlocal done, note
             done = max(done, rows * each)
             note = f"{errors:,} rows with errors"
@@ -205,7 +203,6 @@ def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> ResultTab
 
 
 def cache_table(cached: Sequence[CacheStats]) -> ResultTable:
-    """The replies in the cache."""
     return ResultTable.of(
         "\nReplies kept",
         cached,

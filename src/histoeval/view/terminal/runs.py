@@ -17,12 +17,10 @@ MOST_MEANS = 3
 
 
 def time_text(seconds: float) -> str:
-    """A time of the disk as people of this machine read it."""
     return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def runs_table(runs: Sequence[RunDetails]) -> ResultTable:
-    """A line for each run, the newest first."""
     return ResultTable.of(
         f"{len(runs):,} runs",
         runs,

@@ -101,7 +101,6 @@ def problem_table(summary: dict[str, Any]) -> ResultTable | None:
 
 
 def range_text(low: float, high: float | None) -> str:
-    """The range of a metric."""
     bounded = high is not None and math.isfinite(high)
     return f"{low:g} to {high:g}" if bounded else f"{low:g} and up"
 

@@ -120,7 +120,6 @@ def meaning_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
 
 
 def policy_table(policies: Iterable[Policy]) -> ResultTable:
-    """Policies with whom they are for, and what must be known for a report to be deployed."""
     rows = [
         (
             policy.name,

@@ -32,8 +32,6 @@ PLOT = (560, 160)
 
 
 def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRoute]:
-    """The pages of the coordinator."""
-
     @lru_cache(maxsize=1)
     def scores_of(*_stamp: int) -> Mapping[str, ScoredMetric]:
         return study.metrics()

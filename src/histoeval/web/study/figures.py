@@ -47,7 +47,6 @@ def export(study: ExpertStudy, ratings: Ratings, folder: Path) -> list[Path]:
 
 
 def table_csv(name: str, study: ExpertStudy, ratings: Ratings) -> bytes:
-    """One of the tables as a file, in UTF-8."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(TABLES[name](study, ratings))
     return text.getvalue().encode()
@@ -104,8 +103,6 @@ def _number(score: float | None) -> str:
 
 
 class RaterProgress(Noun):
-    """How far a rater is."""
-
     rater: str
     saved: int
     drafts: int

@@ -70,7 +70,6 @@ class RatingRequest(Noun):
 
 
 def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
-    """The pages of every rater."""
     desks = {rater: RaterDesk(study, rater, store) for rater, store in stores.items()}
 
     def desk_of(request: Request) -> RaterDesk:
@@ -122,7 +121,6 @@ class RaterDesk:
         )
 
     def pair(self, request: Request, number: int) -> Response:
-        """One pair, with what was said of it before."""
         pair = self._pairs[number - 1]
         line = self._store.ratings.latest(pair.key)
         rating = ExpertRating() if line is None else line.rating

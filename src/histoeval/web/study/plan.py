@@ -100,12 +100,10 @@ class ExpertStudy:
 
     @property
     def folder(self) -> Path:
-        """Where ratings are kept."""
         return self.file.output
 
     @cached_property
     def steps(self) -> tuple[float, ...]:
-        """Every score that can be given, from the lowest on."""
         per_point = 2 if self.file.half_points else 1
         count = (self.scale.highest - self.scale.lowest) * per_point
         return tuple(self.scale.lowest + step / per_point for step in range(count + 1))

@@ -98,7 +98,6 @@ def _located(span: MarkedSpan | None, text: str) -> MarkedSpan | None:
 
 
 def unusable(error: ValidationError) -> InputError:
-    """What is wrong with something that a browser has sent."""
     fault = error.errors()[0]
     where = ".".join(map(str, fault["loc"])) or "what was sent"
     return InputError(f"{where}: {fault['msg'].lower()}")
@@ -129,7 +128,6 @@ class RatingLine(Noun):
 
     @property
     def key(self) -> Key:
-        """The pair that is rated."""
         return self.id, self.system
 
 
@@ -160,7 +158,6 @@ class RaterRatings:
         self.revisions[line.key] = self.revisions.get(line.key, 0) + 1
 
     def score_of(self, key: Key) -> float | None:
-        """The score of a pair, if one was saved."""
         line = self.saved.get(key)
         return None if line is None else line.rating.score
 
@@ -189,7 +186,6 @@ class RaterStore:
         self.ratings = read_ratings(path)
 
     def snapshot(self) -> RaterRatings:
-        """The ratings as they are now, for those who go through them while more come in."""
         with self._lock:
             now = self.ratings
             return replace(

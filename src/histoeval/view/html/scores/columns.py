@@ -79,7 +79,6 @@ class ScoredPairs:
     """Why scores are missing, by the codes of the problems."""
 
     def add(self, row: Mapping[str, Any], reference: str | None) -> None:
-        """Take one row of results in."""
         self.ids.append(row["id"])
         self.system.append(self.systems[row["system"] or ""])
         self.organ.append(self.organs[organ(reference)])
@@ -100,7 +99,6 @@ class ScoredPairs:
         return len(self.ids)
 
     def of_system(self, name: str) -> Positions:
-        """Where the pairs of a system are."""
         return np.flatnonzero(np.asarray(self.system) == self.systems[name])
 
     def column(self, metric: str) -> Numbers:
@@ -139,7 +137,6 @@ class ScoredPairs:
 
 
 def digits_of(summary: Mapping[str, Any]) -> dict[str, int]:
-    """Decimals of each metric, wherever it is shown."""
     return {name: decimals(about["range"][1]) for name, about in summary["metrics"].items()}
 
 
@@ -159,7 +156,6 @@ class Headline(NamedTuple):
     kinds: Mapping[str, int]
 
     def per_hundred(self, *severities: str) -> float:
-        """Errors of some severities, or of all, in 100 scored reports."""
         errors = sum(self.severities[name] for name in severities or SEVERITIES)
         return 100 * errors / self.scored if self.scored else 0.0
 
@@ -176,8 +172,6 @@ class SystemMean(NamedTuple):
 
 
 class MetricOverview(NamedTuple):
-    """One metric over all systems."""
-
     name: str
     low: float
     high: float

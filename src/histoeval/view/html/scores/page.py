@@ -82,8 +82,6 @@ def packed(fragments: Iterable[str]) -> tuple[list[str], int]:
 
 
 def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a run as they are stored."""
-
     def read(line: bytes) -> dict[str, Any]:
         row = from_json(line)
         if not isinstance(row, dict) or not {"id", "system", "scores", "errors"} <= row.keys():
@@ -94,7 +92,6 @@ def score_rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_columns(folder: Path, summary: Mapping[str, Any]) -> ScoredPairs:
-    """The pairs of a run as columns."""
     columns = ScoredPairs(list(summary["metrics"]), error_metric(summary))
     for row, texts in beside(score_rows(folder), folder):
         columns.add(row, None if texts is None else texts.get("reference"))
@@ -158,7 +155,6 @@ def _kinds(found: Sequence[Headline]) -> list[str]:
 
 
 def judge_name(summary: Mapping[str, Any]) -> str:
-    """The metric of a run of judges."""
     return f"judge_{summary['judge']['prompt']['name']}"
 
 

@@ -105,7 +105,7 @@ def test_a_second_run_into_one_folder_is_refused_and_the_first_is_whole(
     [
         ("judge", "histoeval.run.judge.write_json"),
         ("trust", "histoeval.view.html.trust.write_text"),
-        ("generate", "histoeval.run.generate.whole_file"),
+        ("generate", "histoeval.run.generate.write_whole"),
     ],
 )
 def test_the_files_that_come_last_are_written_under_the_same_lock(

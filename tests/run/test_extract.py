@@ -17,7 +17,7 @@ from histoeval import OutputError, Report
 from histoeval.io.reports import open_reports
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
-from histoeval.run.extract import ExtractJob, extract, first_rows
+from histoeval.run.extract import ExtractJob, first_rows
 from histoeval.run.models import Models
 from histoeval.run.pipeline import RunResult
 from histoeval.run.settings import ExtractSettings
@@ -46,10 +46,9 @@ def write_lines(path: Path, records: Sequence[object] = RECORDS) -> Path:
 def run(
     file: Path, output: Path, reader: WordReader | None = None, **options: Any
 ) -> RunResult[ReadRow]:
-    source = open_reports(file)
-    return extract(
-        source, reader or WordReader(), file=RowStore(output, ReadRow.of_line), **options
-    )
+    settings = {name: options.pop(name) for name in ("batch_size", "language") if name in options}
+    job = ExtractJob(open_reports(file), reader or WordReader(), **settings)
+    return job.run(RowStore(output, ReadRow.of_line), **options)
 
 
 def rows_of(output: Path) -> list[dict[str, Any]]:

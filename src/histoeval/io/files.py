@@ -81,7 +81,6 @@ class OpenedTable(Survey):
     files: tuple[Path, ...] = field(default=(), repr=False)
 
     def description(self) -> dict[str, object]:
-        """What a summary says of it."""
         return {
             "name": self.name,
             "format": self.format,
@@ -217,7 +216,6 @@ class TableSource(OpenedTable, ABC, Generic[L, Row]):
     layout: L = field(repr=False)
 
     def identity(self) -> dict[str, Any]:
-        """What makes two inputs the same."""
         return {
             "input": self.name,
             "sha256": self.sha256,

@@ -51,7 +51,6 @@ class FinishedRun(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the run is called where its folder says nothing more."""
         return self.place.resolve().name
 
     def beside(self, ending: str) -> Path:

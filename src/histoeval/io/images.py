@@ -109,7 +109,6 @@ def _file_hash(path: Path) -> str:
 
 
 def _listing(folder: Path) -> bytes:
-    """Names and sizes of all files in a folder."""
     files = sorted((path, path.lstat()) for path in folder.rglob("*"))
     lines = [f"{path.relative_to(folder)}\0{found.st_size}" for path, found in files]
     return "\n".join(lines).encode("utf-8", "surrogateescape")

@@ -76,7 +76,6 @@ class Joining(Noun):
         return given
 
     def identity(self) -> dict[str, object]:
-        """What results depend on; nothing where everything is as usual."""
         return self.model_dump(exclude_defaults=True)
 
 
@@ -100,7 +99,6 @@ class PairRow(NamedTuple):
 
     @property
     def characters(self) -> int:
-        """The length of both texts."""
         return 0 if self.pair is None else len(self.pair.reference) + len(self.pair.candidate)
 
 
@@ -115,11 +113,9 @@ class PairSource(TableSource[Layout, PairRow]):
     outside: tuple[PairRow, ...] = field(default=(), repr=False)
 
     def identity(self) -> dict[str, Any]:
-        """What makes two inputs the same."""
         return super().identity() | self.joining.identity()
 
     def rows(self) -> Iterator[PairRow]:
-        """Every row, from the start, however often it is called."""
         yield from super().rows()
         yield from self.outside
 
@@ -203,7 +199,6 @@ def source_of_records(
     columns: Columns = GUESS,
     joining: Joining = AS_WRITTEN,
 ) -> PairSource:
-    """The pairs of records that are in memory, such as the rows of a data frame."""
     return _source_of_table(open_records(records), columns, joining, "the list of records")
 
 

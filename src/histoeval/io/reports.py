@@ -69,7 +69,6 @@ class TextRow(NamedTuple):
 
     @property
     def characters(self) -> int:
-        """The length of the text."""
         return len(self.text or "")
 
 
@@ -80,7 +79,6 @@ class TextSource(TableSource[TextLayout, TextRow]):
     def rows_of(
         self, record: Record, values: Mapping[str, object], seen: SeenNames
     ) -> Iterator[TextRow]:
-        """One row."""
         label, id_fault = self.name_of(record, seen)
         text = text_of(values.get(self.layout.text))
         cells = (self.layout.id or "id", id_fault), (self.layout.text, text)
@@ -179,7 +177,6 @@ def reports_of_records(
     *,
     several: bool = False,
 ) -> TextSource:
-    """The texts of records that are in memory, such as the rows of a data frame."""
     table = open_records(records)
     layout = text_layout_of(table.table, text, id_, "the list of records", several=several)
     return TextSource(**vars(table), layout=layout)
@@ -224,7 +221,6 @@ class CaseSource(TableSource[CaseLayout, TrustCase]):
     def rows_of(
         self, record: Record, values: Mapping[str, object], seen: SeenNames
     ) -> Iterator[TrustCase]:
-        """One case; attacks may be missing, and the name of its image too."""
         layout = self.layout
         label, id_fault = self.name_of(record, seen)
         text = text_of(values.get(layout.report))
@@ -304,7 +300,6 @@ def cases_of_records(
     id_: str | None = None,
     images: Path | None = None,
 ) -> CaseSource:
-    """The cases of records that are in memory, such as the rows of a data frame."""
     table = open_records(records)
     layout = case_layout_of(table.table, text, image, id_, "the list of records")
     return CaseSource(**vars(table), layout=layout, folder=images or Path())

@@ -119,7 +119,6 @@ class ScoredMetric:
 
 
 def key_of(row: ResultRow) -> Key:
-    """What a row of results is known by."""
     return row.id, row.system or ""
 
 
@@ -152,7 +151,6 @@ def read_summary(path: Path) -> Mapping[str, Any]:
 
 
 def read_scored(path: Path) -> dict[str, ScoredMetric]:
-    """Every metric of a file of results, by name."""
     return gather(read_rows(path), read_summary(path))
 
 

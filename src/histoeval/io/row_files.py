@@ -128,7 +128,6 @@ class RowColumns:
         self.kinds[place] = known or kind if not (known and kind) or known == kind else "json"
 
     def schema(self) -> dict[str, Any]:
-        """The type of each column for polars."""
         import polars as pl
 
         types = {"int": pl.Int64, "float": pl.Float64}
@@ -136,7 +135,6 @@ class RowColumns:
         return {**named, LAYOUT: pl.String}
 
     def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """A row by columns."""
         cells: dict[str, Any] = {}
 
         def put(place: Place, value: Any) -> Any:
@@ -226,7 +224,6 @@ def read_table(path: Path) -> Iterator[bytes]:
 
 
 def _filled(layout: Any, cells: Mapping[str, Any]) -> Any:
-    """A layout with the values of a row."""
     if isinstance(layout, str):
         return cells[layout]
     if isinstance(layout, list):

@@ -117,7 +117,6 @@ class _Typed(str):
 
 
 def _whole_path(value: Any, info: ValidationInfo) -> Any:
-    """A file by its whole path."""
     if not isinstance(value, str):
         return value
     folder = Path() if isinstance(value, _Typed) else (info.context or {}).get("folder", Path())

@@ -108,11 +108,9 @@ class RowStore(Generic[R]):
 
     @property
     def is_packed(self) -> bool:
-        """True if all rows are there, compressed or in Parquet."""
         return (stored := self.stored) != self.path and stored.exists()
 
     def __iter__(self) -> Iterator[R]:
-        """The rows that are there, from the start."""
         if (stored := self.stored).exists():
             with writing_to(self.home):
                 yield from read_lines(stored, self.read)
@@ -244,7 +242,6 @@ def _holds_something(path: Path) -> bool:
 
 
 def unknown_maker(home: Path) -> OutputError:
-    """The error for results of unknown origin."""
     return OutputError(f"{home} holds results that do not say what made them; {ADVICE}")
 
 

@@ -74,7 +74,6 @@ def _identity(path: Path) -> FileIdentity | None:
 
 
 def file_mode() -> int:
-    """The mode of a new file with report texts."""
     return 0o666 if _is_shared() else 0o600
 
 

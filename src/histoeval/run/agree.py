@@ -260,11 +260,8 @@ class AgreeSettings(StudySettings):
 
 def run_agree(settings: AgreeSettings) -> Agreement:
     """Study the sheet that the settings name, as they say."""
-    check_scale(settings.scale)
-    source = sheet_source(settings.sheet, settings.columns or GUESS, settings.encoding)
-    sheet = read_rated(
-        source, settings.cases, settings.raters, settings.group, settings.by, settings.scale
-    )
+    columns = settings.columns or GUESS
+    source, sheet = open_rated(settings.sheet, settings, columns, settings.encoding, settings.by)
     given = _given(settings.scores)
     wanted = _wanted(settings.metrics, given)
     lacking = [name for name in wanted if name not in given]
@@ -275,24 +272,9 @@ def run_agree(settings: AgreeSettings) -> Agreement:
     with protecting(scores_file(Path(file)) for file in settings.scores):
         made, unavailable = _scored(source, lacking, settings.models, folder, settings.overwrite)
     scored = {name: metric for name, metric in (given | made).items() if name in wanted}
-    agreement = conclude(
-        source,
-        sheet,
-        {name: scored[name] for name in wanted},
-        unavailable,
-        raters=settings.raters,
-        scale=settings.scale,
-        plan=planned(
-            group=settings.group,
-            by=tuple(settings.by),
-            positive_only=settings.positive_only,
-            coefficient=settings.coefficient,
-            resamples=settings.resamples,
-            permutations=settings.permutations,
-            seed=settings.seed,
-            power=settings.power,
-        ),
-    )
+    ordered = {name: scored[name] for name in wanted}
+    more = {"by": tuple(settings.by), "power": settings.power}
+    agreement = conclude(source, sheet, ordered, unavailable, settings, **more)
     if folder is not None:
         agreement.write(folder)
     return agreement
@@ -308,20 +290,27 @@ def agree(settings: AgreeSettings) -> Agreement:
     return run_agree(settings)
 
 
-def sheet_source(sheet: Any, columns: Columns, encoding: str | None = None) -> PairSource:
-    """The pairs of a sheet, which must be a table."""
+def open_rated(
+    sheet: Any,
+    settings: StudySettings,
+    columns: Columns,
+    encoding: str | None = None,
+    labels: Sequence[str] = (),
+) -> tuple[PairSource, Sheet]:
+    """The pairs of a sheet, which must be a table, and what experts say of them."""
+    if (scale := settings.scale) is not None and not scale[0] < scale[1]:
+        raise SettingError(f"scores cannot run from {scale[0]:g} to {scale[1]:g}")
     if isinstance(sheet, str | Path):
         demand_table(Path(sheet))
-    return pair_source(sheet, columns=columns, encoding=encoding)
-
-
-def planned(**settings: Any) -> StudyPlan:
-    """A plan, if its settings make sense."""
-    try:
-        return StudyPlan(**settings)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise SettingError(f"{first['loc'][0]}: {first['msg'].lower()}") from error
+    source = pair_source(sheet, columns=columns, encoding=encoding)
+    return source, read_sheet(
+        source,
+        cases=None if settings.cases is None else Path(settings.cases),
+        scores=settings.raters or None,
+        group=None if settings.group in OWN else settings.group,
+        labels=[name for name in dict.fromkeys(labels) if name not in OWN],
+        within=scale,
+    )
 
 
 def conclude(
@@ -329,29 +318,39 @@ def conclude(
     sheet: Sheet,
     scored: Mapping[str, ScoredMetric],
     unavailable: Mapping[str, str],
-    *,
-    raters: Sequence[str],
-    scale: Range | None,
-    plan: StudyPlan,
+    settings: StudySettings,
+    **more: Any,
 ) -> Agreement:
-    """From a sheet that was read and scores that were had to all figures."""
+    """From a sheet that was read and scores that were had to all figures.
+
+    `more` are further fields of the plan.
+    """
+    names = ("group", "positive_only", "coefficient", "resamples", "permutations", "seed")
+    try:
+        plan = StudyPlan(**{name: getattr(settings, name) for name in names}, **more)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SettingError(f"{first['loc'][0]}: {first['msg'].lower()}") from error
     panel, notes = panel_of(sheet, scored, plan.group, plan.by)
-    demand_match(panel, unavailable, source.name)
+    is_empty = {name: np.isnan(column.values).all() for name, column in panel.metrics.items()}
+    for name, empty in is_empty.items():
+        if empty and name not in unavailable and len(panel):
+            raise InputError(
+                f"{name} has no score for any pair of {source.name} that an expert scored: are "
+                f"they of another sheet? A pair of this one has the id {panel.ids[0]!r}"
+            )
+    scale = settings.scale
     plan = plan.model_copy(update={"expert_range": scale or scale_of(sheet, panel)})
+    able = {name: column for name, column in panel.metrics.items() if not is_empty[name]}
+    about = about_sheet(source, sheet, panel)
     return Agreement(
-        study=study(without_empty(panel), plan),
+        study=study(replace(panel, metrics=able), plan),
         plan=plan,
         panel=panel,
-        about=about_sheet(source, sheet, panel) | {"experts": experts_line(sheet, panel, raters)},
+        about=about | {"experts": experts_line(sheet, panel, settings.raters)},
         notes=(*sheet.notes, *notes, *remarks_on(sheet, panel, scale)),
         unavailable=unavailable,
     )
-
-
-def check_scale(scale: Range | None) -> None:
-    """Refuse a scale that does not rise."""
-    if scale is not None and not scale[0] < scale[1]:
-        raise SettingError(f"scores cannot run from {scale[0]:g} to {scale[1]:g}")
 
 
 def _given(files: Sequence[str | Path]) -> dict[str, ScoredMetric]:
@@ -410,7 +409,6 @@ OWN = ("case", "system", "set", "row")
 def panel_of(
     sheet: Sheet, scored: Mapping[str, ScoredMetric], group: str, by: Sequence[str]
 ) -> tuple[Panel, tuple[str, ...]]:
-    """The rows that an expert has scored, with what metrics say of them."""
     rated = [row for row in sheet.rated if row.scores]
     keys = [key_of(row, sheet.wide) for row in rated]
     names = list(dict.fromkeys(name for row in rated for name in row.scores))
@@ -449,22 +447,6 @@ def _numbers(values: Iterable[float | None]) -> Any:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def demand_match(panel: Panel, unavailable: Mapping[str, str], sheet: str) -> None:
-    """Say so where scores are of other pairs than the sheet's, and not that there are none."""
-    for name, column in panel.metrics.items():
-        if name not in unavailable and len(panel) and np.isnan(column.values).all():
-            raise InputError(
-                f"{name} has no score for any pair of {sheet} that an expert scored: are they "
-                f"of another sheet? A pair of this one has the id {panel.ids[0]!r}"
-            )
-
-
-def without_empty(panel: Panel) -> Panel:
-    """The panel without metrics that could not run."""
-    some = {n: c for n, c in panel.metrics.items() if not np.isnan(c.values).all()}
-    return replace(panel, metrics=some)
-
-
 def scale_of(sheet: Sheet, panel: Panel) -> Range:
     """HARE's scale for its layout, and else from the lowest to the highest score."""
     if sheet.wide or not len(panel):
@@ -473,27 +455,7 @@ def scale_of(sheet: Sheet, panel: Panel) -> Range:
     return (low, high) if low < high else (low, low + 1.0)
 
 
-def read_rated(
-    source: PairSource,
-    cases: str | Path | None,
-    raters: Sequence[str],
-    group: str,
-    by: Sequence[str],
-    scale: Range | None,
-) -> Sheet:
-    """The sheet, with the columns that groups and labels are in."""
-    return read_sheet(
-        source,
-        cases=None if cases is None else Path(cases),
-        scores=raters or None,
-        group=None if group in OWN else group,
-        labels=[name for name in dict.fromkeys(by) if name not in OWN],
-        within=scale,
-    )
-
-
 def about_sheet(source: PairSource, sheet: Sheet, panel: Panel) -> dict[str, Any]:
-    """The sheet, as it is described beside the results."""
     return {
         "name": source.name,
         "sha256": source.sha256,

@@ -20,9 +20,9 @@ from histoeval.agreement.judge_alignment import (
 )
 from histoeval.callers import documented, front_door
 from histoeval.concordance.rubric import CRITERIA
-from histoeval.errors import InputError, Problem, SettingError
+from histoeval.errors import InputError, SettingError
 from histoeval.io.finished_run import has_texts, read_texts
-from histoeval.io.results import Key, MetricResult, key_of, read_rows, read_summary
+from histoeval.io.results import Key, MetricResult, ResultRow, key_of, read_rows, read_summary
 from histoeval.io.store import read_json
 from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import make_folder, write_json, write_text, writing_to
@@ -60,10 +60,10 @@ class _Fit:
         metric: str,
         signature: str,
         scored: Results,
-        scales: Mapping[str, tuple[float, float]],
         usage: Mapping[str, Any],
     ) -> AlignedMetric:
         """Every criterion that experts have scored too."""
+        scales = _scales(metric, scored)
         found: list[CriterionAlignment] = []
         gaps: list[ScoreGap] = []
         for criterion in self.experts.columns:
@@ -110,28 +110,28 @@ class _Fit:
         return AlignedMetric(metric, signature, tuple(found), tuple(worst), usage)
 
     def baseline(
-        self, home: Path, rows: Sequence[Any], about: Mapping[str, Any]
+        self, folder: Path, rows: Sequence[ResultRow], about: Mapping[str, Any]
     ) -> AlignedMetric | None:
         """The offline rubric: as it stands in the results, or run on their texts."""
         if not set(CRITERIA) & set(self.experts.columns):
             return None
-        scored: dict[Key, MetricResult] = {
-            key_of(row): row.scores[BASELINE] for row in rows if BASELINE in row.scores
-        }
-        signature = str(about.get(BASELINE, {}).get("signature", ""))
-        seconds = None
+        scored = {key_of(row): row.scores[BASELINE] for row in rows if BASELINE in row.scores}
+        signature, seconds = _signature(about, BASELINE), None
         if not scored:
-            if not has_texts(home if home.is_dir() else home.parent):
+            if not has_texts(folder):
                 return None
             (metric,) = load_metrics([BASELINE])
             began = perf_counter()
-            folder = home if home.is_dir() else home.parent
             pairs = {key_of(row): pair for row, pair in stored_pairs(folder) if pair is not None}
             answers = zip(pairs, metric.score(list(pairs.values())), strict=True)
             scored = {k: MetricResult.of(each) for k, each in answers if isinstance(each, Score)}
             seconds, signature = round(perf_counter() - began, 3), str(metric.signature)
         used = {BASELINE: {"requests": 0, "seconds": seconds, "cost": 0.0, "currency": ""}}
-        return self.aligned(BASELINE, signature, scored, _scales(BASELINE, scored), used)
+        return self.aligned(BASELINE, signature, scored, used)
+
+
+def _signature(about: Mapping[str, Any], metric: str) -> str:
+    return str(about.get(metric, {}).get("signature", ""))
 
 
 def criteria_of(scored: Results) -> list[str]:
@@ -144,17 +144,6 @@ def raw_of(result: MetricResult, criterion: str) -> float:
     """The score as the judge gave it, also where an alignment was applied."""
     parts = result.parts
     return float(parts.get(f"{criterion}{RAW}", parts[criterion]))
-
-
-def _judge_of(about: Mapping[str, Any], home: Path) -> str:
-    """The judge of a run, or its offline rubric."""
-    judges = [name for name in about if name.startswith("judge") and "@" not in name]
-    if judges or BASELINE in about:
-        return judges[0] if judges else BASELINE
-    raise InputError(
-        f"{home} holds no judge's scores: give a folder of `histoeval judge`, or of `histoeval "
-        f"score --metrics {BASELINE}`"
-    )
 
 
 def _known_scales(metric: str) -> dict[str, tuple[float, float]]:
@@ -179,25 +168,18 @@ def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _cases(experts: ExpertScores, home: Path, rows: Sequence[Any]) -> Mapping[Key, str]:
+def _cases(experts: ExpertScores, folder: Path, rows: Sequence[ResultRow]) -> Mapping[Key, str]:
     """The case of every pair: as the table says, else pairs of one reference, else of one id."""
-    found = {key_of(row): row.id for row in rows}
-    folder = home if home.is_dir() else home.parent
+    cases = {key_of(row): row.id for row in rows}
     if not experts.cases and has_texts(folder):
         texts = zip(rows, read_texts(folder), strict=False)
-        found |= {key_of(row): str(t["reference"]) for row, t in texts if t.get("reference")}
-    return found | dict(experts.cases)
-
-
-def _usage(home: Path) -> Mapping[str, Any]:
-    folder = home if home.is_dir() else home.parent
-    return read_json(folder / USAGE, folder) if (folder / USAGE).is_file() else {}
+        cases |= {key_of(row): str(t["reference"]) for row, t in texts if t.get("reference")}
+    return cases | dict(experts.cases)
 
 
 def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
     """What was not used, and why."""
-    problems: tuple[Problem, ...] = experts.problems
-    if problems:
+    if problems := experts.problems:
         first = problems[0].message
         yield f"cells of {experts.name} that cannot be used: {len(problems):,}. The first: {first}"
     if lost := sum(key not in scored for key in experts.scores):
@@ -236,7 +218,6 @@ class JudgeAgreement(Frames):
 
     @property
     def metrics(self) -> tuple[AlignedMetric, ...]:
-        """The judge, and the baseline where there is one."""
         return (self.judge,) if self.baseline is None else (self.judge, self.baseline)
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -254,7 +235,6 @@ class JudgeAgreement(Frames):
         return f"<JudgeAgreement of {self.judge.metric} with {experts}: {names}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as it stands in `alignment.json`."""
         return {
             "histoeval": __version__,
             "experts": dict(self.alignment.experts),
@@ -356,9 +336,16 @@ def align_judge(
     if folds < 2:
         raise SettingError(f"{folds} folds: cross-validation needs 2 or more")
     home = Path(results)
+    folder = home if home.is_dir() else home.parent
     about = read_summary(home)
     rows = list(read_rows(home))
-    name = metric or _judge_of(about, home)
+    judges = [each for each in about if each.startswith("judge") and "@" not in each]
+    name = metric or next(iter([*judges, *(each for each in about if each == BASELINE)]), None)
+    if name is None:
+        raise InputError(
+            f"{home} holds no judge's scores: give a folder of `histoeval judge`, or of "
+            f"`histoeval score --metrics {BASELINE}`"
+        )
     scored = {key_of(row): row.scores[name] for row in rows if name in row.scores}
     if not scored:
         known = ", ".join(dict.fromkeys(each for row in rows for each in row.scores)) or "none"
@@ -372,14 +359,15 @@ def align_judge(
         case=case,
         encoding=encoding,
     ).of_pairs(scored.keys())
-    fit = _Fit(rated, _cases(rated, home, rows), folds, resamples, seed)
-    signature = str(about.get(name, {}).get("signature", ""))
-    judge = fit.aligned(name, signature, scored, _scales(name, scored), _usage(home))
-    free = fit.baseline(home, rows, about) if baseline and name != BASELINE else None
-    found = JudgeAgreement(judge, free, alignment_of(judge, rated), tuple(_notes(rated, scored)))
+    fit = _Fit(rated, _cases(rated, folder, rows), folds, resamples, seed)
+    usage = read_json(folder / USAGE, folder) if (folder / USAGE).is_file() else {}
+    judge = fit.aligned(name, _signature(about, name), scored, usage)
+    free = fit.baseline(folder, rows, about) if baseline and name != BASELINE else None
+    notes = tuple(_notes(rated, scored))
+    agreement = JudgeAgreement(judge, free, alignment_of(judge, rated), notes)
     if output is not None:
-        found.write(output)
-    return found
+        agreement.write(output)
+    return agreement
 
 
 def _flat(found: AgreementFigures) -> dict[str, Any]:
@@ -392,7 +380,6 @@ def _flat(found: AgreementFigures) -> dict[str, Any]:
 
 
 def alignment_of(judge: AlignedMetric, experts: ExpertScores) -> Alignment:
-    """What `judge --alignment` takes, with what it was fitted on."""
     signed = dict(part.partition(":")[::2] for part in judge.signature.split("|"))
     return Alignment(
         metric=judge.metric,

@@ -36,6 +36,7 @@ EXTRAS = {
     "ray": "many machines",
     "figures": "figures of agree and corpus",
     "web": "serve: runs, scores and studies in the browser",
+    "research": "train, experiment, corpus, ablate, and more of evaluate",
     "train": "training models",
     "evaluate": "metrics as modules of Hugging Face evaluate",
     "torchmetrics": "metrics in a training loop",

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from histoeval.errors import Problem
 from histoeval.io.pairs import PairRow, PairSource, open_source
@@ -14,8 +14,8 @@ from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.row_faults import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
-from histoeval.run.engines.engine import EXAMPLE, INLINE, Engine, Task, gpu_use
-from histoeval.run.pipeline import Job, Watch, answers, no_progress
+from histoeval.run.engines.engine import EXAMPLE, Task, gpu_use
+from histoeval.run.pipeline import Job, RunOptions, answers
 from histoeval.terms.language import Language, english_problem
 
 COLUMNS = Columns(reference="premise", candidates=("hypothesis",))
@@ -35,7 +35,6 @@ class EntailedRow(Noun):
     errors: tuple[Problem, ...] = ()
 
     def line(self) -> bytes:
-        """The row as one line of JSON."""
         if self.errors:
             content = broken_row(self.id, self.row, self.errors)
         else:
@@ -54,15 +53,12 @@ def entail(
     output: Path,
     *,
     language: Language = "en",
-    overwrite: bool = False,
     batch_size: int | None = None,
-    watch: Watch = no_progress,
-    engine: Engine = INLINE,
+    **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
     """Judge every pair of a source and write a row for each; the summary of all rows."""
     store = RowStore(output, EntailedRow.model_validate_json)
-    job = EntailJob(source, model, batch_size, language)
-    return job.run(store, overwrite=overwrite, watch=watch, engine=engine).summary
+    return EntailJob(source, model, batch_size, language).run(store, **options).summary
 
 
 class EntailTask(Task[PairRow, EntailedRow]):
@@ -76,7 +72,6 @@ class EntailTask(Task[PairRow, EntailedRow]):
         self.on_gpu, self.shares_gpu = gpu_use([model])
 
     def work(self, rows: Sequence[PairRow]) -> list[EntailedRow]:
-        """The probabilities for each pair of a block."""
         rows = [self._in_english(row) for row in rows]
         pairs = [
             NliPair(row.pair.reference, row.pair.candidate) for row in rows if row.pair is not None
@@ -87,11 +82,9 @@ class EntailTask(Task[PairRow, EntailedRow]):
         return [_row(row, row.problems if row.pair is None else next(judged)) for row in rows]
 
     def failed(self, row: PairRow, problem: Problem) -> EntailedRow:
-        """A pair without probabilities."""
         return _row(row, problem)
 
     def examples(self) -> list[PairRow]:
-        """One pair."""
         return [PairRow(1, EXAMPLE.id, EXAMPLE.system, EXAMPLE, ())]
 
     def _in_english(self, row: PairRow) -> PairRow:
@@ -114,7 +107,6 @@ class EntailJob(Job[PairRow, EntailedRow]):
         self.labels: Counter[str] = Counter()
 
     def request(self) -> dict[str, Any]:
-        """The input and the model; columns have fixed names."""
         asked = {} if self.language == "en" else {"language": self.language}
         return {n: value for n, value in super().request().items() if n != "columns"} | asked
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.files import open_table
+from histoeval.io.files import NO_ID, open_table
 from histoeval.io.results import Key
 from histoeval.io.sheets import Range, rating_of
 from histoeval.io.tables.columns import (
@@ -21,11 +21,8 @@ from histoeval.io.tables.columns import (
     demand_columns,
     normalised,
 )
-from histoeval.io.tables.formats import Record
 from histoeval.io.tables.row_faults import Fault, name_of
 from histoeval.report import Noun
-
-_NO_ID = Fault("missing_id")
 
 
 class ExpertScores(Noun):
@@ -62,18 +59,6 @@ class ExpertScores(Noun):
         )
 
 
-class _Places(Noun):
-    id: str
-    system: str | None
-    case: str | None
-    criteria: Mapping[str, tuple[str, ...]]
-
-    @property
-    def used(self) -> list[str]:
-        criteria = [name for names in self.criteria.values() for name in names]
-        return [name for name in (self.id, self.system, self.case, *criteria) if name]
-
-
 def read_expert_scores(
     path: Path,
     criteria: Sequence[str],
@@ -88,100 +73,75 @@ def read_expert_scores(
 
     Scores outside the range that `within` has for a criterion are not used, and told.
     """
-    columns = columns or Columns()
+    columns, within = columns or Columns(), within or {}
     opened = open_table(path, columns, encoding)
-    places = _places(opened.table.columns, criteria, named or {}, columns, case, path)
+    table = opened.table
+    by_name = columns_by_name(table.columns)
+    chosen = [column for names in (named or {}).values() for column in names]
+    demand_columns([columns.id, columns.system, case, *chosen], table.columns, path)
+    rated = _criteria_columns(table.columns, criteria, named or {}, path)
+    id_ = columns.id or by_name.get("id") or by_name.get("case_id")
+    if id_ is None:
+        raise InputError(
+            f"{path} has no column of ids, by which experts' scores are joined with the judge's: "
+            f"name it with --id{columns_found(table.columns)}"
+        )
+    system, case = columns.system or by_name.get("system"), case or by_name.get("case")
     found: dict[Key, dict[str, list[float]]] = {}
     cases: dict[Key, str] = {}
     problems: list[Problem] = []
-    for record in opened.table.read(places.used):
-        if record.values is None:
+    every = [column for names in rated.values() for column in names]
+    for record in table.read([column for column in (id_, system, case, *every) if column]):
+        values = record.values
+        if values is None:
             problems += [] if record.problem is None else [record.problem]
             continue
-        key = _key(record, places)
-        if isinstance(key, Fault):
-            problems.append(opened.table.named(key).problem(record.place, places.id))
+        name = name_of(values.get(id_), NO_ID)
+        if isinstance(name, Fault):
+            problems.append(table.named(name).problem(record.place, id_))
             continue
-        if places.case and isinstance(of := name_of(record.values.get(places.case), _NO_ID), str):
-            cases[key] = of
-        row, wrong = _row(record, places, within or {})
-        problems += wrong
-        for name, scores in row.items():
-            found.setdefault(key, {}).setdefault(name, []).extend(scores)
+        of_system = name_of(values.get(system), NO_ID) if system else ""
+        key = name, of_system if isinstance(of_system, str) else ""
+        if case and isinstance(of_case := name_of(values.get(case), NO_ID), str):
+            cases[key] = of_case
+        for criterion, names in rated.items():
+            for column in names:
+                rating = rating_of(values.get(column), within.get(criterion))
+                if isinstance(rating, Fault):
+                    problems.append(rating.problem(record.place, column))
+                elif rating is not None:
+                    found.setdefault(key, {}).setdefault(criterion, []).append(rating)
     return ExpertScores(
         name=opened.name,
         sha256=opened.sha256,
-        columns=places.criteria,
+        columns=rated,
         scores={key: {n: fmean(s) for n, s in by.items()} for key, by in found.items()},
         cases=cases,
         problems=tuple(problems),
     )
 
 
-def _places(
-    found: Sequence[str],
-    criteria: Sequence[str],
-    named: Mapping[str, Sequence[str]],
-    columns: Columns,
-    case: str | None,
-    path: Path,
-) -> _Places:
-    by_name = columns_by_name(found)
-    chosen = [column for names in named.values() for column in names]
-    demand_columns([columns.id, columns.system, case, *chosen], found, path)
+def _criteria_columns(
+    columns: Sequence[str], criteria: Sequence[str], named: Mapping[str, Sequence[str]], path: Path
+) -> dict[str, tuple[str, ...]]:
+    """The columns of each criterion: one, or those of several raters as rater_a_factual_accuracy.
+
+    A criterion of a single word is not looked for at the end of other names.
+    """
     if unknown := set(named) - set(criteria):
         raise InputError(
             f"the judge has no criterion {min(unknown)!r}; its criteria: {', '.join(criteria)}"
         )
-    here = {name: tuple(named.get(name) or _columns_of(name, found)) for name in criteria}
-    if not any(here.values()):
+    found: dict[str, tuple[str, ...]] = {}
+    for criterion in criteria:
+        plain = normalised(criterion)
+        exact = tuple(name for name in columns if normalised(name) == plain)
+        raters = tuple(name for name in columns if normalised(name).endswith(f"_{plain}"))
+        names = tuple(named.get(criterion, ())) or exact or (raters if "_" in criterion else ())
+        found |= {criterion: names} if names else {}
+    if not found:
         raise InputError(
             f"{path} has no column for any criterion of the judge ({', '.join(criteria)}): name "
-            f"one, as in --criterion {criteria[0]}=COLUMN{columns_found(found)}"
+            f"one, as in --criterion {criteria[0]}=COLUMN{columns_found(columns)}"
         )
-    id_ = columns.id or by_name.get("id") or by_name.get("case_id")
-    if id_ is None:
-        raise InputError(
-            f"{path} has no column of ids, by which experts' scores are joined with the judge's: "
-            f"name it with --id{columns_found(found)}"
-        )
-    return _Places(
-        id=id_,
-        system=columns.system or by_name.get("system"),
-        case=case or by_name.get("case"),
-        criteria={name: names for name, names in here.items() if names},
-    )
-
-
-def _columns_of(criterion: str, found: Sequence[str]) -> list[str]:
-    """The column of a criterion, or those of several raters, as rater_a_factual_accuracy."""
-    exact = [name for name in found if normalised(name) == normalised(criterion)]
-    ending = f"_{normalised(criterion)}"
-    often = "_" in criterion
-    return exact or [name for name in found if often and normalised(name).endswith(ending)]
-
-
-def _key(record: Record, places: _Places) -> Key | Fault:
-    assert record.values is not None
-    name = name_of(record.values.get(places.id), _NO_ID)
-    if isinstance(name, Fault):
-        return name
-    system = name_of(record.values.get(places.system), _NO_ID) if places.system else ""
-    return name, system if isinstance(system, str) else ""
-
-
-def _row(
-    record: Record, places: _Places, within: Mapping[str, Range]
-) -> tuple[dict[str, list[float]], list[Problem]]:
-    """The scores of a row by criterion, and what is wrong with its cells."""
-    assert record.values is not None
-    scores: dict[str, list[float]] = {}
-    wrong: list[Problem] = []
-    for criterion, names in places.criteria.items():
-        for name in names:
-            rating = rating_of(record.values.get(name), within.get(criterion))
-            if isinstance(rating, Fault):
-                wrong.append(rating.problem(record.place, name))
-            elif rating is not None:
-                scores.setdefault(criterion, []).append(rating)
-    return scores, wrong
+    return found

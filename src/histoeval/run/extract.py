@@ -14,28 +14,24 @@ from histoeval.io.tables.row_faults import shown
 from histoeval.progress import row_progress
 from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report
-from histoeval.run.engines.engine import EXAMPLE, INLINE, Engine, Task, gpu_use
+from histoeval.run.engines.engine import EXAMPLE, Task, gpu_use
 from histoeval.run.inputs import text_source
 from histoeval.run.models import Models, load_reader
-from histoeval.run.pipeline import Job, RunResult, Watch, answers, no_progress
+from histoeval.run.pipeline import Job, RunResult, answers
 from histoeval.run.settings import ExtractSettings
 from histoeval.terms.language import Language, english_problem
 
 
 def run_extract(settings: ExtractSettings) -> RunResult[ReadRow]:
-    """Read the reports that the settings name, as they say."""
+    """Read the reports that the settings name, as they say; with a file, a stopped run resumes."""
     file = None if settings.output is None else RowStore(Path(settings.output), ReadRow.of_line)
     source = open_texts(settings)
     models = settings.models or Models()
-    reader = load_reader(models)
+    job = ExtractJob(source, load_reader(models), settings.batch_size, models.language)
     with row_progress(source, "reading") as watch:
-        return extract(
-            source,
-            reader,
-            file=file,
-            language=models.language,
+        return job.run(
+            file,
             overwrite=settings.overwrite,
-            batch_size=settings.batch_size,
             watch=watch,
             engine=settings.choose_engine(),
             texts=settings.texts,
@@ -43,30 +39,9 @@ def run_extract(settings: ExtractSettings) -> RunResult[ReadRow]:
 
 
 def open_texts(settings: ExtractSettings) -> TextSource:
-    """The reports that the settings name."""
     return text_source(
         settings.data, text=settings.text, id_=settings.id, encoding=settings.encoding
     )
-
-
-def extract(
-    source: TextSource,
-    reader: Reader,
-    *,
-    file: RowStore[ReadRow] | None = None,
-    language: Language = "en",
-    overwrite: bool = False,
-    batch_size: int | None = None,
-    watch: Watch = no_progress,
-    engine: Engine = INLINE,
-    texts: bool = True,
-) -> RunResult[ReadRow]:
-    """Read every text of a source; with a file, a stopped run resumes.
-
-    Without `texts` no word of a report is in the results.
-    """
-    job = ExtractJob(source, reader, batch_size, language)
-    return job.run(file, overwrite=overwrite, watch=watch, engine=engine, texts=texts)
 
 
 def first_rows(settings: ExtractSettings, count: int) -> list[ReadRow]:
@@ -88,18 +63,15 @@ class ExtractTask(Task[TextRow, ReadRow]):
         self.on_gpu, self.shares_gpu = gpu_use([reader])
 
     def work(self, rows: Sequence[TextRow]) -> list[ReadRow]:
-        """A report for each text of a block."""
         rows = [self._in_english(row) for row in rows]
         texts = [row.text for row in rows if row.text is not None]
         read = iter(answers(lambda few: _one_each(self.reader.read(few), few), texts, read_failed))
         return [_row(row, row.problems if row.text is None else next(read)) for row in rows]
 
     def failed(self, row: TextRow, problem: Problem) -> ReadRow:
-        """A text without a report."""
         return _row(row, problem)
 
     def examples(self) -> list[TextRow]:
-        """One text."""
         return [TextRow(1, EXAMPLE.id, EXAMPLE.reference, ())]
 
     def _in_english(self, row: TextRow) -> TextRow:
@@ -125,7 +97,6 @@ class ExtractJob(Job[TextRow, ReadRow]):
         self.relations: Counter[str] = Counter()
 
     def request(self) -> dict[str, Any]:
-        """The input, the reader, and the type of its numbers."""
         asked = {} if self.language == "en" else {"language": self.language}
         return super().request() | {"dtype": getattr(self.reader, "dtype", None)} | asked
 

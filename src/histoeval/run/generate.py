@@ -9,9 +9,7 @@ reports come and resumed by the same command; at the end `reports.csv` with the 
 table for each level where there are several, and `summary.json`.
 """
 
-import csv
 import hashlib
-import io
 import json
 import os
 import re
@@ -20,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from histoeval.errors import (
     EndpointError,
@@ -48,10 +46,10 @@ from histoeval.io.tables.columns import (
     columns_found,
     normalised,
 )
-from histoeval.io.tables.delimited import OWN_HEADER, formula_proof
+from histoeval.io.tables.delimited import OWN_HEADER, csv_text
 from histoeval.io.tables.formats import Record
 from histoeval.io.tables.row_faults import name_of, shown, text_of
-from histoeval.io.writing import whole_file, write_json, writing_to
+from histoeval.io.writing import write_json, write_whole, writing_to
 from histoeval.llm.usage import Usage
 from histoeval.pathgls.grounding.embedded_image import PICTURE
 from histoeval.pathgls.stability.examine import (
@@ -64,8 +62,8 @@ from histoeval.pathgls.stability.examine import (
     write_all,
 )
 from histoeval.report import Noun
-from histoeval.run.engines.engine import INLINE, Engine, Task
-from histoeval.run.pipeline import Job, Watch, no_progress
+from histoeval.run.engines.engine import Task
+from histoeval.run.pipeline import Job, RunOptions
 from histoeval.vlm.model import Vlm
 
 IMAGE_NAMES = ("image", "image_path", "slide", "file", "path", "filename")
@@ -87,16 +85,6 @@ class ImageCase(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-class Cases(NamedTuple):
-    """What was opened, and the cases in it."""
-
-    name: str
-    sha256: str
-    """Of the table; of a folder, of the names of its images."""
-    columns: tuple[str, ...]
-    cases: tuple[ImageCase, ...]
-
-
 class ContextLevel(NamedTuple):
     """How much of a specimen a model is given: these columns of the table."""
 
@@ -112,6 +100,33 @@ class ContextLevel(NamedTuple):
                 column=lacking[0],
             )
         return "\n".join(f"- {name}: {case.about[name]}" for name in self.columns)
+
+
+class ReportTask(NamedTuple):
+    """One image at one level of specimen information."""
+
+    case: ImageCase
+    level: ContextLevel
+
+
+class Cases(NamedTuple):
+    """What was opened, and the cases in it; a row of it is a case at one of the levels."""
+
+    name: str
+    sha256: str
+    """Of the table; of a folder, of the names of its images."""
+    columns: tuple[str, ...]
+    cases: tuple[ImageCase, ...]
+    levels: Sequence[ContextLevel] = ()
+
+    def rows(self) -> Iterator[ReportTask]:
+        return (ReportTask(case, level) for case in self.cases for level in self.levels)
+
+    def identity(self) -> dict[str, Any]:
+        return {"input": self.name, "sha256": self.sha256}
+
+    def description(self) -> str:
+        return self.name
 
 
 def open_cases(path: Path, images: Path | None = None, encoding: str | None = None) -> Cases:
@@ -181,15 +196,15 @@ def counted(cases: Cases, levels: Sequence[ContextLevel], examination: Examinati
 
 def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:
     """Files by their names without endings, where that tells them apart."""
-    names = [path.relative_to(folder) for path in paths]
-    short = [each.with_suffix("").as_posix() for each in names]
-    times = Counter(short)
+    images = [path.relative_to(folder) for path in paths]
+    stems = [image.with_suffix("").as_posix() for image in images]
+    times = Counter(stems)
     digest = hashlib.sha256()
-    for each in names:
-        digest.update(f"{each.as_posix()}\0".encode("utf-8", "surrogateescape"))
+    for image in images:
+        digest.update(f"{image.as_posix()}\0".encode("utf-8", "surrogateescape"))
     cases = [
-        ImageCase(brief if times[brief] == 1 else each.as_posix(), each.as_posix(), path, {})
-        for brief, each, path in zip(short, names, paths, strict=True)
+        ImageCase(stem if times[stem] == 1 else image.as_posix(), image.as_posix(), path, {})
+        for stem, image, path in zip(stems, images, paths, strict=True)
     ]
     return Cases(name, digest.hexdigest(), (), tuple(cases))
 
@@ -259,35 +274,11 @@ class GeneratedRow(Noun):
     errors: tuple[Problem, ...] = ()
 
     def line(self) -> bytes:
-        """The row as one line of JSON."""
         content = self.model_dump(exclude={"errors", "notes"}) | {"notes": list(self.notes)}
         content["errors"] = [{"code": e.code, "message": e.message} for e in self.errors]
         if self.reference is None:
             del content["reference"]
         return shown(json.dumps(content, ensure_ascii=False)).encode() + b"\n"
-
-
-class ReportTask(NamedTuple):
-    """One image at one level of specimen information."""
-
-    case: ImageCase
-    level: ContextLevel
-
-
-class _Tasks(NamedTuple):
-    """Every case at every level, in order."""
-
-    cases: Cases
-    levels: Sequence[ContextLevel]
-
-    def rows(self) -> Iterator[ReportTask]:
-        return (ReportTask(case, level) for case in self.cases.cases for level in self.levels)
-
-    def identity(self) -> dict[str, Any]:
-        return {"input": self.cases.name, "sha256": self.cases.sha256}
-
-    def description(self) -> str:
-        return self.cases.name
 
 
 def generate(
@@ -298,10 +289,8 @@ def generate(
     output: Path,
     *,
     system: str,
-    overwrite: bool = False,
-    watch: Watch = no_progress,
-    engine: Engine = INLINE,
     batch_size: int | None = None,
+    **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
     """Have a report written for every case at every level; the summary of all rows.
 
@@ -321,9 +310,7 @@ def generate(
                 _write_table(output / f"reports_{name}.csv", store, [level.name])
             write_json(output / SUMMARY, summary)
 
-    return job.run(
-        store, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine
-    ).summary
+    return job.run(store, conclude=conclude, **options).summary
 
 
 class GenerateTask(Task[ReportTask, GeneratedRow]):
@@ -339,7 +326,6 @@ class GenerateTask(Task[ReportTask, GeneratedRow]):
         self._home = os.getpid()
 
     def work(self, rows: Sequence[ReportTask]) -> list[GeneratedRow]:
-        """A row for each task, all of them requested together."""
         planned: list[Planned] = []
         hashes: list[str | None] = []
         for case, tasks in groupby(rows, key=lambda task: task.case):
@@ -360,7 +346,6 @@ class GenerateTask(Task[ReportTask, GeneratedRow]):
         return found
 
     def failed(self, row: ReportTask, problem: Problem) -> GeneratedRow:
-        """A case without a report."""
         return _row(row.case, row.level, self.names[row.level.name], problem, ())
 
     def take_usage(self) -> Usage | None:
@@ -380,7 +365,7 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
         system: str,
         batch_size: int | None = None,
     ) -> None:
-        super().__init__(_Tasks(cases, levels), batch_size)
+        super().__init__(cases._replace(levels=levels), batch_size)
         self.block_rows = IMAGE_BATCH * len(levels)
         self.cases = cases
         self.subject = subject
@@ -398,11 +383,9 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
             self.subject.usage.add(usage)
 
     def request(self) -> dict[str, Any]:
-        """The images, the model, and everything it is shown and asked."""
         return super().request() | {"system": self.system}
 
     def summary(self) -> dict[str, Any]:
-        """How the reports were made, how many there are, and all errors."""
         found = super().summary()
         return {"input": found.pop("input"), "images": len(self.cases.cases), **found}
 
@@ -476,14 +459,8 @@ def _row(
 
 def _write_table(path: Path, rows: Iterable[GeneratedRow], levels: Sequence[str]) -> None:
     """Rows without a report have an empty cell there, so that whoever reads them counts them."""
-    columns = [*OWN_HEADER]
-    if any(row.reference is not None for row in rows if row.level in levels):
-        columns.append("reference")
-    with whole_file(path) as file:
-        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        for row in rows:
-            if row.level in levels:
-                writer.writerow([formula_proof(getattr(row, name) or "") for name in columns])
-        text.detach()
+    own = [row for row in rows if row.level in levels]
+    has_references = any(row.reference is not None for row in own)
+    columns = [*OWN_HEADER, *([REFERENCE] if has_references else [])]
+    text = csv_text([{name: getattr(row, name) or "" for name in columns} for row in own])
+    write_whole(path, text.encode("utf-8", "backslashreplace"))

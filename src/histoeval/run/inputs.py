@@ -122,7 +122,6 @@ def _by_id(
 def text_source(
     data: Any, *, text: str | None = None, id_: str | None = None, encoding: str | None = None
 ) -> TextSource:
-    """The texts of a table, a text file, a folder, of records, of a list, or one text."""
     if isinstance(data, str) and not is_path(data):
         has_ending = Path(data).suffix.lstrip(".").isalnum()
         if len(data.split()) > 1 and not has_ending:  # a report, and not the name of a file
@@ -148,7 +147,6 @@ def case_source(
     images: str | Path | None = None,
     encoding: str | None = None,
 ) -> CaseSource:
-    """The cases of a table, of records, or of a list of reports without images."""
     home = None if images is None else Path(images)
     if isinstance(data, str | Path):
         path = local_input(data)

@@ -39,7 +39,6 @@ FORMULA = "mean over criteria of (score - lowest) / (highest - lowest)"
 
 
 def open_judged(settings: JudgeSettings) -> tuple[PairSource, JudgePanel]:
-    """The pairs and the judges that the settings name."""
     load_prompt(settings.prompt)  # a wrong name is reported before any file is opened
     panel = named_panel(settings.llm, JudgeSampling(**settings.sampling))
     source = pair_source(
@@ -55,7 +54,6 @@ def open_judged(settings: JudgeSettings) -> tuple[PairSource, JudgePanel]:
 
 
 def prices_of(settings: JudgeSettings) -> Prices:
-    """The prices of models that the settings name."""
     return read_prices(None if settings.prices is None else Path(settings.prices))
 
 
@@ -170,7 +168,6 @@ class JudgeJob(ScoreJob):
 
 
 def pairs_of(source: PairSource) -> Iterator[Pair]:
-    """The pairs that would be judged."""
     return (pair for row in source.rows() if row.pair for pair in single_pairs(row.pair))
 
 

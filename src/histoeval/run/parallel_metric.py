@@ -34,15 +34,12 @@ class MetricTask(Task[Pair, Any]):
         self.on_gpu, self.shares_gpu = gpu_use(models_of([metric]))
 
     def work(self, rows: Sequence[Pair]) -> list[Score | Problem]:
-        """An answer for each pair."""
         return answers(lambda few: one_each(self.metric.score(few), few), rows, self._problem)
 
     def failed(self, row: Pair, problem: Problem) -> Problem:  # noqa: ARG002 - as all tasks
-        """No score."""
         return self._problem(problem.message)
 
     def examples(self) -> Sequence[Pair]:
-        """One pair, where the metric only computes."""
         return example_pairs([self.metric])
 
     def _problem(self, message: str) -> Problem:
@@ -71,7 +68,6 @@ class ParallelMetric(AdaptedMetric):
         return ParallelMetric, (self._metric, self.workers)
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """One answer per pair."""
         found: dict[int, Sequence[Score | Problem]] = {}
         try:
             for block, answer in self._running_pool().work(self._blocks(pairs)):

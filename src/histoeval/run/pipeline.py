@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from pydantic import ValidationError
 
@@ -51,6 +51,15 @@ def no_progress(rows: int, errors: int, position: int) -> None:
 
 def write_nothing(summary: dict[str, Any]) -> None:
     """Write nothing beside the rows and the summary."""
+
+
+class RunOptions(TypedDict, total=False):
+    """How a job runs, as `Job.run` takes it."""
+
+    overwrite: bool
+    watch: Watch
+    engine: Engine
+    texts: bool
 
 
 class RunResult(NamedTuple, Generic[Out]):
@@ -94,7 +103,6 @@ class OrderedResults(Generic[Out]):
 
     @property
     def rows(self) -> Iterable[Out]:
-        """All rows, in the order of the input."""
         return self._memory if self._store is None else self._store
 
     def take(self, block: Finished[Out]) -> None:
@@ -159,23 +167,18 @@ class TextlessTask(Task[Any, Any]):
         self.name, self.small = task.name, task.small
 
     def work(self, rows: Sequence[Any]) -> Sequence[Any]:
-        """The results of the task, without texts."""
         return [without_texts(row) for row in self.task.work(rows)]
 
     def failed(self, row: Any, problem: Problem) -> Any:
-        """The result of the task, without texts."""
         return without_texts(self.task.failed(row, problem))
 
     def examples(self) -> Sequence[Any]:
-        """Those of the task."""
         return self.task.examples()
 
     def ahead(self, blocks: Iterable[Block[Any]]) -> AbstractContextManager[Iterable[Block[Any]]]:
-        """As the task does."""
         return self.task.ahead(blocks)
 
     def take_usage(self) -> Any:
-        """As the task does."""
         return self.task.take_usage()
 
 

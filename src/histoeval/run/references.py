@@ -79,15 +79,12 @@ class PrefetchingReferences(SeveralReferences):
 
     @property
     def ahead(self) -> int:
-        """How many pairs it wants to know in advance."""
         return int(self._metric.ahead)
 
     def prefetch(self, pairs: Sequence[Pair]) -> None:
-        """Start on these."""
         self._metric.prefetch([each for pair in pairs for each in single_pairs(pair)])
 
     def stop_prefetch(self) -> None:
-        """Stop what was started."""
         self._metric.stop_prefetch()
 
 

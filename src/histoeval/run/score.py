@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Unpack, runtime_checkable
 
 from histoeval.callers import in_shell
 from histoeval.errors import Problem, SettingError
@@ -19,9 +19,7 @@ from histoeval.metrics.base import one_each
 from histoeval.progress import row_progress
 from histoeval.report import Pair
 from histoeval.run.engines.engine import (
-    INLINE,
     Block,
-    Engine,
     Task,
     example_pairs,
     gpu_use,
@@ -29,7 +27,7 @@ from histoeval.run.engines.engine import (
 )
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import load_metrics, metric_names
-from histoeval.run.pipeline import Job, Watch, answers, no_progress
+from histoeval.run.pipeline import Job, RunOptions, answers
 from histoeval.run.references import references_of, with_references
 from histoeval.run.results import Scores
 from histoeval.run.settings import ScoreSettings
@@ -80,18 +78,11 @@ def score_source(
     metrics: Sequence[Metric],
     store: ResultFolder | None = None,
     *,
-    overwrite: bool = False,
     batch_size: int | None = None,
-    watch: Watch = no_progress,
-    engine: Engine = INLINE,
-    texts: bool = True,
+    **options: Unpack[RunOptions],
 ) -> Scores:
-    """Score every pair of a source with every metric; with a store, a stopped run resumes.
-
-    Without `texts` no word of a report is in the results.
-    """
-    job = ScoreJob(source, metrics, batch_size)
-    done = job.run(store, overwrite=overwrite, watch=watch, engine=engine, texts=texts)
+    """Score every pair of a source with every metric; with a store, a stopped run resumes."""
+    done = ScoreJob(source, metrics, batch_size).run(store, **options)
     return Scores(done.summary, done.rows, done.seconds)
 
 
@@ -100,14 +91,11 @@ class Prefetching(Protocol):
     """A metric that can start on pairs before they are scored, as LLM judges do."""
 
     @property
-    def ahead(self) -> int:
-        """How many pairs it wants to know in advance."""
+    def ahead(self) -> int: ...  # how many pairs it wants to know in advance
 
-    def prefetch(self, pairs: Sequence[Pair]) -> None:
-        """Start on these."""
+    def prefetch(self, pairs: Sequence[Pair]) -> None: ...
 
-    def stop_prefetch(self) -> None:
-        """Stop what was started."""
+    def stop_prefetch(self) -> None: ...
 
 
 def read_ahead(
@@ -144,17 +132,14 @@ class ScoreTask(Task[PairRow, ResultRow]):
         self.name = f"score with {', '.join(metric.name for metric in metrics)}"
 
     def work(self, rows: Sequence[PairRow]) -> list[ResultRow]:
-        """Every metric on the pairs of a block."""
         pairs = [row.pair for row in rows if row.pair is not None]
         columns = {metric.name: iter(self._ask(metric, pairs)) for metric in self.metrics}
         return [_result(row, columns) for row in rows]
 
     def failed(self, row: PairRow, problem: Problem) -> ResultRow:
-        """A pair without any score."""
         return ResultRow(id=row.id, system=row.system, row=row.number, errors=(problem,))
 
     def examples(self) -> list[PairRow]:
-        """One pair, where metrics only compute."""
         pairs = example_pairs(self.metrics)
         return [PairRow(1, pair.id, pair.system, pair, ()) for pair in pairs]
 
@@ -199,12 +184,10 @@ class ScoreJob(Job[PairRow, ResultRow]):
         self.task = ScoreTask(metrics, self.unavailable)
 
     def keep_texts(self, store: RowStore[ResultRow]) -> None:
-        """Both texts of each pair."""
         packed = store.packed.suffix != ".jsonl"
         write_texts(store.home, map(_texts, self.source.rows()), packed=packed)
 
     def request(self) -> dict[str, Any]:
-        """The input and the signatures of the metrics."""
         signatures = {metric.name: str(metric.signature) for metric in self.metrics}
         return super().request() | {"metrics": signatures}
 

@@ -134,7 +134,6 @@ class JoinSettings:
 
     @property
     def joining(self) -> Joining:
-        """How reports of one case are brought together."""
         return Joining(loose_ids=self.loose_ids, references=self.several_references)
 
 
@@ -360,7 +359,6 @@ class ScoreSettings(JoinSettings, EngineSettings):
 
     @property
     def columns(self) -> Columns:
-        """The columns that were named."""
         candidates = (self.candidate,) if isinstance(self.candidate, str) else self.candidate
         return Columns(
             reference=self.reference,
@@ -489,7 +487,6 @@ class JudgeSettings(JoinSettings, EngineSettings):
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """How judges are asked: the fields of a `JudgeSampling`."""
         names = ("repeats", "check_order", "temperature", "seed")
         return {name: getattr(self, name) for name in names}
 

@@ -57,7 +57,6 @@ def read_agreement(folder: Path) -> tuple[Agreement, str]:
 
 
 def read_comparison(folder: Path) -> Comparison:
-    """The comparison in a folder."""
     content = read_json(folder / "comparison.json", folder)
     try:
         gate = content.get("gate")
@@ -216,7 +215,6 @@ def _metric_of(about: Mapping[str, Any], named: str | None) -> str:
 def _no_texts(
     folder: Path, summary: Mapping[str, Any], pair_id: str | None, system: str | None
 ) -> InputError:
-    """The error for a run that has kept no report, with the command that reads its input."""
     source = summary["input"]
     which = f"--id {pair_id or 'ID'}" + (f" --system {system}" if system else "")
     why = f"{folder} has no report texts: it keeps none (--no-texts, or {KEEP}=0)"
@@ -231,15 +229,9 @@ def chosen_pair(
     name: str, rows: Callable[[], Iterable[PairRow]], pair_id: str | None, system: str | None
 ) -> Pair:
     """The one pair of rows with an id, and of a system where several have it."""
-    if pair_id is None:
-        asked = argument("id", "ID")
-        raise SettingError(
-            f"which pair of {name} should be explained? Give {asked}{_first_ids(rows())}"
-        )
-    named = [row for row in rows() if row.id == pair_id]
+    named = [row for row in rows() if row.id == pair_id] if pair_id is not None else []
     if not named:
-        hint = _similar_ids(rows(), pair_id) or _first_ids(rows())
-        raise InputError(f"{name} has no pair {pair_id!r}{hint}")
+        raise _no_pair(name, list(dict.fromkeys(row.id for row in rows())), pair_id)
     systems = list(dict.fromkeys(row.system for row in named if row.system is not None))
     names = ", ".join(map(repr, systems))
     if system is not None and system not in systems:
@@ -256,27 +248,16 @@ def chosen_pair(
     raise InputError("; ".join(problem.message for problem in chosen[0].problems))
 
 
-def _similar_ids(rows: Iterable[PairRow], pair_id: str) -> str:
-    """Ids that are spelt almost like this one."""
+def _no_pair(name: str, ids: list[str], pair_id: str | None) -> HistoEvalError:
+    """The error for an id that was not given or is not there, with those that may be meant."""
     from rapidfuzz import fuzz, process
 
-    ids = list(dict.fromkeys(row.id for row in rows))
-    matches = process.extract(
-        pair_id,
-        ids,
-        scorer=fuzz.ratio,
-        processor=str.casefold,
-        limit=MAX_SUGGESTIONS,
-        score_cutoff=60,
-    )
-    return f"; did you mean {' or '.join(repr(near) for near, *_ in matches)}?" if matches else ""
-
-
-def _first_ids(rows: Iterable[PairRow]) -> str:
-    ids: dict[str, None] = {}
-    for row in rows:
-        ids[row.id] = None
-        if len(ids) > MAX_SUGGESTIONS:
-            break
     more = " …" if len(ids) > MAX_SUGGESTIONS else ""
-    return f". Its ids: {', '.join(map(repr, list(ids)[:MAX_SUGGESTIONS]))}{more}"
+    hint = f". Its ids: {', '.join(map(repr, ids[:MAX_SUGGESTIONS]))}{more}"
+    if pair_id is None:
+        asked = argument("id", "ID")
+        return SettingError(f"which pair of {name} should be explained? Give {asked}{hint}")
+    how: Any = {"scorer": fuzz.ratio, "processor": str.casefold, "score_cutoff": 60}
+    if near := process.extract(pair_id, ids, limit=MAX_SUGGESTIONS, **how):
+        hint = f"; did you mean {' or '.join(repr(id_) for id_, *_ in near)}?"
+    return InputError(f"{name} has no pair {pair_id!r}{hint}")

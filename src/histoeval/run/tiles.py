@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from PIL import Image
 
@@ -20,8 +20,8 @@ from histoeval.errors import Problem
 from histoeval.io.images import image_hash
 from histoeval.io.store import RowStore
 from histoeval.io.writing import make_folder, write_whole, writing_to
-from histoeval.run.engines.engine import INLINE, Engine, Task
-from histoeval.run.pipeline import Job, Watch, no_progress
+from histoeval.run.engines.engine import Task
+from histoeval.run.pipeline import Job, RunOptions
 from histoeval.runtime.threads import cores, in_order
 from histoeval.slides.open import open_slide
 from histoeval.slides.slide import Pixels, Slide
@@ -35,17 +35,14 @@ class TileRow(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The place of the tile in the grid."""
         name: str = self.content["id"]
         return name
 
     def line(self) -> bytes:
-        """The row as one line of JSON."""
         return json.dumps(self.content).encode() + b"\n"
 
     @classmethod
     def of_line(cls, line: bytes) -> TileRow:
-        """The row that was written so."""
         content = json.loads(line)
         if not isinstance(content, dict) or not {"id", "file", "error"} <= content.keys():
             raise ValueError("not the row of a tile")
@@ -74,14 +71,11 @@ def write_tiles(
     plan: TilePlan,
     folder: TileFolder,
     *,
-    overwrite: bool = False,
-    watch: Watch = no_progress,
-    engine: Engine = INLINE,
     batch_size: int | None = None,
+    **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
     """Cut and write the tiles of a plan, except those already written, and summarise them."""
-    job = TileJob(slide, plan, folder, batch_size)
-    return job.run(folder, overwrite=overwrite, watch=watch, engine=engine).summary
+    return TileJob(slide, plan, folder, batch_size).run(folder, **options).summary
 
 
 class TileTask(Task[TilePlace, TileRow]):
@@ -100,11 +94,9 @@ class TileTask(Task[TilePlace, TileRow]):
         return vars(self) | {"_slide": None}
 
     def work(self, rows: Sequence[TilePlace]) -> list[TileRow]:
-        """A row for each place, after its image was saved."""
         return list(in_order(self.cut, rows, cores()))
 
     def failed(self, row: TilePlace, problem: Problem) -> TileRow:
-        """A tile without an image."""
         return _row(self._plan, row, problem)
 
     def cut(self, place: TilePlace) -> TileRow:
@@ -125,14 +117,12 @@ class _Places(NamedTuple):
     plan: TilePlan
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process the rows are all that is wanted of it."""
         return _Places, (None, self.plan)
 
     def rows(self) -> Iterator[TilePlace]:
         return iter(self.plan.places)
 
     def identity(self) -> dict[str, Any]:
-        """The slide and all settings."""
         slide, known = self.slide, self.slide.resolution
         return {
             "slide": slide.path.name,

@@ -18,7 +18,6 @@ class ExactSum:
         self._partials: list[float] = []
 
     def add(self, value: float) -> None:
-        """Add one number."""
         kept = 0
         for partial in self._partials:
             small, large = (value, partial) if abs(value) < abs(partial) else (partial, value)
@@ -30,7 +29,6 @@ class ExactSum:
 
     @property
     def value(self) -> float:
-        """The sum, rounded once."""
         return math.fsum(self._partials)
 
 
@@ -43,7 +41,6 @@ class ErrorCount:
         self._severities: Counter[int] = Counter()
 
     def add(self, errors: Collection[Mapping[str, Any]]) -> None:
-        """Take the errors of one pair in."""
         self._pairs += bool(errors)
         self._kinds.update(error["kind"] for error in errors)
         self._severities.update(error["severity"] for error in errors)
@@ -89,7 +86,6 @@ class MetricTotals:
         self._errors: ErrorCount | None = None
 
     def add(self, result: MetricResult) -> None:
-        """Take one pair in."""
         self.scored += 1
         self._value.add(result.value)
         for name, number in result.parts.items():
@@ -137,7 +133,6 @@ class RowCount:
         self.examples: dict[str, str] = {}
 
     def count(self, errors: Collection[Problem]) -> None:
-        """Take one row in."""
         self.rows += 1
         self.failed_rows += bool(errors)
         self.problems.update({problem.code for problem in errors})
@@ -179,7 +174,6 @@ class Totals(RowCount):
         return sum(totals.scored for totals in self._totals.values())
 
     def add(self, row: ResultRow) -> None:
-        """Take one row of results in."""
         self.count(row.errors)
         for problem in row.errors:
             if problem.metric is not None:

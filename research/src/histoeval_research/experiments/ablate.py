@@ -28,12 +28,10 @@ from histoeval.metrics.hare import Hare
 from histoeval.report import Pair
 from histoeval.run.agree import (
     Agreement,
-    check_scale,
+    StudySettings,
     conclude,
     key_of,
-    planned,
-    read_rated,
-    sheet_source,
+    open_rated,
 )
 from histoeval.run.models import (
     Models,
@@ -287,23 +285,24 @@ def ablate(
         encoding: of the sheet, where it cannot be guessed.
         models: the reader and the aligner to use.
     """
-    check_scale(scale)
-    found = variants(kinds, None if grid is None else Path(grid), models)
-    source = sheet_source(sheet, columns or GUESS, encoding)
-    read = read_rated(source, cases, raters, group, (), scale)
-    pairs = {key_of(row, read.wide): row.pair for row in read.rated if row.scores}
-    scored, unavailable = score_variants(found, pairs)
-    plan = planned(
+    settings = StudySettings(
+        cases=cases,
+        raters=raters,
         group=group,
         positive_only=positive_only,
+        scale=scale,
         coefficient=coefficient,
         resamples=resamples,
         permutations=permutations,
         seed=seed,
-        only=tuple(
-            (each.base, each.name)
-            for each in found
-            if each.name != each.base and {each.name, each.base} <= scored.keys()
-        ),
     )
-    return conclude(source, read, scored, unavailable, raters=raters, scale=scale, plan=plan)
+    source, read = open_rated(sheet, settings, columns or GUESS, encoding)
+    found = variants(kinds, None if grid is None else Path(grid), models)
+    pairs = {key_of(row, read.wide): row.pair for row in read.rated if row.scores}
+    scored, unavailable = score_variants(found, pairs)
+    only = tuple(
+        (each.base, each.name)
+        for each in found
+        if each.name != each.base and {each.name, each.base} <= scored.keys()
+    )
+    return conclude(source, read, scored, unavailable, settings, only=only)

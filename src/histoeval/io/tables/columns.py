@@ -63,7 +63,6 @@ class TableLayout(Noun):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that must be read."""
         roles = dict(self).values()
         named = [name for role in roles for name in (role if isinstance(role, tuple) else (role,))]
         return tuple(dict.fromkeys(name for name in named if name is not None))

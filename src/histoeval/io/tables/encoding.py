@@ -148,7 +148,6 @@ def survey(path: Path, encoding: str | None = None, *, any_content: bool = False
 
 
 def survey_binary(path: Path) -> Survey:
-    """The size and the hash of a file that is no text."""
     with open_bytes(path) as (stream, _):
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return Survey(path.stat().st_size, digest)

@@ -32,7 +32,6 @@ class Record(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where the row is, for messages."""
         return place(self.number, self.line)
 
 

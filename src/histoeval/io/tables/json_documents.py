@@ -118,7 +118,6 @@ class Walk:
         self.at += 1
 
     def value(self) -> object:
-        """The next value."""
         self.peek()
         try:
             value, end = self._decode(self.text, self.at)

@@ -23,7 +23,6 @@ def local_input(name: str | Path) -> Path:
 
 
 def demand_local_output(path: Path) -> None:
-    """Results are written to a path; an address is not one."""
     protocol, colon, rest = (path.parts or ("",))[0].partition(":")
     if colon and not rest and len(protocol) > 1:
         raise OutputError(

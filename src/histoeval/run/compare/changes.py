@@ -32,7 +32,6 @@ class PairedTest:
     seed: int = 0
 
     def contest(self, scores: Mapping[str, Any], ids: Sequence[str]) -> Contest:
-        """All systems on these ids."""
         known = self.case_of
         lacking = [] if known is None else [id_ for id_ in ids if id_ not in known]
         if lacking:
@@ -104,7 +103,6 @@ class Successor(NamedTuple):
 
     @property
     def shared(self) -> list[str]:
-        """The ids with a score of both."""
         return [id_ for id_ in self.before.rows if id_ in self.after.rows]
 
 
@@ -145,7 +143,6 @@ def value_of(result: MetricResult, part: str) -> float | None:
 
 
 def errors_of(result: MetricResult) -> list[NewError]:
-    """All errors that a score lists."""
     return [_named(error) for error in listed_errors(result) or ()]
 
 

@@ -101,7 +101,6 @@ class Comparison(Frames):
         }
 
     def write(self, folder: Path, command: str | None = None) -> Path:
-        """Write `comparison.json` into a folder."""
         content = self.to_dict() | ({} if command is None else {"command": command})
         with writing_to(folder):
             make_folder(folder)

@@ -63,7 +63,6 @@ class Condition(NamedTuple):
     p: Bound | None = None
 
     def wrong_metric(self, known: Sequence[str], problem: str) -> SettingError:
-        """The error for a metric that the runs do not have."""
         return not_understood(self.text, self.at, self.metric, problem, known)
 
 
@@ -82,7 +81,6 @@ def read_conditions(texts: str | Iterable[str]) -> list[Condition]:
 
 
 def read_condition(text: str) -> Condition:
-    """One condition."""
     tokens = _Tokens(text)
     first = tokens.take("a metric, " + ", ".join(STARTS[:-1]) + " or missing")
     if first.word in STARTS:
@@ -145,25 +143,21 @@ class _Tokens:
         self.next: _Token | None = next(self._left, None)
 
     def take(self, expected: str) -> _Token:
-        """The next one."""
         if self.next is None:
             raise not_understood(self.text, len(self.text), "", f"{expected} was expected here")
         taken, self.next = self.next, next(self._left, None)
         return taken
 
     def take_if(self, word: str) -> bool:
-        """Take the next one if it is this word."""
         is_it = self.next is not None and self.next.word == word
         if is_it:
             self.take(word)
         return is_it
 
     def of_metric(self) -> _Token | None:
-        """The metric after `of`, if that is there."""
         return self.take("the name of a metric") if self.take_if("of") else None
 
     def bound(self, *signs: str, percent: bool = False, counted: bool = False) -> Bound:
-        """A sign and a number."""
         wanted = f"{', '.join(signs[:-1])} or {signs[-1]}"
         sign = self.take(wanted)
         if sign.text not in signs:
@@ -172,7 +166,6 @@ class _Tokens:
         return Bound(sign.text, number, percent and self.take_if("%"))
 
     def number(self, *, percent: bool = False) -> Bound:
-        """A limit for a number of things."""
         return self.bound(">", ">=", percent=percent, counted=True)
 
     def significance(self) -> Bound | None:
@@ -198,7 +191,6 @@ class _Tokens:
         return float(token.text)
 
     def refused(self, token: _Token, why: str, known: Sequence[str] = ()) -> SettingError:
-        """The error that points at a token."""
         return not_understood(self.text, token.start, token.text, why, known)
 
 

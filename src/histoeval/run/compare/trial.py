@@ -15,7 +15,6 @@ from histoeval.report import Noun
 from histoeval.run.compare.changes import (
     ROUNDING,
     MetricChange,
-    NewError,
     PairedTest,
     Successor,
     WorseCase,
@@ -51,6 +50,10 @@ class ConditionResult(Noun):
     """The ids that a condition which failed is about; empty where it is about a mean."""
 
 
+Finding = tuple[str, str, bool, Sequence[str]]
+"""A new system, what was found of it in words, whether that meets the condition, and the cases."""
+
+
 class Trial:
     """A baseline and the runs that are to replace it, compared by any metric that is asked for."""
 
@@ -71,14 +74,21 @@ class Trial:
 
     def judge(self, condition: Condition) -> Iterator[ConditionResult]:
         """One condition, for each new system."""
-        if condition.what in ("drop", "rise"):
-            yield from self._judge_change(condition)
-        elif condition.what == "mean":
-            yield from self._judge_mean(condition)
-        elif condition.what in ("errors", "missing"):
-            yield from self._judge_rows(condition)
-        else:
-            yield from self._judge_errors(condition)
+        check = {
+            "drop": self._check_change,
+            "rise": self._check_change,
+            "mean": self._check_mean,
+            "errors": self._check_rows,
+            "missing": self._check_rows,
+        }.get(condition.what, self._check_errors)
+        for system, found, is_met, cases in check(condition):
+            yield ConditionResult(
+                condition=condition.text,
+                system=system,
+                failed=is_met,
+                found=found,
+                cases=tuple(cases) if is_met else (),
+            )
 
     def rivals(self, metric: str) -> list[Successor]:
         """Each new system with its baseline, by a metric that all files have."""
@@ -93,8 +103,15 @@ class Trial:
         """How the mean of a metric, or of a part of it, has changed for each new system."""
         key = f"{metric}.{part}" if part else metric
         if key not in self.compared:
-            found = [self._change(each, metric, part) for each in self.rivals(metric)]
-            self.compared[key] = [each for each in found if each is not None]
+            self.compared[key] = []
+            for rivals in self.rivals(metric):
+                systems = [rivals.before, rivals.after]
+                about, better = self._about[metric], self._is_higher_better(metric)
+                (before, after), _, notes = matched(systems, metric, self._missing, about)
+                self.notes += notes
+                full = rivals._replace(before=before, after=after)
+                change = change_of(full, metric, part, self._test, higher_is_better=better)
+                self.compared[key] += [] if change is None else [change]
         return self.compared[key]
 
     def worse(self, metric: str) -> Iterator[WorseCase]:
@@ -112,27 +129,20 @@ class Trial:
     def _is_higher_better(self, metric: str) -> bool:
         return bool(self._about[metric].get("higher_is_better", True))
 
-    def _change(self, rivals: Successor, metric: str, part: str) -> MetricChange | None:
-        systems = [rivals.before, rivals.after]
-        (before, after), _, notes = matched(systems, metric, self._missing, self._about[metric])
-        self.notes += notes
-        rivals = rivals._replace(before=before, after=after)
-        better = self._is_higher_better(metric)
-        return change_of(rivals, metric, part, self._test, higher_is_better=better)
-
-    def _judge_change(self, condition: Condition) -> Iterator[ConditionResult]:
+    def _check_change(self, condition: Condition) -> Iterator[Finding]:
         metric, part = self._metric_of(condition)
         for change in self._demanded(condition, metric, part):
-            before, after = (each.value or 0.0 for each in (change.before, change.after))
-            by_chance = condition.p is not None and not condition.p.is_met(_known(change.p))
+            before, after = change.before.value or 0.0, change.after.value or 0.0
+            p = 1.0 if change.p is None else change.p
+            by_chance = condition.p is not None and not condition.p.is_met(p)
             is_met = condition.limit.is_met(_size(condition, before, after)) and not by_chance
             cases = self._worse_ids(condition, metric, part, change.system) if is_met else ()
-            found = f"{before:.4g} -> {after:.4g} ({after - before:+.4f}, p {_known(change.p):.2g})"
-            yield _result(condition, change.system, found, is_met, cases)
+            found = f"{before:.4g} -> {after:.4g} ({after - before:+.4f}, p {p:.2g})"
+            yield change.system, found, is_met, cases
 
     def _worse_ids(
         self, condition: Condition, metric: str, part: str, system: str
-    ) -> tuple[str, ...]:
+    ) -> Sequence[str]:
         """The cases behind a change for the worse."""
         if (condition.what == "drop") != self._is_higher_better(metric):
             return ()
@@ -143,12 +153,12 @@ class Trial:
             for id_ in rivals.shared
             if (after := value_of(rivals.after.rows[id_], part)) is not None
         }
-        worse = [id_ for id_, each in lost.items() if each > self._test.tie + ROUNDING]
+        worse = [id_ for id_, loss in lost.items() if loss > self._test.tie + ROUNDING]
         if self._missing == "worst" and not part:
             worse += [id_ for id_ in rivals.before.rows if id_ not in rivals.after.rows]
-        return tuple(worse)
+        return worse
 
-    def _judge_mean(self, condition: Condition) -> Iterator[ConditionResult]:
+    def _check_mean(self, condition: Condition) -> Iterator[Finding]:
         metric, part = self._metric_of(condition)
         self._demanded(condition, metric, part)
         for rivals in self.rivals(metric):
@@ -156,9 +166,9 @@ class Trial:
             values = [value for value in every if value is not None]
             mean = fsum(values) / len(values)
             found = f"mean {mean:.4f} of {len(values):,} rows"
-            yield _result(condition, rivals.after.name, found, condition.limit.is_met(mean))
+            yield rivals.after.name, found, condition.limit.is_met(mean), ()
 
-    def _judge_rows(self, condition: Condition) -> Iterator[ConditionResult]:
+    def _check_rows(self, condition: Condition) -> Iterator[Finding]:
         for rivals in self.rivals(self.metrics[0]) if self.metrics else ():
             new = [*rivals.after.rows, *rivals.after.errors, *rivals.reasons]
             if condition.what == "errors":
@@ -168,11 +178,10 @@ class Trial:
                 ids, whole = [id_ for id_ in old if id_ not in there], len(old)
                 what = "ids of the baseline are missing"
             value = len(ids) / max(1, whole) if condition.limit.percent else len(ids)
-            is_met = condition.limit.is_met(value)
             found = f"{len(ids):,} of {whole:,} {what}"
-            yield _result(condition, rivals.after.name, found, is_met, tuple(ids))
+            yield rivals.after.name, found, condition.limit.is_met(value), ids
 
-    def _judge_errors(self, condition: Condition) -> Iterator[ConditionResult]:
+    def _check_errors(self, condition: Condition) -> Iterator[Finding]:
         metric = self._metric_of(condition)[0] if condition.metric else self._lists_errors()
         if metric is None or not self._lists(metric):
             which = f"{metric} does not list" if metric else "no metric of these runs lists"
@@ -180,17 +189,15 @@ class Trial:
                 f"{condition.text!r}: {which} errors as evidence; score both with concordance"
             )
         for rivals in self.rivals(metric):
-            errors = {id_: self._errors(condition, rivals, id_) for id_ in rivals.shared}
-            count = sum(map(len, errors.values()))
-            cases = tuple(id_ for id_, each in errors.items() if each)
-            found = f"{count:,} in {len(cases):,} of {len(errors):,} cases, by {metric}"
-            is_met = condition.limit.is_met(count)
-            yield _result(condition, rivals.after.name, found, is_met, cases)
-
-    def _errors(self, condition: Condition, rivals: Successor, id_: str) -> list[NewError]:
-        before, after = rivals.before.rows[id_], rivals.after.rows[id_]
-        found = new_errors(before, after) if condition.what == "new errors" else errors_of(after)
-        return [each for each in found if condition.severity in ("", each.severity)]
+            counts: dict[str, int] = {}
+            for id_ in rivals.shared:
+                before, after = rivals.before.rows[id_], rivals.after.rows[id_]
+                is_new = condition.what == "new errors"
+                errors = new_errors(before, after) if is_new else errors_of(after)
+                counts[id_] = sum(condition.severity in ("", error.severity) for error in errors)
+            count, cases = sum(counts.values()), [id_ for id_, count in counts.items() if count]
+            found = f"{count:,} in {len(cases):,} of {len(counts):,} cases, by {metric}"
+            yield rivals.after.name, found, condition.limit.is_met(count), cases
 
     def _lists(self, metric: str) -> bool:
         return any(
@@ -245,22 +252,6 @@ def _size(condition: Condition, before: float, after: float) -> float:
     return size / abs(before)
 
 
-def _known(p: float | None) -> float:
-    return 1.0 if p is None else p
-
-
-def _result(
-    condition: Condition, system: str, found: str, is_met: bool, cases: tuple[str, ...] = ()
-) -> ConditionResult:
-    return ConditionResult(
-        condition=condition.text,
-        system=system,
-        failed=is_met,
-        found=found,
-        cases=cases if is_met else (),
-    )
-
-
 def _rivals(read: ScoredFiles, metric: str) -> Iterator[Successor]:
     """Each new system with the one of the baseline that has its name, or is the only one."""
     systems = systems_in(read, metric)
@@ -297,7 +288,6 @@ class Gate(Noun):
 
     @property
     def failed(self) -> tuple[ConditionResult, ...]:
-        """The conditions that are met, each of which fails the gate."""
         return tuple(each for each in self.conditions if each.failed)
 
     @property
@@ -306,7 +296,6 @@ class Gate(Noun):
         return not self.failed
 
     def content(self) -> dict[str, Any]:
-        """Everything as it stands in `comparison.json`."""
         return {"passed": self.passed, **self.model_dump(mode="json")}
 
 
@@ -322,30 +311,25 @@ def gate_of(
     results = [each for condition in conditions for each in trial.judge(condition)]
     trial.changes(metric)
     worse = sorted(trial.worse(metric), key=lambda case: case.order)
-    lost = _lost_systems(read, trial.rivals(metric))
     return Gate(
         baseline=str(read[0][0]),
         metric=metric,
         conditions=tuple(results),
         changes=tuple(each for found in trial.compared.values() for each in found),
         worse=tuple(worse),
-        notes=tuple(dict.fromkeys([*trial.notes, *lost, *_changed_references(read)])),
+        notes=tuple(dict.fromkeys([*trial.notes, *_warnings(read, trial.rivals(metric))])),
     )
 
 
-def _lost_systems(read: ScoredFiles, rivals: Sequence[Successor]) -> Iterator[str]:
-    """A note where the baseline has systems that no new run has."""
-    compared = {each.before.own for each in rivals}
-    if lost := sorted({row.system for row in read[0][1] if row.system} - compared):
+def _warnings(read: ScoredFiles, rivals: Sequence[Successor]) -> Iterator[str]:
+    """Notes where the baseline has systems that no new run has, or where references differ."""
+    (first, rows), *others = read
+    compared = {successor.before.own for successor in rivals}
+    if lost := sorted({row.system for row in rows if row.system} - compared):
         yield (
             f"WARNING: no new run has {', '.join(lost)}, which the baseline has: not compared, and "
             "no condition is about it."
         )
-
-
-def _changed_references(read: ScoredFiles) -> Iterator[str]:
-    """A note where ids have another reference in the new run."""
-    (first, _), *others = read
     known = _references(first)
     for file, _ in others:
         now = _references(file)
@@ -362,7 +346,7 @@ def _references(file: Path) -> dict[str, int]:
     if not has_texts(folder):
         return {}
     return {
-        str(each.get("id")): hash(each["reference"])
-        for each in read_texts(folder)
-        if each.get("reference") is not None
+        str(texts.get("id")): hash(texts["reference"])
+        for texts in read_texts(folder)
+        if texts.get("reference") is not None
     }

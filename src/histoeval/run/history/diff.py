@@ -52,7 +52,6 @@ class RunDiff(NamedTuple):
     """Scores that both runs have."""
 
     def content(self) -> dict[str, Any]:
-        """Everything, for JSON."""
         lists = ("settings", "signatures", "means", "scores")
         found = {name: [each._asdict() for each in getattr(self, name)] for name in lists}
         return {**found, "compared": self.compared}

@@ -250,7 +250,6 @@ def all_means(summary: dict[str, Any]) -> dict[tuple[str, str], float]:
 
 
 def journal() -> Path:
-    """The file that commands are noted in."""
     return cache_folder() / "commands.jsonl"
 
 

@@ -17,7 +17,7 @@ from histoeval.errors import InputError, ModelError
 from histoeval.reader.reader import Completer, Reader
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.evaluate.calibration import calibration, figures_of
+from histoeval_research.evaluate.calibration import calibration
 from histoeval_research.evaluate.corpus import annotator_agreement
 from histoeval_research.evaluate.mistakes import mistakes
 from histoeval_research.evaluate.reader import (
@@ -29,6 +29,7 @@ from histoeval_research.evaluate.reader import (
     evaluate,
     evaluate_by_source,
     evaluate_reader,
+    figures_of,
     read_passages,
     tallies_of,
 )

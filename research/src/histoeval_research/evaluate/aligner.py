@@ -1,5 +1,6 @@
 """How good an aligner is: whether it finds concepts by other names, and tells opposites apart."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +10,15 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from histoeval.align.aligner import Aligner, Vectors
-from histoeval.errors import InputError
+from histoeval.errors import InputError, explain_validation
 from histoeval.evaluate.estimates import ReportEstimate, draws_of, share_estimate
 from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval.terms.plain import form, is_held_out
 from histoeval_research.ontology.obo import OntologyConcept
 
-_AT_ONCE = 256
-_DEEPEST = 5
+ASKED_AT_ONCE, EMBEDDED_AT_ONCE = 256, 2000
+DEEPEST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,8 @@ def catalogue_of(concepts: Iterable[OntologyConcept], share: float) -> Catalogue
             met.add(name.lower())
             rows.append((number, known.setdefault(form(name), len(known)), place == 0))
             names.append(name)
-    numbers, forms, preferred = zip(*rows, strict=True)
-    return Catalogue(
-        names, np.array(numbers), np.array(forms), np.array(preferred), np.array(queries)
-    )
+    numbers, forms, preferred = map(np.array, zip(*rows, strict=True))
+    return Catalogue(names, numbers, forms, preferred, np.array(queries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +72,13 @@ def find(
     With `drop`, names that are the query but for spelling are not in the index; what has no other
     name is then not asked for.
     """
-    asked = catalogue.queries
-    owners = catalogue.concepts[index]
-    forms = catalogue.forms[index]
-    of_form = _concepts_by_form(catalogue)
+    owners, forms = catalogue.concepts[index], catalogue.forms[index]
+    of_form: dict[int, list[int]] = defaultdict(list)
+    for number, concept in zip(catalogue.forms.tolist(), catalogue.concepts.tolist(), strict=True):
+        of_form[number].append(concept)
     rank, equal, kept = [], [], []
-    for start in range(0, len(asked), _AT_ONCE):
-        some = asked[start : start + _AT_ONCE]
+    for start in range(0, len(catalogue.queries), ASKED_AT_ONCE):
+        some = catalogue.queries[start : start + ASKED_AT_ONCE]
         alike = vectors[some] @ vectors[index].T
         for place, row in zip(some, alike, strict=True):
             same = forms == catalogue.forms[place]
@@ -91,13 +90,6 @@ def find(
                 equal.append(bool((same & right).any()))
                 kept.append(place)
     return RetrievalHits(np.array(rank), np.array(equal), catalogue.concepts[kept])
-
-
-def _concepts_by_form(catalogue: Catalogue) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for number, concept in zip(catalogue.forms.tolist(), catalogue.concepts.tolist(), strict=True):
-        found.setdefault(number, []).append(concept)
-    return found
 
 
 def share_of(
@@ -124,37 +116,28 @@ class Retrieval(Noun):
     first_where_words_differ: ReportEstimate | None
 
 
-def retrieval(found: RetrievalHits, names: int, resamples: int) -> Retrieval:
-    """Shares of what was found."""
-    other = ~found.equal
-    return Retrieval(
-        names=names,
-        queries=len(found.rank),
-        first=share_of(found.rank == 0, found.concepts, resamples),
-        among_five=share_of(found.rank < _DEEPEST, found.concepts, resamples),
-        equal=float(found.equal.mean()),
-        first_where_words_differ=share_of(
-            (found.rank == 0)[other], found.concepts[other], resamples
-        )
-        if other.any()
-        else None,
-    )
-
-
 def evaluate_names(
     catalogue: Catalogue, vectors: Vectors, resamples: int = 1000
 ) -> dict[str, Retrieval]:
     """Both ways to ask: among preferred names, and among all names but the query."""
-    preferred = np.flatnonzero(catalogue.preferred)
-    every = np.arange(len(catalogue.names))
-    return {
-        "preferred names": retrieval(
-            find(catalogue, vectors, preferred, drop=False), len(preferred), resamples
-        ),
-        "all other names": retrieval(
-            find(catalogue, vectors, every, drop=True), len(every), resamples
-        ),
-    }
+    found = {}
+    for name, index, drop in (
+        ("preferred names", np.flatnonzero(catalogue.preferred), False),
+        ("all other names", np.arange(len(catalogue.names)), True),
+    ):
+        hits = find(catalogue, vectors, index, drop=drop)
+        first, differ = hits.rank == 0, ~hits.equal
+        found[name] = Retrieval(
+            names=len(index),
+            queries=len(hits.rank),
+            first=share_of(first, hits.concepts, resamples),
+            among_five=share_of(hits.rank < DEEPEST, hits.concepts, resamples),
+            equal=float(hits.equal.mean()),
+            first_where_words_differ=share_of(first[differ], hits.concepts[differ], resamples)
+            if differ.any()
+            else None,
+        )
+    return found
 
 
 ALL = "all"
@@ -200,11 +183,8 @@ def read_opposites(path: Path) -> list[Opposite]:
             try:
                 rows.append(Opposite.model_validate_json(line))
             except ValidationError as error:
-                complaint = error.errors()[0]
-                place = ".".join(map(str, complaint["loc"])) or "the line"
-                raise InputError(
-                    f"{path}, line {number}: {place}: {complaint['msg'].lower()}"
-                ) from error
+                fault = explain_validation(error, "the line")
+                raise InputError(f"{path}, line {number}: {fault}") from error
     if not rows:
         raise InputError(f"{path} has no rows")
     return rows
@@ -221,14 +201,18 @@ def evaluate_opposites(
     """
     vectors = embed([text for row in rows for text in row.texts])
     right = tell_apart(vectors.reshape(len(rows), 4, -1))
-    parts: dict[str, list[int]] = {}
+    parts: dict[str, list[int]] = {ALL: list(range(len(rows)))}
     for place, row in enumerate(rows):
-        kinds = [] if known is None else [LISTED if is_listed(row, known) else UNLISTED]
-        for part in (ALL, row.axis, *kinds):
-            parts.setdefault(part, []).append(place)
-    axes = [part for part in parts if part not in (ALL, LISTED, UNLISTED)]
-    order = [ALL, *axes, *(part for part in (LISTED, UNLISTED) if part in parts)]
-    return {part: _shares(right[parts[part]]) for part in order}
+        parts.setdefault(row.axis, []).append(place)
+    listed = [] if known is None else [is_listed(row, known) for row in rows]
+    for part, expected in ((LISTED, True), (UNLISTED, False)):
+        if places := [place for place, found in enumerate(listed) if found == expected]:
+            parts[part] = places
+    scores = {}
+    for part, places in parts.items():
+        of_phrase, of_either = (float(share) for share in right[places].mean(axis=0))
+        scores[part] = OppositesScores(rows=len(places), of_phrase=of_phrase, of_either=of_either)
+    return scores
 
 
 def tell_apart(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -244,14 +228,6 @@ def is_listed(row: Opposite, known: Mapping[str, set[str]]) -> bool:
     """Whether one of the two pairs of synonyms of a row stands in a list that is learned from."""
     pairs = ((row.phrase, row.synonym), (row.opposite, row.opposite_synonym))
     return any(known.get(form(one), set()) & known.get(form(other), set()) for one, other in pairs)
-
-
-def _shares(right: NDArray[np.bool_]) -> OppositesScores:
-    of_phrase, of_either = (float(share) for share in right.mean(axis=0))
-    return OppositesScores(rows=len(right), of_phrase=of_phrase, of_either=of_either)
-
-
-_EMBEDDED_AT_ONCE = 2000
 
 
 class AlignerEvaluation(Noun):
@@ -280,11 +256,12 @@ def evaluate_aligner(
     """
     catalogue = catalogue_of(concepts, held_out)
     parts: list[Vectors] = []
-    for first in range(0, len(catalogue.names), _EMBEDDED_AT_ONCE):
-        parts.append(aligner.embed(catalogue.names[first : first + _EMBEDDED_AT_ONCE]))
-        report(min(first + _EMBEDDED_AT_ONCE, len(catalogue.names)))
-    found = evaluate_names(catalogue, np.concatenate(parts), resamples)
-    apart = evaluate_opposites(opposites, aligner.embed, known) if opposites else {}
+    for first in range(0, len(catalogue.names), EMBEDDED_AT_ONCE):
+        parts.append(aligner.embed(catalogue.names[first : first + EMBEDDED_AT_ONCE]))
+        report(min(first + EMBEDDED_AT_ONCE, len(catalogue.names)))
     return AlignerEvaluation(
-        concepts=len(concepts), held_out=held_out, retrieval=found, opposites=apart
+        concepts=len(concepts),
+        held_out=held_out,
+        retrieval=evaluate_names(catalogue, np.concatenate(parts), resamples),
+        opposites=evaluate_opposites(opposites, aligner.embed, known) if opposites else {},
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 
 from histoeval.errors import MissingDependency, ModelError, SettingError, pip_install
-from histoeval.report import RELATION_TYPES, Assertion, EntityType, Report
+from histoeval.report import RELATION_TYPES, Assertion, EntityType
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.evaluate.matches import (
     NONE,
@@ -65,35 +65,20 @@ def annotator_agreement(
         elif match.text != passage.text:
             agreement.other_text.append(passage.id)
         else:
-            _compare(agreement, passage.content, match.content)
+            pair = passage.content, match.content
+            exact, assertions = exact_matches(*pair), total(assertion_matches(*pair))
+            agreement.passages += 1
+            agreement.exact = merge(agreement.exact, exact)
+            agreement.all_exact += total(exact)
+            agreement.hare_exact += total(hare_matches(*pair))
+            agreement.overlap += total(overlap_matches(*pair))
+            agreement.asserted += assertions.one
+            agreement.asserted_alike += assertions.shared_one
+            agreement.relations += total(relation_matches(*pair))
+            agreement.relations_between_agreed += total(relation_matches_between_shared(*pair))
     agreement.only_other.extend(others)
     return agreement
 
-
-def _compare(agreement: AnnotatorAgreement, one: Report, other: Report) -> None:
-    exact, assertions = exact_matches(one, other), total(assertion_matches(one, other))
-    agreement.passages += 1
-    agreement.exact = merge(agreement.exact, exact)
-    agreement.all_exact += total(exact)
-    agreement.hare_exact += total(hare_matches(one, other))
-    agreement.overlap += total(overlap_matches(one, other))
-    agreement.asserted += assertions.one
-    agreement.asserted_alike += assertions.shared_one
-    agreement.relations += total(relation_matches(one, other))
-    agreement.relations_between_agreed += total(relation_matches_between_shared(one, other))
-
-
-__all__ = [
-    "HARE_NAMES",
-    "AnnotatorAgreement",
-    "Counts",
-    "Statistics",
-    "annotator_agreement",
-    "corpus_statistics",
-    "count_words",
-    "split_by_report",
-    "token_counter",
-]
 
 HARE_NAMES: Mapping[str, frozenset[EntityType]] = {
     "IHC Markers": frozenset({EntityType.MARKER}),
@@ -103,8 +88,6 @@ HARE_NAMES: Mapping[str, frozenset[EntityType]] = {
     "Diagnosis Descriptor": frozenset({EntityType.DESCRIPTOR, EntityType.GRADE}),
 }
 """The rows of the paper's table 1, and which of our types each stands for."""
-
-Kind = tuple[EntityType, EntityType]
 
 
 @dataclass
@@ -120,7 +103,7 @@ class Counts:
     tokens: int = 0
     entities: Counter[EntityType] = field(default_factory=Counter)
     assertions: Counter[tuple[EntityType, Assertion]] = field(default_factory=Counter)
-    relations: Counter[Kind] = field(default_factory=Counter)
+    relations: Counter[tuple[EntityType, EntityType]] = field(default_factory=Counter)
     relation_tokens: int = 0
     candidates: int = 0
     candidate_tokens: int = 0
@@ -138,8 +121,8 @@ class Counts:
         report = passage.content
         related = {(relation.head, relation.tail) for relation in report.relations}
         possible = sum(
-            (report.entities[head].type, report.entities[tail].type) in RELATION_TYPES
-            for head, tail in permutations(range(len(report.entities)), 2)
+            (head.type, tail.type) in RELATION_TYPES
+            for head, tail in permutations(report.entities, 2)
         )
         self.passages += 1
         self.tokens += tokens
@@ -206,32 +189,23 @@ def split_by_report(
         listed = ", ".join(f"{name} {share:g}" for name, share in shares.items())
         raise SettingError(f"the shares must add up to 1, and these do not: {listed}")
     kept = list(passages)
-    part_of = _parts(kept, {name: share for name, share in shares.items() if share}, seed)
-    parts: dict[str, list[AnnotatedPassage]] = {name: [] for name in shares}
-    for passage in kept:
-        parts[part_of[passage.report_id]].append(passage)
-    return parts
-
-
-def _parts(
-    passages: Iterable[AnnotatedPassage], shares: Mapping[str, float], seed: int
-) -> dict[str, str]:
-    """The part of each report."""
-    sizes: Counter[str] = Counter()
+    sizes = Counter(passage.report_id for passage in kept)
     sources: defaultdict[str, set[str]] = defaultdict(set)
-    for passage in passages:
-        sizes[passage.report_id] += 1
+    for passage in kept:
         sources[passage.report_id].add(passage.source)
 
     def turn(report: str) -> tuple[list[str], bytes]:
         """By sources, and among equals in an order that only the seed decides."""
         return sorted(sources[report]), hashlib.sha256(f"{seed}\n{report}".encode()).digest()
 
-    lacking = dict.fromkeys(shares, 0.0)
+    lacking = {name: 0.0 for name, share in shares.items() if share}
     part_of: dict[str, str] = {}
     for report in sorted(sizes, key=turn):
-        for name, share in shares.items():
-            lacking[name] += share * sizes[report]
+        for name in lacking:
+            lacking[name] += shares[name] * sizes[report]
         part_of[report] = max(lacking, key=lacking.__getitem__)
         lacking[part_of[report]] -= sizes[report]
-    return part_of
+    parts: dict[str, list[AnnotatedPassage]] = {name: [] for name in shares}
+    for passage in kept:
+        parts[part_of[passage.report_id]].append(passage)
+    return parts

@@ -8,9 +8,10 @@ with the truth, stand on this.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -97,55 +98,6 @@ def merge(one: Tally, other: Tally) -> Tally:
     return {kind: one.get(kind, NONE) + other[kind] for kind in other}
 
 
-def exact_matches(one: Report, other: Report) -> Tally:
-    """Entities of each type with the same span."""
-    return _by_type(entity_keys(one), entity_keys(other), EntityType)
-
-
-def hare_matches(one: Report, other: Report) -> Tally:
-    """The same for the paper's five types; each has the name of ours that stands for it."""
-    kinds = sorted(set(HARE_FOLD.values()))
-    return _by_type(_folded(entity_keys(one)), _folded(entity_keys(other)), kinds)
-
-
-def overlap_matches(one: Report, other: Report) -> Tally:
-    """Entities of each type that share a character with one of the same type."""
-    mine, theirs = entity_keys(one), entity_keys(other)
-    return {str(kind): _touching(_of(mine, kind), _of(theirs, kind)) for kind in EntityType}
-
-
-def relation_matches(one: Report, other: Report) -> Tally:
-    """Relations of each kind, both of whose entities have the same types and spans."""
-    return _by_pair(relation_keys(one), relation_keys(other))
-
-
-def relation_matches_between_shared(one: Report, other: Report) -> Tally:
-    """The same, of relations between entities that both sides have."""
-    shared = entity_keys(one) & entity_keys(other)
-    mine, theirs = (
-        {link for link in relation_keys(report) if shared.issuperset(link)}
-        for report in (one, other)
-    )
-    return _by_pair(mine, theirs)
-
-
-def assertion_matches(one: Report, other: Report) -> Tally:
-    """Diagnoses and findings that both sides have, by what each says of their assertion.
-
-    Both sides have the same things here, so that precision, recall and F1 of all assertions
-    together are one number: the share that is asserted alike.
-    """
-    mine, theirs = _assertions(one), _assertions(other)
-    shared = [key for key in mine.keys() & theirs.keys() if key[0] in ASSERTED]
-    return {
-        str(assertion): _shared(
-            {key for key in shared if mine[key] == assertion},
-            {key for key in shared if theirs[key] == assertion},
-        )
-        for assertion in Assertion
-    }
-
-
 def key_of(entity: Entity) -> Key:
     """What makes an entity the same as another: its type and its place."""
     return entity.type, entity.start, entity.end
@@ -166,40 +118,76 @@ def relation_keys(report: Report) -> set[Link]:
     return {link_of(report, relation) for relation in report.relations}
 
 
-def _shared(one: Set[Hashable], other: Set[Hashable]) -> Matches:
-    shared = len(one & other)
-    return Matches(len(one), len(other), shared, shared)
+def _tally(
+    one: Set[Any], other: Set[Any], kinds: Iterable[str], kind_of: Callable[[Any], str]
+) -> Tally:
+    """What both sets share, by kind."""
+    tally = {}
+    for kind in kinds:
+        mine, theirs = ({key for key in keys if kind_of(key) == kind} for keys in (one, other))
+        shared = len(mine & theirs)
+        tally[str(kind)] = Matches(len(mine), len(theirs), shared, shared)
+    return tally
 
 
-def _by_type(one: Set[Key], other: Set[Key], kinds: Iterable[EntityType]) -> Tally:
-    return {str(kind): _shared(_of(one, kind), _of(other, kind)) for kind in kinds}
+def exact_matches(one: Report, other: Report) -> Tally:
+    """Entities of each type with the same span."""
+    return _tally(entity_keys(one), entity_keys(other), EntityType, lambda key: str(key[0]))
 
 
-def _by_pair(one: Set[Link], other: Set[Link]) -> Tally:
-    def of(links: Set[Link], pair: str) -> set[Link]:
-        """Those that join two types of entities."""
-        return {link for link in links if f"{link[0][0]}-{link[1][0]}" == pair}
-
-    return {pair: _shared(of(one, pair), of(other, pair)) for pair in PAIRS}
-
-
-def _of(keys: Iterable[Key], kind: EntityType) -> set[Key]:
-    return {key for key in keys if key[0] == kind}
+def hare_matches(one: Report, other: Report) -> Tally:
+    """The same for the paper's five types; each has the name of ours that stands for it."""
+    mine, theirs = (
+        {(HARE_FOLD[kind], *span) for kind, *span in entity_keys(report) if kind in HARE_FOLD}
+        for report in (one, other)
+    )
+    return _tally(mine, theirs, sorted(set(HARE_FOLD.values())), lambda key: str(key[0]))
 
 
-def _folded(keys: Iterable[Key]) -> set[Key]:
-    return {(HARE_FOLD[kind], start, end) for kind, start, end in keys if kind in HARE_FOLD}
-
-
-def _assertions(report: Report) -> dict[Key, Assertion]:
-    return {key_of(entity): entity.assertion for entity in report.entities}
-
-
-def _touching(one: Set[Key], other: Set[Key]) -> Matches:
-    """How many of each side have a character in common with one of the other."""
+def overlap_matches(one: Report, other: Report) -> Tally:
+    """Entities of each type that share a character with one of the same type."""
 
     def touched(keys: Set[Key], others: Set[Key]) -> int:
         """How many share a character with one of the others."""
         return sum(any(start < e and s < end for _, s, e in others) for _, start, end in keys)
 
-    return Matches(len(one), len(other), touched(one, other), touched(other, one))
+    tally = {}
+    for kind in EntityType:
+        mine, theirs = (
+            {key for key in entity_keys(report) if key[0] == kind} for report in (one, other)
+        )
+        shared = touched(mine, theirs), touched(theirs, mine)
+        tally[str(kind)] = Matches(len(mine), len(theirs), *shared)
+    return tally
+
+
+def relation_matches(one: Report, other: Report, within: set[Key] | None = None) -> Tally:
+    """Relations of each kind, both of whose entities have the same types and spans.
+
+    Given `within`, only those between these entities are counted.
+    """
+    mine, theirs = (
+        {link for link in relation_keys(report) if within is None or within.issuperset(link)}
+        for report in (one, other)
+    )
+    return _tally(mine, theirs, PAIRS, lambda link: f"{link[0][0]}-{link[1][0]}")
+
+
+def relation_matches_between_shared(one: Report, other: Report) -> Tally:
+    """The same, of relations between entities that both sides have."""
+    return relation_matches(one, other, entity_keys(one) & entity_keys(other))
+
+
+def assertion_matches(one: Report, other: Report) -> Tally:
+    """Diagnoses and findings that both sides have, by what each says of their assertion.
+
+    Both sides have the same things here, so that precision, recall and F1 of all assertions
+    together are one number: the share that is asserted alike.
+    """
+    mine, theirs = (
+        {key_of(entity): entity.assertion for entity in report.entities} for report in (one, other)
+    )
+    shared = [key for key in mine.keys() & theirs.keys() if key[0] in ASSERTED]
+    mine_asserted = {(mine[key], key) for key in shared}
+    theirs_asserted = {(theirs[key], key) for key in shared}
+    return _tally(mine_asserted, theirs_asserted, Assertion, lambda item: str(item[0]))

@@ -12,9 +12,6 @@ from histoeval_research.evaluate.matches import (
 )
 from histoeval_research.evaluate.reader import PredictedPassage
 
-_PLACE = ("id", "source", "report", "text")
-"""The fields that say where mistakes are, and are none."""
-
 
 class Confusion(Noun):
     """What is there, and what the reader took it for."""
@@ -54,48 +51,45 @@ class Mistakes(Noun):
 def mistakes(readings: Iterable[PredictedPassage]) -> Iterator[Mistakes]:
     """The passages in which a reader was wrong."""
     for reading in readings:
-        found = _mistakes(reading)
-        if any(getattr(found, name) for name in Mistakes.model_fields if name not in _PLACE):
-            yield found
-
-
-def _mistakes(reading: PredictedPassage) -> Mistakes:
-    passage, gold, found = reading.passage, reading.passage.content, reading.found
-    missing, invented = _only_in(gold, found), _only_in(found, gold)
-    mistyped = _pair_off(missing, invented, _same_span)
-    misplaced = _pair_off(missing, invented, _same_type_overlapping)
-    return Mistakes(
-        id=passage.id,
-        source=passage.source,
-        report=passage.report_id,
-        text=passage.text,
-        missing=tuple(missing),
-        invented=tuple(invented),
-        mistyped=mistyped,
-        misplaced=misplaced,
-        misasserted=_misasserted(gold, found),
-        missing_relations=_relations_only_in(gold, found),
-        invented_relations=_relations_only_in(found, gold),
-    )
-
-
-def _only_in(one: Report, other: Report) -> list[Entity]:
-    there = entity_keys(other)
-    return [entity for entity in one.entities if key_of(entity) not in there]
+        passage, gold, found = reading.passage, reading.passage.content, reading.found
+        shared = entity_keys(gold) & entity_keys(found)
+        missing, invented = (
+            [entity for entity in report.entities if key_of(entity) not in shared]
+            for report in (gold, found)
+        )
+        by_key = {key_of(entity): entity for entity in found.entities if entity.type in ASSERTED}
+        known = [(entity, by_key.get(key_of(entity))) for entity in gold.entities]
+        wrong = {
+            "mistyped": _pair_off(missing, invented, _same_span),
+            "misplaced": _pair_off(missing, invented, _same_type_overlapping),
+            "misasserted": [
+                Confusion(gold=entity, found=other)
+                for entity, other in known
+                if other is not None and entity.assertion != other.assertion
+            ],
+            "missing_relations": _relations_only_in(gold, found),
+            "invented_relations": _relations_only_in(found, gold),
+            "missing": missing,
+            "invented": invented,
+        }
+        if any(wrong.values()):
+            place = {"id": passage.id, "source": passage.source}
+            place |= {"report": passage.report_id, "text": passage.text}
+            yield Mistakes.model_validate(place | wrong)
 
 
 def _pair_off(
     missing: list[Entity], invented: list[Entity], alike: Callable[[Entity, Entity], bool]
-) -> tuple[Confusion, ...]:
+) -> list[Confusion]:
     """Take out of both lists the entities that are alike, each with the first one left for it."""
-    pairs: list[Confusion] = []
+    pairs = []
     for gold in list(missing):
         found = next((entity for entity in invented if alike(gold, entity)), None)
         if found is not None:
             missing.remove(gold)
             invented.remove(found)
             pairs.append(Confusion(gold=gold, found=found))
-    return tuple(pairs)
+    return pairs
 
 
 def _same_span(one: Entity, other: Entity) -> bool:
@@ -106,22 +100,11 @@ def _same_type_overlapping(one: Entity, other: Entity) -> bool:
     return one.type == other.type and one.start < other.end and other.start < one.end
 
 
-def _misasserted(gold: Report, found: Report) -> tuple[Confusion, ...]:
-    there = {key_of(entity): entity for entity in found.entities if entity.type in ASSERTED}
-    pairs = [(entity, there.get(key_of(entity))) for entity in gold.entities]
-    return tuple(
-        Confusion(gold=one, found=other)
-        for one, other in pairs
-        if other is not None and one.assertion != other.assertion
-    )
-
-
-def _relations_only_in(one: Report, other: Report) -> tuple[RelatedEntities, ...]:
+def _relations_only_in(one: Report, other: Report) -> list[RelatedEntities]:
     """Relations of one side alone, of entities that both have."""
-    shared, there = entity_keys(one) & entity_keys(other), relation_keys(other)
-    return tuple(
+    shared, known = entity_keys(one) & entity_keys(other), relation_keys(other)
+    return [
         RelatedEntities(head=one.entities[relation.head], tail=one.entities[relation.tail])
         for relation in one.relations
-        for link in [link_of(one, relation)]
-        if link not in there and shared.issuperset(link)
-    )
+        if link_of(one, relation) not in known and shared.issuperset(link_of(one, relation))
+    ]

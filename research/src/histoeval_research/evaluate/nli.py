@@ -9,8 +9,8 @@ from histoeval.progress import ignore
 from histoeval.report import Noun
 from histoeval_research.evaluate.calibration import CalibrationError, calibration
 
-_AT_ONCE = 256
-_CONTRADICTION = "contradiction"
+AT_ONCE = 256
+CONTRADICTION = "contradiction"
 
 
 class NliScores(Noun):
@@ -40,39 +40,33 @@ def evaluate_nli(
     report: Callable[[int], object] = ignore,
 ) -> NliEvaluation:
     """Judge labelled pairs and compare the answers with their labels."""
-    found: list[Entailment] = []
-    for first in range(0, len(pairs), _AT_ONCE):
-        some = pairs[first : first + _AT_ONCE]
-        found += model.judge([NliPair(pair.premise, pair.hypothesis) for pair in some])
-        report(len(found))
-    return judged(pairs, found)
-
-
-def judged(pairs: Sequence[LabelledPair], found: Sequence[Entailment]) -> NliEvaluation:
-    """The scores, from the answers."""
-    answers = [(pair.label, answer.label) for pair, answer in zip(pairs, found, strict=True)]
+    judged: list[Entailment] = []
+    for first in range(0, len(pairs), AT_ONCE):
+        some = pairs[first : first + AT_ONCE]
+        judged += model.judge([NliPair(pair.premise, pair.hypothesis) for pair in some])
+        report(len(judged))
+    answers: list[tuple[str, str]] = []
     groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for pair, answer in zip(pairs, answers, strict=True):
-        groups[pair.category].append(answer)
-    confusion = {right: dict.fromkeys(LABELS, 0) for right in LABELS}
-    for right, given in answers:
-        confusion[right][given] += 1
-    sure = [
-        (max(answer), answer.label == pair.label) for pair, answer in zip(pairs, found, strict=True)
-    ]
+    confusion = {str(right): dict.fromkeys(map(str, LABELS), 0) for right in LABELS}
+    for pair, answer in zip(pairs, judged, strict=True):
+        answers.append((pair.label, answer.label))
+        groups[pair.category].append(answers[-1])
+        confusion[pair.label][answer.label] += 1
     return NliEvaluation(
         whole=_scores(answers),
         categories={name: _scores(groups[name]) for name in sorted(groups)},
-        confusion={right: {str(k): n for k, n in row.items()} for right, row in confusion.items()},
-        calibration=calibration(sure),
+        confusion=confusion,
+        calibration=calibration(
+            [(max(a), given == right) for a, (right, given) in zip(judged, answers, strict=True)]
+        ),
     )
 
 
 def _scores(answers: Sequence[tuple[str, str]]) -> NliScores:
     right = sum(truth == given for truth, given in answers)
-    hits = sum(truth == given == _CONTRADICTION for truth, given in answers)
-    gold = sum(truth == _CONTRADICTION for truth, _ in answers)
-    called = sum(given == _CONTRADICTION for _, given in answers)
+    hits = answers.count((CONTRADICTION, CONTRADICTION))
+    gold = sum(truth == CONTRADICTION for truth, _ in answers)
+    called = sum(given == CONTRADICTION for _, given in answers)
     return NliScores(
         pairs=len(answers),
         accuracy=right / len(answers),
@@ -87,13 +81,9 @@ COLUMNS = ("", "pairs", "accuracy", "contradiction: precision", "recall", "F1")
 
 def nli_rows(evaluation: Mapping[str, Any]) -> list[list[str]]:
     """A row for all pairs and for each category, of scores as JSON has them."""
-    named = [("all", evaluation["whole"]), *evaluation["categories"].items()]
-    figures = ("accuracy", "precision", "recall", "f1")
-    return [
-        [name, f"{scores['pairs']:,}", *(_share(scores[figure]) for figure in figures)]
-        for name, scores in named
-    ]
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    rows = []
+    for name, scores in (("all", evaluation["whole"]), *evaluation["categories"].items()):
+        shares = [scores[figure] for figure in ("accuracy", "precision", "recall", "f1")]
+        cells = ["" if share is None else f"{share:.3f}" for share in shares]
+        rows.append([name, f"{scores['pairs']:,}", *cells])
+    return rows

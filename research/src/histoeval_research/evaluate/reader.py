@@ -10,20 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
 from histoeval.errors import InputError, ModelError
-from histoeval.evaluate.estimates import ReportEstimate
+from histoeval.evaluate.estimates import ReportEstimate, draws_of, estimate_of
 from histoeval.progress import ignore
 from histoeval.reader.reader import Completer, Reader
 from histoeval.report import Entity, Noun, Report
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.evaluate.calibration import (
-    ALL,
-    CalibrationError,
-    Figure,
-    Judged,
-    calibration,
-    figures_of,
-)
+from histoeval_research.evaluate.calibration import CalibrationError, Judged, calibration
 from histoeval_research.evaluate.matches import (
     Tally,
     assertion_matches,
@@ -33,32 +28,21 @@ from histoeval_research.evaluate.matches import (
     key_of,
     link_of,
     overlap_matches,
+    rates,
     relation_keys,
     relation_matches,
     relation_matches_between_shared,
+    total,
 )
-
-__all__ = [
-    "ALL",
-    "CONFIDENT",
-    "RESAMPLES",
-    "CalibrationError",
-    "Evaluation",
-    "Figure",
-    "PredictedPassage",
-    "ReaderMeasure",
-    "ReportEstimate",
-    "evaluate",
-    "evaluate_by_source",
-    "evaluate_reader",
-    "out_of_reach",
-    "read_passages",
-]
 
 CONFIDENT = 0.7
 """The confidence at which HARE begins to count an entity."""
 
 RESAMPLES = 1000
+PASSAGES_AT_ONCE = 64
+
+ALL = "all"
+"""The row of a measure that has all its kinds together."""
 
 
 class ReaderMeasure(StrEnum):
@@ -75,18 +59,29 @@ class ReaderMeasure(StrEnum):
     ASSERTION_ON_GOLD = "assertion_on_gold"
 
 
-Missing = Mapping[ReaderMeasure, str]
-"""Why a measure has no figures."""
-
-_OF_RELATIONS = (
+OF_RELATIONS = (
     ReaderMeasure.RELATIONS,
     ReaderMeasure.RELATIONS_ON_FOUND,
     ReaderMeasure.RELATIONS_ON_GOLD,
 )
-_ON_GOLD = (ReaderMeasure.RELATIONS_ON_GOLD, ReaderMeasure.ASSERTION_ON_GOLD)
-_NO_RELATIONS = "the reader does not look for relations"
-_NO_COMPLETION = "the reader cannot go on from given entities"
-_NOTHING = "neither the corpus nor the reader has any"
+ON_GOLD = (ReaderMeasure.RELATIONS_ON_GOLD, ReaderMeasure.ASSERTION_ON_GOLD)
+NO_COMPLETION = "the reader cannot go on from given entities"
+
+Missing = Mapping[ReaderMeasure, str]
+"""Why a measure has no figures."""
+
+
+class Figure(Noun):
+    """How much of what was found is there, and how much of what is there was found.
+
+    For the row `all` of an assertion measure, the three rates are one: the accuracy.
+    """
+
+    gold: int
+    found: int
+    precision: ReportEstimate
+    recall: ReportEstimate
+    f1: ReportEstimate
 
 
 class Evaluation(Noun):
@@ -106,6 +101,18 @@ class Evaluation(Noun):
     calibration: Mapping[ReaderMeasure, CalibrationError]
 
 
+@dataclass(frozen=True, slots=True)
+class PredictedPassage:
+    """A passage and what a reader found in it.
+
+    `completed` has the entities of the passage, and what the reader says of those.
+    """
+
+    passage: AnnotatedPassage
+    found: Report
+    completed: Report | None = None
+
+
 def evaluate_reader(
     reader: Reader,
     passages: Iterable[AnnotatedPassage],
@@ -118,13 +125,60 @@ def evaluate_reader(
     return evaluate(readings, out_of_reach(reader), resamples=resamples, seed=seed)
 
 
+def read_passages(
+    reader: Reader,
+    passages: Sequence[AnnotatedPassage],
+    report: Callable[[int], object] = ignore,
+) -> list[PredictedPassage]:
+    """What a reader finds in each passage; `report` gets the number read so far."""
+    readings: list[PredictedPassage] = []
+    for first in range(0, len(passages), PASSAGES_AT_ONCE):
+        readings += _read(reader, passages[first : first + PASSAGES_AT_ONCE])
+        report(len(readings))
+    return readings
+
+
+def _read(reader: Reader, passages: Sequence[AnnotatedPassage]) -> Iterator[PredictedPassage]:
+    found = _checked(reader.read([passage.text for passage in passages]), passages)
+    if not isinstance(reader, Completer):
+        yield from map(PredictedPassage, passages, found)
+        return
+    bare = [
+        Report(
+            text=passage.text,
+            entities=tuple(
+                Entity(text=entity.text, start=entity.start, end=entity.end, type=entity.type)
+                for entity in passage.content.entities
+            ),
+        )
+        for passage in passages
+    ]
+    completed = _checked(reader.complete(bare), passages)
+    for passage, reading, whole in zip(passages, found, completed, strict=True):
+        if [*map(key_of, whole.entities)] != [*map(key_of, passage.content.entities)]:
+            raise ModelError(
+                f"the reader changed the entities it was given with passage {passage.id}"
+            )
+        yield PredictedPassage(passage, reading, whole)
+
+
+def _checked(reports: Sequence[Report], passages: Sequence[AnnotatedPassage]) -> Sequence[Report]:
+    """One report for each passage, with its text."""
+    if len(reports) != len(passages):
+        raise ModelError(f"the reader gave {len(reports)} reports for {len(passages)} texts")
+    for report, passage in zip(reports, passages, strict=True):
+        if report.text != passage.text:
+            raise ModelError(f"the reader gave back another text than that of passage {passage.id}")
+    return reports
+
+
 def out_of_reach(reader: Reader) -> dict[ReaderMeasure, str]:
     """What cannot be measured of a reader, and why."""
     missing: dict[ReaderMeasure, str] = {}
     if not isinstance(reader, Completer):
-        missing |= dict.fromkeys(_ON_GOLD, _NO_COMPLETION)
+        missing |= dict.fromkeys(ON_GOLD, NO_COMPLETION)
     if not reader.reads_relations:
-        missing |= dict.fromkeys(_OF_RELATIONS, _NO_RELATIONS)
+        missing |= dict.fromkeys(OF_RELATIONS, "the reader does not look for relations")
     return missing
 
 
@@ -140,49 +194,48 @@ def evaluate(
         raise InputError("there are no passages to evaluate a reader on")
     lacking = dict(missing or {})
     if any(reading.completed is None for reading in readings):
-        lacking = dict.fromkeys(_ON_GOLD, _NO_COMPLETION) | lacking
+        lacking = dict.fromkeys(ON_GOLD, NO_COMPLETION) | lacking
     tallies = [
         {measure: tally for measure, tally in tallies_of(reading).items() if measure not in lacking}
         for reading in readings
     ]
     reports = [reading.passage.report_id for reading in readings]
     figures = figures_of(tallies, reports, resamples, seed)
+    nothing = [measure for measure, rows in figures.items() if not rows]
     return Evaluation(
         passages=len(readings),
         reports=len(set(reports)),
         resamples=resamples,
         seed=seed,
         figures={measure: rows for measure, rows in figures.items() if rows},
-        missing=lacking | {measure: _NOTHING for measure, rows in figures.items() if not rows},
-        calibration=_calibrations(readings, lacking),
+        missing=lacking | dict.fromkeys(nothing, "neither the corpus nor the reader has any"),
+        calibration={
+            measure: calibration(judged)
+            for measure, judged in judged_of(readings).items()
+            if judged and measure not in lacking
+        },
     )
 
 
 def evaluate_by_source(
-    readings: Sequence[PredictedPassage],
-    missing: Missing | None = None,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    readings: Sequence[PredictedPassage], missing: Missing | None = None, **drawn: int
 ) -> dict[str, Evaluation]:
     """The same for the passages of each source."""
     by_source: dict[str, list[PredictedPassage]] = {}
     for reading in readings:
         by_source.setdefault(reading.passage.source, []).append(reading)
-    return {
-        source: evaluate(some, missing, resamples=resamples, seed=seed)
-        for source, some in sorted(by_source.items())
-    }
+    return {source: evaluate(some, missing, **drawn) for source, some in sorted(by_source.items())}
 
 
 def tallies_of(reading: PredictedPassage) -> dict[ReaderMeasure, Tally]:
     """The counts of one passage."""
     gold, found, completed = reading.passage.content, reading.found, reading.completed
+    sure = tuple(entity for entity in found.entities if entity.score >= CONFIDENT)
     tallies = {
         ReaderMeasure.EXACT: exact_matches(gold, found),
         ReaderMeasure.HARE: hare_matches(gold, found),
         ReaderMeasure.OVERLAP: overlap_matches(gold, found),
-        ReaderMeasure.CONFIDENT: exact_matches(gold, _confident(found)),
+        ReaderMeasure.CONFIDENT: exact_matches(gold, Report(text=found.text, entities=sure)),
         ReaderMeasure.RELATIONS: relation_matches(gold, found),
         ReaderMeasure.RELATIONS_ON_FOUND: relation_matches_between_shared(gold, found),
         ReaderMeasure.ASSERTION_ON_FOUND: assertion_matches(gold, found),
@@ -193,112 +246,56 @@ def tallies_of(reading: PredictedPassage) -> dict[ReaderMeasure, Tally]:
     return tallies
 
 
-def _confident(report: Report) -> Report:
-    kept = tuple(entity for entity in report.entities if entity.score >= CONFIDENT)
-    return Report(text=report.text, entities=kept)
+def figures_of(
+    tallies: Sequence[Mapping[ReaderMeasure, Tally]],
+    reports: Sequence[str],
+    resamples: int,
+    seed: int,
+) -> dict[ReaderMeasure, dict[str, Figure]]:
+    """Figures from the counts of passages, and of which report each passage is.
+
+    Each measure has a figure for every kind of thing that either side has, and for all of them
+    together; none where neither side has any.
+    """
+    names = [(measure, kind) for measure, tally in tallies[0].items() for kind in (*tally, ALL)]
+    # counts by report, name and field of `Matches`; the order of passages does not matter
+    places = {report: place for place, report in enumerate(sorted(set(reports)))}
+    sums = np.zeros((len(places), len(names), 4))
+    for report, counted in zip(reports, tallies, strict=True):
+        rows = [row for tally in counted.values() for row in (*tally.values(), total(tally))]
+        sums[places[report]] += np.array([row.counts for row in rows])
+    whole = sums.sum(axis=0)
+    drawn = draws_of(len(sums), resamples, seed) @ sums.reshape(len(sums), -1)
+    drawn = drawn.reshape(-1, *whole.shape)
+    has_any = drawn[..., :2].any(axis=-1, keepdims=True)
+    values, resampled = rates(whole), np.where(has_any, rates(drawn), np.nan)
+    figures: dict[ReaderMeasure, dict[str, Figure]] = {measure: {} for measure in tallies[0]}
+    for place, (measure, kind) in enumerate(names):
+        if whole[place, :2].any():
+            precision, recall, f1 = (
+                estimate_of(value, column, len(sums))
+                for value, column in zip(values[place], resampled[:, place].T, strict=True)
+            )
+            gold, found = int(whole[place, 0]), int(whole[place, 1])
+            figure = Figure(gold=gold, found=found, precision=precision, recall=recall, f1=f1)
+            figures[measure][kind] = figure
+    return figures
 
 
 def judged_of(readings: Iterable[PredictedPassage]) -> dict[ReaderMeasure, list[Judged]]:
     """Every confidence in some readings, and whether it was justified."""
-    judged: dict[ReaderMeasure, list[Judged]] = {
-        ReaderMeasure.EXACT: [],
-        ReaderMeasure.RELATIONS: [],
-        ReaderMeasure.RELATIONS_ON_GOLD: [],
-    }
+    entities: list[Judged] = []
+    relations: list[Judged] = []
+    on_gold: list[Judged] = []
     for reading in readings:
-        gold, found, completed = reading.passage.content, reading.found, reading.completed
-        judged[ReaderMeasure.EXACT] += _judged_entities(gold, found)
-        judged[ReaderMeasure.RELATIONS] += _judged_relations(gold, found)
+        keys, links = entity_keys(reading.passage.content), relation_keys(reading.passage.content)
+        found, completed = reading.found, reading.completed
+        entities += [(entity.score, key_of(entity) in keys) for entity in found.entities]
+        relations += [(r.score, link_of(found, r) in links) for r in found.relations]
         if completed is not None:
-            judged[ReaderMeasure.RELATIONS_ON_GOLD] += _judged_relations(gold, completed)
-    return judged
-
-
-def _calibrations(
-    readings: Sequence[PredictedPassage], missing: Missing
-) -> dict[ReaderMeasure, CalibrationError]:
-    """How far confidences can be trusted, of all that has one and is measured."""
-    judged = judged_of(readings)
+            on_gold += [(r.score, link_of(completed, r) in links) for r in completed.relations]
     return {
-        measure: calibration(pairs)
-        for measure, pairs in judged.items()
-        if pairs and measure not in missing
+        ReaderMeasure.EXACT: entities,
+        ReaderMeasure.RELATIONS: relations,
+        ReaderMeasure.RELATIONS_ON_GOLD: on_gold,
     }
-
-
-def _judged_entities(gold: Report, found: Report) -> list[Judged]:
-    """The confidence of each entity, and whether it is right."""
-    there = entity_keys(gold)
-    return [(entity.score, key_of(entity) in there) for entity in found.entities]
-
-
-def _judged_relations(gold: Report, found: Report) -> list[Judged]:
-    """The confidence of each relation, and whether it is right."""
-    there = relation_keys(gold)
-    return [(relation.score, link_of(found, relation) in there) for relation in found.relations]
-
-
-_PASSAGES_AT_ONCE = 64
-
-
-@dataclass(frozen=True, slots=True)
-class PredictedPassage:
-    """A passage and what a reader found in it.
-
-    `completed` has the entities of the passage, and what the reader says of those.
-    """
-
-    passage: AnnotatedPassage
-    found: Report
-    completed: Report | None = None
-
-
-def read_passages(
-    reader: Reader,
-    passages: Sequence[AnnotatedPassage],
-    report: Callable[[int], object] = ignore,
-) -> list[PredictedPassage]:
-    """What a reader finds in each passage; `report` gets the number read so far."""
-    readings: list[PredictedPassage] = []
-    for first in range(0, len(passages), _PASSAGES_AT_ONCE):
-        readings += _read(reader, passages[first : first + _PASSAGES_AT_ONCE])
-        report(len(readings))
-    return readings
-
-
-def _read(reader: Reader, passages: Sequence[AnnotatedPassage]) -> Iterator[PredictedPassage]:
-    found = _checked(reader.read([passage.text for passage in passages]), passages)
-    if not isinstance(reader, Completer):
-        yield from map(PredictedPassage, passages, found)
-        return
-    completed = _checked(
-        reader.complete([_bare(passage.content) for passage in passages]), passages
-    )
-    for reading in map(PredictedPassage, passages, found, completed):
-        given, kept = reading.passage.content, reading.completed
-        if kept is None or [*map(key_of, kept.entities)] != [*map(key_of, given.entities)]:
-            raise ModelError(
-                f"the reader changed the entities it was given with passage {reading.passage.id}"
-            )
-        yield reading
-
-
-def _bare(report: Report) -> Report:
-    """The text and its entities, without what a reader shall say of them."""
-    return Report(
-        text=report.text,
-        entities=tuple(
-            Entity(text=entity.text, start=entity.start, end=entity.end, type=entity.type)
-            for entity in report.entities
-        ),
-    )
-
-
-def _checked(reports: Sequence[Report], passages: Sequence[AnnotatedPassage]) -> Sequence[Report]:
-    """One report for each passage, with its text."""
-    if len(reports) != len(passages):
-        raise ModelError(f"the reader gave {len(reports)} reports for {len(passages)} texts")
-    for report, passage in zip(reports, passages, strict=True):
-        if report.text != passage.text:
-            raise ModelError(f"the reader gave back another text than that of passage {passage.id}")
-    return reports

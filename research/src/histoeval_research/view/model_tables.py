@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from histoeval.errors import Problem
+from histoeval.evaluate.estimates import ReportEstimate
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Assertion, EntityType
 from histoeval.table import ResultTable
 from histoeval.view.terminal.scores import problem_table
@@ -22,7 +23,6 @@ from histoeval_research.evaluate.reader import (
     Evaluation,
     Figure,
     ReaderMeasure,
-    ReportEstimate,
 )
 from histoeval_research.train.cards import (
     OPPOSITE_COLUMNS,

@@ -17,7 +17,7 @@ from histoeval_research.annotation import formats, label_studio, webanno
 from histoeval_research.annotation.archives import Document, documents, endings
 from histoeval_research.annotation.passage import AnnotatedPassage, RefusedPassage, Vocabulary
 
-__all__ = ["FORMATS", "WRITTEN", "AnnotatedPassage", "Format", "read_corpus", "write_corpus"]
+__all__ = ["WRITTEN", "AnnotatedPassage", "Format", "Written", "read_corpus", "write_corpus"]
 
 Format = Literal["ours", "hare", "label_studio", "webanno", "xmi", "brat"]
 Written = Literal["ours", "hare", "label_studio"]

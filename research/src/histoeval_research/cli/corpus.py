@@ -1,9 +1,10 @@
 """`histoeval corpus`: inspect, compare, split and convert annotated corpora."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -22,9 +23,15 @@ from histoeval.io.writing import (
 from histoeval.labels import read_labels
 from histoeval.run.models import Models
 from histoeval.run.settings import Overwrite
-from histoeval.settings import Option
+from histoeval.settings import Argument, Option
 from histoeval_research.annotation.label_studio import label_studio_config
-from histoeval_research.corpus import AnnotatedPassage, read_corpus, write_corpus
+from histoeval_research.corpus import (
+    AnnotatedPassage,
+    Format,
+    Written,
+    read_corpus,
+    write_corpus,
+)
 from histoeval_research.evaluate.corpus import (
     annotator_agreement,
     corpus_statistics,
@@ -43,30 +50,58 @@ corpus_app = typer.Typer(
     no_args_is_help=True, help="Inspect, compare, split and convert annotated corpora."
 )
 
-FormatName = Literal["ours", "hare", "label_studio", "webanno", "xmi", "brat"]
-WrittenName = Literal["ours", "hare", "label_studio"]
-
 CorpusFile = Annotated[
     Path,
-    typer.Argument(
-        help="Annotated passages: our JSON lines, HARE JSON, a Label Studio export, WebAnno TSV "
+    Argument(
+        "Annotated passages: our JSON lines, HARE JSON, a Label Studio export, WebAnno TSV "
         "or XMI of INCEpTION (a file, folder or zip), or a brat folder."
     ),
 ]
 FormatOption = Annotated[
-    FormatName | None, Option("Format of the file; guessed when omitted.", name="--from")
+    Format | None, Option("Format of the file; guessed when omitted.", name="--from")
 ]
-LabelsOption = Annotated[
-    Path | None, Option('JSON file that maps labels to ours, as in {"Tumour": "diagnosis"}.')
-]
+
+
+@dataclass(frozen=True)
+class CorpusFormat:
+    """How annotated passages are read, and why some cannot be."""
+
+    from_format: FormatOption = None
+    labels: Annotated[
+        Mapping[str, str | None] | None,
+        Option(
+            'JSON file that maps labels to ours, as in {"Tumour": "diagnosis"}.',
+            shell=Path | None,
+            read=read_labels,
+        ),
+    ] = None
+    problems: list[Problem] = field(default_factory=list)
+
+    def read(self, file: Path) -> Iterator[AnnotatedPassage]:
+        """The passages; there must be some."""
+        passages = read_corpus(
+            file, self.from_format, labels=self.labels, on_problem=self.problems.append
+        )
+        first = next(passages, None)
+        if first is None:
+            if self.problems:
+                why = f"First error: {self.problems[0].message}"
+                raise InputError(f"no passage of {file} can be read. {why}")
+            raise InputError(f"{file} has no passages that can be used here")
+        return chain([first], passages)
+
+    def finish(self) -> None:
+        """Print what was skipped; exit with 1 if anything was."""
+        if self.problems:
+            Console(stderr=True).print(refusal_table(self.problems))
+            raise typer.Exit(1)
 
 
 @corpus_app.command()
 @verb
 def stats(
     file: CorpusFile,
-    from_format: FormatOption = None,
-    labels: LabelsOption = None,
+    source: CorpusFormat = CorpusFormat(),
     tokenizer: Annotated[
         str | None, Option("Count tokens of this model (hub name or folder) instead of words.")
     ] = None,
@@ -76,39 +111,31 @@ def stats(
     Examples:
       histoeval corpus stats corpus.jsonl
     """
-    problems: list[Problem] = []
     count = count_words if tokenizer is None else token_counter(tokenizer)
-    counted = corpus_statistics(_read(file, from_format, labels, problems), count)
-    _demand(counted.total.passages, problems, file)
+    counted = corpus_statistics(source.read(file), count)
     print_tables(statistics_tables(counted, "words" if tokenizer is None else "tokens"))
-    _finish(problems)
+    source.finish()
 
 
 @corpus_app.command()
 @verb
 def agreement(
-    file_a: CorpusFile,
-    file_b: CorpusFile,
-    from_format: FormatOption = None,
-    labels: LabelsOption = None,
+    file_a: CorpusFile, file_b: CorpusFile, source: CorpusFormat = CorpusFormat()
 ) -> None:
     """Measure how far two annotators agree on the same passages.
 
     Examples:
       histoeval corpus agreement anna.jsonl ben.jsonl
     """
-    problems: list[Problem] = []
-    agreed = annotator_agreement(
-        _read(file_a, from_format, labels, problems), _read(file_b, from_format, labels, problems)
-    )
+    agreed = annotator_agreement(source.read(file_a), source.read(file_b))
     if not agreed.passages:
-        _demand(0, problems, file_a)
+        raise InputError(f"{file_a} has no passages that can be used here")
     names = (file_a.name, file_b.name)
     print_tables([agreement_table(agreed, names)])
     typer.echo(f"{agreed.passages:,} passages compared")
     for remark in left_out(agreed, names):
         typer.echo(remark, err=True)
-    _finish(problems)
+    source.finish()
 
 
 @corpus_app.command()
@@ -120,8 +147,7 @@ def split(
     dev: Annotated[float, Option("Share for development.", min=0, max=1)] = 0.1,
     test: Annotated[float, Option("Share for testing.", min=0, max=1)] = 0.1,
     seed: Annotated[int, Option("Random seed of the split.")] = 0,
-    from_format: FormatOption = None,
-    labels: LabelsOption = None,
+    source: CorpusFormat = CorpusFormat(),
     overwrite: Overwrite = False,
 ) -> None:
     """Split a corpus by report, so that no report is in two parts.
@@ -132,10 +158,7 @@ def split(
     shares = {"train": train, "dev": dev, "test": test}
     files = {name: output / f"{name}.jsonl" for name in shares}
     _demand_new(files.values(), file, overwrite)
-    problems: list[Problem] = []
-    passages = list(_read(file, from_format, labels, problems))
-    _demand(len(passages), problems, file)
-    parts = split_by_report(passages, shares, seed)
+    parts = split_by_report(source.read(file), shares, seed)
     with writing_to(output):
         make_folder(output)
         for written in files.values():
@@ -145,17 +168,16 @@ def split(
             write_corpus(files[name], part)
         reports = len({passage.report_id for passage in part})
         typer.echo(f"{name}: {len(part):,} passages of {reports:,} reports")
-    _finish(problems)
+    source.finish()
 
 
 @corpus_app.command()
 @verb
 def convert(
     file: CorpusFile,
-    out: Annotated[Path, typer.Argument(help="File to write.")],
-    to: Annotated[WrittenName, Option("Format to write.")],
-    from_format: FormatOption = None,
-    labels: LabelsOption = None,
+    out: Annotated[Path, Argument("File to write.")],
+    to: Annotated[Written, Option("Format to write.")],
+    source: CorpusFormat = CorpusFormat(),
     overwrite: Overwrite = False,
 ) -> None:
     """Write a corpus in another format.
@@ -168,24 +190,20 @@ def convert(
     """
     view = out.with_suffix(".config.xml")
     _demand_new([out, view] if to == "label_studio" else [out], file, overwrite)
-    problems: list[Problem] = []
-    passages = _read(file, from_format, labels, problems)
-    first = next(passages, None)
-    _demand(0 if first is None else 1, problems, file)
-    count = write_corpus(out, chain([first], passages) if first else passages, to)
+    count = write_corpus(out, source.read(file), to)
     typer.echo(f"Written: {out}, {count:,} passages")
     if to == "label_studio":
         with writing_to(view):
             write_text(view, label_studio_config())
         typer.echo(f"Written: {view}, the labelling view for the project")
-    _finish(problems)
+    source.finish()
 
 
 @corpus_app.command()
 @verb
 def figures(
-    corpus_a: Annotated[Path, typer.Argument(help="Reports: a table, a text file or a folder.")],
-    corpus_b: Annotated[Path, typer.Argument(help="Other reports.")],
+    corpus_a: Annotated[Path, Argument("Reports: a table, a text file or a folder.")],
+    corpus_b: Annotated[Path, Argument("Other reports.")],
     output: Annotated[Path, Option("Folder for the figures, as SVG and PNG.")],
     names: Annotated[str | None, Option("Names of the two, separated by a comma.")] = None,
     text: Annotated[str | None, Option("Column with the text, for tables.")] = None,
@@ -230,14 +248,6 @@ def figures(
                 typer.echo(f"Written: {file}")
 
 
-def _read(
-    file: Path, kind: FormatName | None, labels: Path | None, problems: list[Problem]
-) -> Iterator[AnnotatedPassage]:
-    """The passages; why others cannot be read goes into `problems`."""
-    names = None if labels is None else read_labels(labels)
-    return read_corpus(file, kind, labels=names, on_problem=problems.append)
-
-
 def _demand_new(outputs: Iterable[Path], source: Path, overwrite: bool) -> None:
     """Refuse to replace a document of the corpus, and any other file unless that is wanted."""
     protect(source.rglob("*") if source.is_dir() else [source])
@@ -245,19 +255,3 @@ def _demand_new(outputs: Iterable[Path], source: Path, overwrite: bool) -> None:
     check_not_input(written)
     if not overwrite and (there := [path for path in written if path.exists()]):
         raise OutputError(f"{there[0]} exists; give another name, or --overwrite to replace it")
-
-
-def _demand(passages: int, problems: Sequence[Problem], file: Path) -> None:
-    """Stop with the reason if there is nothing to work on."""
-    if passages:
-        return
-    if problems:
-        raise InputError(f"no passage of {file} can be read. First error: {problems[0].message}")
-    raise InputError(f"{file} has no passages that can be used here")
-
-
-def _finish(problems: Sequence[Problem]) -> None:
-    """Print what was skipped; exit with 1 if anything was."""
-    if problems:
-        Console(stderr=True).print(refusal_table(problems))
-        raise typer.Exit(1)

@@ -8,11 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from histoeval.errors import Problem
-from histoeval.evaluate.estimates import ReportEstimate
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Assertion, EntityType
-from histoeval.table import ResultTable
+from histoeval.table import NONE, ResultTable
 from histoeval.view.terminal.scores import problem_table
-from histoeval_research.evaluate.calibration import CalibrationError
 from histoeval_research.evaluate.corpus import HARE_NAMES, AnnotatorAgreement, Counts, Statistics
 from histoeval_research.evaluate.matches import PAIRS
 from histoeval_research.evaluate.nli import COLUMNS as NLI_COLUMNS
@@ -114,147 +112,115 @@ HEADLINES: Mapping[str, tuple[ReaderMeasure, str]] = {
 }
 """The rows of the first table."""
 
-IN_SHORT = {
-    ReaderMeasure.EXACT: "exact",
-    ReaderMeasure.OVERLAP: "overlap",
-    ReaderMeasure.RELATIONS: "end to end",
-    ReaderMeasure.RELATIONS_ON_GOLD: "on gold",
-    ReaderMeasure.ASSERTION_ON_GOLD: "on gold",
-    ReaderMeasure.ASSERTION_ON_FOUND: "found",
+DETAILS: Mapping[str, tuple[Sequence[str], Mapping[ReaderMeasure, str]]] = {
+    "Entities": (
+        [*EntityType, ALL],
+        {ReaderMeasure.EXACT: "exact", ReaderMeasure.OVERLAP: "overlap"},
+    ),
+    "Relations": (
+        [*PAIRS, ALL],
+        {ReaderMeasure.RELATIONS: "end to end", ReaderMeasure.RELATIONS_ON_GOLD: "on gold"},
+    ),
+    "Assertion": (
+        [*Assertion, ALL],
+        {ReaderMeasure.ASSERTION_ON_GOLD: "on gold", ReaderMeasure.ASSERTION_ON_FOUND: "found"},
+    ),
 }
+"""The kinds of further tables, and their measures: the first in full, and F1 of the other."""
+
 CALIBRATED = {
     ReaderMeasure.EXACT: "entities",
     ReaderMeasure.RELATIONS: "relations, end to end",
     ReaderMeasure.RELATIONS_ON_GOLD: "relations, on gold",
 }
-RATES = ("F1", "95 %", "P", "R")
-_NONE = "none"
+RATES = ("", "F1", "95 %", "P", "R")
 
 
 def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
     """The headline scores, then types, relations, assertions and calibration."""
-    yield Group(_headlines(evaluation), *map(Text, _remarks(evaluation)))
-    parts = {
-        "Entities": ([*EntityType, ALL], [ReaderMeasure.EXACT, ReaderMeasure.OVERLAP]),
-        "Relations": ([*PAIRS, ALL], [ReaderMeasure.RELATIONS, ReaderMeasure.RELATIONS_ON_GOLD]),
-        "Assertion": (
-            [*Assertion, ALL],
-            [ReaderMeasure.ASSERTION_ON_GOLD, ReaderMeasure.ASSERTION_ON_FOUND],
-        ),
-    }
-    for title, (kinds, measures) in parts.items():
-        known = [measure for measure in measures if measure in evaluation.figures]
-        if known:
-            yield _kinds(evaluation, title, kinds, known)
+    figures, missing = evaluation.figures, evaluation.missing
+    rows = [
+        [name, *_cells(figures.get(measure, {}).get(kind))]
+        for name, (measure, kind) in HEADLINES.items()
+    ]
+    remarks = [
+        f"{label}: {NONE}, since {missing[measure]}"
+        for label, (measure, kind) in HEADLINES.items()
+        if kind == ALL and measure in missing
+    ]
+    remarks.append("P: precision, R: recall. F1 of all assertions together is their accuracy.")
+    if evaluation.resamples and evaluation.reports > 1:
+        drawn = f"{evaluation.resamples:,} resamples of reports, seed {evaluation.seed}"
+        remarks.append(f"95 %: over {drawn}.")
+    title = f"{evaluation.passages:,} passages of {evaluation.reports:,} reports"
+    yield _with_remarks(ResultTable(title, [*RATES, "gold", "found"], rows), remarks)
+    for title, (kinds, names) in DETAILS.items():
+        if known := [measure for measure in names if measure in figures]:
+            first, *others = known
+            rows = [
+                [
+                    kind,
+                    *_cells(figures[first].get(kind))[:-1],
+                    *(_f1(figures[other].get(kind)) for other in others),
+                ]
+                for kind in kinds
+                if any(kind in figures[measure] for measure in known)
+            ]
+            columns = [*RATES, "gold", *(names[other] for other in others)]
+            yield ResultTable(f"{title}, {names[first]}", columns, rows)
     if evaluation.calibration:
-        yield _calibration_errors(evaluation.calibration)
+        rows = [
+            [CALIBRATED[measure], f"{c.count:,}"]
+            + [f"{x:.3f}" for x in (c.confidence, c.accuracy, c.error, c.adaptive_error)]
+            for measure, c in evaluation.calibration.items()
+        ]
+        columns = ["", "count", "confidence", "accuracy", "ECE", "adaptive ECE"]
+        yield ResultTable("Calibration", columns, rows)
     for measure, calibration in evaluation.calibration.items():
-        yield _reliability(calibration, CALIBRATED[measure])
+        yield ResultTable.of(
+            f"Reliability: {CALIBRATED[measure]}",
+            calibration.bins,
+            {
+                "": lambda each: f"{each.low:.2f}-{each.high:.2f}",
+                "count": lambda each: f"{each.count:,}",
+                "confidence": lambda each: f"{each.confidence:.3f}",
+                "accuracy": lambda each: f"{each.accuracy:.3f}",
+                "difference": lambda each: f"{each.accuracy - each.confidence:+.3f}",
+            },
+        )
 
 
 def source_table(sources: Mapping[str, Evaluation]) -> RenderableType:
     """Each source in one row: exact entities, relations end to end, assertion of found ones."""
     rows = []
     for source, evaluation in sources.items():
-        exact = _figure(evaluation, ReaderMeasure.EXACT, ALL)
-        others = [
-            _f1(_figure(evaluation, measure, ALL))
-            for measure in (ReaderMeasure.RELATIONS, ReaderMeasure.ASSERTION_ON_FOUND)
-        ]
-        rows.append([source, f"{evaluation.passages:,}", *_cells(exact)[:2], *others])
-    columns = ["passages", "exact F1", "95 %", "relations", "assertion"]
-    return _table("Sources", columns, rows)
-
-
-def _headlines(evaluation: Evaluation) -> RenderableType:
-    title = f"{evaluation.passages:,} passages of {evaluation.reports:,} reports"
-    rows = [[name, *_cells(_figure(evaluation, *place))] for name, place in HEADLINES.items()]
-    return _table(title, [*RATES, "gold", "found"], rows)
-
-
-def _remarks(evaluation: Evaluation) -> Iterator[str]:
-    """Why scores are missing, and what the columns mean."""
-    for label, (measure, kind) in HEADLINES.items():
-        if kind == ALL and measure in evaluation.missing:
-            yield f"{label}: {_NONE}, since {evaluation.missing[measure]}"
-    yield "P: precision, R: recall. F1 of all assertions together is their accuracy."
-    if evaluation.resamples and evaluation.reports > 1:
-        yield f"95 %: over {evaluation.resamples:,} resamples of reports, seed {evaluation.seed}."
+        exact, *others = (
+            evaluation.figures.get(measure, {}).get(ALL)
+            for measure in (
+                ReaderMeasure.EXACT,
+                ReaderMeasure.RELATIONS,
+                ReaderMeasure.ASSERTION_ON_FOUND,
+            )
+        )
+        rows.append(
+            [source, f"{evaluation.passages:,}", *_cells(exact)[:2], *(_f1(f) for f in others)]
+        )
+    columns = ["", "passages", "exact F1", "95 %", "relations", "assertion"]
+    return ResultTable("Sources", columns, rows)
 
 
 def _cells(figure: Figure | None) -> list[str]:
     """F1, its interval, precision, recall, and the counts of gold and found."""
     if figure is None:
-        return [_NONE] + [""] * 5
+        return [NONE] + [""] * 5
+    low, high = figure.f1.low, figure.f1.high
+    within = "" if low is None or high is None else f"{low:.3f}-{high:.3f}"
     rates = [f"{rate.value:.3f}" for rate in (figure.precision, figure.recall)]
-    return [_f1(figure), _interval(figure.f1), *rates, f"{figure.gold:,}", f"{figure.found:,}"]
-
-
-def _kinds(
-    evaluation: Evaluation, title: str, kinds: Sequence[str], measures: Sequence[ReaderMeasure]
-) -> RenderableType:
-    """The first measure in full, and F1 of the others."""
-    first, *others = measures
-    rows = [
-        [
-            kind,
-            *_cells(_figure(evaluation, first, kind))[:-1],
-            *[_f1(_figure(evaluation, other, kind)) for other in others],
-        ]
-        for kind in kinds
-        if any(_figure(evaluation, measure, kind) for measure in measures)
-    ]
-    columns = [*RATES, "gold", *[IN_SHORT[other] for other in others]]
-    return _table(f"{title}, {IN_SHORT[first]}", columns, rows)
-
-
-def _calibration_errors(found: Mapping[ReaderMeasure, CalibrationError]) -> RenderableType:
-    rows = [
-        [
-            CALIBRATED[measure],
-            f"{each.count:,}",
-            *_decimals(each.confidence, each.accuracy, each.error, each.adaptive_error),
-        ]
-        for measure, each in found.items()
-    ]
-    columns = ["count", "confidence", "accuracy", "ECE", "adaptive ECE"]
-    return _table("Calibration", columns, rows)
-
-
-def _reliability(calibration: CalibrationError, what: str) -> RenderableType:
-    rows = [
-        [
-            f"{each.low:.2f}-{each.high:.2f}",
-            f"{each.count:,}",
-            *_decimals(each.confidence, each.accuracy),
-            f"{each.accuracy - each.confidence:+.3f}",
-        ]
-        for each in calibration.bins
-    ]
-    columns = ["count", "confidence", "accuracy", "difference"]
-    return _table(f"Reliability: {what}", columns, rows)
-
-
-def _figure(evaluation: Evaluation, measure: ReaderMeasure, kind: str) -> Figure | None:
-    return evaluation.figures.get(measure, {}).get(kind)
+    return [_f1(figure), within, *rates, *_counts(figure.gold, figure.found)]
 
 
 def _f1(figure: Figure | None) -> str:
-    return _NONE if figure is None else f"{figure.f1.value:.3f}"
-
-
-def _interval(estimate: ReportEstimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f"{estimate.low:.3f}-{estimate.high:.3f}"
-
-
-def _decimals(*numbers: float) -> list[str]:
-    return [f"{number:.3f}" for number in numbers]
-
-
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
-    return ResultTable(title, ["", *columns], rows)
+    return NONE if figure is None else f"{figure.f1.value:.3f}"
 
 
 MAX_SOURCE_COLUMNS = 4
@@ -263,54 +229,23 @@ MAX_SOURCE_COLUMNS = 4
 
 def statistics_tables(statistics: Statistics, unit: str) -> Iterator[RenderableType]:
     """Tables 1 and 3 of the HARE paper for a corpus."""
-    columns = {"all": statistics.total}
+    whole = statistics.total
+    columns = {"all": whole}
     if 1 < len(statistics.sources) <= MAX_SOURCE_COLUMNS:
         columns |= statistics.sources
-    yield _numbers("Annotation", list(columns), _annotation_rows(list(columns.values())))
-    yield _numbers("Samples", ["samples", unit], _sample_rows(statistics.total))
+    rows = [*_annotation_rows(list(columns.values()))]
+    yield ResultTable("Annotation", ["", *columns], rows)
+    samples = [
+        ["NER", *_counts(whole.passages, whole.tokens)],
+        ["relations", *_counts(whole.relations.total(), whole.relation_tokens)],
+        ["pairs without one", *_counts(whole.candidates, whole.candidate_tokens)],
+    ]
+    yield ResultTable("Samples", ["", "samples", unit], samples)
     sources = [
         [name, *_counts(c.passages, len(c.reports), c.tokens, c.entities.total())]
-        for name, c in (*statistics.sources.items(), ("all", statistics.total))
+        for name, c in (*statistics.sources.items(), ("all", whole))
     ]
-    yield _numbers("Sources", ["passages", "reports", unit, "entities"], sources)
-
-
-def agreement_table(agreed: AnnotatorAgreement, names: tuple[str, str]) -> RenderableType:
-    """F1 of each type that either side has, and of everything together."""
-    counted = [(str(kind), overlap) for kind, overlap in agreed.exact.items()]
-    counted += [
-        ("all types", agreed.all_exact),
-        ("HARE's five", agreed.hare_exact),
-        ("all types, overlapping", agreed.overlap),
-        ("relations of agreed entities", agreed.relations_between_agreed),
-        ("relations, end to end", agreed.relations),
-    ]
-    rows = [
-        [name, *_counts(o.one, o.other), f"{o.f1:.3f}"] for name, o in counted if o.one or o.other
-    ]
-    if agreed.assertion is not None:
-        rows.append(["same assertion", *_counts(agreed.asserted) * 2, f"{agreed.assertion:.3f}"])
-    return _numbers("Agreement", [*names, "F1"], rows)
-
-
-def left_out(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Iterator[str]:
-    """Passages that could not be compared, with an example."""
-    reasons = {
-        f"only in {names[0]}": agreed.only_one,
-        f"only in {names[1]}": agreed.only_other,
-        "with another text": agreed.other_text,
-    }
-    for reason, ids in reasons.items():
-        if ids:
-            yield f"{len(ids):,} passages {reason} and not compared, for example {ids[0]}"
-
-
-def refusal_table(problems: Sequence[Problem]) -> RenderableType:
-    """Passages that could not be read: reason, count, and an example."""
-    count = Counter(problem.code for problem in problems)
-    examples = {problem.code: problem.message for problem in reversed(problems)}
-    errors = {code: {"count": count[code], "example": examples[code]} for code in count}
-    return problem_table({"errors": errors}) or Text("")
+    yield ResultTable("Sources", ["", "passages", "reports", unit, "entities"], sources)
 
 
 def _annotation_rows(columns: Sequence[Counts]) -> Iterator[list[str]]:
@@ -331,16 +266,45 @@ def _annotation_rows(columns: Sequence[Counts]) -> Iterator[list[str]]:
     yield ["all relations", *_counts(*[counts.relations.total() for counts in columns])]
 
 
-def _sample_rows(counts: Counts) -> Iterator[list[str]]:
-    """Table 3: the training samples of a tagger and a relation model."""
-    yield ["NER", *_counts(counts.passages, counts.tokens)]
-    yield ["relations", *_counts(counts.relations.total(), counts.relation_tokens)]
-    yield ["pairs without one", *_counts(counts.candidates, counts.candidate_tokens)]
-
-
 def _counts(*numbers: int) -> list[str]:
     return [f"{number:,}" for number in numbers]
 
 
-def _numbers(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
-    return ResultTable(title, ["", *columns], [*rows])
+def agreement_table(agreed: AnnotatorAgreement, names: tuple[str, str]) -> RenderableType:
+    """F1 of each type that either side has, and of everything together."""
+    counted = {
+        **agreed.exact,
+        "all types": agreed.all_exact,
+        "HARE's five": agreed.hare_exact,
+        "all types, overlapping": agreed.overlap,
+        "relations of agreed entities": agreed.relations_between_agreed,
+        "relations, end to end": agreed.relations,
+    }
+    rows = [
+        [name, *_counts(matches.one, matches.other), f"{matches.f1:.3f}"]
+        for name, matches in counted.items()
+        if matches.one or matches.other
+    ]
+    if agreed.assertion is not None:
+        rows.append(["same assertion", *_counts(agreed.asserted) * 2, f"{agreed.assertion:.3f}"])
+    return ResultTable("Agreement", ["", *names, "F1"], rows)
+
+
+def left_out(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Iterator[str]:
+    """Passages that could not be compared, with an example."""
+    reasons = {
+        f"only in {names[0]}": agreed.only_one,
+        f"only in {names[1]}": agreed.only_other,
+        "with another text": agreed.other_text,
+    }
+    for reason, ids in reasons.items():
+        if ids:
+            yield f"{len(ids):,} passages {reason} and not compared, for example {ids[0]}"
+
+
+def refusal_table(problems: Sequence[Problem]) -> RenderableType:
+    """Passages that could not be read: reason, count, and an example."""
+    count = Counter(problem.code for problem in problems)
+    examples = {problem.code: problem.message for problem in reversed(problems)}
+    errors = {code: {"count": count[code], "example": examples[code]} for code in count}
+    return problem_table({"errors": errors}) or Text("")

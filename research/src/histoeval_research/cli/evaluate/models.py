@@ -15,8 +15,6 @@ from histoeval.cli.output import (
     write_results,
 )
 from histoeval.cli.verb import verb
-from histoeval.console import Console
-from histoeval.errors import InputError, Problem
 from histoeval.labels import read_labels
 from histoeval.nli.builtin import open_entailer
 from histoeval.progress import step_progress
@@ -31,8 +29,7 @@ from histoeval.run.models import (
 )
 from histoeval.run.settings import OptionalResamples
 from histoeval.settings import Option
-from histoeval_research.cli.corpus import FormatOption
-from histoeval_research.corpus import read_corpus
+from histoeval_research.cli.corpus import CorpusFormat, FormatOption
 from histoeval_research.evaluate.aligner import evaluate_aligner, read_opposites
 from histoeval_research.evaluate.mistakes import mistakes
 from histoeval_research.evaluate.nli import evaluate_nli
@@ -49,7 +46,6 @@ from histoeval_research.view.model_tables import (
     aligner_tables,
     evaluation_tables,
     nli_tables,
-    refusal_table,
     source_table,
 )
 
@@ -94,11 +90,8 @@ def reader(
     for file in (output, errors):
         demand_folder(file)
     names = None if labels is None else read_labels(labels)
-    problems: list[Problem] = []
-    passages = list(read_corpus(corpus, from_format, labels=names, on_problem=problems.append))
-    if not passages:
-        why = f". First error: {problems[0].message}" if problems else ""
-        raise InputError(f"no passage of {corpus} can be read{why}")
+    source = CorpusFormat(from_format, names)
+    passages = list(source.read(corpus))
     known = None if is_joint(models.reader) else names  # a joint reader uses our labels
     loaded = load_reader(models.model_copy(update={"labels": known}))
     with step_progress(f"reading {corpus.name}", len(passages)) as report:
@@ -107,19 +100,17 @@ def reader(
     drawn = {"resamples": resamples, "seed": seed}
     whole = evaluate(readings, missing, **drawn)
     sources = evaluate_by_source(readings, missing, **drawn) if by == "source" else {}
-    results: dict[str, Any] = {"unread": len(problems), **whole.model_dump(mode="json")}
+    results: dict[str, Any] = {"unread": len(source.problems), **whole.model_dump(mode="json")}
     if sources:
         results["sources"] = {name: each.model_dump(mode="json") for name, each in sources.items()}
     write_results(output, {"corpus": corpus.name, "reader": loaded.identity}, results)
     if errors is not None:
         write_lines(errors, (found.model_dump_json() for found in mistakes(readings)))
     print_tables([*evaluation_tables(whole), source_table(sources) if sources else None])
-    if problems:
-        typer.echo(
-            f"{len(problems):,} of {len(problems) + len(passages):,} passages skipped", err=True
-        )
-        Console(stderr=True).print(refusal_table(problems))
-        raise typer.Exit(1)
+    if problems := source.problems:
+        total = len(problems) + len(passages)
+        typer.echo(f"{len(problems):,} of {total:,} passages skipped", err=True)
+    source.finish()
 
 
 @evaluate_app.command()

@@ -13,7 +13,7 @@ from histoeval.errors import HistoEvalError, InputError
 from histoeval.io.pairs import open_source
 from histoeval.io.sheets import rating_of
 from histoeval.judges.prompt import Criterion
-from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
+from histoeval_research.annotation.passage import PassageDraft, RefusedPassage
 from histoeval_research.annotation.webanno import read_document
 from histoeval_research.ontology.obo import read_ontology
 
@@ -77,12 +77,12 @@ def test_a_cache_whose_damage_is_no_text_is_refused_in_words() -> None:
 def test_a_sentence_far_behind_the_text_is_refused_at_once() -> None:
     text = "#FORMAT=WebAnno TSV 3.3\n\n#Text=No\n1-1\t2147483648-2147483650\tNo\t\n"
     with pytest.raises(RefusedPassage, match="further on than any report is long"):
-        read_document(text, "d", "r", "s", Vocabulary())
+        read_document(PassageDraft("d", "s", "r"), text)
 
 
 def test_a_layer_without_a_name_is_refused() -> None:
     with pytest.raises(RefusedPassage, match="declares no layer"):
-        read_document("#FORMAT=WebAnno TSV 3.3\n#T_SP=\n", "d", "r", "s", Vocabulary())
+        read_document(PassageDraft("d", "s", "r"), "#FORMAT=WebAnno TSV 3.3\n#T_SP=\n")
 
 
 def test_a_score_with_an_odd_blank_before_it_is_a_number() -> None:

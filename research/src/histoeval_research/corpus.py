@@ -15,28 +15,22 @@ from histoeval.io.tables.json_documents import open_json, open_json_lines
 from histoeval.io.writing import whole_file
 from histoeval_research.annotation import formats, label_studio, webanno
 from histoeval_research.annotation.archives import Document, documents, endings
-from histoeval_research.annotation.passage import AnnotatedPassage, RefusedPassage, Vocabulary
+from histoeval_research.annotation.passage import (
+    AnnotatedPassage,
+    PassageDraft,
+    RefusedPassage,
+    Vocabulary,
+)
 
 __all__ = ["WRITTEN", "AnnotatedPassage", "Format", "Written", "read_corpus", "write_corpus"]
 
 Format = Literal["ours", "hare", "label_studio", "webanno", "xmi", "brat"]
 Written = Literal["ours", "hare", "label_studio"]
-Labels = Mapping[str, str | None]
 
-FORMATS: tuple[Format, ...] = get_args(Format)
 WRITTEN: tuple[Written, ...] = get_args(Written)
 
-_JSON = {
-    "ours": formats.read_row,
-    "hare": formats.read_example,
-    "label_studio": label_studio.read_task,
-}
-_BY_ENDING: dict[str, Format] = {".tsv": "webanno", ".xmi": "xmi", ".ann": "brat"}
-_ENDING = {kind: ending for ending, kind in _BY_ENDING.items()}
-
-_TASK_COLUMNS = {"data", "annotations", "predictions", "completions", "annotation_id", "lead_time"}
-
-Attempt = tuple[str, Callable[[], AnnotatedPassage]]
+ENDINGS: dict[str, Format] = {".tsv": "webanno", ".xmi": "xmi", ".ann": "brat"}
+TASK_COLUMNS = {"data", "annotations", "predictions", "completions", "annotation_id", "lead_time"}
 
 
 def refuse(problem: Problem) -> NoReturn:
@@ -48,7 +42,7 @@ def read_corpus(
     path: Path,
     format: Format | None = None,  # noqa: A002
     *,
-    labels: Labels | None = None,
+    labels: Mapping[str, str | None] | None = None,
     on_problem: Callable[[Problem], object] = refuse,
 ) -> Iterator[AnnotatedPassage]:
     """The passages of a file, folder or archive, one at a time.
@@ -73,46 +67,29 @@ def read_corpus(
             yield passage
 
 
-def write_corpus(path: Path, passages: Iterable[AnnotatedPassage], format: Written = "ours") -> int:  # noqa: A002
-    """Write all passages, or nothing if that fails; how many there were."""
-    count = 0
-    try:
-        with whole_file(path) as file:
-            for count, piece in enumerate(_pieces(passages, format), start=1):  # noqa: B007
-                file.write(piece.encode())
-            file.write(b"" if format == "ours" else b"\n]\n" if count else b"[]\n")
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
-    return count
-
-
 def guess_format(path: Path) -> Format:
     """The format of a file, folder or archive, by its ending and by what it holds."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith((".jsonl", ".ndjson", ".json")):
-        return _guess_json(path)
+        columns = set(_open_table(path).columns)
+        if "tokens" in columns:
+            return "hare"
+        if columns & TASK_COLUMNS:
+            return "label_studio"
+        if {"text", "entities"} <= columns:
+            return "ours"
+        raise InputError(
+            f"{path} is no corpus that is known: its rows have {', '.join(sorted(columns))}, and "
+            "neither tokens (hare), nor data and annotations (label_studio), nor text and entities"
+        )
     within = endings(path) if path.is_dir() or name.endswith(".zip") else {path.suffix.lower()}
-    found = [kind for ending, kind in _BY_ENDING.items() if ending in within]
-    which = f"say which, of {', '.join(FORMATS)}"
+    found = [kind for ending, kind in ENDINGS.items() if ending in within]
+    which = f"say which, of {', '.join(get_args(Format))}"
     if not found:
         raise wrong_folder(path, f"is in no format that is known: {which}")
     if len(found) > 1:
         raise InputError(f"{path} may be {' or '.join(found)}: {which}")
     return found[0]
-
-
-def _guess_json(path: Path) -> Format:
-    columns = set(_open_table(path).columns)
-    if "tokens" in columns:
-        return "hare"
-    if columns & _TASK_COLUMNS:
-        return "label_studio"
-    if {"text", "entities"} <= columns:
-        return "ours"
-    raise InputError(
-        f"{path} is no corpus that is known: its rows have {', '.join(sorted(columns))}, and "
-        "neither tokens (hare), nor data and annotations (label_studio), nor text and entities"
-    )
 
 
 def _open_table(path: Path) -> RecordTable:
@@ -121,71 +98,84 @@ def _open_table(path: Path) -> RecordTable:
     return open_json_lines(path, encoding) if is_lines else open_json(path, encoding)
 
 
-def _attempts(path: Path, kind: Format, vocabulary: Vocabulary) -> Iterator[Attempt]:
+def _attempts(
+    path: Path, kind: Format, vocabulary: Vocabulary
+) -> Iterator[tuple[str, Callable[[], AnnotatedPassage]]]:
     """Each passage by the name of its place, and the way to read it."""
-    if read := _JSON.get(kind):
+    if kind in WRITTEN:
         source = path.name.partition(".")[0]
         for record in _open_table(path).read(()):
-            attempt = partial(_read_record, record, read, source, vocabulary)
-            yield record.place, attempt
-    elif kind in _ENDING:
+            yield record.place, partial(_read_record, record, kind, source, vocabulary)
+    elif kind in ENDINGS.values():
         source = path.name if path.is_dir() else path.stem
-        for document in documents(path, _ENDING[kind]):
-            yield document.name, partial(_read_document, document, kind, path, source, vocabulary)
+        ending = next(ending for ending, format_ in ENDINGS.items() if format_ == kind)
+        for document in documents(path, ending):
+            draft = PassageDraft(document.name, source, document.report)
+            yield document.name, partial(_read_document, document, kind, path, draft, vocabulary)
     else:
-        guess = did_you_mean(kind, FORMATS)
-        raise SettingError(f"there is no format {kind!r}{guess}: say one of {', '.join(FORMATS)}")
+        known = get_args(Format)
+        guess = did_you_mean(kind, known)
+        raise SettingError(f"there is no format {kind!r}{guess}: say one of {', '.join(known)}")
 
 
 def _read_record(
-    record: Record, read: Callable[..., AnnotatedPassage], source: str, vocabulary: Vocabulary
+    record: Record, kind: Format, source: str, vocabulary: Vocabulary
 ) -> AnnotatedPassage:
     if record.values is None:
         assert record.problem is not None, "a record has values or a problem"
         raise RefusedPassage(record.problem.code, record.problem.message)
-    return read(record.values, record.key or f"{source}-{record.number}", source, vocabulary)
+    name = record.key or f"{source}-{record.number}"
+    if kind == "ours":
+        return formats.read_row(record.values, name, source, vocabulary)
+    draft = PassageDraft(name, source, name)
+    read = formats.read_example if kind == "hare" else label_studio.read_task
+    read(draft, record.values)
+    return draft.finish(vocabulary)
 
 
 def _read_document(
-    document: Document, kind: Format, path: Path, source: str, vocabulary: Vocabulary
+    document: Document, kind: Format, path: Path, draft: PassageDraft, vocabulary: Vocabulary
 ) -> AnnotatedPassage:
-    if kind == "brat":
+    if kind == "xmi":
+        if document.typesystem is None:
+            raise InputError(f"{path} has no TypeSystem.xml beside it, as XMI files need one")
+        formats.read_cas(draft, document.content, document.typesystem)
+    elif kind == "webanno":
+        webanno.read_document(draft, _decoded(document.content))
+    else:
         if document.text is None:
             raise RefusedPassage("missing_text", f"there is no {document.name}.txt beside it")
-        text = _decoded(document.text)
-        return formats.read_standoff(
-            text, _decoded(document.content), document.name, source, vocabulary
-        )
-    if kind == "webanno":
-        text = _decoded(document.content)
-        return webanno.read_document(text, document.name, document.report, source, vocabulary)
-    if document.typesystem is None:
-        raise InputError(f"{path} has no TypeSystem.xml beside it, as XMI files need one")
-    return formats.read_cas(
-        document.content, document.typesystem, document.name, document.report, source, vocabulary
-    )
+        draft.text, draft.report_id = _decoded(document.text), document.name
+        formats.read_standoff(draft, _decoded(document.content))
+    return draft.finish(vocabulary)
 
 
 def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise RefusedPassage(
-            "not_utf8", f"it is not UTF-8, from byte {error.start + 1} on"
-        ) from error
+        reason = f"it is not UTF-8, from byte {error.start + 1} on"
+        raise RefusedPassage("not_utf8", reason) from error
 
 
-def _pieces(passages: Iterable[AnnotatedPassage], kind: Written) -> Iterator[str]:
-    """The parts of a file, each with what must stand before or after it."""
-    if kind == "ours":
-        yield from (f"{formats.write_row(passage)}\n" for passage in passages)
-        return
-    write: dict[str, Callable[[AnnotatedPassage], dict[str, Any]]] = {
+def write_corpus(path: Path, passages: Iterable[AnnotatedPassage], format: Written = "ours") -> int:  # noqa: A002
+    """Write all passages, or nothing if that fails; how many there were."""
+    rows: dict[str, Callable[[AnnotatedPassage], dict[str, Any]]] = {
+        "ours": AnnotatedPassage.model_dump,
         "hare": formats.write_example,
         "label_studio": label_studio.write_task,
     }
-    if kind not in write:
-        raise SettingError(f"{kind!r} cannot be written: say one of {', '.join(WRITTEN)}")
-    for number, passage in enumerate(passages):
-        opening = ",\n" if number else "[\n"
-        yield opening + json.dumps(write[kind](passage), ensure_ascii=False)
+    if format not in rows:
+        raise SettingError(f"{format!r} cannot be written: say one of {', '.join(WRITTEN)}")
+    opening, between, closing = ("", "\n", "\n") if format == "ours" else ("[\n", ",\n", "\n]\n")
+    count = 0
+    try:
+        with whole_file(path) as file:
+            for count, passage in enumerate(passages, start=1):
+                row = json.dumps(rows[format](passage), ensure_ascii=False)
+                file.write(f"{between if count > 1 else opening}{row}".encode())
+            empty = "" if format == "ours" else "[]\n"
+            file.write((closing if count else empty).encode())
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+    return count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from histoeval.errors import InputError, Problem
 from histoeval.report import Assertion
-from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
+from histoeval_research.annotation.passage import PassageDraft, RefusedPassage, Vocabulary
 from histoeval_research.annotation.webanno import read_document
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
 
@@ -47,15 +46,15 @@ DOCUMENT = (
 
 
 def read(text: str, labels: dict[str, str | None] | None = None) -> AnnotatedPassage:
-    return read_document(text, "doc", "report", "hospital", Vocabulary(labels))
-
-
-def test_the_text_is_put_together_as_inception_does_it() -> None:
-    assert read(DOCUMENT).text == "😀 No invasive\ncarcinoma.\n ER\\PR 90% strong"
+    draft = PassageDraft("doc", "hospital", "report")
+    read_document(draft, text)
+    return draft.finish(Vocabulary(labels))
 
 
 def test_spans_over_tokens_in_tokens_and_upon_each_other_are_read() -> None:
-    found = [(e.text, str(e.type), e.start) for e in read(DOCUMENT).content.entities]
+    passage = read(DOCUMENT)
+    assert passage.text == "😀 No invasive\ncarcinoma.\n ER\\PR 90% strong", "as by INCEpTION"
+    found = [(e.text, str(e.type), e.start) for e in passage.content.entities]
     assert found == [
         ("invasive\ncarcinoma", "diagnosis", 5),
         ("ER", "marker", 26),
@@ -64,12 +63,9 @@ def test_spans_over_tokens_in_tokens_and_upon_each_other_are_read() -> None:
         ("90%", "measurement", 32),
         ("strong", "result", 36),
     ]
-
-
-def test_a_feature_says_what_is_absent() -> None:
-    first, *others = read(DOCUMENT).content.entities
-    assert first.assertion is Assertion.ABSENT
-    assert {entity.assertion for entity in others} == {Assertion.PRESENT}
+    absent, *present = [entity.assertion for entity in passage.content.entities]
+    assert absent is Assertion.ABSENT
+    assert set(present) == {Assertion.PRESENT}
 
 
 def test_relations_go_from_the_named_row_to_the_row_they_stand_in() -> None:
@@ -155,18 +151,3 @@ def test_a_single_file_and_a_folder_are_read(tmp_path: Path) -> None:
     (listed,) = read_corpus(tmp_path)
     assert single.content == listed.content == read(DOCUMENT).content
     assert single.id == listed.id == "one"
-
-
-def test_an_archive_that_is_none_or_holds_nothing_is_said_to(tmp_path: Path) -> None:
-    file = tmp_path / "project.zip"
-    file.write_bytes(b"PK\x03\x04 broken")
-    with pytest.raises(InputError, match="not a whole zip archive"):
-        list(read_corpus(file))
-    empty = io.BytesIO()
-    with zipfile.ZipFile(empty, "w") as archive:
-        archive.writestr("readme.md", "")
-    file.write_bytes(empty.getvalue())
-    with pytest.raises(InputError, match="is in no format that is known"):
-        list(read_corpus(file))
-    with pytest.raises(InputError, match=r"no file that ends in \.tsv"):
-        list(read_corpus(file, "webanno"))

@@ -11,7 +11,7 @@ import pytest
 from histoeval.errors import InputError, MissingDependency, Problem
 from histoeval.report import Assertion
 from histoeval_research.annotation.formats import read_cas
-from histoeval_research.annotation.passage import RefusedPassage, Vocabulary
+from histoeval_research.annotation.passage import PassageDraft, RefusedPassage, Vocabulary
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
 
 
@@ -60,7 +60,9 @@ CAS = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def read(cas: str, types: bytes = TYPES) -> AnnotatedPassage:
-    return read_cas(cas.encode(), types, "doc", "report", "hospital", Vocabulary())
+    draft = PassageDraft("doc", "hospital", "report")
+    read_cas(draft, cas.encode(), types)
+    return draft.finish(Vocabulary())
 
 
 def test_entities_assertions_and_relations_are_read_behind_an_emoji() -> None:

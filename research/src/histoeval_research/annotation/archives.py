@@ -6,7 +6,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
@@ -21,17 +21,17 @@ PROJECT_FOLDERS = ("annotation", "curation")
 NOT_ANNOTATED = "INITIAL_CAS"
 """What INCEpTION calls the copy of a document without annotations."""
 
-
 ARCHIVE_LIMIT = 256 * 2**20
 """The most bytes that an archive may unpack to, with the archives in it; all are in memory."""
 
 MEMBER_LIMIT = 20_000
 """The most files that an archive may hold, with the archives in it."""
 
-_ENTRY = b"PK\x01\x02"
-"""What each entry of the table of contents of an archive begins with."""
+SPLIT_IT = "split it into several archives, or unpack it and give the folder"
 
-_BROKEN = (
+_ENTRY = b"PK\x01\x02"  # each entry of the table of contents of an archive begins so
+
+_BROKEN = (  # what `zipfile` raises for archives that are damaged, encrypted or of another kind
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -41,7 +41,6 @@ _BROKEN = (
     RuntimeError,
     ValueError,
 )
-"""What `zipfile` raises for archives that are damaged, encrypted or of a kind it cannot read."""
 
 
 class Document(NamedTuple):
@@ -61,6 +60,17 @@ class _File(NamedTuple):
     path: PurePosixPath
     read: Callable[[], bytes]
 
+    @property
+    def ending(self) -> str:
+        return self.path.suffix.lower()
+
+    @property
+    def report(self) -> str:
+        """The document that it annotates: in a project of INCEpTION that of its folder."""
+        if self.path.parent.parent.name in PROJECT_FOLDERS:
+            return PurePosixPath(self.path.parent.name).stem
+        return self.path.with_suffix("").as_posix()
+
 
 def documents(path: Path, ending: str) -> Iterator[Document]:
     """The documents with this ending, in the order of their names.
@@ -68,60 +78,45 @@ def documents(path: Path, ending: str) -> Iterator[Document]:
     Where one annotator worked on a document its name says enough, else the annotator's is added.
     """
     files = [file for file in _files(path) if file.path.stem != NOT_ANNOTATED]
-    wanted = [file for file in files if file.path.suffix.lower() == ending]
+    wanted = [file for file in files if file.ending == ending]
     if not wanted:
         raise InputError(f"{path} holds no file that ends in {ending}")
-    near = files if path.is_dir() or _is_archive(path) else _neighbours(path)
-    types = {f.path.parent: f.read for f in near if f.path.name.lower() == TYPESYSTEM}
-    texts = {file.path: file.read for file in near if file.path.suffix.lower() == ".txt"}
-    count = Counter(_report(file.path) for file in wanted)
+    is_single = not path.is_dir() and path.suffix.lower() != ".zip"
+    beside = _on_disk(path.parent.iterdir(), path.parent) if is_single else files
+    types = {f.path.parent: f.read for f in beside if f.path.name.lower() == TYPESYSTEM}
+    texts = {file.path: file.read for file in beside if file.ending == ".txt"}
+    count = Counter(file.report for file in wanted)
     for file in wanted:
-        report = _report(file.path)
-        name = report if count[report] == 1 else f"{report}/{file.path.stem}"
+        name = file.report if count[file.report] == 1 else f"{file.report}/{file.path.stem}"
         typesystem = types.get(file.path.parent) or next(iter(types.values()), None)
         text = texts.get(file.path.with_suffix(".txt"))
-        yield Document(name, report, file.read(), typesystem and typesystem(), text and text())
+        content = file.read(), typesystem and typesystem(), text and text()
+        yield Document(name, file.report, *content)
 
 
 def endings(path: Path) -> set[str]:
     """The endings of the files that an archive or a folder holds."""
-    if path.is_dir():
-        return {file.suffix.lower() for file in path.rglob("*") if file.is_file()}
-    return {file.path.suffix.lower() for file in _files(path)}
-
-
-def _report(path: PurePosixPath) -> str:
-    """The document that a file annotates: in a project of INCEpTION that of its folder."""
-    if path.parent.parent.name in PROJECT_FOLDERS:
-        return PurePosixPath(path.parent.name).stem
-    return path.with_suffix("").as_posix()
-
-
-def _is_archive(path: Path) -> bool:
-    return path.suffix.lower() == ".zip"
+    return {file.ending for file in _files(path)}
 
 
 def _files(path: Path) -> Sequence[_File]:
     try:
-        if path.is_dir():
-            found = sorted(file for file in path.rglob("*") if file.is_file())
-            return [_File(_relative(file, path), partial(_read, file)) for file in found]
-        if _is_archive(path):
+        if path.suffix.lower() == ".zip" and not path.is_dir():
             with path.open("rb") as file:
                 return list(_unzipped(file, PurePosixPath(), str(path), _Allowance(str(path))))
-        return [_File(PurePosixPath(path.name), partial(_read, path))]
+        return _on_disk(path.rglob("*") if path.is_dir() else [path], path)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _neighbours(path: Path) -> Sequence[_File]:
-    """The files that lie where a single file does."""
-    found = sorted(file for file in path.parent.iterdir() if file.is_file())
-    return [_File(PurePosixPath(file.name), partial(_read, file)) for file in found]
-
-
-def _relative(file: Path, folder: Path) -> PurePosixPath:
-    return PurePosixPath(file.relative_to(folder).as_posix())
+def _on_disk(paths: Iterable[Path], folder: Path) -> list[_File]:
+    """Files by their places in a folder."""
+    files = sorted(path for path in paths if path.is_file())
+    names = [path.relative_to(folder).as_posix() for path in files]
+    return [
+        _File(PurePosixPath(name if name != "." else path.name), partial(_read, path))
+        for name, path in zip(names, files, strict=True)
+    ]
 
 
 class _Allowance:
@@ -138,20 +133,16 @@ class _Allowance:
             self._files += (tail + piece).count(_ENTRY)
             tail = piece[-len(_ENTRY) + 1 :]
             if self._files > MEMBER_LIMIT:
-                raise InputError(
-                    f"{self._where} holds more than {MEMBER_LIMIT:,} files: split it into several "
-                    "archives, or unpack it and give the folder"
-                )
+                most = f"{MEMBER_LIMIT:,} files"
+                raise InputError(f"{self._where} holds more than {most}: {SPLIT_IT}")
         file.seek(0)
 
     def unpack(self, size: int) -> None:
         """Count the bytes of one file."""
         self._bytes += size
         if self._bytes > ARCHIVE_LIMIT:
-            raise InputError(
-                f"{self._where} unpacks to more than {ARCHIVE_LIMIT // 2**20} MiB: split it into "
-                "several archives, or unpack it and give the folder"
-            )
+            most = f"{ARCHIVE_LIMIT // 2**20} MiB"
+            raise InputError(f"{self._where} unpacks to more than {most}: {SPLIT_IT}")
 
 
 def _unzipped(

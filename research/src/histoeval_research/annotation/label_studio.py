@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
+from histoeval.errors import explain_validation
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType
 from histoeval.resources import load_toml
 from histoeval_research.annotation.passage import (
@@ -19,10 +20,8 @@ from histoeval_research.annotation.passage import (
     Link,
     PassageDraft,
     RefusedPassage,
-    Vocabulary,
     assertion_named,
     assertion_of,
-    complaint,
     place_of,
 )
 
@@ -30,13 +29,14 @@ LABELS, TEXT = "label", "text"
 """What the two parts of the labelling view are called that pre-annotations speak of."""
 
 ASSERTED = (EntityType.DIAGNOSIS, EntityType.FINDING)
+REGIONS = ("labels", "hypertextlabels")
 
 
 class _Value(BaseModel):
     start: int | None = None
     end: int | None = None
     text: str | None = None
-    labels: list[str] = Field(default=[], alias="labels")
+    labels: list[str] = []
     hypertextlabels: list[str] = []
     choices: list[str] = []
 
@@ -52,37 +52,38 @@ class _Item(BaseModel):
     direction: Literal["right", "left", "bi"] | None = "right"
 
 
-def read_task(
-    task: Mapping[str, Any],
-    name: str,
-    source: str,
-    vocabulary: Vocabulary,
-) -> AnnotatedPassage:
-    """The passage of a task of an export, whole or minimal."""
+def read_task(draft: PassageDraft, task: Mapping[str, Any]) -> None:
+    """A task of an export, whole or minimal."""
     data = task.get("data", task)
     if not isinstance(data, dict):
         raise RefusedPassage("broken_annotation", "the task's data is not an object")
-    name = str(data.get("id", task.get("id", name)))
-    report = str(data.get("report", name))
-    draft = PassageDraft(name, str(data.get("source", source)), report, _text(data))
+    draft.id = str(data.get("id", task.get("id", draft.id)))
+    draft.report_id = str(data.get("report", draft.id))
+    draft.source = str(data.get("source", draft.source))
+    texts = [value for value in data.values() if isinstance(value, str)]
+    if isinstance(data.get(TEXT), str):
+        texts = [data[TEXT]]
+    if len(texts) != 1:
+        reason = "the task has no text, or several and none called so"
+        raise RefusedPassage("broken_annotation", reason)
+    draft.text = texts[0]
     try:
         items = [_Item.model_validate(item) for item in _result(task)]
     except ValidationError as error:
-        raise RefusedPassage("broken_annotation", complaint(error)) from error
-    _fill(draft, items)
-    return draft.finish(vocabulary)
-
-
-def _text(data: Mapping[str, Any]) -> str:
-    """The text of a task: what is called so, or else the only text that it has."""
-    if isinstance(text := data.get(TEXT), str):
-        return text
-    texts = [value for value in data.values() if isinstance(value, str)]
-    if len(texts) != 1:
-        raise RefusedPassage(
-            "broken_annotation", "the task has no text, or several and none called so"
-        )
-    return texts[0]
+        raise RefusedPassage("broken_annotation", explain_validation(error, "")) from error
+    chosen = {
+        item.id: assertion_of(choice)
+        for item in items
+        if item.type == "choices" and item.from_name.lower() == ASSERTION
+        for choice in item.value.choices
+    }
+    for item in items:
+        if item.type in REGIONS:
+            draft.spans[item.id] = _span(draft.text, item, chosen.get(item.id))
+        elif item.type == "relation":
+            ends = (item.from_id, item.to_id)
+            ends = ends[::-1] if item.direction == "left" else ends
+            draft.links.append(Link(*ends, item.direction in ("left", "right")))
 
 
 def _result(task: Mapping[str, Any]) -> Sequence[Any]:
@@ -99,8 +100,8 @@ def _result(task: Mapping[str, Any]) -> Sequence[Any]:
             "those of each annotator by themselves",
         )
     guesses = [p for p in task.get("predictions") or [] if isinstance(p, dict)]
-    exported = "annotations" in task or "completions" in task
-    if not chosen and (exported or not guesses):
+    is_exported = "annotations" in task or "completions" in task
+    if not chosen and (is_exported or not guesses):
         raise RefusedPassage("no_annotation", "it has no annotation")
     result = (chosen or guesses)[0].get("result", [])
     return result if isinstance(result, list) else []
@@ -109,52 +110,28 @@ def _result(task: Mapping[str, Any]) -> Sequence[Any]:
 def _minimal(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The items of a minimal export, where regions have no ids but only places."""
     values = [
-        (name, value)
+        (name, value, (value.get("start"), value.get("end")))
         for name, listed in task.items()
         for value in (listed if isinstance(listed, list) else [])
         if isinstance(value, dict)
     ]
-    regions = [(name, v) for name, v in values if "labels" in v or "hypertextlabels" in v]
-    for number, (name, value) in enumerate(regions):
+    regions = [row for row in values if not row[1].keys().isdisjoint(REGIONS)]
+    for number, (name, value, place) in enumerate(regions):
         yield {"id": str(number), "type": "labels", "from_name": name, "value": value}
-        place = (value.get("start"), value.get("end"))
-        for control, other in values:
-            if "choices" in other and (other.get("start"), other.get("end")) == place:
+        for control, other, other_place in values:
+            if "choices" in other and other_place == place:
                 yield {"id": str(number), "type": "choices", "from_name": control, "value": other}
-
-
-def _fill(draft: PassageDraft, items: Sequence[_Item]) -> None:
-    """Put the regions and arrows of a result into a draft."""
-    chosen = {
-        item.id: assertion_of(choice)
-        for item in items
-        if item.type == "choices" and item.from_name.lower() == ASSERTION
-        for choice in item.value.choices
-    }
-    for item in items:
-        if item.type in ("labels", "hypertextlabels"):
-            draft.spans[item.id] = _span(draft.text, item, chosen.get(item.id))
-        elif item.type == "relation":
-            ends = (
-                (item.to_id, item.from_id)
-                if item.direction == "left"
-                else (item.from_id, item.to_id)
-            )
-            draft.links.append(
-                Link(*ends, "one way" if item.direction in ("left", "right") else "either way")
-            )
 
 
 def _span(text: str, item: _Item, chosen: Assertion | None) -> DraftSpan:
     value = item.value
     if value.start is None or value.end is None:
         raise RefusedPassage("broken_offsets", f"the region {item.id!r} has no start or no end")
-    start, end = place_of(text, value.start, value.end, value.text)
-    labels = [*value.labels, *value.hypertextlabels]
-    named = [assertion for label in labels if (assertion := assertion_named(label))]
-    names = tuple(label for label in labels if not assertion_named(label))
-    asserted = chosen or (named[0] if named else Assertion.PRESENT)
-    return DraftSpan(start, end, names, asserted, 1.0 if item.score is None else item.score)
+    place = place_of(text, value.start, value.end, value.text)
+    labels = {label: assertion_named(label) for label in (*value.labels, *value.hypertextlabels)}
+    names = tuple(label for label, assertion in labels.items() if assertion is None)
+    named = next(filter(None, labels.values()), Assertion.PRESENT)
+    return DraftSpan(*place, names, chosen or named, 1.0 if item.score is None else item.score)
 
 
 def write_task(passage: AnnotatedPassage) -> dict[str, Any]:

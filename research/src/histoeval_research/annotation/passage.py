@@ -4,11 +4,11 @@ from bisect import bisect_left
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError, model_serializer, model_validator
 
-from histoeval.errors import InputError, SettingError
+from histoeval.errors import InputError, SettingError, explain_validation
 from histoeval.labels import OUTSIDE, given_names, known_names, plain
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Noun, Relation, Report
 from histoeval.resources import load_toml
@@ -23,8 +23,8 @@ MACHINERY = ("uima.", "de.tudarmstadt.ukp.")
 LABEL_FEATURES = ("value", "label", "type", "entity", "category")
 """Features in which a type is looked for before all others."""
 
-_YES = ("true", "yes", "1", "")
-_NO = ("false", "no", "0")
+YES = ("true", "yes", "1", "")
+NO = ("false", "no", "0")
 
 
 class RefusedPassage(Exception):  # noqa: N818 - not an error of the program: a passage is skipped
@@ -61,20 +61,23 @@ class Vocabulary:
         )
 
 
+@cache
+def _assertions() -> dict[str, Assertion]:
+    table = load_toml("histoeval_research/annotation/assertions.toml")
+    return {name: Assertion(meaning) for meaning, names in table.items() for name in names}
+
+
 def assertion_named(value: str) -> Assertion | None:
     """The assertion that a word stands for, if it stands for one."""
-    meaning = _assertions().get(plain(value))
-    return None if meaning is None else Assertion(meaning)
+    return _assertions().get(plain(value))
 
 
 def assertion_of(value: str) -> Assertion:
     """The assertion that a word must stand for."""
     found = assertion_named(value)
     if found is None:
-        raise RefusedPassage(
-            "unknown_assertion",
-            f"the assertion {value!r} is none of {', '.join(Assertion)}",
-        )
+        expected = ", ".join(Assertion)
+        raise RefusedPassage("unknown_assertion", f"the assertion {value!r} is none of {expected}")
     return found
 
 
@@ -83,9 +86,9 @@ def attribute(name: str, value: str | None) -> Assertion | None:
     if plain(name) == ASSERTION:
         return assertion_of(value or "")
     named = assertion_named(name)
-    if named is None or plain(value or "") in _NO:
+    if named is None or plain(value or "") in NO:
         return None
-    return named if plain(value or "") in _YES else assertion_named(value or "")
+    return named if plain(value or "") in YES else assertion_named(value or "")
 
 
 def holds_entities(layer: str) -> bool:
@@ -100,21 +103,12 @@ def names_and_assertion(
     assertion = Assertion.PRESENT
     values: dict[str, str] = {}
     for name, value in features.items():
-        if value is None:
-            continue
-        found = attribute(name, value)
-        assertion = found or assertion
-        if found is None and value:
+        if value is not None and (stated := attribute(name, value)):
+            assertion = stated
+        elif value:
             values[name] = value
-    first = [values[name] for name in LABEL_FEATURES if name in values]
-    others = [value for name, value in values.items() if name not in LABEL_FEATURES]
-    return (*first, *others, layer.rpartition(".")[2]), assertion
-
-
-@cache
-def _assertions() -> dict[str, str]:
-    table = load_toml("histoeval_research/annotation/assertions.toml")
-    return {name: meaning for meaning, names in table.items() for name in names}
+    first = [values.pop(name) for name in LABEL_FEATURES if name in values]
+    return (*first, *values.values(), layer.rpartition(".")[2]), assertion
 
 
 class AnnotatedPassage(Noun):
@@ -131,7 +125,6 @@ class AnnotatedPassage(Noun):
 
     @property
     def text(self) -> str:
-        """The text of the passage."""
         return self.content.text
 
     @property
@@ -178,9 +171,6 @@ def link_of(relation: Any) -> Any:
     return relation
 
 
-__all__ = ["DraftSpan", "Link", "PassageDraft", "RefusedPassage", "complaint"]
-
-
 class DraftSpan(NamedTuple):
     """A stretch of the text, and the names any of which may say what type it is."""
 
@@ -192,11 +182,11 @@ class DraftSpan(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A relation between two spans by their keys, with an arrow or without one."""
+    """A relation between two spans by their keys; without an arrow it may go either way."""
 
     head: Hashable
     tail: Hashable
-    arrow: Literal["one way", "either way"] = "one way"
+    has_arrow: bool = True
 
 
 @dataclass
@@ -206,72 +196,62 @@ class PassageDraft:
     id: str
     source: str
     report_id: str
-    text: str
+    text: str = ""
     spans: dict[Hashable, DraftSpan] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
 
     def finish(self, vocabulary: Vocabulary) -> AnnotatedPassage:
         """The passage, or the reason why there is none."""
         types = {key: vocabulary.type_of(span.names) for key, span in self.spans.items()}
-        known = {key: kind for key, kind in types.items() if kind is not None}
-        places = {key: place for place, key in enumerate(known)}
-        links = [self._settled(link, types) for link in self.links]
+        known = [(key, kind) for key, kind in types.items() if kind is not None]
+        places = {key: place for place, (key, _) in enumerate(known)}
+        ends = [self._ends(link, types) for link in self.links]
+        entities = [self._entity(self.spans[key], kind) for key, kind in known]
         relations = [
-            Relation(head=places[link.head], tail=places[link.tail])
-            for link in links
-            if link.head in places and link.tail in places
+            Relation(head=places[head], tail=places[tail])
+            for head, tail in ends
+            if head in places and tail in places
         ]
-        entities = tuple(self._entity(self.spans[key], kind) for key, kind in known.items())
         try:
-            report = Report(text=self.text, entities=entities, relations=tuple(relations))
+            content = Report(text=self.text, entities=tuple(entities), relations=tuple(relations))
         except ValidationError as error:
-            raise RefusedPassage("broken_annotation", complaint(error)) from error
+            raise RefusedPassage("broken_annotation", explain_validation(error, "")) from error
         return AnnotatedPassage(
-            id=self.id, source=self.source, report_id=self.report_id, content=report
+            id=self.id, source=self.source, report_id=self.report_id, content=content
         )
 
     def _entity(self, span: DraftSpan, kind: EntityType) -> Entity:
-        if not 0 <= span.start < span.end <= len(self.text):
+        start, end, _, assertion, score = span
+        if not 0 <= start < end <= len(self.text):
             raise RefusedPassage(
                 "broken_offsets",
-                f"the {kind} at {span.start}:{span.end} is not within the text, "
+                f"the {kind} at {start}:{end} is not within the text, "
                 f"which has {len(self.text)} characters",
             )
-        return Entity(
-            text=self.text[span.start : span.end],
-            start=span.start,
-            end=span.end,
-            type=kind,
-            assertion=span.assertion,
-            score=span.score,
-        )
+        text = self.text[start:end]
+        return Entity(text=text, start=start, end=end, type=kind, assertion=assertion, score=score)
 
-    def _settled(self, link: Link, types: Mapping[Hashable, EntityType | None]) -> Link:
-        """The link, turned if it has no arrow; refused if no relation can be there."""
-        if missing := [key for key in (link.head, link.tail) if key not in types]:
+    def _ends(
+        self, link: Link, types: Mapping[Hashable, EntityType | None]
+    ) -> tuple[Hashable, Hashable]:
+        """Head and tail of a link, turned if it has no arrow; refused if no relation can be."""
+        if missing := [key for key in link[:2] if key not in types]:
             raise RefusedPassage(
                 "broken_relation", f"a relation has an end, {missing[0]}, that is not there"
             )
         head, tail = types[link.head], types[link.tail]
         if head is None or tail is None or (head, tail) in RELATION_TYPES:
-            return link
-        turned = (tail, head) in RELATION_TYPES
-        if turned and link.arrow == "either way":
-            return Link(link.tail, link.head)
-        one, other = (self.text[s.start : s.end] for s in map(self.spans.__getitem__, link[:2]))
+            return link.head, link.tail
+        can_turn = (tail, head) in RELATION_TYPES
+        if can_turn and not link.has_arrow:
+            return link.tail, link.head
+        spans = [self.spans[key] for key in link[:2]]
+        one, other = (self.text[span.start : span.end] for span in spans)
         raise RefusedPassage(
             "impossible_relation",
             f"a relation goes from {one!r} to {other!r}, and none can hold from {head} to {tail}"
-            + (f"; it must go from {tail} to {head}" if turned else ""),
+            + (f"; it must go from {tail} to {head}" if can_turn else ""),
         )
-
-
-def complaint(error: ValidationError) -> str:
-    """The first thing that is wrong, and where."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
 
 
 class Utf16:
@@ -301,7 +281,7 @@ def place_of(text: str, start: int, end: int, covered: str | None) -> tuple[int,
     """
     if covered is None or _alike(text[start:end], covered):
         return start, end
-    if not text.isascii() and not min(start, end) < 0:
+    if not text.isascii() and min(start, end) >= 0:
         units = Utf16(text)
         start, end = units.character(start), units.character(end)
         if _alike(text[start:end], covered):
@@ -312,10 +292,7 @@ def place_of(text: str, start: int, end: int, covered: str | None) -> tuple[int,
     )
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(*texts: str) -> bool:
     """Whether two texts are the same but for white space, which tools fold or escape."""
-    return one == other or _folded(one) == _folded(other)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.replace("\\n", " ").split())
+    one, other = (text.replace("\\n", " ").split() for text in texts)
+    return one == other

@@ -1,7 +1,7 @@
 """`histoeval experiment`: the experiments of the PathGLS paper, on your data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,7 +29,7 @@ from histoeval.settings import COLUMNS, MODELS, Argument, Option, single_line_va
 from histoeval.table import ResultTable, footnotes
 from histoeval.view.exports import write_picture
 from histoeval.vlm.load import load_vlm
-from histoeval.vlm.model import Vlm, VlmConfig
+from histoeval.vlm.model import VlmConfig
 from histoeval_research.experiments import tables
 from histoeval_research.experiments.measures import (
     METRICS,
@@ -81,52 +81,6 @@ Results = Annotated[
     ),
 ]
 Figure = Annotated[bool, Option("Also draw it as SVG and PNG (extra figures).", name="--figure")]
-
-
-@dataclass(frozen=True)
-class EditingModel:
-    """A language model and its API key."""
-
-    endpoint: Annotated[
-        str | None, Option("URL of an OpenAI-compatible server, ending in /v1.", LLM)
-    ] = None
-    model: Annotated[str | None, Option("Name of the model.", LLM)] = None
-    access: VlmAccess = field(default_factory=VlmAccess)
-
-    def load(self) -> Vlm | None:
-        """The model that the options name; None where they name none."""
-        if self.endpoint is None and self.model is None:
-            return None
-        if self.endpoint is None or self.model is None:
-            raise SettingError("a language model needs both --endpoint and --model")
-        with single_line_validation_errors():
-            config = VlmConfig(endpoint=self.endpoint, model=self.model, **self.access.only())
-        return load_vlm(config)
-
-
-@dataclass(frozen=True)
-class RealResults:
-    """Folders of other verbs whose results are added."""
-
-    run: Annotated[
-        list[str] | None,
-        Option(
-            "Table 2: a results folder of `trust`; can be repeated.",
-            REAL,
-            metavar="DATASET/MODEL=FOLDER",
-        ),
-    ] = None
-    gap: Annotated[
-        list[str] | None,
-        Option(
-            "Table 3: results folders of `trust` on known and on unseen data; can be repeated.",
-            REAL,
-            metavar="MODEL=PUBLIC,PRIVATE",
-        ),
-    ] = None
-    judge: Annotated[
-        list[Path] | None, Option("Figure 3a: folder of `judge --repeats N`.", REAL)
-    ] = None
 
 
 @dataclass(frozen=True)
@@ -184,7 +138,11 @@ def perturb(
     text: TextColumn = None,
     id_: Annotated[str | None, Option("Column with the row id.", COLUMNS, name="--id")] = None,
     reader: ReaderName = None,
-    editor: EditingModel = EditingModel(),
+    endpoint: Annotated[
+        str | None, Option("URL of an OpenAI-compatible server, ending in /v1.", LLM)
+    ] = None,
+    model: Annotated[str | None, Option("Name of the model.", LLM)] = None,
+    access: VlmAccess = VlmAccess(),
     overwrite: Overwrite = False,
 ) -> None:
     """Edit true reports: paraphrased, slightly wrong, hallucinated, illogical.
@@ -196,11 +154,16 @@ def perturb(
       histoeval experiment perturb captions.csv --output perturbed.jsonl
     """
     source = open_reports(captions, text=text, id_=id_)
-    llm = editor.load()
+    subject = None
+    if endpoint is not None and model is not None:
+        with single_line_validation_errors():
+            subject = load_vlm(VlmConfig(endpoint=endpoint, model=model, **access.only()))
+    elif endpoint is not None or model is not None:
+        raise SettingError("a language model needs both --endpoint and --model")
     loaded = load_reader(Models(reader=reader))
     with resumable(output), row_progress(source, "editing") as watch:
         summary = perturb_file(
-            source, loaded, output, settings, subject=llm, overwrite=overwrite, watch=watch
+            source, loaded, output, settings, subject=subject, overwrite=overwrite, watch=watch
         )
     counts = ", ".join(f"{count:,} {name}" for name, count in summary["groups"].items())
     typer.echo(f"{summary['reports']:,} reports: {counts}")
@@ -234,7 +197,25 @@ def pathgls(
     nli: NliName = None,
     reader: ReaderName = None,
     device: DeviceName = None,
-    real: RealResults = RealResults(),
+    run: Annotated[
+        list[str] | None,
+        Option(
+            "Table 2: a results folder of `trust`; can be repeated.",
+            REAL,
+            metavar="DATASET/MODEL=FOLDER",
+        ),
+    ] = None,
+    gap: Annotated[
+        list[str] | None,
+        Option(
+            "Table 3: results folders of `trust` on known and on unseen data; can be repeated.",
+            REAL,
+            metavar="MODEL=PUBLIC,PRIVATE",
+        ),
+    ] = None,
+    judge: Annotated[
+        list[Path] | None, Option("Figure 3a: folder of `judge --repeats N`.", REAL)
+    ] = None,
     draws: Draws = Draws(),
     overwrite: Overwrite = False,
 ) -> None:
@@ -249,8 +230,8 @@ def pathgls(
     """
     if reports is None and tiles is None:
         raise SettingError("nothing to measure: give --reports, --tiles or both")
-    runs, gaps = tables.benchmark(real.run or (), draws), tables.gaps(real.gap or (), draws)
-    judges = [row for folder in real.judge or () for row in tables.judge_variance(folder, draws)]
+    runs, gaps = tables.benchmark(run or (), draws), tables.gaps(gap or (), draws)
+    judges = [row for folder in judge or () for row in tables.judge_variance(folder, draws)]
     loaded = Models(reader=load_reader(Models(reader=reader)), device=device)
     bench = CaseBench(loaded, encoder, nli, distance, draws.seed, overwrite)
     work, cases = output / "work", dict[str, CaseSet]()

@@ -21,7 +21,7 @@ from histoeval_research.evaluate.aligner import (
     read_opposites,
     tell_apart,
 )
-from histoeval_research.train.aligner.compositions import markers
+from histoeval_research.train.aligner.compositions import own_list
 from histoeval_research.train.aligner.names import listed
 from tests.support.paths import DATA
 
@@ -44,7 +44,7 @@ def test_the_opposite_must_be_farther_than_the_synonym_of_one_and_of_either() ->
 
 
 def test_shares_are_given_in_all_by_axis_and_apart_for_our_own_lists() -> None:
-    marker = next(named for named in markers() if named.synonyms)
+    marker = next(named for named in own_list("markers") if named.synonyms)
     rows = [
         row(marker.name, marker.synonyms[0], "qqq", "qqqq", "marker"),
         row("left foo", "foo on the left", "right foo", "foo on the right", "side"),

@@ -145,7 +145,8 @@ def aligner(training: TorchTraining) -> None:
       histoeval train aligner aligner.yaml --output models/aligner
     """
     require_hf()
-    from histoeval_research.train.aligner.train import AlignerSettings, train_aligner
+    from histoeval_research.train.aligner.config import AlignerSettings
+    from histoeval_research.train.aligner.train import train_aligner
 
     training.run(AlignerSettings, train_aligner, lambda found: aligner_tables(found["scores"]))
 
@@ -159,7 +160,8 @@ def nli(training: TorchTraining) -> None:
       histoeval train nli nli.yaml --output models/nli
     """
     require_hf()
-    from histoeval_research.train.nli.train import NliSettings, train_nli
+    from histoeval_research.train.nli.config import NliSettings
+    from histoeval_research.train.nli.train import train_nli
 
     training.run(NliSettings, train_nli, lambda found: nli_tables(found["scores"]))
 

@@ -9,9 +9,8 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from histoeval.nli.entailer import LABELS, Entailment, NliPair, probabilities
-from histoeval_research.train.nli.pairs import made_pairs
-from histoeval_research.train.nli.reranker import fit_opinion, unlearned_pairs
+from histoeval.nli.entailer import Entailment, NliPair, probabilities
+from histoeval_research.train.nli.reranker import fit_reranker
 
 PAIRS = [
     ("CD3 is positive.", "CD3 is negative.", "contradiction"),
@@ -36,21 +35,8 @@ class Unsure:
 
 
 def test_of_a_network_that_knows_nothing_terms_say_the_rest() -> None:
-    opinion = fit_opinion(Unsure(), PAIRS)  # type: ignore[arg-type]
+    reranker = fit_reranker(Unsure(), PAIRS)  # type: ignore[arg-type]
     for premise, hypothesis, label in PAIRS:
-        heard = opinion.reranked(np.zeros(3), premise, hypothesis)
+        heard = reranker.reranked(np.zeros(3), premise, hypothesis)
         assert probabilities(heard).label == label
-
-
-def test_the_same_pairs_give_the_same_weights() -> None:
-    assert fit_opinion(Unsure(), PAIRS) == fit_opinion(Unsure(), PAIRS)  # type: ignore[arg-type]
-
-
-def test_what_it_is_fitted_on_is_not_learned_from() -> None:
-    made = made_pairs("train", 30_000)
-    learned = {(pair.premise, pair.hypothesis) for pair in made if pair.category == "written"}
-    assert len(learned) > 100
-    unlearned = list(unlearned_pairs())
-    assert len(unlearned) > 600
-    assert {label for *_, label in unlearned} == set(LABELS)
-    assert not {(premise, text) for premise, text, _ in unlearned} & learned
+    assert reranker == fit_reranker(Unsure(), PAIRS)  # type: ignore[arg-type]

@@ -6,21 +6,26 @@ code: alpha 1, beta 60, base 0.5, and a margin of 0.2 in Euclidean distance for 
 keeps the pairs of all triplets that the margin does not yet separate.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from histoeval.align.builtin import AlignerManifest, ChannelUse, write_aligner_manifest
 from histoeval.align.opposites.vector import VERSION
 from histoeval.errors import ModelError
 from histoeval.reader.manifest import ENCODER
-from histoeval.report import Noun
+from histoeval_research.train.aligner.config import (
+    BASE,
+    MARGIN,
+    AlignerTraining,
+    EmbedderShape,
+    Pooling,
+)
 from histoeval_research.train.aligner.sampling import (
     Draws,
     Integers,
@@ -28,10 +33,13 @@ from histoeval_research.train.aligner.sampling import (
     allied_pairs,
     draw,
 )
-from histoeval_research.train.core.loop import Schedule, TrainingStage, fit
+from histoeval_research.train.core.loop import TrainingStage, fit
 from histoeval_research.train.core.onnx_int8 import Unpadded, token_part, write_parts
 
-ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2
+ALPHA, BETA = 1.0, 60.0
+
+_PARTS = 8
+"""On a CPU, names of a step are run in so many parts of like length: padding costs time there."""
 
 
 def multi_similarity(
@@ -49,74 +57,25 @@ def multi_similarity(
     """
     alike = vectors @ vectors.T
     same = labels[:, None] == labels[None, :]
-    different = ~same
-    if neither is not None:
-        different = different & ~neither
+    different = ~same if neither is None else ~same & ~neither
     same = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
     with torch.no_grad():
-        near, far = _hard(alike.detach(), same, different, margin)
+        # Hard pairs: in some triplet the positive is not nearer than the negative by the margin.
+        distance = (2 - 2 * alike.detach()).clamp(min=0).sqrt()
+        farthest = distance.masked_fill(~same, -torch.inf).amax(dim=1, keepdim=True)
+        nearest = distance.masked_fill(~different, torch.inf).amin(dim=1, keepdim=True)
+        near = same & (distance + margin >= nearest)
+        far = different & (distance <= farthest + margin)
     pull = _log_one_plus_sum(-ALPHA * (alike - base), near) / ALPHA
     push = _log_one_plus_sum(BETA * (alike - base), far) / BETA
     return (pull + push).mean()
 
 
-def _hard(alike: Tensor, same: Tensor, different: Tensor, margin: float) -> tuple[Tensor, Tensor]:
-    """Pairs in some triplet whose positive is not nearer than its negative by the margin."""
-    distance = (2 - 2 * alike).clamp(min=0).sqrt()
-    farthest = distance.masked_fill(~same, -torch.inf).amax(dim=1, keepdim=True)
-    nearest = distance.masked_fill(~different, torch.inf).amin(dim=1, keepdim=True)
-    return same & (distance + margin >= nearest), different & (distance <= farthest + margin)
-
-
-def _log_one_plus_sum(values: Tensor, kept: Tensor) -> Tensor:
-    """Log of one plus the sum of the exponentials of what is kept in each row."""
+def _log_one_plus_sum(values: Tensor, counted: Tensor) -> Tensor:
+    """Log of one plus the sum of the exponentials of what is counted in each row."""
     zero = torch.zeros_like(values[:, :1])
-    return torch.logsumexp(torch.cat([zero, values.masked_fill(~kept, -torch.inf)], dim=1), dim=1)
-
-
-_PARTS = 8
-"""On a CPU, names of a step are run in so many parts of like length: padding costs time there."""
-
-Pooling = Literal["cls", "mean"]
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class AlignerTraining(Schedule):
-    """How an aligner learns; an epoch is `draws` draws, each of two pairs of names."""
-
-    epochs: Annotated[int, Field(ge=1)] = 8
-    batch: Annotated[int, Field(ge=2)] = 256
-    """Draws in a step: twice as many pairs of names."""
-    rate: Annotated[float, Field(gt=0)] = 3e-4
-    warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
-    draws: Annotated[int, Field(ge=2)] = 100_000
-    opposite: Share = 0.5
-    """Share of draws in which a concept stands beside an opposite, if it has one."""
-    sibling: Share = 0.3
-    """Share of draws in which it stands beside another of its kind."""
-    own: Share = 0.7
-    """Share of pairs of names as sources have them; the others may have variants in them."""
-    margin: Annotated[float, Field(ge=0)] = MARGIN
-    """Of the miner of hard pairs."""
-    channel: Annotated[float, Field(ge=0)] = 0.0
-    """How much the channel counts beside the vector of the encoder, while learning and after."""
-    base: Annotated[float, Field(gt=-1, lt=1)] = BASE
-    """How alike names must at least be pulled, and what is not the same must at most stay."""
-
-
-class EmbedderShape(Noun):
-    """What is made of the encoder."""
-
-    layers: Annotated[int, Field(ge=1)] | None = None
-    """How many of its layers are kept, from the first on; all when omitted."""
-    frozen: Annotated[int, Field(ge=0)] = 0
-    """How many of these do not learn, from the first on; what is below them does not either."""
-    dropout: Annotated[float, Field(ge=0, lt=1)] | None = None
-    """Share of numbers that are hidden while learning; the encoder's own when omitted."""
-    pooling: Pooling = "mean"
-    """What stands for a phrase: the mean of its tokens, or the state of the first one."""
-    tokens: Annotated[int, Field(ge=4)] = 32
-    """Longer phrases are cut."""
+    rows = torch.cat([zero, values.masked_fill(~counted, -torch.inf)], dim=1)
+    return torch.logsumexp(rows, dim=1)
 
 
 class Embedder(nn.Module):  # type: ignore[misc]
@@ -143,17 +102,18 @@ class Embedder(nn.Module):  # type: ignore[misc]
 
 def shape_encoder(encoder: Any, shape: EmbedderShape) -> None:
     """Keep the first layers of an encoder, still those that are not to learn, set its dropout."""
-    if shape.layers is not None:
-        module, name = _layers(encoder)
-        layers = getattr(module, name)
-        if shape.layers > len(layers):
-            raise ModelError(f"the encoder has {len(layers)} layers, and not {shape.layers}")
-        setattr(module, name, layers[: shape.layers])
-        encoder.config.num_hidden_layers = shape.layers
-    if shape.frozen:
-        module, name = _layers(encoder)
-        encoder.requires_grad_(False)
-        getattr(module, name)[shape.frozen :].requires_grad_(True)
+    if shape.layers is not None or shape.frozen:
+        parent, name = _layers(encoder)
+        layers = getattr(parent, name)
+        if shape.layers is not None:
+            if shape.layers > len(layers):
+                raise ModelError(f"the encoder has {len(layers)} layers, and not {shape.layers}")
+            layers = layers[: shape.layers]
+            setattr(parent, name, layers)
+            encoder.config.num_hidden_layers = shape.layers
+        if shape.frozen:
+            encoder.requires_grad_(False)
+            layers[shape.frozen :].requires_grad_(True)
     if shape.dropout is not None:
         for module in encoder.modules():
             if isinstance(module, nn.Dropout):
@@ -186,19 +146,12 @@ class Lessons:
         self._phrases = phrases
         self._learning = learning
         self._seed = seed
-        self._draws = Draws(np.zeros((0, 4), np.int64), np.zeros((0, 2), np.int64))
+        self._draws: Draws
 
     def begin(self, epoch: int) -> None:
         """Draw what is learned in an epoch."""
-        given = self._learning
-        self._draws = draw(
-            self._phrases,
-            given.draws,
-            (self._seed, epoch),
-            opposite=given.opposite,
-            sibling=given.sibling,
-            own=given.own,
-        )
+        shares = self._learning.model_dump(include={"opposite", "sibling", "own"})
+        self._draws = draw(self._phrases, self._learning.draws, (self._seed, epoch), **shares)
 
     def prepare(self, positions: Sequence[int]) -> NameBatch:
         """The draws at these positions, short names first."""
@@ -220,25 +173,10 @@ def learn(
 ) -> None:
     """Teach an embedder, on the device that it is on."""
     lessons = Lessons(phrases, learning, seed)
-    fit(
-        embedder,
-        learning.draws,
-        _loss(embedder, phrases, tokens, learning),
-        learning,
-        seed=seed,
-        prepare=lessons.prepare,
-        begin=lessons.begin,
-        stage=stage,
-    )
-
-
-def _loss(
-    embedder: Embedder, phrases: NameSampler, tokens: int, learning: AlignerTraining
-) -> Callable[[NameBatch], Tensor]:
     device = next(embedder.parameters()).device
     table = torch.from_numpy(phrases.tokens.padded(tokens, embedder.padding)).to(device)
     lengths = np.minimum(phrases.tokens.lengths, tokens)
-    beside = torch.from_numpy(phrases.beside).to(device)
+    hundredths = torch.from_numpy(phrases.beside).to(device)
     on_gpu = device.type == "cuda"
 
     def loss(batch: NameBatch) -> Tensor:
@@ -247,24 +185,29 @@ def _loss(
         allied = torch.from_numpy(batch.allied).to(device, non_blocking=True)
         neither = torch.zeros(len(labels), len(labels), dtype=torch.bool, device=device)
         neither[allied[:, 0], allied[:, 1]] = True
-        vectors = []
+        parts = []
         with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu):
             for names in np.array_split(batch.names, 1 if on_gpu else _PARTS):
                 some = torch.from_numpy(names).to(device, non_blocking=True)
-                found = embedder(table[some, : int(lengths[names].max())].long())
-                vectors.append(_joined(found, beside[some], learning.channel))
-        given = {"margin": learning.margin, "base": learning.base}
-        return multi_similarity(torch.cat(vectors), labels, neither, **given)
+                vectors = embedder(table[some, : int(lengths[names].max())].long())
+                if learning.channel:  # stands beside the vector, which has length one again
+                    beside = hundredths[some].to(vectors.dtype) * (learning.channel / 100)
+                    vectors = nn.functional.normalize(torch.cat([vectors, beside], -1), dim=-1)
+                parts.append(vectors)
+        return multi_similarity(
+            torch.cat(parts), labels, neither, margin=learning.margin, base=learning.base
+        )
 
-    return loss
-
-
-def _joined(vectors: Tensor, hundredths: Tensor, weight: float) -> Tensor:
-    """Vectors with the channel beside them, of length one again."""
-    if not weight:
-        return vectors
-    beside = hundredths.to(vectors.dtype) * (weight / 100)
-    return nn.functional.normalize(torch.cat([vectors, beside], dim=-1), dim=-1)
+    fit(
+        embedder,
+        learning.draws,
+        loss,
+        learning,
+        seed=seed,
+        prepare=lessons.prepare,
+        begin=lessons.begin,
+        stage=stage,
+    )
 
 
 def write_aligner(

@@ -26,20 +26,17 @@ class Lists:
 
     @classmethod
     def of(cls, lists: Iterable[Sequence[int]]) -> Lists:
-        """The lists, put behind one another."""
-        kept = [np.asarray(each, dtype=np.int64) for each in lists]
-        starts = np.cumsum([0, *map(len, kept)])
-        return cls(starts, np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64))
+        arrays = [np.asarray(numbers, dtype=np.int64) for numbers in lists]
+        starts = np.cumsum([0, *map(len, arrays)])
+        return cls(starts, np.concatenate([np.zeros(0, dtype=np.int64), *arrays]))
 
     @property
     def lengths(self) -> Integers:
-        """How long each list is."""
         return np.diff(self.starts)
 
     def pick(self, rows: Integers, chance: Floats) -> Integers:
         """One number of each of these lists, none of which may be empty."""
-        lengths = self.lengths[rows]
-        return self.values[self.starts[rows] + (chance * lengths).astype(np.int64)]
+        return self.values[self.starts[rows] + (chance * self.lengths[rows]).astype(np.int64)]
 
     def padded(self, width: int, padding: int) -> NDArray[np.int32]:
         """The lists as rows of a table; longer ones are cut."""
@@ -47,8 +44,8 @@ class Lists:
         lengths = self.lengths
         rows = np.repeat(np.arange(len(lengths)), lengths)
         columns = np.arange(len(self.values)) - np.repeat(self.starts[:-1], lengths)
-        kept = columns < width
-        table[rows[kept], columns[kept]] = self.values[kept]
+        is_shown = columns < width
+        table[rows[is_shown], columns[is_shown]] = self.values[is_shown]
         return table
 
 
@@ -80,53 +77,42 @@ def phrases_of(
 
     Names of more tokens than `longest` are skipped where a concept has others.
     """
-    names = iter(encode([name for concept in pool.concepts for name in concept.names]))
-    variants = iter(encode([name for concept in pool.concepts for name in concept.variants]))
+    concepts = pool.concepts
+    names = iter(encode([name for concept in concepts for name in concept.names]))
+    variants = iter(encode([name for concept in concepts for name in concept.variants]))
     tokens, texts, first, own = list[list[int]](), list[str](), [0], list[int]()
-    for concept in pool.concepts:
-        ours = _not_too_long(concept.names, [*islice(names, len(concept.names))], longest)
-        tokens += [*(found for _, found in ours), *islice(variants, len(concept.variants))]
-        texts += [*(name for name, _ in ours), *concept.variants]
+    for concept in concepts:
+        both = list(zip(concept.names, islice(names, len(concept.names)), strict=True))
+        short = [pair for pair in both if longest is None or len(pair[1]) <= longest] or both[:1]
+        texts += [*(name for name, _ in short), *concept.variants]
+        tokens += [*(numbers for _, numbers in short), *islice(variants, len(concept.variants))]
         first.append(len(tokens))
-        own.append(len(ours))
-    allies: list[list[int]] = [[] for _ in pool.concepts]
+        own.append(len(short))
+    allies: list[list[int]] = [[] for _ in concepts]
     for one, other in sorted(pool.allied):
         allies[one].append(other)
         allies[other].append(one)
-    groups = {name: number for number, name in enumerate(sorted(_groups(pool)))}
-    members: list[list[int]] = [[] for _ in groups]
-    kinds = [[groups[name] for name in sorted(c.groups)] for c in pool.concepts]
-    for place, numbers in enumerate(kinds):
+    group_names = sorted({name for concept in concepts for name in concept.groups})
+    numbers_of = {name: number for number, name in enumerate(group_names)}
+    groups = [[numbers_of[name] for name in sorted(concept.groups)] for concept in concepts]
+    members: list[list[int]] = [[] for _ in group_names]
+    for place, numbers in enumerate(groups):
         for number in numbers:
             members[number].append(place)
+    hundredths = np.zeros((len(texts), 0), dtype=np.int8)
+    if beside is not None:
+        hundredths = np.stack([np.round(beside(text) * 100).astype(np.int8) for text in texts])
     return NameSampler(
         tokens=Lists.of(tokens),
         first=np.array(first),
         own=np.array(own),
-        weight=np.array([concept.weight for concept in pool.concepts]),
-        opposites=Lists.of(sorted(concept.opposites) for concept in pool.concepts),
-        groups=Lists.of(kinds),
+        weight=np.array([concept.weight for concept in concepts]),
+        opposites=Lists.of(sorted(concept.opposites) for concept in concepts),
+        groups=Lists.of(groups),
         members=Lists.of(members),
         allies=Lists.of(allies),
-        beside=_in_hundredths(texts, beside),
+        beside=hundredths,
     )
-
-
-def _not_too_long(
-    names: Sequence[str], tokens: Sequence[list[int]], longest: int | None
-) -> list[tuple[str, list[int]]]:
-    both = list(zip(names, tokens, strict=True))
-    return [one for one in both if longest is None or len(one[1]) <= longest] or both[:1]
-
-
-def _in_hundredths(texts: Sequence[str], beside: Beside | None) -> NDArray[np.int8]:
-    if beside is None:
-        return np.zeros((len(texts), 0), dtype=np.int8)
-    return np.stack([np.round(beside(text) * 100).astype(np.int8) for text in texts])
-
-
-def _groups(pool: ConceptPool) -> set[str]:
-    return {name for concept in pool.concepts for name in concept.groups}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +141,10 @@ def draw(
     that are no variants.
     """
     chance = np.random.default_rng(seed)
-    one = _concepts(phrases, size, chance)
-    two = _concepts(phrases, size, chance)
+    ends = np.cumsum(phrases.weight)
+    one, two = (
+        np.searchsorted(ends, chance.random(size) * ends[-1], side="right") for _ in range(2)
+    )
     lot = chance.random(size)
     has_sibling = phrases.groups.lengths[one] > 0
     beside = has_sibling & (lot >= opposite) & (lot < opposite + sibling)
@@ -166,12 +154,6 @@ def draw(
     two[against] = phrases.opposites.pick(one[against], chance.random(against.sum()))
     names = [_two_names(phrases, concepts, chance, own) for concepts in (one, two)]
     return Draws(np.concatenate(names, axis=1), np.stack([one, two], axis=1))
-
-
-def _concepts(phrases: NameSampler, size: int, chance: np.random.Generator) -> Integers:
-    ends = np.cumsum(phrases.weight)
-    found: Integers = np.searchsorted(ends, chance.random(size) * ends[-1], side="right")
-    return found
 
 
 def _two_names(
@@ -194,12 +176,11 @@ def allied_pairs(phrases: NameSampler, labels: Integers) -> Integers:
     for place, label in enumerate(labels.tolist()):
         places.setdefault(label, []).append(place)
     starts, values = phrases.allies.starts, phrases.allies.values
-    found = [
+    pairs = [
         (one, other)
         for label, ones in places.items()
         for ally in values[starts[label] : starts[label + 1]].tolist()
-        if ally in places
         for one in ones
-        for other in places[ally]
+        for other in places.get(ally, ())
     ]
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)

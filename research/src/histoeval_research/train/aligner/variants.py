@@ -10,8 +10,7 @@ other words without regard to case.
 import random
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
 
@@ -20,28 +19,23 @@ _TOKEN = re.compile(r"[^\s\-,;:()\[\]]+")
 Words = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
+class Contrast(NamedTuple):
     """From some words to those that mean something else there."""
 
     words: Words
     other: str
-    axis: str
-    only_with: tuple[str, ...] = ()
-    not_after: tuple[str, ...] = ()
+    only_with: tuple[str, ...]
+    not_after: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(NamedTuple):
     """A phrase in which words were swapped; `key` is the same for synonyms that had the same."""
 
     phrase: str
     key: str
-    axis: str
 
 
 def contrast_table() -> dict[str, Any]:
-    """What `contrasts.toml` holds."""
     return load_toml("histoeval_research/train/aligner/data/contrasts.toml")
 
 
@@ -51,9 +45,16 @@ class Contrasts:
     def __init__(self, table: Mapping[str, Any], *, only_unseen: bool = False) -> None:
         self._by_words: dict[Words, list[Contrast]] = {}
         for rule in table["contrast"]:
-            if not (only_unseen and rule["in_test"]):
-                for contrast in _directions(rule):
-                    self._by_words.setdefault(contrast.words, []).append(contrast)
+            if only_unseen and rule["in_test"]:
+                continue
+            only_with, not_after = (
+                tuple(word.lower() for word in rule.get(name, ()))
+                for name in ("only_with", "not_after")
+            )
+            for one, other in rule["words"]:
+                for words, swapped in ((_words(one), other), (_words(other), one)):
+                    contrast = Contrast(words, swapped, only_with, not_after)
+                    self._by_words.setdefault(words, []).append(contrast)
         self._longest = max(map(len, self._by_words), default=0)
 
     def of(self, phrase: str) -> list[Swap]:
@@ -61,16 +62,22 @@ class Contrasts:
         tokens = [*_TOKEN.finditer(phrase)]
         keys = [_key(token[0]) for token in tokens]
         places: dict[Words, list[int]] = {}
-        for start, words in self._found(keys):
+        for start, words in self._terms(keys):
             places.setdefault(words, []).append(start)
-        return [
-            Swap(_replaced(phrase, tokens, starts, contrast), _name(contrast), contrast.axis)
-            for words, starts in places.items()
-            for contrast in self._by_words[words]
-            if _applies(contrast, keys, starts)
-        ]
+        swaps = []
+        for words, starts in places.items():
+            for contrast in self._by_words[words]:
+                other = _words(contrast.other)
+                if not _applies(contrast, other, keys, starts):
+                    continue
+                swapped = phrase
+                for start in reversed(starts):
+                    first, last = tokens[start].start(), tokens[start + len(words) - 1].end()
+                    swapped = f"{swapped[:first]}{contrast.other}{swapped[last:]}"
+                swaps.append(Swap(swapped, f"{' '.join(words)}>{' '.join(other)}"))
+        return swaps
 
-    def _found(self, keys: Sequence[str]) -> Iterator[tuple[int, Words]]:
+    def _terms(self, keys: Sequence[str]) -> Iterator[tuple[int, Words]]:
         """Terms that stand in a phrase, the longest at each place."""
         start = 0
         while start < len(keys):
@@ -82,16 +89,6 @@ class Contrasts:
                     break
             else:
                 start += 1
-
-
-def _directions(rule: Mapping[str, Any]) -> Iterator[Contrast]:
-    where = {
-        "only_with": tuple(word.lower() for word in rule.get("only_with", ())),
-        "not_after": tuple(word.lower() for word in rule.get("not_after", ())),
-    }
-    for one, other in rule["words"]:
-        yield Contrast(_words(one), other, rule["axis"], **where)
-        yield Contrast(_words(other), one, rule["axis"], **where)
 
 
 def _words(text: str) -> Words:
@@ -107,29 +104,15 @@ def _key(token: str) -> str:
     return token if is_code or any(map(str.isdigit, token)) else token.lower()
 
 
-def _name(contrast: Contrast) -> str:
-    return f"{' '.join(contrast.words)}>{' '.join(_words(contrast.other))}"
-
-
-def _applies(contrast: Contrast, keys: Sequence[str], starts: Sequence[int]) -> bool:
-    length = len(contrast.words)
+def _applies(contrast: Contrast, other: Words, keys: Sequence[str], starts: Sequence[int]) -> bool:
+    """True if the words may be swapped there, and the other ones do not stand in the phrase too."""
     if any(start and keys[start - 1].lower() in contrast.not_after for start in starts):
         return False
-    swapped = {start + step for start in starts for step in range(length)}
+    swapped = {start + step for start in starts for step in range(len(contrast.words))}
     rest = ["" if place in swapped else key for place, key in enumerate(keys)]
     if contrast.only_with and not any(key.lower().startswith(contrast.only_with) for key in rest):
         return False
-    other = _words(contrast.other)
     return not any(tuple(rest[place : place + len(other)]) == other for place in range(len(rest)))
-
-
-def _replaced(
-    phrase: str, tokens: Sequence[re.Match[str]], starts: Sequence[int], contrast: Contrast
-) -> str:
-    for start in reversed(starts):
-        first, last = tokens[start].start(), tokens[start + len(contrast.words) - 1].end()
-        phrase = f"{phrase[:first]}{contrast.other}{phrase[last:]}"
-    return phrase
 
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -153,7 +136,6 @@ KINDS = {
 
 
 def spelling_table() -> dict[str, Any]:
-    """What `spelling.toml` holds."""
     return load_toml("terms/data/spelling.toml")
 
 
@@ -167,19 +149,23 @@ class Variants:
         words: Collection[str] = (),
         seed: int = 0,
     ) -> None:
-        self._other = _both_ways(table["british_american"])
-        self._plurals: list[Mapping[str, Any]] = table["plural"]
-        self._irregular: Mapping[str, Sequence[str]] = table["irregular"]
+        self._table = table
+        americanised = table["british_american"]
+        self._other = {ours: theirs for theirs, ours in americanised.items()} | americanised
         self._no_plural = {*table["unchanged"]["words"], *table["not_plural"]["words"]}
-        self._slips = [slip for slip in table["ocr"] if slip["meant"] or slip["seen"]]
+        self._slips = [
+            slip
+            for slip in table["ocr"]
+            if (slip["meant"] or slip["seen"]) and slip["context"] != "digit"
+        ]
         self._short = dict(sorted(abbreviations.items(), key=lambda item: -len(item[0])))
         self._words = words
         self._seed = seed
         self._makers: dict[str, Callable[[str, random.Random], str]] = {
-            "spelling": lambda name, _: self._spelled(name),
+            "spelling": self._spelled,
             "plural": self._plural,
-            "inversion": lambda name, _: _inverted(name),
-            "abbreviation": lambda name, _: self._abbreviated(name),
+            "inversion": _inverted,
+            "abbreviation": self._abbreviated,
             "hyphen": _hyphened,
             "case": lambda name, _: name.upper(),
             "slip": self._slipped,
@@ -188,20 +174,20 @@ class Variants:
     def of(self, name: str, most: int) -> list[str]:
         """Up to so many variants of a name, each of one or two kinds, none of them the name."""
         chance = random.Random(f"{self._seed}/{name}")
-        found: dict[str, None] = {}
+        variants: dict[str, None] = {}
         for _ in range(3 * most):
-            if len(found) == most:
+            if len(variants) == most:
                 break
             changed = name
             drawn = chance.choices([*KINDS], [*KINDS.values()], k=chance.choice((1, 1, 2)))
             for kind in dict.fromkeys(drawn):
                 changed = self._makers[kind](changed, chance)
             if changed != name:
-                found[changed] = None
-        return list(found)
+                variants[changed] = None
+        return list(variants)
 
-    def _spelled(self, name: str) -> str:
-        return _WORD.sub(lambda found: self._other.get(found[0].lower(), found[0]), name)
+    def _spelled(self, name: str, _: random.Random) -> str:
+        return _WORD.sub(lambda word: self._other.get(word[0].lower(), word[0]), name)
 
     def _plural(self, name: str, chance: random.Random) -> str:
         head, space, last = name.rpartition(" ")
@@ -212,55 +198,46 @@ class Variants:
         lower = word.lower()
         if lower in self._no_plural or len(word) < _LEAST_LETTERS - 1:
             return word
-        if lower in self._irregular:
-            return self._irregular[lower][0]
-        for rule in self._plurals:
+        if lower in self._table["irregular"]:
+            return str(self._table["irregular"][lower][0])
+        for rule in self._table["plural"]:
             if lower.endswith(rule["singular"]) and lower not in rule.get("exceptions", ()):
                 ending = rule["plural"][0 if chance.random() < 0.8 else -1]
                 return word[: len(word) - len(rule["singular"])] + str(ending)
         return word + "s"
 
-    def _abbreviated(self, name: str) -> str:
+    def _abbreviated(self, name: str, _: random.Random) -> str:
         lower = name.lower()
         for long, short in self._short.items():
-            if long in lower and (found := re.search(rf"\b{re.escape(long)}\b", lower)):
-                return f"{name[: found.start()]}{short}{name[found.end() :]}"
+            if long in lower and (match := re.search(rf"\b{re.escape(long)}\b", lower)):
+                return f"{name[: match.start()]}{short}{name[match.end() :]}"
         return name
 
     def _slipped(self, name: str, chance: random.Random) -> str:
         """One slip in one long word, unless it makes another word."""
-        words = [found for found in _WORD.finditer(name) if len(found[0]) >= _LEAST_LETTERS]
+        words = [match for match in _WORD.finditer(name) if len(match[0]) >= _LEAST_LETTERS]
         if not words:
             return name
-        place = chance.choice(words)
-        slipped = self._slip_in(place[0], chance)
-        if slipped.lower() in self._words:
-            return name
-        return f"{name[: place.start()]}{slipped}{name[place.end() :]}"
-
-    def _slip_in(self, word: str, chance: random.Random) -> str:
-        possible = [
-            slip for slip in self._slips if slip["context"] != "digit" and slip["meant"] in word
-        ]
+        match = chance.choice(words)
+        word = match[0]
+        possible = [slip for slip in self._slips if slip["meant"] in word]
         slip = chance.choices(possible, [slip["weight"] for slip in possible])[0]
         meant, seen = slip["meant"], slip["seen"].replace("\n", "")
         places = [found.start() for found in re.finditer(re.escape(meant), word)]
-        inner = [place for place in places if meant or 0 < place < len(word)]
-        place = chance.choice(inner)
-        return f"{word[:place]}{seen}{word[place + len(meant) :]}"
+        place = chance.choice([place for place in places if meant or 0 < place < len(word)])
+        slipped = f"{word[:place]}{seen}{word[place + len(meant) :]}"
+        if slipped.lower() in self._words:
+            return name
+        return f"{name[: match.start()]}{slipped}{name[match.end() :]}"
 
 
-def _both_ways(table: Mapping[str, str]) -> dict[str, str]:
-    return {ours: theirs for theirs, ours in table.items()} | dict(table)
-
-
-def _inverted(name: str) -> str:
+def _inverted(name: str, _: random.Random) -> str:
     """Another order of the same words: around a comma, around `of`, or with the last word first."""
     if name.count(",") == 1 and _PLAIN_WORDS.fullmatch(name.replace(",", "")):
         first, last = name.split(",")
         return f"{last.strip()} {first.strip()}"
-    if found := _OF.fullmatch(name):
-        return f"{found['where']} {found['what']}"
+    if match := _OF.fullmatch(name):
+        return f"{match['where']} {match['what']}"
     words = name.split(" ")
     if not _PLAIN_WORDS.fullmatch(name) or not 2 <= len(words) <= _MOST_WORDS_INVERTED:
         return name
@@ -273,7 +250,7 @@ def _hyphened(name: str, chance: random.Random) -> str:
     """A hyphen for a space, or a space for a hyphen."""
     if "-" in name:
         return name.replace("-", " ")
-    spaces = [found.start() for found in re.finditer(r"(?<=[a-z]) (?=[a-z])", name)]
+    spaces = [match.start() for match in re.finditer(r"(?<=[a-z]) (?=[a-z])", name)]
     if not spaces:
         return name
     place = chance.choice(spaces)

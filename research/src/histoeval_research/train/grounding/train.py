@@ -24,12 +24,8 @@ from histoeval.evaluate.tile_labels import (
 from histoeval.io.settings_files import FilePath, ModelName
 from histoeval.report import Noun
 from histoeval.resources import resource_bytes
-from histoeval_research.train.aligner.embedder import (
-    Embedder,
-    EmbedderShape,
-    shape_encoder,
-)
-from histoeval_research.train.aligner.names import Ontology
+from histoeval_research.train.aligner.config import EmbedderShape, Ontology
+from histoeval_research.train.aligner.embedder import Embedder, shape_encoder
 from histoeval_research.train.aligner.train import encoded_by
 from histoeval_research.train.cards import card
 from histoeval_research.train.core.encoder import cut_vocabulary, load_encoder

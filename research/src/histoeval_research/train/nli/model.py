@@ -4,27 +4,38 @@ The teacher learns the same pairs first. Both must have the same word pieces (as
 and all-MiniLM-L6-v2 have), so that a pair is made into tokens once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from torch import Tensor, nn
 
 from histoeval.errors import ModelError
-from histoeval.io.settings_files import ModelName
-from histoeval.nli.builtin import limits_of, read_entailer_manifest, write_entailer_manifest
+from histoeval.nli.builtin import limits_of, write_entailer_manifest
 from histoeval.reader.manifest import ENCODER
 from histoeval_research.train.core.encoder import TorchEncoder, load_encoder
 from histoeval_research.train.core.loop import Schedule, TrainingStage, fit
 from histoeval_research.train.core.onnx_int8 import token_part, write_parts
-from histoeval_research.train.nli.data import NO_CONTRADICTION, NO_ENTAILMENT, UNKNOWN, EncodedPairs
+from histoeval_research.train.nli.config import NliTeacher
+from histoeval_research.train.nli.tokens import (
+    NO_CONTRADICTION,
+    NO_ENTAILMENT,
+    UNKNOWN,
+    EncodedPairs,
+)
 
 ANSWERS = 3
+
+Floats = NDArray[np.float32]
+
+_SPECIAL = {"[CLS]": "cls_token_id", "[SEP]": "sep_token_id", "[PAD]": "pad_token_id"}
+_MOST_MISSING = 0.1
+"""Share of the word pieces that a teacher may not have."""
+_ANSWERED_AT_ONCE = 512
 
 
 class CrossEncoder(nn.Module):  # type: ignore[misc]
@@ -52,27 +63,6 @@ class CrossEncoder(nn.Module):  # type: ignore[misc]
         return self.head(torch.cat([states[:, 0], mean], dim=-1)).float()
 
 
-Floats = NDArray[np.float32]
-_SPECIAL = {"[CLS]": "cls_token_id", "[SEP]": "sep_token_id", "[PAD]": "pad_token_id"}
-_MOST_MISSING = 0.1
-"""Share of the word pieces that a teacher may not have."""
-_ANSWERED_AT_ONCE = 512
-
-
-class NliTeacher(Schedule):
-    """The network that teaches, and how it learns."""
-
-    encoder: ModelName
-    epochs: Annotated[int, Field(ge=1)] = 2
-    batch: Annotated[int, Field(ge=1)] = 128
-    rate: Annotated[float, Field(gt=0)] = 4e-5
-    warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
-    share: Annotated[float, Field(gt=0, le=1)] = 0.5
-    """How much of the small network's loss is about the answers of the teacher."""
-    mixed: Annotated[int, Field(ge=0)] = 0
-    """Pairs of a premise and the hypothesis of another, which only the teacher can answer."""
-
-
 def pair_loss(logits: Tensor, labels: Tensor, answers: Tensor | None, share: float) -> Tensor:
     """The loss of a batch, with labels that are known, that are known not to be one, or unknown.
 
@@ -93,12 +83,45 @@ def pair_loss(logits: Tensor, labels: Tensor, answers: Tensor | None, share: flo
     return ((1 - shares) * loss + shares * far).mean()
 
 
-def batch_of(
-    encoded: EncodedPairs, positions: Sequence[int], device: str, padding: int = 0
-) -> tuple[list[Tensor], Tensor]:
-    """Tokens, kinds and mask of some pairs, and their labels."""
-    rows = [torch.from_numpy(part).to(device) for part in encoded.padded(positions, padding)]
-    return rows, torch.from_numpy(encoded.labels[list(positions)]).to(device)
+def learned(
+    encoder: TorchEncoder,
+    encoded: EncodedPairs,
+    schedule: Schedule,
+    seed: int,
+    stage: TrainingStage,
+    *,
+    padding: int = 0,
+    answers: Floats | None = None,
+    share: float = 0.0,
+) -> CrossEncoder:
+    """A cross-encoder that has learned pairs; those of unknown label only from a teacher's answers.
+
+    They come last, and without answers they are not looked at.
+    """
+    torch.manual_seed(seed)
+    model = CrossEncoder(encoder.model).to(encoder.device)
+    device = torch.device(encoder.device)
+
+    def loss(positions: Sequence[int]) -> Tensor:
+        rows = _rows(encoded, positions, encoder.device, padding)
+        labels = torch.from_numpy(encoded.labels[list(positions)]).to(device)
+        said = None
+        if answers is not None:
+            said = torch.from_numpy(answers[list(positions)]).to(device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            logits = model(*rows)
+        return pair_loss(logits, labels, said, share)
+
+    count = int((encoded.labels != UNKNOWN).sum()) if answers is None else len(encoded)
+    fit(model, count, loss, schedule, seed=seed, stage=stage)
+    return model  # type: ignore[no-any-return]
+
+
+def _rows(
+    encoded: EncodedPairs, positions: Sequence[int], device: str, padding: int
+) -> list[Tensor]:
+    """Tokens, kinds and mask of some pairs."""
+    return [torch.from_numpy(part).to(device) for part in encoded.padded(positions, padding)]
 
 
 def taught(
@@ -110,16 +133,10 @@ def taught(
     device: str | None,
     stage: TrainingStage,
 ) -> Floats:
-    """What a teacher says of every pair, once it has learned from those that have a label.
-
-    Those that have none come last.
-    """
+    """What a teacher says of every pair, once it has learned from those that have a label."""
     encoder = load_encoder(settings.encoder, tokens, device)
     every = encoded.translated(_pieces(tokenizer, encoder))
-    labelled = int((encoded.labels != UNKNOWN).sum())
-    torch.manual_seed(seed)
-    model = CrossEncoder(encoder.model).to(encoder.device)
-    fit(model, labelled, _loss(model, every, encoder), settings, seed=seed, stage=stage)
+    model = learned(encoder, every, settings, seed, stage, padding=encoder.padding)
     return answers_of(model, every, encoder.device, encoder.padding)
 
 
@@ -129,43 +146,29 @@ def _pieces(tokenizer: Any, encoder: TorchEncoder) -> NDArray[np.uint16]:
     special = {piece: getattr(encoder.tokenizer, name) for piece, name in _SPECIAL.items()}
     unknown = encoder.tokenizer.unk_token_id
     pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-    found = [special.get(piece, known.get(piece, unknown)) for piece, _ in pieces]
-    missing = found.count(unknown)
-    if missing > _MOST_MISSING * len(found):
+    numbers = [special.get(piece, known.get(piece, unknown)) for piece, _ in pieces]
+    missing = numbers.count(unknown)
+    if missing > _MOST_MISSING * len(numbers):
         raise ModelError(
             f"{encoder.name} cannot teach: it has other word pieces than the encoder "
-            f"({missing:,} of {len(found):,} are unknown to it); take a teacher with the same "
+            f"({missing:,} of {len(numbers):,} are unknown to it); take a teacher with the same "
             "vocabulary, as all-mpnet-base-v2 has for all-MiniLM-L6-v2"
         )
-    return np.array(found, np.uint16)
-
-
-def _loss(
-    model: CrossEncoder, encoded: EncodedPairs, encoder: TorchEncoder
-) -> Callable[[Sequence[int]], Tensor]:
-    on_gpu = encoder.device.startswith("cuda")
-
-    def loss(positions: Sequence[int]) -> Tensor:
-        rows, labels = batch_of(encoded, positions, encoder.device, encoder.padding)
-        with torch.autocast("cuda" if on_gpu else "cpu", torch.bfloat16, enabled=on_gpu):
-            logits = model(*rows)
-        return pair_loss(logits, labels, None, 0.0)
-
-    return loss
+    return np.array(numbers, np.uint16)
 
 
 def answers_of(model: CrossEncoder, encoded: EncodedPairs, device: str, padding: int) -> Floats:
     """The log probabilities of all pairs, those of a length together."""
-    found = np.zeros((len(encoded), 3), np.float32)
+    answers = np.zeros((len(encoded), ANSWERS), np.float32)
     order = np.argsort(encoded.lengths, kind="stable")
-    on_gpu = device.startswith("cuda")
+    kind = torch.device(device).type
     model.eval()
-    with torch.no_grad(), torch.autocast("cuda" if on_gpu else "cpu", torch.bfloat16, on_gpu):
+    with torch.no_grad(), torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
         for first in range(0, len(order), _ANSWERED_AT_ONCE):
             places = order[first : first + _ANSWERED_AT_ONCE]
-            rows, _ = batch_of(encoded, places.tolist(), device, padding)
-            found[places] = nn.functional.log_softmax(model(*rows), dim=-1).float().cpu().numpy()
-    return found
+            logits = model(*_rows(encoded, places.tolist(), device, padding))
+            answers[places] = nn.functional.log_softmax(logits, dim=-1).float().cpu().numpy()
+    return answers
 
 
 class _Unpadded(nn.Module):  # type: ignore[misc]
@@ -196,14 +199,3 @@ def write_entailer(
     write_entailer_manifest(
         folder, limits.model_copy(update={"files": files, "details": dict(details)})
     )
-
-
-def add_opinion(folder: Path) -> None:
-    """Fit the second opinion to the model of a folder, and write it to its manifest."""
-    from histoeval.nli.builtin import BuiltinEntailer
-    from histoeval_research.train.nli.reranker import fit_opinion, unlearned_pairs
-
-    manifest = read_entailer_manifest(folder).model_copy(update={"opinion": None})
-    write_entailer_manifest(folder, manifest)
-    opinion = fit_opinion(BuiltinEntailer(folder), list(unlearned_pairs()))
-    write_entailer_manifest(folder, manifest.model_copy(update={"opinion": opinion}))

@@ -12,7 +12,7 @@ be.
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,19 +24,8 @@ from histoeval.terms.catalogue import Concept, closeness, concepts, diagnosis_tr
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_sites, site_closeness, site_tree, sites
 from histoeval.terms.values.laterality import Side, written_sides
-from histoeval_research.train.nli.data import lines_of
+from histoeval_research.train.nli.data import lines_of, wordings
 
-_FRAMES = (
-    "{}",
-    "Diagnosis: {}.",
-    "Biopsy: {}.",
-    "The features are those of {}.",
-    "Sections show {}.",
-    "{}, excision specimen.",
-    "Final diagnosis: {}; see comment.",
-    "The lesion is {}.",
-    "Histology is consistent with {}.",
-)
 _NOT_MORPHOLOGY = re.compile(
     r"\b(?:stage|recurrent|refractory|adult|childhood|pediatric|metastatic|ajcc|unresectable|"
     r"locally|advanced|gene|protein|syndrome|susceptibility|history|mutation|resectable|"
@@ -44,17 +33,9 @@ _NOT_MORPHOLOGY = re.compile(
     re.IGNORECASE,
 )
 _MOST_WORDS = 9
-_SHARES: tuple[tuple[str, float], ...] = (
-    ("synonym", 0.5),
-    ("parent", 0.2),
-    ("child", 0.15),
-    ("sibling", 0.15),
-)
+_SHARES = {"synonym": 0.5, "parent": 0.2, "child": 0.15, "sibling": 0.15}
 _MOST_MISSES = 10_000
 """Draws in a row that give no pair: then none does."""
-_SENTENCE = re.compile(r"[A-Za-z]{3,}")
-_LEAST_CHARS, _MOST_CHARS = 25, 260
-_MOST_PREMISE = 3
 
 
 class ConceptNames(NamedTuple):
@@ -67,26 +48,25 @@ class ConceptNames(NamedTuple):
 
 def ontology_pairs(path: Path, count: int, seed: int) -> Iterator[LabelledPair]:
     """Pairs of names from JSON lines of `id`, `name`, `synonyms` and `parents`, also with .gz."""
-    concepts = {each.id: each for each in _concepts(path)}
+    known = {concept.id: concept for concept in _concepts(path)}
     children: dict[str, list[ConceptNames]] = {}
-    for each in concepts.values():
-        for parent in each.parents:
-            if parent in concepts:
-                children.setdefault(parent, []).append(each)
+    for concept in known.values():
+        for parent in concept.parents:
+            if parent in known:
+                children.setdefault(parent, []).append(concept)
     chance = random.Random(f"{seed}/ontology")
-    everyone = list(concepts.values())
-    kinds, shares = zip(*_SHARES, strict=True)
+    every = list(known.values())
     made = misses = 0
     while made < count:
-        if not everyone or misses == _MOST_MISSES:
+        if not every or misses == _MOST_MISSES:
             raise InputError(f"{path} gives no pairs: no concept has synonyms or parents in it")
-        concept = chance.choice(everyone)
-        kind = chance.choices(kinds, shares)[0]
-        if (pair := _pair(concept, kind, concepts, children, chance)) is None:
+        concept = chance.choice(every)
+        kind = chance.choices([*_SHARES], [*_SHARES.values()])[0]
+        if (pair := _named_pair(concept, kind, known, children, chance)) is None:
             misses += 1
-            continue
-        made, misses = made + 1, 0
-        yield pair
+        else:
+            made, misses = made + 1, 0
+            yield pair
 
 
 def _concepts(path: Path) -> Iterator[ConceptNames]:
@@ -101,51 +81,45 @@ def _concepts(path: Path) -> Iterator[ConceptNames]:
             yield ConceptNames(row["id"], tuple(plain), tuple(row["parents"]))
 
 
-def _pair(
+def _named_pair(
     concept: ConceptNames,
     kind: str,
-    concepts: dict[str, ConceptNames],
-    children: dict[str, list[ConceptNames]],
+    known: Mapping[str, ConceptNames],
+    children: Mapping[str, Sequence[ConceptNames]],
     chance: random.Random,
 ) -> LabelledPair | None:
     """A pair of names of which it is known what one says of the other, if there is one."""
-    parents = [concepts[parent] for parent in concept.parents if parent in concepts]
     label: Label
     if kind == "synonym":
         if len(concept.names) < 2:
             return None
-        name, synonym = chance.sample(concept.names, 2)
-        return _framed(name, synonym, "entailment", kind, chance)
-    if not parents:
-        return None
-    parent = chance.choice(parents)
-    if kind == "parent":
-        one, other, label = concept, parent, "entailment"
-    elif kind == "child":
-        one, other, label = parent, concept, "neutral"
+        names = chance.sample(concept.names, 2)
+        label = "entailment"
     else:
-        siblings = [
-            each
-            for each in children[parent.id]
-            if each.id not in children and not _share_a_name(each, concept)
-        ]
-        if not siblings or concept.id in children:
+        parents = [known[parent] for parent in concept.parents if parent in known]
+        if not parents:
             return None
-        one, other, label = concept, chance.choice(siblings), "contradiction"
-    return _framed(chance.choice(one.names), chance.choice(other.names), label, kind, chance)
-
-
-def _share_a_name(one: ConceptNames, other: ConceptNames) -> bool:
-    return not {name.casefold() for name in one.names}.isdisjoint(map(str.casefold, other.names))
-
-
-def _framed(
-    one: str, other: str, label: Label, kind: str, chance: random.Random
-) -> LabelledPair | None:
-    if one.casefold() == other.casefold():
+        parent = chance.choice(parents)
+        if kind == "parent":
+            one, other, label = concept, parent, "entailment"
+        elif kind == "child":
+            one, other, label = parent, concept, "neutral"
+        else:
+            own = set(map(str.casefold, concept.names))
+            siblings = [
+                sibling
+                for sibling in children[parent.id]
+                if sibling.id not in children and own.isdisjoint(map(str.casefold, sibling.names))
+            ]
+            if not siblings or concept.id in children:
+                return None
+            one, other, label = concept, chance.choice(siblings), "contradiction"
+        names = [chance.choice(one.names), chance.choice(other.names)]
+    if names[0].casefold() == names[1].casefold():
         return None
-    texts = [chance.choice(_FRAMES).format(_cased(name, chance)) for name in (one, other)]
-    return LabelledPair(premise=texts[0], hypothesis=texts[1], label=label, category=kind)
+    frames = wordings("diagnosis")["frames"]
+    premise, hypothesis = (chance.choice(frames).format(_cased(name, chance)) for name in names)
+    return LabelledPair(premise=premise, hypothesis=hypothesis, label=label, category=kind)
 
 
 def _cased(name: str, chance: random.Random) -> str:
@@ -153,6 +127,11 @@ def _cased(name: str, chance: random.Random) -> str:
     if name.isupper() or chance.random() < 0.15:
         return name
     return name.lower() if chance.random() < 0.9 else name.upper()
+
+
+_SENTENCE = re.compile(r"[A-Za-z]{3,}")
+_LEAST_CHARS, _MOST_CHARS = 25, 260
+_MOST_PREMISE = 3
 
 
 def companion_pairs(paths: Sequence[Path], count: int, seed: int) -> Iterator[NliPair]:
@@ -169,22 +148,20 @@ def companion_pairs(paths: Sequence[Path], count: int, seed: int) -> Iterator[Nl
 @cache
 def reports_of(path: Path) -> tuple[Sequence[str], ...]:
     """The statements of each report of a file that has two at least."""
-    reports = tuple(found for row in _rows(path) if (found := _statements(row)))
+    reports = []
+    for row in _rows(path):
+        text = row.get("text") or row.get("answer") or ""
+        found = dict.fromkeys(" ".join(sentence.of(text).split()) for sentence in sentences(text))
+        telling = [
+            sentence
+            for sentence in found
+            if _LEAST_CHARS <= len(sentence) <= _MOST_CHARS and len(_SENTENCE.findall(sentence)) > 2
+        ]
+        if len(telling) > 1:
+            reports.append(telling)
     if not reports:
         raise InputError(f"no report of {path} has two sentences as `text`")
-    return reports
-
-
-def _statements(row: dict[str, Any]) -> list[str]:
-    """The sentences of a report that say something, if there are two."""
-    text = row.get("text") or row.get("answer") or ""
-    found = dict.fromkeys(" ".join(each.of(text).split()) for each in sentences(text))
-    said = [
-        each
-        for each in found
-        if _LEAST_CHARS <= len(each) <= _MOST_CHARS and len(_SENTENCE.findall(each)) > 2
-    ]
-    return said if len(said) > 1 else []
+    return tuple(reports)
 
 
 def _rows(path: Path, *needed: str) -> Iterator[dict[str, Any]]:
@@ -209,45 +186,18 @@ _STRANGE_COMPANY = 0.3
 """Share of pairs of which the hypothesis holds another statement of the premise beside."""
 
 _NUMBER = re.compile(r"(?<![\w./-])\d{1,3}(?:\.\d)?(?![\w./]|-\d)")
-_POLES = (
-    ("positive", "negative"),
-    ("present", "absent"),
-    ("involved", "uninvolved"),
-    ("identified", "not identified"),
-    ("seen", "not seen"),
-    ("is", "is not"),
-    ("are", "are not"),
-    ("no evidence of", "evidence of"),
-    ("no", "focal"),
-    ("benign", "malignant"),
-    ("well differentiated", "poorly differentiated"),
-    ("well-differentiated", "poorly differentiated"),
-    ("moderately differentiated", "undifferentiated"),
-    ("free of", "involved by"),
-    ("low grade", "high grade"),
-    ("low-grade", "high-grade"),
-    ("upper", "lower"),
-    ("anterior", "posterior"),
-    ("medial", "lateral"),
-    ("mild", "severe"),
-    ("focal", "diffuse"),
-    ("acute", "chronic"),
-)
-
-_OPPOSITES = {
-    one: [b for a, b in (*_POLES, *(pair[::-1] for pair in _POLES)) if a == one]
-    for one in {word for pair in _POLES for word in pair}
-}
-_POLE = re.compile(
-    rf"(?<![\w-])(?:{'|'.join(sorted(_OPPOSITES, key=lambda word: (-len(word), word)))})"
-    r"(?![\w-]| not\b)",
-    re.IGNORECASE,
-)
 
 Sources = Sequence[Sequence[Sequence[str]]]
 """The statements of each report, by where the reports are from: each source counts the same."""
 
-_Change = Callable[[str, random.Random], tuple[str, Label] | None]
+
+class Change(NamedTuple):
+    """A place of a statement, what may stand there instead, and what that says of the rest."""
+
+    start: int
+    end: int
+    others: Sequence[str]
+    label: Label
 
 
 def changed_pairs(sources: Sources, count: int, seed: int) -> Iterator[LabelledPair]:
@@ -259,28 +209,43 @@ def changed_pairs(sources: Sources, count: int, seed: int) -> Iterator[LabelledP
         start = chance.randrange(len(report))
         premise = report[start : start + chance.randint(1, _MOST_STATEMENTS)]
         statement = chance.choice(premise)
-        kind, change = chance.choice(_CHANGES)
-        if (found := change(statement, chance)) is None:
+        kind, change_of = chance.choice(_CHANGES)
+        change = change_of(statement, chance)
+        if change is None or not change.others:
             continue
-        text, label = found
-        hypothesis = [text]
+        other = chance.choice(change.others) if kind != "nothing" else statement
+        hypothesis = [_with(statement, change, other)]
         if len(premise) > 1 and chance.random() < _STRANGE_COMPANY:
-            other = chance.choice([each for each in premise if each != statement] or premise[:1])
-            hypothesis.insert(chance.randrange(2), other)
-        pair = LabelledPair(
-            premise=" ".join(premise),
-            hypothesis=" ".join(hypothesis),
-            label=label,
-            category=f"changed: {kind}",
-        )
-        if _is_short(pair.premise, pair.hypothesis):
+            beside = chance.choice([each for each in premise if each != statement] or premise[:1])
+            hypothesis.insert(chance.randrange(2), beside)
+        texts = " ".join(premise), " ".join(hypothesis)
+        if _is_short(*texts):
             made += 1
-            yield pair
+            yield LabelledPair(
+                premise=texts[0],
+                hypothesis=texts[1],
+                label=change.label,
+                category=f"changed: {kind}",
+            )
+
+
+def _with(statement: str, change: Change, other: str) -> str:
+    """A statement with other words in one place, in the same case."""
+    was = statement[change.start : change.end]
+    if was.isupper() and len(was) > 1:
+        other = other.upper()
+    elif was[:1].isupper() and other[:1].islower():
+        other = other[:1].upper() + other[1:]
+    return statement[: change.start] + other + statement[change.end :]
 
 
 def stranger_pairs(sources: Sources, count: int, seed: int) -> Iterator[NliPair]:
     """Statements of one report, and one of another; every other one shares words with them."""
     chance = random.Random(f"{seed}/strangers")
+
+    def words(text: str) -> set[str]:
+        return {word for word in text.lower().split() if len(word) > 4}
+
     made = 0
     while made < count:
         report = chance.choice(chance.choice(sources))
@@ -288,15 +253,11 @@ def stranger_pairs(sources: Sources, count: int, seed: int) -> Iterator[NliPair]
         premise = " ".join(report[start : start + chance.randint(1, _MOST_STATEMENTS)])
         others = [chance.choice(chance.choice(chance.choice(sources))) for _ in range(_TRIES)]
         if made % 2:
-            known = _words(premise)
-            others.sort(key=lambda other: -len(_words(other) & known))
+            known = words(premise)
+            others.sort(key=lambda other: -len(words(other) & known))
         if others[0] not in premise and _is_short(premise, others[0]):
             made += 1
             yield NliPair(premise, others[0])
-
-
-def _words(text: str) -> set[str]:
-    return {word for word in text.lower().split() if len(word) > 4}
 
 
 def _is_short(*texts: str) -> bool:
@@ -306,28 +267,33 @@ def _is_short(*texts: str) -> bool:
 # --- changes -------------------------------------------------------------------------------------
 
 
-def _unchanged(statement: str, chance: random.Random) -> tuple[str, Label] | None:  # noqa: ARG001
-    return statement, "entailment"
+def _unchanged(statement: str, _: random.Random) -> Change | None:
+    return Change(0, len(statement), (statement,), "entailment")
 
 
-def _diagnosis(statement: str, chance: random.Random) -> tuple[str, Label] | None:
-    found = find_diagnoses(statement)
-    if not found:
+def _diagnosis(statement: str, chance: random.Random) -> Change | None:
+    matches = find_diagnoses(statement)
+    if not matches:
         return None
-    match = chance.choice(found)
-    concept, named = concepts().get(match.id), statement[match.start : match.end]
+    match = chance.choice(matches)
+    concept = concepts().get(match.id)
     if concept is None or concept.generic:
         return None
     if chance.random() < _RENAMED:
-        names = [name for name in concept.names if name.casefold() != named.casefold()]
-        return _with(statement, match.start, match.end, names, "entailment", chance)
+        return _renamed(statement, match, concept.names)
+    tree = diagnosis_tree()
     for _ in range(_TRIES):
         other = chance.choice(_peers(concept) if chance.random() < 0.5 else _all_concepts())
-        tree = diagnosis_tree()
-        kin = tree.is_a(other.id, concept.id) or tree.is_a(concept.id, other.id)
-        if not (kin or other.generic) and closeness(concept, other) <= _DISTANT:
-            return _with(statement, match.start, match.end, other.names, "contradiction", chance)
+        is_kin = tree.is_a(other.id, concept.id) or tree.is_a(concept.id, other.id)
+        if not (is_kin or other.generic) and closeness(concept, other) <= _DISTANT:
+            return Change(match.start, match.end, other.names, "contradiction")
     return None
+
+
+def _renamed(statement: str, match: Any, names: Sequence[str]) -> Change:
+    was = statement[match.start : match.end].casefold()
+    others = [name for name in names if name.casefold() != was]
+    return Change(match.start, match.end, others, "entailment")
 
 
 @cache
@@ -338,89 +304,78 @@ def _all_concepts() -> list[Concept]:
 @cache
 def _peers(concept: Concept) -> list[Concept]:
     """Diagnoses that arise in the same organs."""
-    found = [each for each in _all_concepts() if each.organs & concept.organs]
-    return found or _all_concepts()
+    return [c for c in _all_concepts() if c.organs & concept.organs] or _all_concepts()
 
 
-def _site(statement: str, chance: random.Random) -> tuple[str, Label] | None:
-    found = [match for match in find_sites(statement) if match.id in sites()]
-    if not found:
+def _site(statement: str, chance: random.Random) -> Change | None:
+    matches = [match for match in find_sites(statement) if match.id in sites()]
+    if not matches:
         return None
-    match = chance.choice(found)
-    site, named = sites()[match.id], statement[match.start : match.end]
+    match = chance.choice(matches)
+    site = sites()[match.id]
     if chance.random() < _RENAMED:
-        names = [name for name in site.names if name.casefold() != named.casefold()]
-        return _with(statement, match.start, match.end, names, "entailment", chance)
-    beside = site_tree().children(site.parent) if site.parent else ()
+        return _renamed(statement, match, site.names)
+    tree = site_tree()
+    beside = tree.children(site.parent) if site.parent else ()
     for _ in range(_TRIES):
         other = chance.choice(beside if beside and chance.random() < 0.5 else list(sites()))
-        tree = site_tree()
-        kin = tree.is_a(other, site.id) or tree.is_a(site.id, other)
-        if not kin and (other in beside or site_closeness(site.id, other) <= _DISTANT):
-            others = sites()[other].names
-            return _with(statement, match.start, match.end, others, "contradiction", chance)
+        is_kin = tree.is_a(other, site.id) or tree.is_a(site.id, other)
+        if not is_kin and (other in beside or site_closeness(site.id, other) <= _DISTANT):
+            return Change(match.start, match.end, sites()[other].names, "contradiction")
     return None
 
 
-def _side(statement: str, chance: random.Random) -> tuple[str, Label] | None:
-    found = written_sides(statement)
-    if not found:
+def _side(statement: str, chance: random.Random) -> Change | None:
+    sides = written_sides(statement)
+    if not sides:
         return None
-    side = chance.choice(found)
+    side = chance.choice(sides)
     other = "left" if side.side == Side.RIGHT else "right"
-    return _with(statement, side.start, side.end, [other], "contradiction", chance)
+    return Change(side.start, side.end, [other], "contradiction")
 
 
-def _number(statement: str, chance: random.Random) -> tuple[str, Label] | None:
-    found = list(_NUMBER.finditer(statement))
-    if not found:
+def _number(statement: str, chance: random.Random) -> Change | None:
+    matches = list(_NUMBER.finditer(statement))
+    if not matches:
         return None
-    match = chance.choice(found)
+    match = chance.choice(matches)
     value = float(match[0])
     numbers = {value + 1, value * 2, value * 10, value + 3, value / 2, max(0, value - 1), 0}
     shown = [f"{n:.1f}" if "." in match[0] else str(int(n)) for n in sorted(numbers)]
-    others = [each for each in shown if float(each) != value]
-    return _with(statement, match.start(), match.end(), others, "contradiction", chance)
+    others = [number for number in shown if float(number) != value]
+    return Change(match.start(), match.end(), others, "contradiction")
 
 
-def _pole(statement: str, chance: random.Random) -> tuple[str, Label] | None:
-    found = list(_POLE.finditer(statement))
-    if not found:
+@cache
+def _opposites() -> dict[str, list[str]]:
+    """Each pole of `wordings.toml` with the other ends."""
+    opposites: dict[str, list[str]] = {}
+    poles = wordings("poles")["pairs"]
+    for one, other in (*poles, *(pair[::-1] for pair in poles)):
+        opposites.setdefault(one, []).append(other)
+    return opposites
+
+
+@cache
+def _poles() -> re.Pattern[str]:
+    words = "|".join(sorted(_opposites(), key=lambda word: (-len(word), word)))
+    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-]| not\b)", re.IGNORECASE)
+
+
+def _pole(statement: str, chance: random.Random) -> Change | None:
+    matches = list(_poles().finditer(statement))
+    if not matches:
         return None
-    match = chance.choice(found)
-    others = _OPPOSITES[match[0].lower()]
-    return _with(statement, match.start(), match.end(), others, "contradiction", chance)
+    match = chance.choice(matches)
+    return Change(match.start(), match.end(), _opposites()[match[0].lower()], "contradiction")
 
 
-def _with(
-    statement: str,
-    start: int,
-    end: int,
-    names: Sequence[str],
-    label: Label,
-    chance: random.Random,
-) -> tuple[str, Label] | None:
-    """A statement with other words in one place, in the same case."""
-    if not names:
-        return None
-    name, was = chance.choice(names), statement[start:end]
-    if was.isupper() and len(was) > 1:
-        name = name.upper()
-    elif was[:1].isupper() and name[:1].islower():
-        name = name[:1].upper() + name[1:]
-    return statement[:start] + name + statement[end:], label
-
-
-_CHANGES: tuple[tuple[str, _Change], ...] = (
+_CHANGES: tuple[tuple[str, Callable[[str, random.Random], Change | None]], ...] = (
     ("nothing", _unchanged),
-    ("diagnosis", _diagnosis),
-    ("diagnosis", _diagnosis),
-    ("diagnosis", _diagnosis),
-    ("site", _site),
-    ("site", _site),
+    *(("diagnosis", _diagnosis),) * 3,
+    *(("site", _site),) * 2,
     ("side", _side),
     ("number", _number),
-    ("pole", _pole),
-    ("pole", _pole),
+    *(("pole", _pole),) * 2,
 )
 """Each kind of change, as often as it is tried."""

@@ -7,17 +7,22 @@ the opposite result), the weights are drawn towards that; all others are drawn t
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from histoeval.nli.builtin import Floats, Reranker
+from histoeval.nli.builtin import (
+    BuiltinEntailer,
+    Floats,
+    Reranker,
+    read_entailer_manifest,
+    write_entailer_manifest,
+)
 from histoeval.nli.entailer import LABELS, Entailer, Label, NliPair
 from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.resources import load_toml
 from histoeval_research.train.nli.data import DATA
-from histoeval_research.train.nli.pairs import kept_back_pairs
+from histoeval_research.train.nli.pairs import llm_written_pairs
 
 Labelled = tuple[str, str, Label]
 _PENALTY = 0.7
@@ -28,27 +33,65 @@ _DIGITS = 3
 _LEAST = 1e-9
 
 
+def add_reranker(folder: Path) -> None:
+    """Fit the re-ranker to the model of a folder, and write it to its manifest."""
+    manifest = read_entailer_manifest(folder).model_copy(update={"opinion": None})
+    write_entailer_manifest(folder, manifest)
+    reranker = fit_reranker(BuiltinEntailer(folder), list(unlearned_pairs()))
+    write_entailer_manifest(folder, manifest.model_copy(update={"opinion": reranker}))
+
+
 def unlearned_pairs() -> Iterator[Labelled]:
     """The written pairs that no network learns from."""
     for row in load_toml(f"{DATA}/unlearned.toml")["written"]:
         for label in LABELS:
             yield from ((row["premise"], text, label) for text in row.get(label, ()))
-    yield from ((pair.premise, pair.hypothesis, pair.label) for pair in kept_back_pairs())
+    for pair in llm_written_pairs(kept_back=True):
+        yield pair.premise, pair.hypothesis, pair.label
 
 
-def fit_opinion(network: Entailer, pairs: Sequence[Labelled]) -> Reranker:
+def fit_reranker(network: Entailer, pairs: Sequence[Labelled]) -> Reranker:
     """The weights under which the labels of the pairs are likeliest, held near what is expected."""
-    seen = [extract_features(premise, hypothesis) for premise, hypothesis, _ in pairs]
-    rated = [place for place, each in enumerate(seen) if each is not None]
-    answers = network.judge([NliPair(*pairs[place][:2]) for place in rated])
-    rows = np.array([[(seen[place] or {})[name] for name in feature_names()] for place in rated])
+    from scipy.optimize import minimize
+
+    names = feature_names()
+    features = [extract_features(premise, hypothesis) for premise, hypothesis, _ in pairs]
+    rated = [
+        (pair, known) for pair, known in zip(pairs, features, strict=True) if known is not None
+    ]
+    answers = network.judge([NliPair(*pair[:2]) for pair, _ in rated])
+    rows = np.array([[known[name] for name in names] for _, known in rated])
     shares = np.log(np.maximum(np.array(answers, np.float64), _LEAST))
-    labels = np.array([LABELS.index(pairs[place][2]) for place in rated])
-    scale, weights, bias = _fit(shares, rows, labels)
+    labels = np.array([LABELS.index(pair[2]) for pair, _ in rated])
+    wanted = np.eye(len(LABELS))[labels]
+    expected = np.zeros((len(names), len(LABELS)))
+    for name, label in _SURE_OF.items():
+        expected[names.index(name)] = -_SURE / 2
+        expected[names.index(name), label] = _SURE
+
+    def parted(flat: Floats) -> tuple[float, Floats, Floats]:
+        """The weight of the network, those of what terms say, and the bias."""
+        return float(flat[0]), flat[1:-3].reshape(len(names), -1), flat[-3:]
+
+    def cost(flat: Floats) -> tuple[float, Floats]:
+        scale, weights, bias = parted(flat)
+        logits = scale * shares + rows @ weights + bias
+        logits -= logits.max(1, keepdims=True)
+        given = np.exp(logits)
+        given /= given.sum(1, keepdims=True)
+        unlikely = -np.log(given[np.arange(len(labels)), labels] + _LEAST).sum()
+        away = weights - expected
+        price = _PENALTY * (away**2).sum() + _BIAS_PENALTY * (bias**2).sum()
+        wrong = given - wanted
+        slope = rows.T @ wrong + 2 * _PENALTY * away
+        slopes = [[(wrong * shares).sum()], slope.ravel(), wrong.sum(0) + 2 * _BIAS_PENALTY * bias]
+        return float(unlikely + price), np.concatenate(slopes)
+
+    start = np.concatenate([[1.0], expected.ravel(), np.zeros(3)])
+    fitted = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x
+    scale, weights, bias = parted(fitted)
     return Reranker(
-        weights={
-            name: _three(weights[at]) for at, name in enumerate(feature_names()) if any(weights[at])
-        },
+        weights={name: _three(row) for name, row in zip(names, weights, strict=True) if any(row)},
         bias=_three(bias),
         network=round(scale, _DIGITS),
     )
@@ -57,38 +100,3 @@ def fit_opinion(network: Entailer, pairs: Sequence[Labelled]) -> Reranker:
 def _three(values: Floats) -> tuple[float, float, float]:
     first, second, third = (round(float(value), _DIGITS) for value in values)
     return first, second, third
-
-
-def _expected() -> Floats:
-    """What the weights are drawn towards."""
-    weights = np.zeros((len(feature_names()), len(LABELS)))
-    for name, label in _SURE_OF.items():
-        weights[feature_names().index(name)] = -_SURE / 2
-        weights[feature_names().index(name), label] = _SURE
-    return weights
-
-
-def _fit(shares: Floats, rows: Floats, labels: NDArray[np.int64]) -> tuple[float, Floats, Floats]:
-    """The weight of the network, those of what terms say, and the bias."""
-    from scipy.optimize import minimize
-
-    expected, kinds = _expected(), rows.shape[1]
-    wanted = np.eye(len(LABELS))[labels]
-
-    def cost(flat: Floats) -> tuple[float, Floats]:
-        scale, weights, bias = flat[0], flat[1:-3].reshape(kinds, -1), flat[-3:]
-        logits = scale * shares + rows @ weights + bias
-        logits -= logits.max(1, keepdims=True)
-        given = np.exp(logits)
-        given /= given.sum(1, keepdims=True)
-        unlikely = -np.log(given[np.arange(len(labels)), labels] + _LEAST).sum()
-        away = weights - expected
-        price = _PENALTY * (away**2).sum() + _BIAS_PENALTY * (bias**2).sum()
-        wrong: Any = given - wanted
-        slope = rows.T @ wrong + 2 * _PENALTY * away
-        slopes = [[(wrong * shares).sum()], slope.ravel(), wrong.sum(0) + 2 * _BIAS_PENALTY * bias]
-        return float(unlikely + price), np.concatenate(slopes)
-
-    start = np.concatenate([[1.0], expected.ravel(), np.zeros(3)])
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x
-    return float(found[0]), found[1:-3].reshape(kinds, -1), found[-3:]

@@ -1,32 +1,23 @@
 """`histoeval train nli`: a cross-encoder that tells entailment, neutral and contradiction."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any
 
 import torch
-from pydantic import Field, model_validator
-from torch import Tensor
 
-from histoeval.io.settings_files import FilePath, ModelName
-from histoeval.nli.builtin import TOKENS, EntailerManifest, limits_of
+from histoeval.nli.builtin import BuiltinEntailer, EntailerManifest, limits_of
 from histoeval.nli.entailer import LabelledPair, NliPair
-from histoeval.report import Noun
+from histoeval_research.evaluate.nli import evaluate_nli
 from histoeval_research.train.cards import card
-from histoeval_research.train.core.encoder import (
-    TorchEncoder,
-    cut_vocabulary,
-    load_encoder,
-)
+from histoeval_research.train.core.encoder import cut_vocabulary, load_encoder
 from histoeval_research.train.core.loop import (
     THIS_MACHINE,
     Checkpoint,
-    Schedule,
     TrainingSite,
     TrainingStage,
-    fit,
 )
 from histoeval_research.train.core.model_folder import (
     ModelFolder,
@@ -36,28 +27,11 @@ from histoeval_research.train.core.model_folder import (
     versions,
     weights_of,
 )
-from histoeval_research.train.nli.data import (
-    NO_ENTAILMENT,
-    EncodedPairs,
-    General,
-    encode_pairs,
-    mixed_pairs,
-    negation_pairs,
-    read_pairs,
-    split_general,
-)
-from histoeval_research.train.nli.model import (
-    CrossEncoder,
-    Floats,
-    NliTeacher,
-    batch_of,
-    pair_loss,
-    taught,
-)
+from histoeval_research.train.nli.config import NliSettings
+from histoeval_research.train.nli.data import negation_pairs, read_pairs, split_general
+from histoeval_research.train.nli.model import CrossEncoder, Floats, learned, taught, write_entailer
 from histoeval_research.train.nli.pairs import (
-    PairSettings,
-    edit_pairs,
-    edited_statements,
+    MADE,
     llm_pairs,
     made_pairs,
     pairs_sha256,
@@ -71,54 +45,13 @@ from histoeval_research.train.nli.report_pairs import (
     reports_of,
     stranger_pairs,
 )
-
-
-class NliTraining(Schedule):
-    """How an NLI model learns."""
-
-    epochs: Annotated[int, Field(ge=1)] = 3
-    batch: Annotated[int, Field(ge=1)] = 128
-    rate: Annotated[float, Field(gt=0)] = 2e-4
-    warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
-
-
-class NliSettings(Noun):
-    """The YAML file of `histoeval train nli`."""
-
-    general: FilePath
-    """JSON lines of premise, hypothesis, label and source; the source snli_test is tested on."""
-    negation: FilePath | None = None
-    """Clinical sentences with conditions that they affirm or deny, as NegEx published them."""
-    test: FilePath | None = None
-    """JSON lines of pathology pairs with label and category, which are only tested on."""
-    ontology: FilePath | None = None
-    """JSON lines of id, name, synonyms and parents, for pairs of names."""
-    reports: tuple[FilePath, ...] = ()
-    """JSON lines of true reports as `text` or `answer`: what they say is no contradiction."""
-    encoder: ModelName
-    teacher: NliTeacher | None = None
-    """A larger network that learns first, and whose answers this one learns from."""
-    pairs: PairSettings = PairSettings()
-    tokens: Annotated[int, Field(ge=16)] = TOKENS
-    """Longer pairs are cut."""
-    least_pieces: Annotated[int, Field(ge=1)] | None = None
-    """Word pieces that stand in fewer texts are cut from the vocabulary; none when omitted."""
-    second_opinion: bool = False
-    """Whether a re-ranker with term features corrects the network."""
-    learning: NliTraining = NliTraining()
-    seed: int = 1
-    name: str = "nli"
-    """What the model is called in signatures."""
-    output: FilePath | None = None
-    notes: str = ""
-
-    @model_validator(mode="after")
-    def _has_what_pairs_are_made_of(self) -> Self:
-        if self.pairs.names and self.ontology is None:
-            raise ValueError("pairs.names are made from `ontology`: name that file, or set 0")
-        if self.pairs.companions and not self.reports:
-            raise ValueError("pairs.companions are made from `reports`: name files, or set 0")
-        return self
+from histoeval_research.train.nli.reranker import add_reranker
+from histoeval_research.train.nli.tokens import (
+    NO_ENTAILMENT,
+    EncodedPairs,
+    encode_pairs,
+    mixed_pairs,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,39 +74,40 @@ class Material:
 
 
 def train_nli(
-    settings: NliSettings,
-    output: Path,
-    site: TrainingSite = THIS_MACHINE,
+    settings: NliSettings, output: Path, site: TrainingSite = THIS_MACHINE
 ) -> dict[str, Any]:
     """Train an NLI model and write its folder; the results, at once if it is there already."""
     request = nli_request(settings)
+    seed, tokens, teacher = settings.seed, settings.tokens, settings.teacher
 
     def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
-        """The results of a model that is written to a draft folder."""
         site.tell("making pairs")
         material = gather(settings)
-        encoder = load_encoder(settings.encoder, settings.tokens, site.device)
-        tokenizer = smaller(encoder, material.train, settings.least_pieces)
-        limits = limits_of(settings.name, settings.tokens)
-        encoded = material.encoded(tokenizer, limits)
-        answers = None
+        encoder = load_encoder(settings.encoder, tokens, site.device)
+        texts = dict.fromkeys(t for pair in material.train for t in (pair.premise, pair.hypothesis))
+        tokenizer = cut_vocabulary(encoder, texts, settings.least_pieces)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True
+        encoded = material.encoded(tokenizer, limits_of(settings.name, tokens))
+        answers: Floats | None = None
         with site.watching("training the NLI model") as watch:
-            if (teacher := settings.teacher) is not None:
+            if teacher is not None:
                 site.tell("training the teacher")
-                mixed = mixed_pairs(encoded, teacher.mixed, settings.tokens, settings.seed)
-                encoded = encoded.with_more(mixed)
+                encoded = encoded.with_more(mixed_pairs(encoded, teacher.mixed, tokens, seed))
                 stage = TrainingStage(checkpoint, watch, "teacher")
-                answers = _answers(settings, teacher, encoded, tokenizer, site.device, stage)
+                ask = partial(taught, teacher, encoded, tokenizer, tokens, seed, site.device, stage)
+                outcome = stage.once(lambda: {"answers": torch.from_numpy(ask())})
+                answers = outcome["answers"].numpy()
                 site.tell("training")
-            torch.manual_seed(settings.seed)
-            model = CrossEncoder(encoder.model).to(encoder.device)
-            fit(
-                model,
-                len(encoded),
-                _loss(model, encoded, encoder, answers, teacher),
+            model = learned(
+                encoder,
+                encoded,
                 settings.learning,
-                seed=settings.seed,
-                stage=TrainingStage(checkpoint, watch),
+                seed,
+                TrainingStage(checkpoint, watch),
+                answers=answers,
+                share=teacher.share if teacher else 0.0,
             )
         site.tell("writing and measuring the model")
         return write(model, tokenizer, settings, request, material, draft)
@@ -181,52 +115,32 @@ def train_nli(
     return ModelFolder(output).fill(request, make, partial(card, "nli"), overwrite=site.overwrite)
 
 
-def _answers(
-    settings: NliSettings,
-    teacher: NliTeacher,
-    encoded: EncodedPairs,
-    tokenizer: Any,
-    device: str | None,
-    stage: TrainingStage,
-) -> Floats:
-    """What the teacher says of every pair, from the checkpoint where it has said it."""
-
-    def act() -> dict[str, Any]:
-        answers = taught(teacher, encoded, tokenizer, settings.tokens, settings.seed, device, stage)
-        return {"answers": torch.from_numpy(answers)}
-
-    answers: Floats = stage.once(act)["answers"].numpy()
-    return answers
-
-
 def nli_request(settings: NliSettings) -> dict[str, Any]:
     """What makes two trainings the same."""
     given = (settings.general, settings.negation, settings.test, settings.ontology)
-    files = by_name([*given, *settings.reports])
-    excluded: dict[str, Any] = dict.fromkeys(
-        ("general", "negation", "test", "ontology", "reports"), True
-    )
+    paths = ("general", "negation", "test", "ontology", "reports")
+    hidden: dict[str, Any] = dict.fromkeys(paths, True)
     own: dict[str, Any] = {"lists": pairs_sha256()}
     if settings.teacher is not None:
-        excluded["teacher"] = {"encoder"}
+        hidden["teacher"] = {"encoder"}
         own["teacher"] = encoder_name(settings.teacher.encoder)
-    return request_of("nli", settings, files, exclude=excluded, **own)
+    return request_of("nli", settings, by_name([*given, *settings.reports]), hidden, **own)
 
 
 def gather(settings: NliSettings) -> Material:
     """Read and make all pairs."""
-    general: General = split_general(read_pairs(settings.general, "source"))
-    made = settings.pairs
-    train = [*general.train, *made_pairs("train", made.count, settings.seed)]
+    general = split_general(read_pairs(settings.general, "source"))
+    made, seed = settings.pairs, settings.seed
+    train = [*general.train, *made_pairs("train", made.count, seed)]
     train += made_pairs("rest", made.rest)
-    train += made_pairs("organs", made.organs, settings.seed)
-    train += llm_pairs(made.by_hand, settings.seed)
-    train += [pair for _ in range(made.edits) for pair in edit_pairs()]
-    train += statement_pairs(made.statements, settings.seed)
-    sources = edited_statements(), written_statements(), *map(reports_of, settings.reports)
-    train += changed_pairs(sources, made.changed, settings.seed)
+    train += made_pairs("organs", made.organs, seed)
+    train += llm_pairs(made.by_hand, seed)
+    train += made_pairs("edits", made.edits * MADE["edits"])
+    train += statement_pairs(made.statements, seed)
+    sources = *written_statements(), *map(reports_of, settings.reports)
+    train += changed_pairs(sources, made.changed, seed)
     if settings.ontology is not None:
-        train += ontology_pairs(settings.ontology, made.names, settings.seed)
+        train += ontology_pairs(settings.ontology, made.names, seed)
     if settings.negation is not None:
         train += negation_pairs(settings.negation)
     tests: dict[str, Sequence[LabelledPair]] = {
@@ -237,45 +151,11 @@ def gather(settings: NliSettings) -> Material:
         tests["pairs of other organs"] = list(made_pairs("organs_dev", made.dev))
     if settings.test is not None:
         tests["written pairs"] = read_pairs(settings.test)
-    companions = list(companion_pairs(settings.reports, made.companions, settings.seed))
-    strangers = list(stranger_pairs(sources, made.strangers, settings.seed))
+    companions = list(companion_pairs(settings.reports, made.companions, seed))
+    strangers = list(stranger_pairs(sources, made.strangers, seed))
     return Material(
         train, companions, strangers, {name: pairs for name, pairs in tests.items() if pairs}
     )
-
-
-def smaller(encoder: TorchEncoder, pairs: Sequence[LabelledPair], least: int | None) -> Any:
-    """The tokenizer; where asked for, without the pieces that hardly any text has."""
-    if least is None:
-        return encoder.fast
-    texts = dict.fromkeys(text for pair in pairs for text in (pair.premise, pair.hypothesis))
-    tokenizer = cut_vocabulary(encoder, texts, least)
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    tokenizer.encode_special_tokens = True
-    return tokenizer
-
-
-def _loss(
-    model: CrossEncoder,
-    encoded: EncodedPairs,
-    encoder: TorchEncoder,
-    answers: Floats | None,
-    teacher: NliTeacher | None,
-) -> Callable[[Sequence[int]], Tensor]:
-    device: Literal["cuda", "cpu"] = "cuda" if encoder.device.startswith("cuda") else "cpu"
-    share = teacher.share if teacher else 0.0
-
-    def loss(positions: Sequence[int]) -> Tensor:
-        rows, labels = batch_of(encoded, positions, encoder.device)
-        said = None
-        if answers is not None:
-            said = torch.from_numpy(answers[list(positions)]).to(encoder.device)
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            logits = model(*rows)
-        return pair_loss(logits, labels, said, share)
-
-    return loss
 
 
 def write(
@@ -287,21 +167,12 @@ def write(
     folder: Path,
 ) -> dict[str, Any]:
     """Write the model for `BuiltinEntailer`, and measure it as it is written."""
-    from histoeval.nli.builtin import BuiltinEntailer
-    from histoeval_research.evaluate.nli import evaluate_nli
-    from histoeval_research.train.nli.model import add_opinion, write_entailer
-
     made_with = versions()
-    write_entailer(
-        model,
-        tokenizer,
-        folder,
-        name=settings.name,
-        tokens=settings.tokens,
-        details={"request": request, "versions": made_with},
-    )
+    details = {"request": request, "versions": made_with}
+    name, tokens = settings.name, settings.tokens
+    write_entailer(model, tokenizer, folder, name=name, tokens=tokens, details=details)
     if settings.second_opinion:
-        add_opinion(folder)
+        add_reranker(folder)
     entailer = BuiltinEntailer(folder)
     scores = {name: evaluate_nli(entailer, pairs) for name, pairs in material.tests.items()}
     return {

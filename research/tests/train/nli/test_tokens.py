@@ -1,11 +1,68 @@
-"""Premises with hypotheses of other pairs, which only a teacher answers."""
+"""Pairs as tokens, and premises with hypotheses of other pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from histoeval_research.train.nli.data import UNKNOWN, EncodedPairs, mixed_pairs
+from histoeval.nli.builtin import EntailerManifest
+from histoeval.nli.entailer import LabelledPair, NliPair
+from histoeval_research.train.nli.tokens import (
+    NO_CONTRADICTION,
+    UNKNOWN,
+    EncodedPairs,
+    encode_pairs,
+    mixed_pairs,
+)
+
+
+class Letters:
+    """A tokenizer of letters."""
+
+    def token_to_id(self, token: str) -> int:
+        return {"[CLS]": 1, "[SEP]": 2}[token]
+
+    def encode(self, text: str, add_special_tokens: bool) -> object:
+        assert not add_special_tokens
+        return type("Found", (), {"ids": [ord(letter) for letter in text]})
+
+
+PAIRS = [
+    LabelledPair(premise="ab", hypothesis="c", label="contradiction", category=""),
+    LabelledPair(premise="d", hypothesis="efgh", label="entailment", category=""),
+]
+MORE = [NliPair("x", "yz")]
+LIMITS = EntailerManifest(name="letters", files={}, tokens=16, hypothesis_tokens=4)
+
+
+def test_pairs_are_padded_to_the_longest_of_a_batch() -> None:
+    encoded = encode_pairs([*PAIRS, *MORE], Letters(), LIMITS)
+    tokens, kinds, mask = encoded.padded([0, 1], padding=0)
+    assert tokens.tolist() == [[1, 97, 98, 2, 99, 2, 0, 0], [1, 100, 2, 101, 102, 103, 104, 2]]
+    assert kinds.tolist() == [[0, 0, 0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 1, 1]]
+    assert np.array_equal(mask.sum(axis=1), [6, 8])
+    assert encoded.labels.tolist() == [2, 0, NO_CONTRADICTION]
+
+
+def test_pairs_that_are_added_read_as_if_all_had_been_encoded_at_once() -> None:
+    joined = encode_pairs(PAIRS, Letters(), LIMITS).with_more(encode_pairs(MORE, Letters(), LIMITS))
+    whole = encode_pairs([*PAIRS, *MORE], Letters(), LIMITS)
+    assert len(joined) == 3
+    for name in ("values", "starts", "seconds", "labels"):
+        assert np.array_equal(getattr(joined, name), getattr(whole, name)), name
+
+
+def test_pairs_in_another_vocabulary_keep_their_places_and_labels() -> None:
+    encoded = encode_pairs(PAIRS, Letters(), LIMITS)
+    upper = np.arange(128, dtype=np.uint16)
+    upper[97:123] -= 32
+    translated = encoded.translated(upper)
+    tokens, kinds, _ = translated.padded([0], padding=0)
+    assert tokens.tolist() == [[1, 65, 66, 2, 67, 2]]
+    assert kinds.tolist() == [[0, 0, 0, 0, 1, 1]]
+    assert translated.labels.tolist() == encoded.labels.tolist()
+    assert encoded.padded([0], padding=0)[0].tolist() == [[1, 97, 98, 2, 99, 2]], "left as it was"
+
 
 CLS, SEP, WORDS = 1, 2, 200
 """The first pieces of a vocabulary are no words."""

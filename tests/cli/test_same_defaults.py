@@ -27,7 +27,6 @@ OTHER_NAMES = {"rater": "raters", "show": "most_different"}
 """Options that have another name in Python."""
 
 DECIDED_LATER = {
-    ("ablate", "kinds"),
     ("judge file", "format"),  # of answers; in Python of rows, here --output-format
     *(("explain", "reference"), ("explain", "candidate"), ("compare", "most_different")),
 }

@@ -5,17 +5,16 @@ or either (table 7 of the paper); concordance without each of its parts; and any
 settings that a file gives.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple
 
+from histoeval.callers import public
 from histoeval.concordance.compare import PARTS
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError, did_you_mean
 from histoeval.io.files import GUESS
@@ -25,15 +24,11 @@ from histoeval.metric import Metric, Score, Signature
 from histoeval.metrics.base import MetricBase
 from histoeval.metrics.concordance import TOP, Concordance, ReportComparison, weights
 from histoeval.metrics.hare import Hare
-from histoeval.report import Pair
-from histoeval.run.agree import (
-    Agreement,
-    StudySettings,
-    conclude,
-    key_of,
-    open_rated,
-)
+from histoeval.reader.reader import Reader
+from histoeval.report import Pair, Report
+from histoeval.run.agree import SHEET, Agreement, StudySettings, conclude, key_of, open_rated
 from histoeval.run.models import (
+    SCORING,
     Models,
     load_aligner,
     load_entailer,
@@ -42,14 +37,16 @@ from histoeval.run.models import (
     metric_names,
 )
 from histoeval.run.pipeline import answers
-from histoeval.statistics.correlation import RANKED_BY
-from histoeval.statistics.regression import Range
-from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
-from histoeval_research.experiments.filtered_reader import CachingReader, Kept, SureReader
+from histoeval.run.settings import Encoding, PathLike
+from histoeval.runtime.memo import Memory
+from histoeval.settings import Option
 
 KINDS = ("hare", "concordance")
 PAIR_BATCH = 128
 PAPER_THRESHOLD = 0.7
+
+Kept = Literal["all", "sure", "unsure"]
+"""Everything, what is above the threshold, or what is not."""
 
 TABLE_7: tuple[tuple[str, Kept], ...] = (
     ("all", "all"),
@@ -59,67 +56,112 @@ TABLE_7: tuple[tuple[str, Kept], ...] = (
 """What the paper's table 7 keeps, for entities and for relations."""
 
 
+class CachingReader:
+    """A reader that reads no text twice."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.identity = reader.identity
+        self.reads_relations = reader.reads_relations
+        self.sure_of_phrases = bool(getattr(reader, "sure_of_phrases", False))
+        self._memory: Memory[str, Report] = Memory(reader.read, most=200_000)
+
+    def read(self, texts: Sequence[str]) -> list[Report]:
+        return self._memory(texts)
+
+
 @dataclass(frozen=True)
-class Variant:
-    """One row of the table: what it is called, what it says of pairs, and what it varies."""
+class SureReader:
+    """What `reader` finds, less the entities and relations that are not wanted.
 
-    name: str
-    metric: Metric
-    base: str
+    A relation goes with either of its entities. Confidence is of words, as in the paper: of a
+    reader that is sure of whole phrases, the mean over words is compared, as HARE does.
+    """
+
+    reader: Reader
+    threshold: float = 0.7
+    entities: Kept = "sure"
+    relations: Kept = "sure"
+
+    @property
+    def identity(self) -> str:
+        """The other reader, and what is kept of what it finds."""
+        kept = f"entities:{self.entities}+relations:{self.relations}"
+        return f"{self.reader.identity}+{kept}+threshold:{self.threshold:g}"
+
+    @property
+    def reads_relations(self) -> bool:
+        return self.reader.reads_relations
+
+    def read(self, texts: Sequence[str]) -> list[Report]:
+        return [self._cut(report) for report in self.reader.read(texts)]
+
+    def _cut(self, report: Report) -> Report:
+        is_of_phrases = getattr(self.reader, "sure_of_phrases", False)
+        words = [len(e.text.split()) if is_of_phrases else 1 for e in report.entities]
+        places = [
+            place
+            for place, (entity, count) in enumerate(zip(report.entities, words, strict=True))
+            if self._is_wanted(entity.score ** (1 / max(1, count)), self.entities)
+        ]
+        new = {old: place for place, old in enumerate(places)}
+        relations = [
+            relation.model_copy(update={"head": new[relation.head], "tail": new[relation.tail]})
+            for relation in report.relations
+            if {relation.head, relation.tail} <= new.keys()
+            and self._is_wanted(relation.score, self.relations)
+        ]
+        entities = tuple(report.entities[place] for place in places)
+        return report.model_copy(update={"entities": entities, "relations": tuple(relations)})
+
+    def _is_wanted(self, score: float, kept: Kept) -> bool:
+        return kept == "all" or (score > self.threshold) == (kept == "sure")
 
 
-class Comparisons:
-    """Concordance's comparisons of pairs, each made once for all that ask for it."""
-
-    def __init__(self, whole: Concordance) -> None:
-        self.whole = whole
-        self._known: dict[tuple[str, str], ReportComparison] = {}
-
-    def of(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
-        """One comparison per pair."""
-        keys = [(pair.reference, pair.candidate) for pair in pairs]
-        new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known}
-        self._known |= dict(zip(new, self.whole.compare(list(new.values())), strict=True))
-        return [self._known[key] for key in keys]
+Compared = Callable[[Sequence[tuple[str, str]]], list[ReportComparison]]
 
 
 @dataclass(frozen=True)
 class WithoutPart(MetricBase):
-    """Concordance as though no report ever spoke of one part."""
+    """Concordance as though no report ever spoke of one part; `compared` is shared by all."""
 
-    comparisons: Comparisons
+    whole: Concordance
+    compared: Compared
     part: str | None
 
     @property
     def name(self) -> str:
-        """The part that is missing."""
         return "concordance" if self.part is None else f"concordance without {self.part}"
 
     @property
     def signature(self) -> Signature:
         """That of concordance, with the part that is missing."""
-        signed = self.comparisons.whole.signature
-        return signed.model_copy(
-            update={"settings": {**signed.settings, "without": self.part or "nothing"}}
-        )
+        signed = self.whole.signature
+        settings = {**signed.settings, "without": self.part or "nothing"}
+        return signed.model_copy(update={"settings": settings})
 
     def unavailable_reason(self) -> str | None:
-        """As the whole."""
-        return self.comparisons.whole.unavailable_reason()
+        return self.whole.unavailable_reason()
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """One answer per pair."""
-        return [
-            self._answer(compared, pair)
-            for pair, compared in zip(pairs, self.comparisons.of(pairs), strict=True)
-        ]
+        texts = [(pair.reference, pair.candidate) for pair in pairs]
+        scores: list[Score | Problem] = []
+        for (reference, candidate), compared in zip(texts, self.compared(texts), strict=True):
+            if not compared.says_something and reference != candidate:
+                message = "neither report states anything that can be compared"
+                scores.append(Problem(code="metric_failed", metric=self.name, message=message))
+                continue
+            left = {name: value for name, value in compared.values.items() if name != self.part}
+            scores.append(Score(value=weights().expert(left) / TOP, signature=self.signature))
+        return scores
 
-    def _answer(self, compared: ReportComparison, pair: Pair) -> Score | Problem:
-        if not compared.says_something and pair.reference != pair.candidate:
-            message = "neither report states anything that can be compared"
-            return Problem(code="metric_failed", metric=self.name, message=message)
-        left = {name: v for name, v in compared.values.items() if name != self.part}
-        return Score(value=weights().expert(left) / TOP, signature=self.signature)
+
+class Variant(NamedTuple):
+    """One row of the table: what it is called, what it says of pairs, and what it varies."""
+
+    name: str
+    metric: Metric
+    base: str
 
 
 def variants(
@@ -128,49 +170,37 @@ def variants(
     """The variants that were requested, the models loaded once and each text read once."""
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         guess = did_you_mean(unknown[0], KINDS)
-        raise SettingError(
-            f"{unknown[0]!r} cannot be taken apart{guess}; known: {', '.join(KINDS)}"
-        )
+        known = ", ".join(KINDS)
+        raise SettingError(f"{unknown[0]!r} cannot be taken apart{guess}; known: {known}")
+    if not kinds and grid is None:
+        raise SettingError(f"nothing to vary: name {' or '.join(KINDS)}, or give a grid")
     models = models or Models()
-    reader = CachingReader(load_reader(models)) if kinds or grid else None
+    reader = CachingReader(load_reader(models))
     models = models.model_copy(update={"reader": reader, "relations": None, "labels": None})
     aligner = load_aligner(models)
     found: list[Variant] = []
-    if "hare" in kinds and reader is not None:
-        found += _hare(reader, aligner)
+    if "hare" in kinds:
+        for (entities, some), (relations, others) in itertools.product(TABLE_7, repeat=2):
+            name = f"hare, entities {entities}, relations {relations}"
+            name = f"hare, {entities}" if entities == relations else name
+            cut = SureReader(reader, PAPER_THRESHOLD, some, others)
+            metric = Hare(name="hare", mode="paper", threshold=0, reader=cut, aligner=aligner)
+            found.append(Variant(name, metric, "hare, above 0.7"))
     if "concordance" in kinds:
         nli = load_entailer(models.nli, models.device)
         whole = Concordance(name="concordance", reader=reader, aligner=aligner, nli=nli)
-        found += [Variant(each.name, each, "concordance") for each in _parts(whole)]
+        compared: Memory[tuple[str, str], ReportComparison] = Memory(
+            lambda texts: whole.compare([Pair(id="", reference=r, candidate=c) for r, c in texts]),
+            most=200_000,
+        )
+        for part in (None, *PARTS):
+            without = WithoutPart(whole, compared, part)
+            found.append(Variant(without.name, without, "concordance"))
     if grid is not None:
         specs = read_grid(grid)
-        found += [
-            Variant(spec, metric, specs[0])
-            for spec, metric in zip(specs, load_metrics(specs, models), strict=True)
-        ]
-    if not found:
-        raise SettingError(f"nothing to vary: name {' or '.join(KINDS)}, or give a grid")
+        metrics = load_metrics(specs, models)
+        found += [Variant(s, metric, specs[0]) for s, metric in zip(specs, metrics, strict=True)]
     return found
-
-
-def _hare(reader: CachingReader, aligner: Any) -> Iterator[Variant]:
-    """What counts of entities, and of relations: all, what is sure, or what is not."""
-    for (entities, some), (relations, others) in itertools.product(TABLE_7, repeat=2):
-        name = (
-            f"hare, {entities}"
-            if entities == relations
-            else f"hare, entities {entities}, relations {relations}"
-        )
-        cut = SureReader(reader, PAPER_THRESHOLD, some, others)
-        metric = Hare(name="hare", mode="paper", threshold=0, reader=cut, aligner=aligner)
-        yield Variant(name, metric, "hare, above 0.7")
-
-
-def _parts(whole: Concordance) -> Iterator[WithoutPart]:
-    comparisons = Comparisons(whole)
-    yield WithoutPart(comparisons, None)
-    for part in PARTS:
-        yield WithoutPart(comparisons, part)
 
 
 def read_grid(path: Path) -> list[str]:
@@ -179,7 +209,13 @@ def read_grid(path: Path) -> list[str]:
     `grid` is a list of tables with a `metric`, and a value or a list of values for each setting;
     every combination is a variant.
     """
-    content = _content(path)
+    try:
+        text = path.read_text("utf-8")
+        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is neither TOML nor, if it ends so, JSON: {error}") from error
     tables = content.get("grid") if isinstance(content, Mapping) else None
     if not isinstance(tables, list) or not tables:
         raise InputError(f"{path} has no grid: write [[grid]] with a metric and its settings")
@@ -187,30 +223,15 @@ def read_grid(path: Path) -> list[str]:
     for table in tables:
         if not isinstance(table, Mapping) or not isinstance(table.get("metric"), str):
             raise InputError(f"{path}: every part of the grid needs a metric")
-        settings = {name: _several(value) for name, value in table.items() if name != "metric"}
-        for values in itertools.product(*settings.values()):
-            chosen = zip(settings, values, strict=True)
-            specs.append(
-                ":".join([table["metric"], *(f"{name}={value}" for name, value in chosen)])
-            )
+        settings = {name: value for name, value in table.items() if name != "metric"}
+        values = [value if isinstance(value, list) else [value] for value in settings.values()]
+        for combination in itertools.product(*values):
+            chosen = zip(settings, combination, strict=True)
+            specs.append(":".join([table["metric"], *(f"{n}={value}" for n, value in chosen)]))
     try:
         return metric_names(specs)
     except HistoEvalError as error:
         raise InputError(f"{path}: {error}") from error
-
-
-def _content(path: Path) -> Any:
-    try:
-        text = path.read_text("utf-8")
-        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is neither TOML nor, if it ends so, JSON: {error}") from error
-
-
-def _several(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def score_variants(
@@ -219,90 +240,78 @@ def score_variants(
     """What each variant says of each pair, and why those that cannot run do not."""
     scored: dict[str, ScoredMetric] = {}
     unavailable: dict[str, str] = {}
-    keys, own = list(pairs), list(pairs.values())
-    for variant in found:
-        if reason := variant.metric.unavailable_reason():
-            unavailable[variant.name] = reason
+    for name, metric, _ in found:
+        if reason := metric.unavailable_reason():
+            unavailable[name] = reason
             continue
-        values = {
-            key: score.value
-            for key, score in zip(keys, _answers(variant, own), strict=True)
-            if isinstance(score, Score)
-        }
-        low, high = variant.metric.range
-        scored[variant.name] = ScoredMetric(
-            values,
-            str(variant.metric.signature),
-            (low, high) if math.isfinite(low) and math.isfinite(high) else None,
-            variant.metric.higher_is_better,
-        )
+        scores = zip(pairs, _answers(name, metric, list(pairs.values())), strict=True)
+        values = {key: score.value for key, score in scores if isinstance(score, Score)}
+        low, high = metric.range
+        bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else None
+        scored[name] = ScoredMetric(values, str(metric.signature), bounds, metric.higher_is_better)
     return scored, unavailable
 
 
-def _answers(variant: Variant, pairs: Sequence[Pair]) -> Iterator[Score | Problem]:
+def _answers(name: str, metric: Metric, pairs: Sequence[Pair]) -> Iterator[Score | Problem]:
     def failed(message: str) -> Problem:
-        """What stands in place of a score where the variant broke."""
-        return Problem(code="metric_failed", metric=variant.name, message=message)
+        return Problem(code="metric_failed", metric=name, message=message)
 
     for first in range(0, len(pairs), PAIR_BATCH):
-        yield from answers(variant.metric.score, pairs[first : first + PAIR_BATCH], failed)
+        yield from answers(metric.score, pairs[first : first + PAIR_BATCH], failed)
 
 
-def ablate(
-    sheet: Any,
-    kinds: Sequence[str] = KINDS,
-    *,
-    grid: str | Path | None = None,
-    cases: str | Path | None = None,
-    raters: Sequence[str] = (),
-    group: str = "case",
-    positive_only: bool = False,
-    scale: Range | None = None,
-    coefficient: str = RANKED_BY,
-    resamples: int = RESAMPLES,
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
-    columns: Columns | None = None,
-    encoding: str | None = None,
-    models: Models | None = None,
-) -> Agreement:
-    """Study variants of metrics on a sheet, as `agree` studies metrics.
+@dataclass(frozen=True)
+class AblateSettings(StudySettings):
+    """What `ablate` takes."""
 
-    Args:
-        sheet: pairs that experts have scored.
-        kinds: `hare` for the paper's table 7, `concordance` without each of its parts.
-        grid: a TOML or JSON file of metrics and settings; every combination is a variant.
-        cases: a table of row (from 0) and case, for HARE's layout.
-        raters: columns of experts' scores.
-        group: what is drawn together and compared within.
-        positive_only: leave out what experts give 0.
-        scale: lowest and highest score there can be.
-        coefficient: what variants are ranked by.
-        resamples: for the intervals.
-        permutations: for the tests.
-        seed: another one draws other resamples.
-        columns: of the sheet, where they cannot be guessed.
-        encoding: of the sheet, where it cannot be guessed.
-        models: the reader and the aligner to use.
-    """
-    settings = StudySettings(
-        cases=cases,
-        raters=raters,
-        group=group,
-        positive_only=positive_only,
-        scale=scale,
-        coefficient=coefficient,
-        resamples=resamples,
-        permutations=permutations,
-        seed=seed,
+    sheet: Annotated[Any, SHEET]
+    kinds: Annotated[
+        Sequence[str] | None,
+        Option(
+            "hare (confidence thresholds of its reader, as in table 7 of the paper) and "
+            "concordance (without each of its parts), separated by a comma. Both when neither "
+            "this nor --grid is given.",
+            name="--of",
+            shell=str | None,
+            read=lambda names: [name.strip() for name in names.split(",")],
+        ),
+    ] = None
+    _: KW_ONLY
+    grid: Annotated[
+        PathLike | None,
+        Option(
+            "TOML or JSON file of metrics and settings; every combination is a row.",
+            shell=Path | None,
+        ),
+    ] = None
+    columns: Annotated[
+        Columns | None, Option("of the sheet, where they cannot be guessed.", shell=Columns)
+    ] = None
+    encoding: Encoding = None
+    models: Annotated[Models | None, Option("the models to use.", shell=Models, only=SCORING)] = (
+        None
     )
-    source, read = open_rated(sheet, settings, columns or GUESS, encoding)
-    found = variants(kinds, None if grid is None else Path(grid), models)
-    pairs = {key_of(row, read.wide): row.pair for row in read.rated if row.scores}
+
+
+@public(AblateSettings)
+def ablate(settings: AblateSettings) -> Agreement:
+    """Study variants of metrics on a sheet, as `agree` studies metrics."""
+    return run_ablate(settings)
+
+
+def run_ablate(settings: AblateSettings) -> Agreement:
+    """Study the variants that the settings name."""
+    source, sheet = open_rated(
+        settings.sheet, settings, settings.columns or GUESS, settings.encoding
+    )
+    grid = None if settings.grid is None else Path(settings.grid)
+    usual = KINDS if grid is None else ()
+    found = variants(usual if settings.kinds is None else settings.kinds, grid, settings.models)
+    pairs = {key_of(row, sheet.wide): row.pair for row in sheet.rated if row.scores}
     scored, unavailable = score_variants(found, pairs)
     only = tuple(
-        (each.base, each.name)
-        for each in found
-        if each.name != each.base and {each.name, each.base} <= scored.keys()
+        (variant.base, variant.name)
+        for variant in found
+        if variant.name != variant.base and {variant.name, variant.base} <= scored.keys()
     )
-    return conclude(source, read, scored, unavailable, settings, only=only)
+    return conclude(source, sheet, scored, unavailable, settings, only=only)

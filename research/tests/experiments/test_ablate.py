@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from histoeval.report import Entity, EntityType, Relation, Report
-from histoeval_research.experiments.filtered_reader import CachingReader, Kept, SureReader
+from histoeval_research.experiments.ablate import CachingReader, Kept, SureReader
 
 TEXT = "carcinoma grade two margin"
 REPORT = Report(

@@ -101,7 +101,6 @@ def _open_table(path: Path) -> RecordTable:
 def _attempts(
     path: Path, kind: Format, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, Callable[[], AnnotatedPassage]]]:
-    """Each passage by the name of its place, and the way to read it."""
     if kind in WRITTEN:
         source = path.name.partition(".")[0]
         for record in _open_table(path).read(()):

@@ -95,7 +95,6 @@ def documents(path: Path, ending: str) -> Iterator[Document]:
 
 
 def endings(path: Path) -> set[str]:
-    """The endings of the files that an archive or a folder holds."""
     return {file.ending for file in _files(path)}
 
 
@@ -110,7 +109,6 @@ def _files(path: Path) -> Sequence[_File]:
 
 
 def _on_disk(paths: Iterable[Path], folder: Path) -> list[_File]:
-    """Files by their places in a folder."""
     files = sorted(path for path in paths if path.is_file())
     names = [path.relative_to(folder).as_posix() for path in files]
     return [
@@ -138,7 +136,6 @@ class _Allowance:
         file.seek(0)
 
     def unpack(self, size: int) -> None:
-        """Count the bytes of one file."""
         self._bytes += size
         if self._bytes > ARCHIVE_LIMIT:
             most = f"{ARCHIVE_LIMIT // 2**20} MiB"

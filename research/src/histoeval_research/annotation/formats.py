@@ -83,7 +83,6 @@ _ATTRIBUTE = re.compile(r"(\S+) (\S+)(?: (\S+))?")  # Assertion T2 Possible
 
 
 def read_standoff(draft: PassageDraft, annotations: str) -> None:
-    """The annotations of brat, which stand beside the text."""
 
     def parts(pattern: re.Pattern[str], line: str) -> tuple[str, ...]:
         match = pattern.fullmatch(line)
@@ -226,7 +225,6 @@ ENDS = ("Governor", "Dependent")
 
 
 def read_cas(draft: PassageDraft, content: bytes, typesystem: bytes) -> None:
-    """A document as UIMA CAS XMI."""
     cas = _load(content, typesystem)
     if not isinstance(cas.sofa_string, str):
         raise RefusedPassage("broken_text", "it holds no text")

@@ -68,7 +68,6 @@ def _assertions() -> dict[str, Assertion]:
 
 
 def assertion_named(value: str) -> Assertion | None:
-    """The assertion that a word stands for, if it stands for one."""
     return _assertions().get(plain(value))
 
 
@@ -92,7 +91,6 @@ def attribute(name: str, value: str | None) -> Assertion | None:
 
 
 def holds_entities(layer: str) -> bool:
-    """Whether annotations of a layer can be entities."""
     return layer == NAMED_ENTITY or not layer.startswith(MACHINERY)
 
 
@@ -201,7 +199,6 @@ class PassageDraft:
     links: list[Link] = field(default_factory=list)
 
     def finish(self, vocabulary: Vocabulary) -> AnnotatedPassage:
-        """The passage, or the reason why there is none."""
         types = {key: vocabulary.type_of(span.names) for key, span in self.spans.items()}
         known = [(key, kind) for key, kind in types.items() if kind is not None]
         places = {key: place for place, (key, _) in enumerate(known)}
@@ -269,7 +266,6 @@ class Utf16:
         return unit - before
 
     def unit(self, character: int) -> int:
-        """The unit at which a character begins."""
         return character + bisect_left(self._wide, character)
 
 

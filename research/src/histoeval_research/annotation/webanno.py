@@ -73,7 +73,6 @@ class _Stretch:
 
 
 def read_document(draft: PassageDraft, content: str) -> None:
-    """A document with its text."""
     lines = [line.removesuffix("\r") for line in content.removeprefix("\ufeff").split("\n")]
     if not lines[0].startswith(FORMAT):
         raise RefusedPassage("wrong_format", f"it does not begin with {FORMAT}x")
@@ -104,7 +103,6 @@ def read_document(draft: PassageDraft, content: str) -> None:
 
 
 def _body(lines: Sequence[str], width: int) -> tuple[str, list[WebAnnoRow]]:
-    """The text, and the rows below it."""
     whole, length, sentence = "", 0, ""
     rows: list[WebAnnoRow] = []
     for number, line in enumerate(lines, start=1):
@@ -156,7 +154,6 @@ def _stretches(
 
 
 def _links(rows: Sequence[WebAnnoRow], layer: Layer) -> Iterator[Link]:
-    """Every relation of a layer between annotations that can be entities."""
     base = next((f[3:] for f in layer.features if f.startswith("BT_")), "")
     if layer.kind == RELATION and base and holds_entities(base):
         for row in rows:

@@ -95,7 +95,6 @@ def find(
 def share_of(
     hits: NDArray[np.bool_], concepts: NDArray[np.int64], resamples: int, seed: int = 0
 ) -> ReportEstimate:
-    """The share of hits, with a 95 % interval over concepts."""
     _, groups = np.unique(concepts, return_inverse=True)
     right, asked = np.bincount(groups, hits.astype(float)), np.bincount(groups).astype(float)
     counts = np.stack([right, asked], axis=1)
@@ -104,8 +103,6 @@ def share_of(
 
 
 class Retrieval(Noun):
-    """How well concepts are found in one index."""
-
     names: int
     queries: int
     first: ReportEstimate
@@ -155,7 +152,6 @@ class Opposite(Noun):
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        """The four phrases."""
         return self.phrase, self.synonym, self.opposite, self.opposite_synonym
 
 
@@ -170,7 +166,6 @@ class OppositesScores(Noun):
 
 
 def read_opposites(path: Path) -> list[Opposite]:
-    """The rows of a JSON lines file."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
@@ -231,8 +226,6 @@ def is_listed(row: Opposite, known: Mapping[str, set[str]]) -> bool:
 
 
 class AlignerEvaluation(Noun):
-    """What an aligner was measured on, and how well it did."""
-
     concepts: int
     held_out: float
     retrieval: dict[str, Retrieval]

@@ -111,13 +111,11 @@ class Counts:
 
     @property
     def hare_entities(self) -> dict[str, int]:
-        """Entities by the paper's five types."""
         return {
             name: sum(self.entities[kind] for kind in kinds) for name, kinds in HARE_NAMES.items()
         }
 
     def add(self, passage: AnnotatedPassage, tokens: int) -> None:
-        """Count one more passage."""
         report = passage.content
         related = {(relation.head, relation.tail) for relation in report.relations}
         possible = sum(
@@ -137,14 +135,11 @@ class Counts:
 
 @dataclass
 class Statistics:
-    """The counts of a whole corpus, and of each of its sources."""
-
     total: Counts = field(default_factory=Counts)
     sources: dict[str, Counts] = field(default_factory=dict)
 
 
 def count_words(text: str) -> int:
-    """How many words a text has, by the blanks between them."""
     return len(text.split())
 
 

@@ -59,7 +59,6 @@ class Matches:
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
-        """The four numbers, for arrays."""
         return self.one, self.other, self.shared_one, self.shared_other
 
     @property
@@ -89,12 +88,10 @@ def rates(counts: Counts) -> Counts:
 
 
 def total(tally: Tally) -> Matches:
-    """All kinds of a tally together."""
     return sum(tally.values(), NONE)
 
 
 def merge(one: Tally, other: Tally) -> Tally:
-    """Two tallies of the same kinds, added up."""
     return {kind: one.get(kind, NONE) + other[kind] for kind in other}
 
 

@@ -143,7 +143,6 @@ class WithoutPart(MetricBase):
         return self.whole.unavailable_reason()
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """One answer per pair."""
         texts = [(pair.reference, pair.candidate) for pair in pairs]
         scores: list[Score | Problem] = []
         for (reference, candidate), compared in zip(texts, self.compared(texts), strict=True):
@@ -300,7 +299,6 @@ def ablate(settings: AblateSettings) -> Agreement:
 
 
 def run_ablate(settings: AblateSettings) -> Agreement:
-    """Study the variants that the settings name."""
     source, sheet = open_rated(
         settings.sheet, settings, settings.columns or GUESS, settings.encoding
     )

@@ -91,7 +91,6 @@ def by_metric(metric: Metric) -> Measure:
 
 
 def by_logic(reader: Reader, entailer: Entailer) -> Measure:
-    """Whether a report contradicts itself."""
     signature = f"{signature_of(entailer, DEFAULT_TOP)}|{reader.identity}"
     return Measure(
         LOGIC,
@@ -169,7 +168,6 @@ class ReaderStates:
 
     @property
     def identity(self) -> str:
-        """The model down to its weights, and what runs it."""
         return f"states-of-{self._manifest.identity}/onnxruntime{version('onnxruntime')}"
 
     def _read(self, texts: Sequence[str]) -> list[TokenStates]:
@@ -251,20 +249,16 @@ class ScoredReport(Noun):
     errors: dict[str, str] = Field(default_factory=dict)
 
     def line(self) -> bytes:
-        """The row as one line of JSON."""
         return json.dumps(self.model_dump(), ensure_ascii=False).encode() + b"\n"
 
 
 class MeasureTask(Task[PerturbedRow, ScoredReport]):
-    """Every measure on reports of a perturbed set."""
-
     name = "measure"
 
     def __init__(self, bench: MeasureSet) -> None:
         self.bench = bench
 
     def work(self, rows: Sequence[PerturbedRow]) -> list[ScoredReport]:
-        """A few reports by every measure."""
         columns = {measure.name: measure.score(rows) for measure in self.bench.measures}
         return [
             self._scored(row, {name: column[place] for name, column in columns.items()})
@@ -272,7 +266,6 @@ class MeasureTask(Task[PerturbedRow, ScoredReport]):
         ]
 
     def failed(self, row: PerturbedRow, problem: Problem) -> ScoredReport:
-        """A report without any score."""
         return self._scored(row, dict.fromkeys(self.bench.signatures, problem))
 
     def _scored(self, row: PerturbedRow, found: dict[str, Found]) -> ScoredReport:
@@ -290,8 +283,6 @@ class MeasureTask(Task[PerturbedRow, ScoredReport]):
 
 
 class MeasureJob(Job[PerturbedRow, ScoredReport]):
-    """Every measure on every report of a perturbed set."""
-
     block_rows = 8
 
     def __init__(self, perturbed: PerturbedSet, bench: MeasureSet) -> None:
@@ -300,7 +291,6 @@ class MeasureJob(Job[PerturbedRow, ScoredReport]):
         self.task = MeasureTask(bench)
 
     def summary(self) -> dict[str, Any]:
-        """How many reports there are, and what could not be measured."""
         return {"rows": self.tally.rows, "lacking": self.bench.lacking}
 
     def _settings(self) -> dict[str, Any]:

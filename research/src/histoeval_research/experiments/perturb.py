@@ -195,8 +195,6 @@ class PerturbedFile(RowStore[PerturbedRow]):
 
 
 class PerturbTask(Task[TextRow, PerturbedRow]):
-    """Edited versions of reports, by rule and where there is one by a model."""
-
     name = "perturb"
 
     def __init__(
@@ -208,7 +206,6 @@ class PerturbTask(Task[TextRow, PerturbedRow]):
         self.along = taken_along(source)
 
     def work(self, rows: Sequence[TextRow]) -> list[PerturbedRow]:
-        """Everything that is made of each report."""
         settings = self.settings
         texts = [row.text for row in rows if row.text is not None]
         reports = iter(answers(self.reader.read, texts, read_failed))
@@ -251,13 +248,10 @@ class PerturbTask(Task[TextRow, PerturbedRow]):
                 )
 
     def failed(self, row: TextRow, problem: Problem) -> PerturbedRow:
-        """A report of which nothing was made."""
         return PerturbedRow(id=row.id, row=row.number, errors=(problem,))
 
 
 class PerturbJob(Job[TextRow, PerturbedRow]):
-    """Edited versions of every report, by rule and where there is one by a model."""
-
     block_characters = 200_000
     task: PerturbTask
 
@@ -271,7 +265,6 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
         self.not_made: Counter[tuple[str, str]] = Counter()
 
     def request(self) -> dict[str, Any]:
-        """The input, the reader, the rules and the model."""
         request = super().request()
         return {name: request[name] for name in request if name not in ("encoding", "columns")}
 

@@ -53,8 +53,6 @@ NO_NUMBER = Estimate(reason="no report has a number")
 
 @dataclass(frozen=True)
 class Draws:
-    """How clusters are drawn for intervals."""
-
     resamples: Annotated[int, Option("Resamples for confidence intervals.", min=1)] = RESAMPLES
     seed: Seed = 0
 
@@ -66,7 +64,6 @@ USUAL = Draws()
 
 
 def measures_of(scores: pl.DataFrame) -> list[str]:
-    """The columns with numbers."""
     return [name for name in scores.columns if name not in KEYS]
 
 
@@ -91,7 +88,6 @@ def sensitivity(scores: pl.DataFrame, draws: Draws = USUAL) -> list[Row]:
             sums = by_case(own.select("control", "score").to_numpy(), drawn.case, len(drawn.times))
 
             def per_cent(times: Numbers, sums: Numbers = sums) -> Numbers:
-                """How much lower the mean is, for each resample."""
                 before, after = (times.T @ sums).T
                 return 100 * ratio(before - after, before)
 
@@ -120,7 +116,6 @@ def read_graded(results: Path, perturbed: Path | None = None) -> pl.DataFrame:
 
 
 def dimensions_in(scores: pl.DataFrame) -> list[str]:
-    """The dimensions of trust that some report has."""
     return [d for d in DIMENSIONS if d in scores.columns and scores[d].count()]
 
 
@@ -276,7 +271,6 @@ def benchmark_row(dataset: str, model: str, verdicts: pl.DataFrame, draws: Draws
 
 
 def mean_estimate(frame: pl.DataFrame, column: str, draws: Draws = USUAL) -> Estimate:
-    """The mean of a column with its interval."""
     known = frame.drop_nulls(column)
     if known.is_empty():
         return NO_NUMBER

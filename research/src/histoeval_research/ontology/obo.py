@@ -42,7 +42,6 @@ class OntologyConcept:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, the preferred one first."""
         return (self.name, *self.synonyms)
 
 

@@ -64,7 +64,6 @@ Box = tuple[float, float, float, float]
 
 @cache
 def stopwords() -> frozenset[str]:
-    """Frequent words that are not about the content of a report."""
     lines = resource_text("histoeval_research/view/data/stopwords.txt").splitlines()
     return frozenset(word for line in lines if line[:1] != "#" for word in line.split())
 
@@ -114,7 +113,6 @@ def corpus_figures(
 
 
 def encoder_embed(models: Models) -> Embed:
-    """Vectors of words by a Hugging Face encoder."""
     encoder: Any = load_models(["bertscore"], models)["encoder"]
     return lambda words: np.asarray(encoder.embed(list(words)), dtype=np.float64)
 

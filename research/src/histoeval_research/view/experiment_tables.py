@@ -18,7 +18,7 @@ from histoeval.view.exports import flat
 from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg, render
 from histoeval.view.terminal.agreement import interval
-from histoeval_research.experiments.edits.registry import CONTROL, levels
+from histoeval_research.experiments.edits.registry import levels
 from histoeval_research.experiments.measures import ScoredReport
 from histoeval_research.experiments.pathgls.cases import MeasuredCases, paper
 from histoeval_research.experiments.perturb import PerturbedRow
@@ -113,7 +113,6 @@ LAYOUTS = {
 
 
 def table_of(name: str, rows: Sequence[Row]) -> ResultTable:
-    """A table with a line for each row."""
     layout = LAYOUTS[name]
     cells = [[cell(row, column) for column in layout.columns.values()] for row in rows]
     return ResultTable(layout.title, list(layout.columns), cells)
@@ -124,7 +123,6 @@ _VALUE = re.compile(r"\{([\w.]+):?(.?)\}")  # "{means.trust:2}": keys, and digit
 
 
 def cell(row: Row, template: str) -> str:
-    """The text of one cell."""
     values = [_value(row, keys) for keys, _ in _VALUE.findall(template)]
     if template.startswith("?") and str(values[0]) in _ABSENT:
         return ""
@@ -181,7 +179,6 @@ def sensitivity_table(drops: Sequence[Row], lacking: Mapping[str, str]) -> Resul
 
 
 def sensitivity_notes(drops: Sequence[Row], lacking: Mapping[str, str]) -> list[str]:
-    """How to read the table."""
     return [
         "Metrics have the true report as their reference, so their control is the best they give. "
         "Grounding, logic and stability have no reference.",
@@ -204,7 +201,6 @@ def hierarchy_tables(rows: Sequence[Row]) -> list[ResultTable]:
 
 
 def ablation_table(found: Row) -> ResultTable:
-    """Figure 3b as numbers."""
     rows = [["all dimensions", cell(found, "{spearman:3}"), "", ""]]
     for row in found["without"]:
         numbers = [cell(row, value) for value in ("{spearman:3}", "{lost:3}", "{lost_per_cent:1}")]
@@ -269,47 +265,27 @@ def experiment_page(
     by_case: dict[str, list[PerturbedRow]] = {}
     for row in rows:
         by_case.setdefault(row.case, []).append(row)
-    shown = list(by_case.items())[:most]
+    cases = []
+    for name, own in list(by_case.items())[:most]:
+        known = [numbers[row.id] for row in own if row.id in numbers]
+        picture, reason = _picture(own[0].image, images)
+        case: dict[str, Any] = {
+            "name": name,
+            "image": own[0].image,
+            "picture": picture,
+            "reason": reason,
+        }
+        case["measures"] = list(dict.fromkeys(measure for row in known for measure in row.scores))
+        case["rows"] = [(row, edited_text(row), numbers.get(row.id)) for row in own]
+        cases.append(case)
     steps = "; ".join(f"{level}: {name}" for level, name in levels().items())
     return render(
         "experiment.html",
         title="What each measure sees",
-        facts=f"{len(shown):,} of {len(by_case):,} reports. Orange: what makes a report wrong. "
+        facts=f"{len(cases):,} of {len(by_case):,} reports. Orange: what makes a report wrong. "
         f"Green: only other words. Levels: {steps}.",
-        cases=[_case(name, some, numbers, images) for name, some in shown],
+        cases=cases,
     )
-
-
-def _case(
-    name: str,
-    rows: Sequence[PerturbedRow],
-    numbers: Mapping[str, ScoredReport],
-    images: Path | None,
-) -> dict[str, Any]:
-    known = {row.id: numbers[row.id] for row in rows if row.id in numbers}
-    measures = list(dict.fromkeys(measure for row in known.values() for measure in row.scores))
-
-    def line(row: PerturbedRow) -> dict[str, Any]:
-        """The edited text, and what each measure says of it."""
-        scores, errors = (
-            (known[row.id].scores, known[row.id].errors) if row.id in known else ({}, {})
-        )
-        values = [(scores.get(measure), errors.get(measure, "")) for measure in measures]
-        return {
-            "edit": row.edit if row.edit == CONTROL else f"{row.edit} ({row.level})",
-            "text": edited_text(row),
-            "cells": [(NONE if value is None else f"{value:.2f}", why) for value, why in values],
-        }
-
-    picture, reason = _picture(rows[0].image, images)
-    return {
-        "name": name,
-        "image": rows[0].image,
-        "picture": picture,
-        "reason": reason,
-        "measures": measures,
-        "rows": [line(row) for row in rows],
-    }
 
 
 def edited_text(row: PerturbedRow) -> Markup:

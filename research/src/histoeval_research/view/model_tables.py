@@ -46,7 +46,6 @@ def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """A table for each set of pairs, and a line on calibration."""
     for name, found in scores.items():
         yield ResultTable(name, NLI_COLUMNS, nli_rows(found))
         calibration = found["calibration"]

@@ -98,7 +98,6 @@ class TableOutput:
         notes: Sequence[str] = (),
         about: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the tables, and print them."""
         paths = write_tables(self.output, name, shown, notes, rows, about or {})
         print_tables(shown)
         for note in notes:

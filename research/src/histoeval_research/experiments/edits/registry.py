@@ -58,13 +58,11 @@ Edits = tuple[list[EditedReport], dict[str, str]]
 
 @cache
 def kinds() -> tuple[EditKind, ...]:
-    """Every edit there is, the mildest group first."""
     return tuple(EditKind(**row) for row in tables()["edit"])
 
 
 @cache
 def groups() -> tuple[str, ...]:
-    """The groups of edits, the control first."""
     return tuple(dict.fromkeys([CONTROL, *(kind.group for kind in kinds())]))
 
 

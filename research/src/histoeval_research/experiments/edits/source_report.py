@@ -58,7 +58,6 @@ class DiagnosisMention(NamedTuple):
 
 @cache
 def tables() -> dict[str, Any]:
-    """The data of all edits."""
     return load_toml("histoeval_research/experiments/edits/data/edits.toml")
 
 

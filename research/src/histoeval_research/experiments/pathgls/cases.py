@@ -95,8 +95,6 @@ def assumed_answer(
 
 
 class MemoDistance:
-    """A distance that measures no two texts twice."""
-
     def __init__(self, distance: Distance) -> None:
         self.identity = distance.identity
         self._between = cache(distance.between)
@@ -157,16 +155,13 @@ class CaseSet:
 
     @property
     def captions(self) -> Path:
-        """The table of the true reports."""
         return self.folder / "captions.jsonl"
 
     @property
     def perturbed(self) -> Path:
-        """The edited reports."""
         return self.folder / "perturbed.jsonl"
 
     def write(self, rows: Iterable[Mapping[str, str]]) -> None:
-        """Write the true reports."""
         with writing_to(self.folder):
             make_folder(self.folder)
             lines = (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
@@ -202,14 +197,12 @@ def report_cases(
 
 
 def read_index(folder: Path) -> list[LabelledTile]:
-    """The labels of a folder of tiles."""
     if not (folder / INDEX).is_file():
         raise InputError(f"{folder} is no folder of tiles: it has no {INDEX}")
     return read_tiles(folder / INDEX)
 
 
 def template_report(organ: str, diagnosis: str, behaviour: str) -> str:
-    """A short report of a tile with these labels."""
     return (
         f"Biopsy of the {organ}. Sections show {diagnosis}. The lesion is {behaviour}. "
         f"The diagnosis is {diagnosis}."

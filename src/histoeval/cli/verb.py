@@ -16,7 +16,7 @@ from histoeval.callers import Caller, called_from
 from histoeval.io.writing import check_not_input, protecting
 from histoeval.settings import Argument, Option, Setting, setting, single_line_validation_errors
 
-OUTPUTS = ("output", "out", "log_requests", "markdown", "junit")
+OUTPUTS = ("output", "out", "errors", "log_requests", "markdown", "junit")
 """What options and arguments are called that name what is written."""
 
 EXAMPLES = "Examples:"

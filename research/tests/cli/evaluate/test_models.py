@@ -52,11 +52,12 @@ def cells(result: Result, first: str) -> list[str]:
     return table_rows(result.output)[first]
 
 
-def test_figures_are_told_and_written(
+def test_figures_are_told_and_written_each_time_alike(
     corpus: Path, asked: list[models.Models], tmp_path: Path
 ) -> None:
-    out = tmp_path / "figures.json"
-    result = run("--corpus", corpus, "--output", out, "--seed", 3, "--resamples", 50)
+    out, again = tmp_path / "figures.json", tmp_path / "again.json"
+    drawn = ("--corpus", corpus, "--seed", 3, "--resamples", 50)
+    result = run(*drawn, "--output", out)
     assert result.exit_code == 0
     assert "20 passages of 10 reports" in result.output
     assert cells(result, "entities, exact")[:2] == ["1.000", "1.000-1.000"]
@@ -68,15 +69,8 @@ def test_figures_are_told_and_written(
     assert told["calibration"]["exact"]["error"] == 0
     assert told["missing"] == {}
     assert "sources" not in told
-
-
-def test_the_same_command_writes_the_same_file(
-    corpus: Path, asked: list[models.Models], tmp_path: Path
-) -> None:
-    files = [tmp_path / "one.json", tmp_path / "two.json"]
-    for file in files:
-        assert run("--corpus", corpus, "--output", file).exit_code == 0
-    assert files[0].read_bytes() == files[1].read_bytes()
+    run(*drawn, "--output", again)
+    assert out.read_bytes() == again.read_bytes()
 
 
 def test_sources_are_told_apart(corpus: Path, asked: list[models.Models], tmp_path: Path) -> None:
@@ -100,12 +94,7 @@ def test_mistakes_are_written_for_people(
     assert [line["id"] for line in lines] == [f"p{n}" for n in range(20)]
     assert [entity["text"] for entity in lines[0]["missing"]] == ["Left breast"]
     assert lines[0]["invented"] == lines[0]["mistyped"] == []
-
-
-def test_a_perfect_reader_leaves_an_empty_file_of_mistakes(
-    corpus: Path, asked: list[models.Models], tmp_path: Path
-) -> None:
-    errors = tmp_path / "errors.jsonl"
+    monkeypatch.setattr(READER, lambda _: perfect([PASSAGE]))
     assert run("--corpus", corpus, "--errors", errors).exit_code == 0
     assert errors.read_text("utf-8") == ""
 
@@ -116,20 +105,12 @@ def test_models_and_labels_are_passed_on(
     labels = tmp_path / "labels.json"
     labels.write_text('{"Dx": "diagnosis"}', "utf-8")
     corpus.write_text(corpus.read_text("utf-8").replace('"diagnosis"', '"Dx"'), "utf-8")
-    result = run(
-        *["--corpus", corpus, "--labels", labels, "--from", "ours", "--reader", "folder"],
-        *["--relations", "other", "--device", "cpu", "--dtype", "float32"],
-    )
+    chosen = {"reader": "folder", "relations": "other", "device": "cpu", "dtype": "float32"}
+    options = [part for name, value in chosen.items() for part in (f"--{name}", value)]
+    result = run("--corpus", corpus, "--labels", labels, "--from", "ours", *options)
     assert result.exit_code == 0
-    assert asked == [
-        models.Models(
-            reader="folder",
-            relations="other",
-            labels={"Dx": "diagnosis"},
-            device="cpu",
-            dtype="float32",
-        )
-    ]
+    expected = models.Models.model_validate(chosen | {"labels": {"Dx": "diagnosis"}})
+    assert asked == [expected]
 
 
 def test_a_row_that_cannot_be_read_is_told_and_counted(
@@ -139,28 +120,19 @@ def test_a_row_that_cannot_be_read_is_told_and_counted(
     corpus.write_text(corpus.read_text("utf-8") + '{"id": "x"}\nnot JSON\n', "utf-8")
     result = run("--corpus", corpus, "--output", out)
     assert result.exit_code == 1
-    assert "20 passages of 10 reports" in result.output
-    assert "2 of 22 passages skipped" in result.output
-    assert "broken_annotation" in result.output
+    for told in ("20 passages of 10 reports", "2 of 22 passages skipped", "broken_annotation"):
+        assert told in result.output
     assert json.loads(out.read_text("utf-8"))["unread"] == 2
 
 
-def test_nothing_is_loaded_for_a_corpus_that_cannot_be_read(
-    asked: list[models.Models], tmp_path: Path
+def test_nothing_is_loaded_for_what_cannot_be_read_or_written(
+    corpus: Path, asked: list[models.Models], tmp_path: Path
 ) -> None:
-    corpus = tmp_path / "corpus.jsonl"
+    for place in (tmp_path / "none" / "figures.json", tmp_path):
+        assert isinstance(run("--corpus", corpus, "--output", place).exception, OutputError)
+    assert isinstance(run("--corpus", tmp_path / "none.jsonl").exception, InputError)
     corpus.write_text('{"id": "x", "text": "a", "entities": 3}\n', "utf-8")
     result = run("--corpus", corpus)
     assert isinstance(result.exception, InputError)
     assert "row 1, line 1" in str(result.exception)
-    assert isinstance(run("--corpus", tmp_path / "none.jsonl").exception, InputError)
-    assert asked == []
-
-
-def test_a_place_that_cannot_be_written_is_told_before_anything_is_read(
-    corpus: Path, asked: list[models.Models], tmp_path: Path
-) -> None:
-    for place in (tmp_path / "none" / "figures.json", tmp_path):
-        result = run("--corpus", corpus, "--output", place)
-        assert isinstance(result.exception, OutputError)
     assert asked == []

@@ -15,12 +15,9 @@ def row(**given: Any) -> PerturbedRow:
     return PerturbedRow.model_validate({**usual, **texts, "changes": changes, **given})
 
 
-def test_changes_are_shown_in_the_true_report() -> None:
+def test_changes_are_shown_in_the_true_report_where_they_fit() -> None:
     assert edited_text(row()) == "<del>left</del><ins>right</ins> &lt;breast&gt;"
     assert '<ins class="same">' in edited_text(row(level=1))
-
-
-def test_changes_that_do_not_fit_show_the_edited_report() -> None:
     odd = [{"start": 3, "before": "left", "after": "right"}]
     assert edited_text(row(changes=odd)) == "right &lt;breast&gt;"
 

@@ -107,24 +107,48 @@ def test_scores_of_another_sheet_are_refused(sheet: Path, tmp_path: Path) -> Non
     assert "another sheet" in str(result.exception)
 
 
-def test_systems_organs_and_groups_can_be_told_apart(sheet: Path, tmp_path: Path) -> None:
-    told = ("--by", "system", "--by", "organ", "--group", "organ")
-    result = run(sheet, "--metrics", "bleu", *told, "--output", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    content = found_in(tmp_path / "out")
-    assert {name: list(parts) for name, parts in content["by"].items()} == {
-        "system": ["A", "B"],
-        "organ": ["lung", "skin"],
-    }
-    assert content["cases"] == 2
-    assert "2 cases only" in result.output
+ASKED: dict[str, tuple[int, dict[str, Any], str, str]] = {
+    "--metrics bleu,rouge_l": (0, {}, "ranked by Spearman", "ranking.coefficient=spearman"),
+    "--metrics bleu --by system --by organ --group organ": (
+        *(0, {}, "2 cases only", "cases=2 by.system.A by.system.B by.organ.lung by.organ.skin"),
+    ),
+    "--metrics bleu --rater anna": (
+        *(0, {}, "Experts: anna (0 to 5).", "raters.alpha.reason=there_is_one_rater_only"),
+    ),
+    "--metrics bleu,rouge_l --power bleu,rouge_l": (
+        *(0, {}, "To tell bleu from rouge_l four times in five", ""),
+    ),
+    "--metrics bleu --format markdown": (
+        *(0, {}, "| metric | rank | n | Spearman | Pearson | Kendall |", ""),
+    ),
+    "--metrics bleu": (0, {"anna": 3, "ben": 3}, "the experts give all pairs the same score", ""),
+    "--metrics bleu,chrf": (
+        *(0, {"candidate": "nothing in common"}, "the metric gives all pairs the same score", ""),
+    ),
+    "--metrics chrf": (0, {"case": "one"}, "one case only", ""),
+    "--metrics meteor,bleu": (1, {}, "WordNet", "unavailable.meteor"),
+}
+"""What is asked: exit code, what is different in every row, what is said, and what is written."""
 
 
-def test_one_rater_can_be_named(sheet: Path, tmp_path: Path) -> None:
-    run(sheet, "--metrics", "bleu", "--rater", "anna", "--output", tmp_path / "out")
-    content = found_in(tmp_path / "out")
-    assert content["raters"]["names"] == ["anna"]
-    assert content["raters"]["alpha"]["reason"] == "there is one rater only"
+@pytest.mark.parametrize("line", ASKED)
+def test_what_is_asked_for_is_said_and_written_and_never_a_nan(
+    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr(wordnet, "find", lambda: None)
+    code, change, said, paths = ASKED[line]
+    write(sheet, [{**each, **change} for each in rows()])
+    result = run(sheet, *line.split(), "--output", tmp_path / "out", "--report")
+    assert result.exit_code == code, result.output
+    assert said in result.output
+    for path in paths.split():
+        found: Any = found_in(tmp_path / "out")
+        names, _, value = path.partition("=")
+        for name in names.split("."):
+            found = found[name]
+        assert not value or str(found) == value.replace("_", " ")
+    for name in ("agreement.json", "report.md", "report.html"):
+        assert "nan" not in (tmp_path / "out" / name).read_text("utf-8").lower()
 
 
 def test_whose_scores_are_the_experts_stands_at_the_top(sheet: Path, tmp_path: Path) -> None:
@@ -137,8 +161,6 @@ def test_whose_scores_are_the_experts_stands_at_the_top(sheet: Path, tmp_path: P
     assert "Not taken as experts: pair, age." in first
     assert "--rater NAME" in first
     assert found_in(tmp_path / "out")["raters"]["names"] == ["anna", "ben"]
-    named = run(sheet, "--metrics", "bleu", "--rater", "anna")
-    assert named.output.splitlines()[0] == "Experts: anna (0 to 5)."
 
 
 def test_raters_that_cannot_be_told_from_other_numbers_are_asked_for(sheet: Path) -> None:
@@ -147,12 +169,6 @@ def test_raters_that_cannot_be_told_from_other_numbers_are_asked_for(sheet: Path
     result = run(write(sheet, table, columns), "--metrics", "bleu")
     assert isinstance(result.exception, InputError)
     assert "'mitoses' (0 to 33), 'anna' (0 to 5), 'ben' (0 to 4)" in str(result.exception)
-
-
-def test_metrics_are_ranked_by_spearman(sheet: Path, tmp_path: Path) -> None:
-    result = run(sheet, "--metrics", "bleu,rouge_l", "--output", tmp_path / "out")
-    assert found_in(tmp_path / "out")["ranking"]["coefficient"] == "spearman"
-    assert "ranked by Spearman" in result.output
 
 
 def test_each_rater_has_a_bias_and_every_two_a_kappa(sheet: Path, tmp_path: Path) -> None:
@@ -175,27 +191,11 @@ def test_a_metric_that_could_not_run_when_scores_were_made_is_not_asked_about(
     assert [each["metric"] for each in found_in(tmp_path / "out")["metrics"]] == ["bleu"]
 
 
-def test_tables_come_as_markdown_for_documents(sheet: Path) -> None:
-    result = run(sheet, "--metrics", "bleu", "--format", "markdown")
-    assert "| metric | rank | n | Spearman | Pearson | Kendall |" in result.output
-
-
 def test_the_same_command_writes_the_same_file(sheet: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert run(sheet, "--metrics", "bleu", "--output", tmp_path / name).exit_code == 0
     one, two = (found_in(tmp_path / name) for name in ("one", "two"))
     assert {**one, "command": ""} == {**two, "command": ""}
-
-
-def test_a_metric_that_cannot_run_is_told_beside_the_others(
-    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(wordnet, "find", lambda: None)
-    result = run(sheet, "--metrics", "meteor,bleu", "--output", tmp_path / "out")
-    assert result.exit_code == 1
-    content = found_in(tmp_path / "out")
-    assert [each["metric"] for each in content["metrics"]] == ["bleu"]
-    assert "WordNet" in content["unavailable"]["meteor"]
 
 
 def test_a_score_that_is_no_number_costs_one_row(sheet: Path, tmp_path: Path) -> None:
@@ -205,25 +205,6 @@ def test_a_score_that_is_no_number_costs_one_row(sheet: Path, tmp_path: Path) ->
     assert result.exit_code == 1
     assert found_in(tmp_path / "out")["sheet"]["unreadable"] == 1
     assert "'good' and not a number" in result.output
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"anna": 3, "ben": 3}, "the experts give all pairs the same score"),
-        ({"candidate": "nothing in common"}, "the metric gives all pairs the same score"),
-        ({"case": "one"}, "one case only"),
-    ],
-)
-def test_what_cannot_be_said_is_told_and_never_a_nan(
-    sheet: Path, tmp_path: Path, change: dict[str, Any], reason: str
-) -> None:
-    table = [{**each, **change} for each in rows()]
-    result = run(write(sheet, table), "--metrics", "bleu", "--output", tmp_path / "out", "--report")
-    assert result.exit_code == 0, result.output
-    assert reason in result.output
-    for name in ("agreement.json", "report.md", "report.html"):
-        assert "nan" not in (tmp_path / "out" / name).read_text("utf-8").lower()
 
 
 def test_two_pairs_are_too_few_and_that_is_said(sheet: Path) -> None:
@@ -262,12 +243,6 @@ def test_a_sheet_without_scores_or_rows_is_refused(tmp_path: Path) -> None:
     zeros = [{**each, "anna": 0, "ben": 0} for each in rows()]
     none = run(write(tmp_path / "zeros.csv", zeros), "--metrics", "bleu", "--positive-only")
     assert "no pair has an expert's score above 0" in str(none.exception)
-
-
-def test_power_is_told(sheet: Path) -> None:
-    result = run(sheet, "--metrics", "bleu,rouge_l", "--power", "bleu,rouge_l")
-    assert result.exit_code == 0, result.output
-    assert "To tell bleu from rouge_l four times in five" in result.output
 
 
 def test_a_report_holds_every_table_figure_signature_and_the_command(

@@ -130,11 +130,13 @@ def objects(
 ) -> list[dict[str, Any]]:
     """The objects of one case: annotations of its claims, then the tiles."""
     claims = claims_seen(grounding)
-    phrases = [claim.support.claim.phrase for claim in claims]
-    return [
-        *(each for number, claim in enumerate(claims) for each in _places(case, number, claim)),
-        *(() if scores is None else _tiles(case, scores, phrases)),
+    names = [f"claim {n}, {each.support.claim.phrase}" for n, each in enumerate(claims, start=1)]
+    places = [
+        feature
+        for number, (name, claim) in enumerate(zip(names, claims, strict=True))
+        for feature in _places(f"{case}/{number}", name, claim)
     ]
+    return [*places, *(() if scores is None else _tiles(case, scores, names))]
 
 
 def geojson(features: Sequence[Mapping[str, Any]]) -> str:
@@ -143,11 +145,9 @@ def geojson(features: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _places(case: str, number: int, claim: ClaimEvidence) -> Iterator[dict[str, Any]]:
+def _places(key: str, name: str, claim: ClaimEvidence) -> Iterator[dict[str, Any]]:
     """The best tile for a claim, and the one against it."""
-    phrase, verdict = claim.support.claim.phrase, claim.verdict
-    facts = {"report": claim.support.claim.span.text, "verdict": verdict, "reason": claim.why}
-    value = claim.support.value
+    verdict, value = claim.verdict, claim.support.value
     measured = {} if value is None else {"support (0 to 1)": round(value, 4)}
     for kind, spot, class_, colour in (
         ("best tile for it", claim.support.spot, f"claim {verdict}", COLOURS[verdict]),
@@ -155,39 +155,40 @@ def _places(case: str, number: int, claim: ClaimEvidence) -> Iterator[dict[str, 
     ):
         if spot is not None:
             yield _feature(
-                f"{case}/{number}/{kind}",
-                spot,
+                f"{key}/{kind}",
+                (spot.x, spot.y, spot.width, spot.height),
                 objectType="annotation",
-                name=f"{_numbered(number, phrase)}: {kind}",
+                name=f"{name}: {kind}",
                 classification={"name": class_, "color": list(colour)},
                 measurements=measured if spot is claim.support.spot else {},
-                metadata=facts,
+                metadata={
+                    "report": claim.support.claim.span.text,
+                    "verdict": verdict,
+                    "reason": claim.why,
+                },
                 isLocked=True,
             )
 
 
-def _tiles(case: str, scores: PatchScores, phrases: list[str]) -> Iterator[dict[str, Any]]:
+def _tiles(case: str, scores: PatchScores, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Every patch, with its cosine for each claim that was looked for."""
     looked_for = [
-        (_numbered(number, phrases[number]), row)
+        (names[number], row)
         for number, row in zip(scores.claims.tolist(), scores.cosines.tolist(), strict=False)
-        if 0 <= number < len(phrases)
+        if 0 <= number < len(names)
     ]
-    for place, (x, y, width, height) in enumerate(scores.spots.tolist()):
+    for place, spot in enumerate(scores.spots.tolist()):
         yield _feature(
             f"{case}/tile/{place}",
-            Spot(x=x, y=y, width=width, height=height),
+            spot,
             objectType="tile",
             measurements={name: row[place] / UNIT for name, row in looked_for},
         )
 
 
-def _numbered(number: int, phrase: str) -> str:
-    return f"claim {number + 1}, {phrase}"
-
-
-def _feature(key: str, spot: Spot, **properties: Any) -> dict[str, Any]:
-    left, top, right, bottom = spot.x, spot.y, spot.x + spot.width, spot.y + spot.height
+def _feature(key: str, spot: Sequence[int], **properties: Any) -> dict[str, Any]:
+    left, top, width, height = spot
+    right, bottom = left + width, top + height
     ring = [[left, top], [right, top], [right, bottom], [left, bottom], [left, top]]
     return {
         "type": "Feature",

@@ -16,7 +16,7 @@ from histoeval.pathgls.grounding.score import UNKNOWN_CLAIMS, UNKNOWN_IMAGE
 from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, Policy
 from histoeval.pathgls.results import Grounding, Logic, Stability
 from histoeval.resources import load_toml
-from histoeval.run.trust.rows import MissingReason, TrustRow, reasons_of
+from histoeval.run.trust.rows import TrustRow, reasons_of
 
 PARTLY, CHANGED = 0.2, 0.5
 """From these distances on a report changed in part, and in substance, when asked again."""
@@ -45,17 +45,14 @@ class CheckMeaning(NamedTuple):
 
 def check_meanings() -> list[CheckMeaning]:
     """A paragraph on each dimension."""
-    checks = _words()["checks"]
-    return [
-        CheckMeaning(name, checks[name]["question"], checks[name]["meaning"]) for name in DIMENSIONS
-    ]
+    checks = [(name, _words()["checks"][name]) for name in DIMENSIONS]
+    return [CheckMeaning(name, words["question"], words["meaning"]) for name, words in checks]
 
 
 def verdict_meanings(policy: Policy) -> dict[str, str]:
     """What each verdict means in a policy, the gravest first."""
-    own = policy.meaning
-    usual = _words()["verdicts"]
-    return {name: usual[name] if own is None else getattr(own, name) for name in reversed(ROUTES)}
+    words = _words()["verdicts"] if policy.meaning is None else vars(policy.meaning)
+    return {name: words[name] for name in reversed(ROUTES)}
 
 
 class WordedReason(NamedTuple):
@@ -79,15 +76,14 @@ def _worded(reason: Reason, row: TrustRow) -> Iterator[WordedReason]:
     if reason.kind == "missing":
         yield from (missing for name in reason.about for missing in missing_words(row, name))
         return
-    worded = _reason(reason.kind)
+    worded, more = _reason(reason.kind), ""
     if reason.kind == "contradicts_itself" and reason.about:
-        one, other = reason.about
-        words = f"{worded.words.rstrip('.')}: {one} and {other} cannot both be true."
-        worded = worded._replace(words=words)
-    if reason.kind == "image_not_known" and (why := row.evidence["grounding"]["why"]):
-        worded = worded._replace(words=f"{worded.words.rstrip('.')}: {plain_why(why)}.")
-    about = reason.about if reason.kind == "below_floor" else ("",)
-    for name in about:
+        more = "{} and {} cannot both be true".format(*reason.about)
+    if reason.kind == "image_not_known":
+        more = plain_why(row.evidence["grounding"]["why"] or "")
+    if more:
+        worded = worded._replace(words=f"{worded.words.rstrip('.')}: {more}.")
+    for name in reason.about if reason.kind == "below_floor" else ("",):
         yield worded._replace(
             brief=worded.brief.replace("{about}", name), words=worded.words.replace("{about}", name)
         )
@@ -99,19 +95,20 @@ def _reason(kind: str) -> WordedReason:
 
 def missing_words(row: TrustRow, dimension: str) -> list[WordedReason]:
     """Why a dimension of a report was not measured."""
-    errors = [error for error in row.errors if error.dimension in (dimension, None)]
-    return list(dict.fromkeys(_missing(error) for error in errors))
-
-
-def _missing(error: MissingReason) -> WordedReason:
     codes: Mapping[str, Any] = _words()["missing"]
-    if error.dimension is None:
-        return WordedReason(**codes["unreadable"])
-    if error.code == "grounding_unknown" and UNKNOWN_IMAGE in error.message:
-        return WordedReason(**codes["unknown_image"])
-    if error.code == "grounding_unknown" and UNKNOWN_CLAIMS in error.message:
-        return WordedReason(**codes["unknown_claims"])
-    return WordedReason(**codes.get(error.code, codes["failed"]))
+    reasons = []
+    for error in row.errors:
+        if error.dimension not in (dimension, None):
+            continue
+        code = error.code if error.code in codes else "failed"
+        if error.dimension is None:
+            code = "unreadable"
+        elif code == "grounding_unknown" and UNKNOWN_IMAGE in error.message:
+            code = "unknown_image"
+        elif code == "grounding_unknown" and UNKNOWN_CLAIMS in error.message:
+            code = "unknown_claims"
+        reasons.append(WordedReason(**codes[code]))
+    return list(dict.fromkeys(reasons))
 
 
 def plain_why(why: str) -> str:
@@ -140,23 +137,19 @@ def found_words(row: TrustRow, dimension: str) -> str:
 
 def changes_when_asked_again(evidence: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Under what the model was asked again, and what changed in its report."""
-    stability = evidence.get("stability")
-    if stability is None:
+    if (stability := evidence.get("stability")) is None:
         return
     words = _words()["asked_again"]
-
-    def worded(change: str) -> str:
-        change = change.replace("(absent)", f"({words['absent']})")
-        for name in ("new", "gone"):
-            if change.startswith(f"{name}: "):
-                return f"{words[name]}{change.removeprefix(f'{name}: ')}"
-        return change
-
     for shift in Stability.model_validate(stability).shifts:
+        changes = []
+        for change in shift.changed:
+            state, colon, what = change.replace("(absent)", f"({words['absent']})").partition(": ")
+            is_known = bool(colon) and state in ("new", "gone")
+            changes.append(f"{words[state]}{what}" if is_known else f"{state}{colon}{what}")
         asked = words[shift.kind]
         if shift.attack not in ("stain", "prompt"):
             asked += f" ({shift.attack.replace('_', ' ')})"
-        yield asked, [worded(change) for change in shift.changed] or [words["same"]]
+        yield asked, changes or [words["same"]]
 
 
 class TrustTally:

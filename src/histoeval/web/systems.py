@@ -224,7 +224,6 @@ def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
                 "rank": rank,
                 "is_newest": newest[contender.system] == contender,
                 "estimate": mean,
-                "bar": scale.bar(mean),
             }
             for contender, rank, mean in ranked
         ],

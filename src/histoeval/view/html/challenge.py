@@ -35,15 +35,6 @@ NEARLY = 1e-9
 FEW_CASES = 5
 """A subgroup of fewer is folded away: its scores are mostly chance."""
 
-LEVELS = 5
-"""Shades of the picture of places."""
-
-LEAST = 0.005
-"""Smaller shares have no shade and no number."""
-
-MIN_SHARE = 0.0005
-"""Smaller shares of a team's places are not listed."""
-
 
 def write_views(ranking: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
     """Write `ranking.md`, `index.html` and a page for each team."""
@@ -79,7 +70,6 @@ def index_page(
     ranking: ChallengeRanking, files: Mapping[str, str], site: Website | None = None
 ) -> str:
     """All teams on one page."""
-    scale = Scale([team.score for team in ranking.teams])
     return render(
         "challenge/index.html",
         site=site,
@@ -87,19 +77,8 @@ def index_page(
         title=f"Ranking: {ranking.policy.name}",
         ranking=ranking,
         address={team: f"{TEAMS}/{file}" for team, file in files.items()},
-        axis=scale,
-        lines=[
-            {
-                "team": team,
-                "bar": scale.bar(team.score),
-                "places": place_range(team),
-                "shades": [  # a cell for each place: its share of the resamples, also as a shade
-                    {"level": ceil(share * LEVELS) if share > LEAST else 0, "share": share}
-                    for share in team.place_shares
-                ],
-            }
-            for team in ranking.teams
-        ],
+        axis=Scale([team.score for team in ranking.teams]),
+        place_range=place_range,
         few=FEW_CASES,
         digits=_digits(ranking),
         unranked=html_table(unranked_table(ranking)) if ranking.unranked else "",
@@ -109,7 +88,6 @@ def index_page(
 
 def team_page(ranking: ChallengeRanking, team: TeamStanding, site: Website | None = None) -> str:
     """One team: its metrics, places, subgroups, rivals, lowest cases and the faults of its file."""
-    scale = Scale([each.score for each in team.subgroups.values()])
     others = [each.team for each in ranking.teams if each is not team]
     return render(
         "challenge/team.html",
@@ -119,16 +97,7 @@ def team_page(ranking: ChallengeRanking, team: TeamStanding, site: Website | Non
         ranking=ranking,
         team=team,
         places=place_range(team),
-        shares=[  # the places that the team has in some resamples
-            (place, share)
-            for place, share in enumerate(team.place_shares, start=1)
-            if share >= MIN_SHARE
-        ],
-        axis=scale,
-        subgroups=[
-            {"name": name, "standing": each, "bar": scale.bar(each.score)}
-            for name, each in team.subgroups.items()
-        ],
+        axis=Scale([each.score for each in team.subgroups.values()]),
         few=FEW_CASES,
         digits=_digits(ranking),
         duels=html_table(duel_table(team.team, others, ranking.duels)) if others else "",

@@ -7,11 +7,12 @@ belongs together lights up by CSS alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import singledispatch
+from collections.abc import Iterable
 from hashlib import sha256
 from itertools import islice
 from typing import Any
+
+from markupsafe import Markup
 
 from histoeval.metric import CorpusScore, Explanation, Score
 from histoeval.report import Report
@@ -37,8 +38,6 @@ _KEYS = re.compile(r'data-mark="([^"]+)"')
 
 
 def notebook_html(thing: object) -> str:
-    from markupsafe import Markup
-
     template, content = _content(thing)
     body = fragment(f"notebook/{template}", **content)
     name = f"histoeval-{sha256(body.encode('utf-8', 'backslashreplace')).hexdigest()[:10]}"
@@ -53,69 +52,47 @@ def notebook_html(thing: object) -> str:
     return fragment("notebook/frame.html", name=name, body=Markup(body), style=style)
 
 
-def _tables(
-    heading: str, tables: Iterable[ResultTable], apart: Sequence[dict[str, Any]] = ()
-) -> tuple[str, dict[str, Any]]:
+def _content(thing: object) -> tuple[str, dict[str, Any]]:
+    """The template of an object, and what it shows."""
+    heading, apart = "", []
+    tables: Iterable[ResultTable]
+    if isinstance(thing, Report):
+        return "report.html", {"report": report_content(thing)}
+    if isinstance(thing, Score):
+        name = thing.signature.metric
+        score = thing.model_dump(include={"value", "parts", "evidence"})
+        texts = None if thing.pair is None else thing.pair.model_dump()
+        return "score.html", {
+            **pair_content({"scores": {name: score}, "errors": ()}, texts, name),
+            "heading": str(thing).partition("\n")[0],
+            "costs": thing.breakdown if isinstance(thing, Explanation) else (),
+            "signature": str(thing.signature),
+        }
+    if isinstance(thing, CorpusScore):
+        heading = str(thing)
+        rows = [
+            ("pairs", f"{len(thing.scores):,}"),
+            ("without a score", f"{len(thing.problems):,}"),
+            ("mean over pairs", f"{thing.mean:.3f}"),
+        ]
+        tables = [ResultTable("", ("", ""), rows)]
+    elif isinstance(thing, Agreement):
+        heading = repr(thing).strip("<>")
+        tables = islice(agreement_tables(thing.study, thing.plan), 1)
+    elif isinstance(thing, Comparison):
+        heading = repr(thing).strip("<>")
+        tables = comparison_tables(thing.metric, thing.contest, ())
+        apart = [apart_content(pair) for pair in thing.apart]
+    elif isinstance(thing, Frames):
+        tables = [_first_rows(thing)]
+        if isinstance(thing, Scores) and (errors := thing.report_errors()):
+            columns = ("metric", "system", *SEVERITIES)
+            counts = [[str(each[name]) for name in columns] for each in errors]
+            tables = [ResultTable("Errors in the reports", columns, counts), *tables]
+    else:
+        raise TypeError(f"no template for {type(thing).__name__}")
     shown = [*map(html_table, tables)]
     return "tables.html", {"heading": heading, "tables": shown, "apart": apart}
-
-
-@singledispatch
-def _content(thing: object) -> tuple[str, dict[str, Any]]:
-    raise TypeError(f"no template for {type(thing).__name__}")
-
-
-@_content.register
-def _(thing: Score) -> tuple[str, dict[str, Any]]:
-    name = thing.signature.metric
-    row = {"scores": {name: thing.model_dump(include={"value", "parts", "evidence"})}, "errors": ()}
-    texts = None if thing.pair is None else thing.pair.model_dump()
-    return "score.html", {
-        **pair_content(row, texts, name),
-        "heading": str(thing).partition("\n")[0],
-        "costs": thing.breakdown if isinstance(thing, Explanation) else (),
-        "signature": str(thing.signature),
-    }
-
-
-@_content.register
-def _(thing: CorpusScore) -> tuple[str, dict[str, Any]]:
-    rows = [
-        ("pairs", f"{len(thing.scores):,}"),
-        ("without a score", f"{len(thing.problems):,}"),
-        ("mean over pairs", f"{thing.mean:.3f}"),
-    ]
-    return _tables(str(thing), [ResultTable("", ("", ""), rows)])
-
-
-@_content.register
-def _(thing: Report) -> tuple[str, dict[str, Any]]:
-    return "report.html", {"report": report_content(thing)}
-
-
-@_content.register
-def _(thing: Frames) -> tuple[str, dict[str, Any]]:
-    return _tables("", [_first_rows(thing)])
-
-
-@_content.register
-def _(thing: Scores) -> tuple[str, dict[str, Any]]:
-    errors = thing.report_errors()
-    columns = ("metric", "system", *SEVERITIES)
-    rows = [[str(each[name]) for name in columns] for each in errors]
-    tables = [ResultTable("Errors in the reports", columns, rows)] if rows else []
-    return _tables("", [*tables, _first_rows(thing)])
-
-
-@_content.register
-def _(thing: Agreement) -> tuple[str, dict[str, Any]]:
-    return _tables(repr(thing).strip("<>"), islice(agreement_tables(thing.study, thing.plan), 1))
-
-
-@_content.register
-def _(thing: Comparison) -> tuple[str, dict[str, Any]]:
-    tables = comparison_tables(thing.metric, thing.contest, ())
-    return _tables(repr(thing).strip("<>"), tables, [apart_content(pair) for pair in thing.apart])
 
 
 def _first_rows(thing: Frames) -> ResultTable:

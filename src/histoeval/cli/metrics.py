@@ -43,23 +43,21 @@ def metrics(
         print_tables(_in_full(names or list(metric_entries())))
         return
     states = metric_states()
-    rows = [list(each) for each in _merged(states)]
-    more = "More: histoeval metrics NAME, or --all."
+    families: dict[tuple[str, ...], list[MetricState]] = {}
+    for each in states:  # those that differ in their ending only, such as bleu_1 to bleu_4
+        family = tuple(_ENDING.sub("n", text) for text in each)
+        families.setdefault(family, []).append(each)
+    rows = []
+    for (_, summary, state), members in families.items():
+        name, what = members[0].name, members[0].summary
+        if len(members) > 1:
+            name, what = f"{name} …", summary.removesuffix(": n")
+        rows.append([name, what, state])
     ready = sum(each.state == READY for each in states)
+    more = "More: histoeval metrics NAME, or --all."
     line = Text(f"\n{ready} of {len(states)} metrics are ready. {more}")
     broken = [Text(each[:1].upper() + each[1:]) for each in plug_in_problems()]
     print_tables([ResultTable("", ["metric", "compares", "runs here"], rows), line, *broken])
-
-
-def _merged(states: Sequence[MetricState]) -> Iterator[MetricState]:
-    """One row for metrics that differ in their ending only, such as bleu_1 to bleu_4."""
-    families: dict[tuple[str, ...], list[MetricState]] = {}
-    for each in states:
-        family = tuple(_ENDING.sub("n", text) for text in each)
-        families.setdefault(family, []).append(each)
-    for (_, summary, state), (first, *others) in families.items():
-        what = summary.removesuffix(": n")
-        yield MetricState(f"{first.name} …", what, state) if others else first
 
 
 def _in_full(names: Sequence[str]) -> Iterator[Text]:

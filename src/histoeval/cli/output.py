@@ -59,6 +59,10 @@ def print_tables(tables: Iterable[Any], look: str = "table") -> None:
             console.print(table)
 
 
+def print_json(content: Any) -> None:
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
 def print_errors(summary: Mapping[str, Any]) -> None:
     """Print each kind of error with its count and an example."""
     for code, error in summary["errors"].items():

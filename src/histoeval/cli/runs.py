@@ -1,6 +1,5 @@
 """`histoeval runs` and `histoeval cache`: what earlier commands have left."""
 
-import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.output import print_tables
+from histoeval.cli.output import print_json, print_tables
 from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
 from histoeval.io.files import check_there
@@ -68,7 +67,7 @@ def list_runs(
     check_there(folder)
     found = [details_of(run) for run in stored_runs(folder.resolve())]
     if as_json:
-        typer.echo(json.dumps([each.content() for each in found], indent=2, ensure_ascii=False))
+        print_json([each.content() for each in found])
     elif found:
         print_tables([runs_table(found)])
     else:
@@ -87,7 +86,7 @@ def show(run: RunPlace, as_json: JsonOption = False) -> None:
     """
     found = details_of(stored_run(run))
     if as_json:
-        typer.echo(json.dumps(found.content(), indent=2, ensure_ascii=False))
+        print_json(found.content())
     else:
         print_tables(run_tables(found))
 
@@ -107,7 +106,7 @@ def diff(
     """
     found = diff_runs(details_of(stored_run(one)), details_of(stored_run(other)))
     if as_json:
-        typer.echo(json.dumps(found.content(), indent=2, ensure_ascii=False))
+        print_json(found.content())
         return
     tables = [*diff_tables(found, str(one), str(other), show)]
     print_tables(tables)

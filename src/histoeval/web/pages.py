@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -16,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from histoeval.errors import HistoEvalError
 from histoeval.resources import resource_path
 from histoeval.view.html.page import STATIC, Website, fragment, render
-from histoeval.web.security import HEADERS, csrf_of, visitor_of
+from histoeval.web.security import HEADERS, Guard, Visitor, csrf_of, visitor_of
 
 TITLES = {
     400: "That cannot be done",
@@ -132,3 +135,24 @@ class _Static(StaticFiles):
         answer = super().file_response(*given, **more)  # type: ignore[arg-type]
         answer.headers["Cache-Control"] = "no-cache"
         return answer
+
+
+def guarded_app(
+    routes: Sequence[BaseRoute],
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]],
+    *,
+    keys: Mapping[str, Visitor],
+    folder: Path,
+    nav: Sequence[tuple[str, str]] = (),
+    **names: Any,
+) -> Starlette:
+    """An app behind a `Guard`; `names` say by which it may be called, as there."""
+    app = Starlette(
+        routes=[*routes, *static_routes()],
+        lifespan=lifespan,
+        middleware=[Middleware(Guard, keys=keys, refuse=show_refusal, **names)],
+        exception_handlers=HANDLERS,
+    )
+    app.state.nav = nav
+    app.state.folder = folder
+    return app

@@ -29,8 +29,12 @@ def test_index_and_teams_link_to_each_other(ranking: ChallengeRanking, tmp_path:
     index = (tmp_path / "index.html").read_text("utf-8")
     links = re.findall(r'<th scope="row"><a href="([^"]+)"', index)
     assert links == [f"teams/{each.team}.html" for each in ranking.teams]
-    for link in links:
-        assert 'href="../index.html"' in (tmp_path / link).read_text("utf-8")
+    for link, each in zip(links, ranking.teams, strict=True):
+        page = (tmp_path / link).read_text("utf-8")
+        assert 'href="../index.html"' in page
+        places = [n for n, share in enumerate(each.place_shares, 1) if share >= 0.0005]
+        shown = re.findall(r'<tr><td class="n">(\d+)</td><td><span class="bar"', page)
+        assert [*map(int, shown)] == places
 
 
 def test_pages_have_tables_but_no_report_and_no_address(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -18,8 +18,7 @@ from histoeval.io.files import check_there
 from histoeval.io.results import ScoredMetric, scores_file
 from histoeval.statistics.correlation import MIN_PAIRS
 from histoeval.view.terminal.agreement import interval
-from histoeval.web.pages import HANDLERS, number_in, page, show_refusal, static_routes
-from histoeval.web.security import LOCAL, Guard
+from histoeval.web.pages import guarded_app, number_in, page
 from histoeval.web.study import pages
 from histoeval.web.study.access import links_of, tokens_of, visitor_named
 from histoeval.web.study.figures import TABLES, GrowthStep, Ratings, figures, table_csv
@@ -113,12 +112,10 @@ def _line(growth: tuple[GrowthStep, ...]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def create_study_app(
-    path: Path, *, hosts: Iterable[str] = LOCAL, any_address: bool = False
-) -> Starlette:
+def create_study_app(path: Path, **names: Any) -> Starlette:
     """The app over the study that a file describes; its folder is locked until the app ends.
 
-    `hosts` and `any_address` say by which names it may be called: see `Guard`.
+    `names` say by which the server may be called: see `Guard`.
     """
     study = read_study(path)
     held = ExitStack()
@@ -130,20 +127,8 @@ def create_study_app(
             yield
 
     keys = {token: visitor_named(who) for who, token in tokens_of(study).items()}
-    app = Starlette(
-        routes=[
-            *coordinator_routes(study, stores),
-            *pages.routes(study, stores),
-            *static_routes(),
-        ],
-        middleware=[
-            Middleware(Guard, keys=keys, refuse=show_refusal, hosts=hosts, any_address=any_address)
-        ],
-        exception_handlers=HANDLERS,
-        lifespan=lifespan,
-    )
-    app.state.nav = ()
-    app.state.folder = study.folder
+    places = [*coordinator_routes(study, stores), *pages.routes(study, stores)]
+    app = guarded_app(places, lifespan, keys=keys, folder=study.folder, **names)
     app.state.study = study
     return app
 

@@ -78,20 +78,28 @@ def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
             raise HTTPException(404)
         return desks[rater]
 
-    def overview(request: Request) -> Response:
-        return desk_of(request).overview(request)
-
-    async def pair(request: Request) -> Response:
+    def place_of(request: Request) -> tuple[RaterDesk, int]:
         desk, number = desk_of(request), number_in(request, "number")
         if not 1 <= number <= len(study.pairs):
             raise HTTPException(404)
-        if request.method == "POST":
-            return await desk.save(request, number)
+        return desk, number
+
+    def overview(request: Request) -> Response:
+        return desk_of(request).overview(request)
+
+    def pair(request: Request) -> Response:
+        desk, number = place_of(request)
         return desk.pair(request, number)
+
+    async def save(request: Request) -> Response:
+        desk, number = place_of(request)
+        body = await request.body()
+        return await run_in_threadpool(desk.save, body, number)
 
     return [
         Route("/study/{rater}/", overview),
-        Route("/study/{rater}/pairs/{number}", pair, methods=["GET", "POST"]),
+        Route("/study/{rater}/pairs/{number}", pair),
+        Route("/study/{rater}/pairs/{number}", save, methods=["POST"]),
     ]
 
 
@@ -145,19 +153,14 @@ class RaterDesk:
             **self._shared(),
         )
 
-    async def save(self, request: Request, number: int) -> Response:
+    def save(self, body: bytes, number: int) -> Response:
         """Take a rating in; the answer means that it is on the disk."""
         pair = self._pairs[number - 1]
         try:
-            sent = RatingRequest.model_validate_json(await request.body())
+            sent = RatingRequest.model_validate_json(body)
             rating = rating_of(sent.rating, self._study, pair, is_draft=sent.is_draft)
-            line = await run_in_threadpool(
-                self._store.append,
-                pair.key,
-                rating,
-                request=sent.request,
-                is_draft=sent.is_draft,
-                seen=sent.seen,
+            line = self._store.append(
+                pair.key, rating, request=sent.request, is_draft=sent.is_draft, seen=sent.seen
             )
         except ValidationError as error:
             return JSONResponse({"message": str(unusable(error))}, 400)
@@ -165,11 +168,10 @@ class RaterDesk:
             latest = self._store.ratings.latest(pair.key)
             assert latest is not None, "something was changed"
             return JSONResponse({"message": str(error), "latest": latest.request}, 409)
-        except InputError as error:
-            return JSONResponse({"message": str(error)}, 400)
         except HistoEvalError as error:
+            status = 400 if isinstance(error, InputError) else 500
             message = without_paths(str(error), self._study.folder)
-            return JSONResponse({"message": message}, 500)
+            return JSONResponse({"message": message}, status)
         return JSONResponse(
             {
                 "request": line.request,

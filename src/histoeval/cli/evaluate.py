@@ -34,8 +34,7 @@ from histoeval.view.terminal.evaluation import (
 )
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l"
-PAIR_BATCH = 128
-"""Pairs that a metric is given at once."""
+PAIR_BATCH = 128  # pairs that a metric is given at once
 
 
 evaluate_app = typer.Typer(

@@ -18,8 +18,7 @@ from histoeval.settings import Option
 from histoeval.view.terminal.extraction import extraction_table, show_rows
 from histoeval.view.terminal.scores import problem_table
 
-PREVIEW = 3
-"""How many reports are shown if nothing is written."""
+PREVIEW = 3  # how many reports are shown if nothing is written
 
 
 @verb

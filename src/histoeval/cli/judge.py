@@ -159,8 +159,7 @@ def export_cached(
         write_lines(output, file.export())
 
 
-FILE = "file"
-"""The subcommand that is meant if none is named."""
+FILE = "file"  # the subcommand that is meant if none is named
 
 
 class _FileGroup(TyperGroup):

@@ -66,10 +66,8 @@ the place of those in `EXTENDED`.
 
 VERBS = {name: text for verbs in PANELS.values() for name, text in verbs.items()}
 HOMES = {"demo": "start", "quickstart": "start", "cache": "runs"}
-PLUG_INS = ("ablate", "corpus", "experiment", "train")
-"""Verbs that come with the research package."""
-EXTENDED = ("evaluate",)
-"""Verbs that the research package has more of."""
+PLUG_INS = ("ablate", "corpus", "experiment", "train")  # verbs that come with the research package
+EXTENDED = ("evaluate",)  # verbs that the research package has more of
 
 
 class LazyGroup(TyperGroup):

@@ -33,8 +33,7 @@ BUNDLED = f"examples/{TABLE}"
 TEMPLATES = "examples/quickstart"
 COLUMNS = ("id", "reference", "candidate_good", "candidate_bad")
 """Those of the bundled table that are not only about it."""
-CASES = 6
-"""How many of the bundled cases a quickstart begins with."""
+CASES = 6  # how many of the bundled cases a quickstart begins with
 
 
 @verb

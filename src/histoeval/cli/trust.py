@@ -66,8 +66,7 @@ def policy_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
 
 
 SEARCH = "Search"
-SHOWN = 10
-"""Number of least trusted reports that are shown in the terminal."""
+SHOWN = 10  # number of least trusted reports that are shown in the terminal
 
 
 def dimensions_of(names: Sequence[str]) -> tuple[Dimension, ...]:

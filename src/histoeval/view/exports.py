@@ -38,9 +38,7 @@ from histoeval.view.terminal.trust import trust_tables
 if TYPE_CHECKING:
     from histoeval.view.figures.canvas import Canvas
 
-MAX_CELL = 32_767
-"""Characters that a cell of Excel can hold."""
-
+MAX_CELL = 32_767  # characters that a cell of Excel can hold
 Record = Mapping[str, Any]
 
 
@@ -49,12 +47,9 @@ class RunTables(NamedTuple):
 
     title: str
     summary: Iterable[ResultTable]
-    sheets: Mapping[str, Iterable[Record]]
-    """The first is what CSV holds."""
-    about: Mapping[str, Any]
-    """What JSON says beside the rows."""
-    rows: Path | None = None
-    """The file of rows that JSON holds."""
+    sheets: Mapping[str, Iterable[Record]]  # the first is what CSV holds
+    about: Mapping[str, Any]  # what JSON says beside the rows
+    rows: Path | None = None  # the file of rows that JSON holds
 
 
 def export(run: FinishedRun, to: str) -> bytes:

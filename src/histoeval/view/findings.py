@@ -21,12 +21,8 @@ from histoeval.metric import Score
 from histoeval.report import Entity
 from histoeval.view.highlight import HighlightSpan
 
-SPECIMENS = "specimens"
-"""Matches of whole parts, which are shown side by side and not highlighted."""
-
-SIMILAR = 0.5
-"""From this similarity on an entity of HARE is shown as matched."""
-
+SPECIMENS = "specimens"  # matches of whole parts, which are shown side by side and not highlighted
+SIMILAR = 0.5  # from this similarity on an entity of HARE is shown as matched
 MATCH = Style(bgcolor="#56b4e9", color="#000000")
 SEVERITIES = {
     Severity.MINOR: Style(bgcolor="#f0e442", color="#000000", underline=True),
@@ -76,10 +72,8 @@ class ShownError(_Shown):
     reference: Entity | None
     candidate: Entity | None
     message: str
-    specimen: str = ""
-    """The part of the report that it is of, where there are several."""
-    without: float | None = None
-    """The score if this error were not counted."""
+    specimen: str = ""  # the part of the report that it is of, where there are several
+    without: float | None = None  # the score if this error were not counted
 
     @property
     def marks(self) -> str:

@@ -37,8 +37,7 @@ class ClaimEvidence(NamedTuple):
     """A claim as people check it: what the image says, why, where, and against which decoy."""
 
     support: Support
-    patches: int
-    """Those that were looked at by the encoder whose opinion this is."""
+    patches: int  # those that were looked at by the encoder whose opinion this is
 
     @property
     def verdict(self) -> str:

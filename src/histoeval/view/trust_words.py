@@ -60,8 +60,7 @@ class WordedReason(NamedTuple):
 
     brief: str
     words: str
-    next: str | None = None
-    """What would mend it."""
+    next: str | None = None  # what would mend it
 
 
 def worded_reasons(row: TrustRow, policy: Policy) -> list[WordedReason]:

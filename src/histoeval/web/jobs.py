@@ -25,12 +25,8 @@ from histoeval.io.store import read_json
 from histoeval.io.writing import write_json
 from histoeval.run.history.stored_runs import UPLOAD
 
-LOCK = ".lock"
-"""What `histoeval score` holds in the folder that it writes into."""
-
-BATCH = 16
-"""Pairs that are written together, so that progress is seen to move."""
-
+LOCK = ".lock"  # what `histoeval score` holds in the folder that it writes into
+BATCH = 16  # pairs that are written together, so that progress is seen to move
 MOST_WAITING = 20
 PATIENCE_S = 5.0
 

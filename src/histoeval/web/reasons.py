@@ -26,8 +26,7 @@ class JudgedPair(NamedTuple):
     """A pair with the judge's answer, and that of the rubric where the run has it."""
 
     row: ResultRow
-    place: int
-    """Of the row in the run, from 1."""
+    place: int  # of the row in the run, from 1
     judge: MetricResult
     rubric: MetricResult | None
 

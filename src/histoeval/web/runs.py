@@ -21,11 +21,8 @@ from histoeval.web.pages import html_answer, page, site_of
 from histoeval.web.security import HEADERS, POLICY
 from histoeval.web.shelf import ResultCache, Shelf
 
-PATIENCE_S = 1.5
-"""After so long a page says that it is being made."""
-
-PAGES_KEPT = 4
-"""A page of 10,000 pairs takes seconds to make and 20 MB to keep."""
+PATIENCE_S = 1.5  # after so long a page says that it is being made
+PAGES_KEPT = 4  # a page of 10,000 pairs takes seconds to make and 20 MB to keep
 
 TYPES = {
     "html": "text/html",
@@ -39,8 +36,7 @@ RANKED = "ranking"
 
 INLINE = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
 
-DRAWN = {"agree", RANKED}
-"""Whose pages have figures with styles inside them."""
+DRAWN = {"agree", RANKED}  # whose pages have figures with styles inside them
 
 
 def routes(shelf: Shelf) -> list[BaseRoute]:

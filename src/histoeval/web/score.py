@@ -47,20 +47,15 @@ METRICS = {
 """Metrics that need nothing but this package, and what they compare."""
 
 MARKED_BY = "concordance"
-MOST_CHARACTERS = 100_000
-"""Of a text that is pasted; a report is rarely longer than 20,000."""
+MOST_CHARACTERS = 100_000  # of a text that is pasted; a report is rarely longer than 20,000
 
 TABLES = tuple(
     ending for ending, kind in ENDINGS.items() if kind not in ("text", "hl7", *DOCUMENTS)
 )
 """Endings of what can hold pairs; documents and messages hold reports without a partner."""
 
-PACKED_TABLES = (".csv", ".tsv", ".jsonl", ".json")
-"""Those that may be compressed."""
-
-MOST_UNPACKED = 8 * MAX_BODY
-"""Bytes of a compressed table when it is unpacked."""
-
+PACKED_TABLES = (".csv", ".tsv", ".jsonl", ".json")  # those that may be compressed
+MOST_UNPACKED = 8 * MAX_BODY  # bytes of a compressed table when it is unpacked
 _CALLER = Caller(frozenset({"reference_column", "candidate_column"}))
 
 

@@ -23,11 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LOCAL = ("127.0.0.1", "localhost", "::1")
 """What this machine is called in the address of a page that is served to itself only."""
 
-MAX_BODY = 32 * 2**20
-"""Bytes of a request, uploads among them."""
-
-MAX_DIGITS = 18
-"""Digits of a length that can be meant; Python refuses to read thousands."""
+MAX_BODY = 32 * 2**20  # bytes of a request, uploads among them
+MAX_DIGITS = 18  # digits of a length that can be meant; Python refuses to read thousands
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
@@ -48,9 +45,7 @@ HEADERS = {
 }
 """Sent with every answer that does not say otherwise; pages hold the texts of people."""
 
-OPEN = "/static/"
-"""Scripts and styles are nobody's secret."""
-
+OPEN = "/static/"  # scripts and styles are nobody's secret
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 

@@ -31,11 +31,8 @@ from histoeval.view.image_evidence import geojson, grounding_of, objects
 from histoeval.web.pages import number_in, page, without_paths
 from histoeval.web.shelf import ResultCache, Shelf
 
-LISTED, LISTED_OF_RUN = 50, 2000
-"""Cases of a run in the list of all runs, and in that of one."""
-
-KEPT_RUNS, KEPT_CASES = 16, 32
-"""What stays in memory of runs and cases that were opened last."""
+LISTED, LISTED_OF_RUN = 50, 2000  # cases of a run in the list of all runs, and in that of one
+KEPT_RUNS, KEPT_CASES = 16, 32  # what stays in memory of runs and cases that were opened last
 
 
 class OpenCase(NamedTuple):
@@ -43,8 +40,7 @@ class OpenCase(NamedTuple):
     row: TrustRow
     scores: PatchScores | None
     image: CaseImage | Problem
-    seen: FileState | None
-    """The file of the image when it was found."""
+    seen: FileState | None  # the file of the image when it was found
 
     @property
     def path(self) -> Path:

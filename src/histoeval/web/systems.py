@@ -31,11 +31,8 @@ from histoeval.web.pages import page, without_paths
 from histoeval.web.shelf import Shelf
 
 MOST_RUNS = 8
-MOST_DIFFERENT = 12
-"""Pairs that are shown of those on which systems differ most."""
-
-MOST_RANKED = 16
-"""Systems that are ranked together; of more, those of the newest runs."""
+MOST_DIFFERENT = 12  # pairs that are shown of those on which systems differ most
+MOST_RANKED = 16  # systems that are ranked together; of more, those of the newest runs
 
 
 def routes(shelf: Shelf) -> list[BaseRoute]:

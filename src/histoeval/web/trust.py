@@ -50,9 +50,7 @@ DECISIONS: tuple[str, ...] = get_args(Decision)
 
 _lock = Lock()
 
-A_PAGE = 100
-"""Reports of the queue on one page."""
-
+A_PAGE = 100  # reports of the queue on one page
 WORDS = {"accept": "accepted", "send_back": "sent back", "reopen": "opened again"}
 
 

@@ -38,13 +38,10 @@ COLUMNS = 2
 CELL, TALL = 230.0, 190.0
 """Width and height of a frame in points; two fit side by side on a printed page."""
 
-NAMED = 3
-"""Pairs far from the experts that are named in a frame."""
-
+NAMED = 3  # pairs far from the experts that are named in a frame
 MAX_LEVELS = 11
 BINS = 8
-MAX_NAME_WIDTH = 160.0
-"""Points for the name of a metric beside a figure."""
+MAX_NAME_WIDTH = 160.0  # points for the name of a metric beside a figure
 
 
 def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, Canvas]]:

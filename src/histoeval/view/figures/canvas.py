@@ -36,14 +36,9 @@ DARK_YELLOW = "#8a5f00"
 
 OPPOSED_TO_ALIKE = LinearSegmentedColormap.from_list("alike", [ORANGE, PAPER, BLUE])
 
-SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0
-"""Font sizes that are legible in print, in points."""
-
-FONT = "DejaVu Sans"
-"""Comes with matplotlib, so text is as wide on every machine."""
-
-POINTS = 72.0
-"""Points per inch."""
+SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0  # font sizes that are legible in print, in points
+FONT = "DejaVu Sans"  # comes with matplotlib, so text is as wide on every machine
+POINTS = 72.0  # points per inch
 
 LOOK: Mapping[str, Any] = {
     "axes.axisbelow": True,

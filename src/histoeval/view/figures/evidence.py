@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 
     from histoeval.slides.tissue import Tissue
 
-MAX_CLAIMS = 12
-"""Claims of a report that get pictures, in the order of its text."""
-
-MIN_PATCHES = 5
-"""With fewer patches a heatmap shows nothing."""
+MAX_CLAIMS = 12  # claims of a report that get pictures, in the order of its text
+MIN_PATCHES = 5  # with fewer patches a heatmap shows nothing
 
 THUMBNAIL, HEATMAP, CROP = 320, 1024, 448
 """Pixels along the longer side of the image, of a heatmap, and of the best patch (at most)."""

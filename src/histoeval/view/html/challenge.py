@@ -29,11 +29,8 @@ TEAMS = "teams"
 STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 """Between two ticks of an axis."""
 
-NEARLY = 1e-9
-"""A bound that lies on a tick needs no other one."""
-
-FEW_CASES = 5
-"""A subgroup of fewer is folded away: its scores are mostly chance."""
+NEARLY = 1e-9  # a bound that lies on a tick needs no other one
+FEW_CASES = 5  # a subgroup of fewer is folded away: its scores are mostly chance
 
 
 def write_views(ranking: ChallengeRanking, folder: Path) -> tuple[Path, ...]:

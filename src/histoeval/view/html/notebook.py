@@ -28,12 +28,8 @@ from histoeval.view.html.scores.pair import pair_content
 from histoeval.view.terminal.agreement import agreement_tables
 from histoeval.view.terminal.comparison import comparison_tables
 
-SHOWN_ROWS = 10
-"""Rows that a notebook shows."""
-
-SHOWN_CHARACTERS = 80
-"""Characters of a cell that a notebook shows."""
-
+SHOWN_ROWS = 10  # rows that a notebook shows
+SHOWN_CHARACTERS = 80  # characters of a cell that a notebook shows
 _KEYS = re.compile(r'data-mark="([^"]+)"')
 
 

@@ -29,8 +29,7 @@ from histoeval.view.terminal.comparison import (
 )
 from histoeval.view.terminal.extraction import entity_spans, marked_entity
 
-MAX_ROWS = 200
-"""Reports on the page, the first of the input; all are in the file."""
+MAX_ROWS = 200  # reports on the page, the first of the input; all are in the file
 
 
 def extraction_page(file: Path, site: Website | None = None) -> str:

@@ -28,9 +28,7 @@ from histoeval.view.html.trust_card import Gallery, card, technical_tables
 from histoeval.view.terminal.trust import policy_line, trust_tables
 from histoeval.view.trust_words import TrustTally, check_meanings, verdict_meanings, worst_first
 
-MAX_ROWS = 200
-"""Reports on the page, the worst of the input; all are in trust.jsonl."""
-
+MAX_ROWS = 200  # reports on the page, the worst of the input; all are in trust.jsonl
 _MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
 
 

@@ -34,8 +34,7 @@ from histoeval.view.trust_words import (
     worded_reasons,
 )
 
-SIGNS = {"supported": "✓", "refuted": "✕", "unknown": "?"}
-"""Beside the words of a verdict."""
+SIGNS = {"supported": "✓", "refuted": "✕", "unknown": "?"}  # beside the words of a verdict
 
 NO_SCORES = (
     "This run has kept no scores of single tiles. Runs that are made now keep them: run "
@@ -43,14 +42,12 @@ NO_SCORES = (
 )
 FEW_PATCHES = "The image is too small for a heatmap: it has only {} tiles with tissue."
 
-MAX_CHARS = 20_000
-"""Characters of a report that are shown."""
+MAX_CHARS = 20_000  # characters of a report that are shown
 
 MAX_PICTURE_BYTES = 16 * 2**20
 """Pictures inside the page; further ones are linked from the folder beside it."""
 
-SIDE = 360
-"""Pixels along the longer side of a picture on the page; a click opens the original."""
+SIDE = 360  # pixels along the longer side of a picture on the page; a click opens the original
 
 CAPTIONS = {
     "image": "the image",
@@ -213,10 +210,8 @@ class TextFinding(NamedTuple):
     end: int
     kind: str
     line: str
-    details: tuple[str, ...] = ()
-    """What else can be checked."""
-    claim: str | None = None
-    """The phrase by which the pictures of a claim name it."""
+    details: tuple[str, ...] = ()  # what else can be checked
+    claim: str | None = None  # the phrase by which the pictures of a claim name it
 
 
 def shown_text(text: str, findings: Sequence[TextFinding], anchor: str) -> Markup:

@@ -16,15 +16,9 @@ from histoeval.version import __version__
 from histoeval.view.html.page import fragment
 from histoeval.view.terminal.agreement import interval, p_text
 
-MAX_ERRORS = 3
-"""Errors shown of one side of a pair, and new errors of one case."""
-
-WORST = 20
-"""Cases that are shown of those that got worse, unless another number is wished for."""
-
-MOST_TESTS = 200
-"""Cases that JUnit lists at most."""
-
+MAX_ERRORS = 3  # errors shown of one side of a pair, and new errors of one case
+WORST = 20  # cases that are shown of those that got worse, unless another number is wished for
+MOST_TESTS = 200  # cases that JUnit lists at most
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _ADDRESSED = re.compile(r"@(?=\w)")

@@ -22,14 +22,9 @@ from histoeval.view.highlight import coloured, has_colours, in_brackets, one_lin
 from histoeval.view.terminal.extraction import MARKS, marked_entity
 from histoeval.view.terminal.scores import range_text
 
-PLAIN_WIDTH = 100
-"""The width of the output if it is no terminal."""
-
-SIDE_BY_SIDE_WIDTH = 110
-"""From this width on both texts are shown side by side."""
-
-EXPERT_SCALE = "expert_scale"
-"""Not a part, but the value again, from 0 to 5 as experts give it."""
+PLAIN_WIDTH = 100  # the width of the output if it is no terminal
+SIDE_BY_SIDE_WIDTH = 110  # from this width on both texts are shown side by side
+EXPERT_SCALE = "expert_scale"  # not a part, but the value again, from 0 to 5 as experts give it
 
 
 def page() -> Console:

@@ -28,14 +28,12 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 YES, NO = Text("may be used", "green"), Text("may not", "red")
 
-MAX_NAME = 22
-"""Characters of the name of a judge in a cell."""
+MAX_NAME = 22  # characters of the name of a judge in a cell
 
 UPDATE_EVERY = 16
 """Answers per update of the bar when many are in flight; more updates would slow them down."""
 
-REASON = 160
-"""Characters of a judge's reason that are shown."""
+REASON = 160  # characters of a judge's reason that are shown
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from histoeval.run.history.retention import Removable
 from histoeval.run.history.stored_runs import RunDetails, all_means
 from histoeval.table import NONE, ResultTable, number
 
-MOST_MEANS = 3
-"""Means shown of one run in a list."""
+MOST_MEANS = 3  # means shown of one run in a list
 
 
 def time_text(seconds: float) -> str:

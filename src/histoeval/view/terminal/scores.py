@@ -10,14 +10,9 @@ from rich.text import Text
 
 from histoeval.table import ResultTable
 
-MAX_SYSTEM_COLUMNS = 3
-"""With more systems, each has a row."""
-
-SYSTEMS_NAMED = 5
-"""So many systems that lack scores are named below the table."""
-
-WHOLE_SIGNATURE = 79
-"""Signatures up to this length are printed whole."""
+MAX_SYSTEM_COLUMNS = 3  # with more systems, each has a row
+SYSTEMS_NAMED = 5  # so many systems that lack scores are named below the table
+WHOLE_SIGNATURE = 79  # signatures up to this length are printed whole
 
 
 def score_table(summary: dict[str, Any]) -> RenderableType:

@@ -13,8 +13,7 @@ from histoeval.view.highlight import one_line
 from histoeval.view.image_evidence import claims_seen, grounding_of, organ_words, verdict_words
 from histoeval.view.trust_words import worst_first
 
-MAX_CLAIMS = 20
-"""Claims of the least trusted reports that are shown; all are on the page."""
+MAX_CLAIMS = 20  # claims of the least trusted reports that are shown; all are on the page
 
 
 def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Iterator[ResultTable]:

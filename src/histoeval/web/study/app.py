@@ -26,8 +26,7 @@ from histoeval.web.study.plan import COORDINATOR, ExpertStudy, read_study
 from histoeval.web.study.store import RaterStore, opened_stores, spelt
 
 HOME = f"/study/{COORDINATOR}/"
-PLOT = (560, 160)
-"""Width and height of the picture of agreement as it grows."""
+PLOT = (560, 160)  # width and height of the picture of agreement as it grows
 
 
 def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> list[BaseRoute]:

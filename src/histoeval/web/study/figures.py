@@ -107,8 +107,7 @@ class RaterProgress(Noun):
     saved: int
     drafts: int
     pairs: int
-    last: str = ""
-    """When the last rating was saved; empty before the first."""
+    last: str = ""  # when the last rating was saved; empty before the first
 
 
 class GrowthStep(Noun):
@@ -139,8 +138,7 @@ class StudyFigures(Noun):
     """Everything that is known of a study at one time; `agreement` is None before two raters."""
 
     progress: tuple[RaterProgress, ...]
-    complete: int = 0
-    """Pairs that every rater has scored."""
+    complete: int = 0  # pairs that every rater has scored
     agreement: Raters | None = None
     criteria: Mapping[str, Estimate] = Field(default_factory=dict)
     """Krippendorff's alpha for ordinal scores, by criterion."""

@@ -38,9 +38,7 @@ from histoeval.web.study.store import (
     unusable,
 )
 
-LONGEST = 60_000
-"""In a longer text lines are marked, and not words: a page of more pieces is slow."""
-
+LONGEST = 60_000  # in a longer text lines are marked, and not words: a page of more pieces is slow
 _WORDS = re.compile(r"\w+(?:[-./]\w+)*|\s+|[^\w\s]")
 _LINES = re.compile(r"[^\n]{1,500}\n?|\n")
 

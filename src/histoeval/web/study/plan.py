@@ -24,9 +24,7 @@ from histoeval.judges.prompt import Criterion, load_prompt
 from histoeval.report import Noun
 from histoeval.resources import resource_text
 
-COORDINATOR = "coordinator"
-"""Who sees everything; no rater can be called so."""
-
+COORDINATOR = "coordinator"  # who sees everything; no rater can be called so
 _RATER = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _EMPTY = Fault("missing_value")
 
@@ -70,8 +68,7 @@ class StudyFile(Noun):
     """A folder of `histoeval score` on the same pairs, for the coordinator's eyes."""
     columns: Columns = Columns()
     encoding: str | None = None
-    labels: tuple[str, ...] = ()
-    """Columns to keep in the sheet, such as the organ."""
+    labels: tuple[str, ...] = ()  # columns to keep in the sheet, such as the organ
 
 
 class StudyPair(NamedTuple):

@@ -20,15 +20,12 @@ from histoeval.terms.sites import find_sites, organ_of, sites
 SEVERITIES = tuple(severity.name.lower() for severity in sorted(Severity, reverse=True))
 """The worst first."""
 
-PREFERRED = "concordance"
-"""Where several metrics list errors, this one's are shown."""
+PREFERRED = "concordance"  # where several metrics list errors, this one's are shown
 
 _OPENING = 400
 """Characters of a reference in which its organ is looked for, if its heading names none."""
 
-MAX_COMPARED = 12
-"""Systems that are compared with each other on the page, the first ones."""
-
+MAX_COMPARED = 12  # systems that are compared with each other on the page, the first ones
 BINS = 20
 
 
@@ -63,8 +60,7 @@ class ScoredPairs:
     """One entry of every column for each pair, in the order of the run."""
 
     metrics: Sequence[str]
-    judged_by: str | None
-    """The metric whose errors are counted."""
+    judged_by: str | None  # the metric whose errors are counted
     ids: list[str] = field(default_factory=list)
     systems: dict[str, int] = field(default_factory=numbered)
     system: list[int] = field(default_factory=list)
@@ -150,8 +146,7 @@ class Headline(NamedTuple):
 
     system: str
     scored: int
-    critical: int
-    """Pairs with a critical error."""
+    critical: int  # pairs with a critical error
     severities: Mapping[str, int]
     kinds: Mapping[str, int]
 

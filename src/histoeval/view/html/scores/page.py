@@ -45,15 +45,12 @@ from histoeval.view.terminal.judge import (
     without_difference,
 )
 
-PACKED = 40
-"""Fragments in one pack: few enough to be unpacked at once, enough to be small together."""
+PACKED = 40  # fragments in one pack: few enough to be unpacked at once, enough to be small together
 
 MAX_BYTES = 21_000_000
 """All packs of a page together; what comes later is left out, and the page says so."""
 
-_STEERING = "<>&\u2028\u2029"
-"""What could end an element, or a line of a script."""
-
+_STEERING = "<>&\u2028\u2029"  # what could end an element, or a line of a script
 SCRIPTS = ("vendor/tabulator.min.js", "marks.js", "pairs.js")
 
 STYLES = ("vendor/tabulator.min.css", "scores.css")

@@ -155,10 +155,10 @@ def test_the_caller_is_the_innermost_and_a_verb_before_all() -> None:
 
 
 def test_a_column_that_a_verb_cannot_name_is_to_be_renamed() -> None:
+    from histoeval.io.files import open_records
     from histoeval.io.tables.columns import Columns, layout_of
-    from histoeval.io.tables.formats import table_of_records
 
-    table = table_of_records(ONE_SIDE)[0]
+    table = open_records(ONE_SIDE).table
     with (
         called_from(Caller(frozenset(), is_shell=True)),
         pytest.raises(HistoEvalError, match="no column for the candidate; call it 'candidate'"),

@@ -18,7 +18,7 @@ from histoeval.io.tables.columns import Columns
 from histoeval.metric import Score
 from histoeval.metrics.base import MetricBase
 from histoeval.report import Pair
-from histoeval.run.references import references_of
+from histoeval.run.score import references_of
 from histoeval.view.html.scores.pair import pair_html
 
 TRUTH = [{"id": name, "report": f"Colon: adenoma {name}."} for name in ("a", "b", "c")]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from histoeval import InputError
 from histoeval.io.sheets import Sheet, rating_of, read_sheet
 from histoeval.io.tables.columns import Columns
-from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.records import Fault
 
 HEADER = ["ground_truth", "0", "1", "Scoring 0", "Scoring 1"]
 LONG = {"id": "a", "reference": "Lung, adenocarcinoma.", "candidate": "Adenocarcinoma."}

@@ -11,8 +11,7 @@ from histoeval.errors import Problem
 from histoeval.metric import Score
 from histoeval.metrics.base import MetricBase
 from histoeval.report import Pair, PairWithReferences
-from histoeval.run.references import single_pairs, with_references
-from histoeval.run.score import Prefetching
+from histoeval.run.score import Prefetching, single_pairs, with_references
 
 PAIR = PairWithReferences(id="a", reference="x", candidate="xy", more_references=("xyz", "xy"))
 

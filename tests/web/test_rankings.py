@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from histoeval.cli.main import app
-from histoeval.run.history.stored_runs import about_run, stored_runs
+from histoeval.run.history import about_run, stored_runs
 from histoeval.web.app import create_app
 from tests.support.challenges import TRUTH, a_challenge, changed, team
 from tests.web.conftest import HOME, TOKEN, enter

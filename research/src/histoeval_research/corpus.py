@@ -10,8 +10,8 @@ from histoeval.errors import InputError, OutputError, Problem, SettingError, did
 from histoeval.io.files import SeenNames, check_there
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.tables.encoding import survey
-from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import open_json, open_json_lines
+from histoeval.io.tables.records import Record, RecordTable
 from histoeval.io.writing import whole_file
 from histoeval_research.annotation import formats, label_studio, webanno
 from histoeval_research.annotation.archives import Document, documents, endings

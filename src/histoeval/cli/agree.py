@@ -9,7 +9,7 @@ from histoeval.cli.output import LookOption, print_tables
 from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
 from histoeval.run.agree import Agreement, AgreeSettings, run_agree
-from histoeval.run.history.stored_runs import command_line
+from histoeval.run.history import command_line
 from histoeval.settings import Option
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 

@@ -11,7 +11,7 @@ from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
 from histoeval.run.compare.compare import GATE, MOST_DIFFERENT, Comparison
 from histoeval.run.compare.compare import compare as compare_systems
-from histoeval.run.history.stored_runs import command_line
+from histoeval.run.history import command_line
 from histoeval.settings import Option
 from histoeval.view.terminal.comparison import (
     WORST,

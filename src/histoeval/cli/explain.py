@@ -14,7 +14,7 @@ from histoeval.io.folder_kinds import SCORES_FILES
 from histoeval.io.pairs import open_source
 from histoeval.io.tables.columns import Columns, IdColumn, ReferenceColumn, SystemColumn
 from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
-from histoeval.io.tables.row_faults import Fault, text_of
+from histoeval.io.tables.records import Fault, text_of
 from histoeval.metric import Explanation
 from histoeval.metrics.base import explain_pair
 from histoeval.report import Pair

@@ -14,9 +14,15 @@ from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import folder_kind
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.options import CacheFile
-from histoeval.run.history.diff import diff_runs
-from histoeval.run.history.retention import old_runs, remove_run
-from histoeval.run.history.stored_runs import details_of, journal, stored_run, stored_runs
+from histoeval.run.history import (
+    details_of,
+    diff_runs,
+    journal,
+    old_runs,
+    remove_run,
+    stored_run,
+    stored_runs,
+)
 from histoeval.runtime.audit import audit_log
 from histoeval.settings import Option
 from histoeval.table import ResultTable

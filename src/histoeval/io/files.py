@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import stat
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,9 +23,16 @@ from histoeval.io.tables.binary import is_inspect_log, open_inspect_log, open_pa
 from histoeval.io.tables.columns import Columns, TableLayout
 from histoeval.io.tables.delimited import open_delimited
 from histoeval.io.tables.encoding import Survey, survey, survey_binary
-from histoeval.io.tables.formats import Record, RecordTable, table_of_records
 from histoeval.io.tables.json_documents import open_json, open_json_lines
-from histoeval.io.tables.row_faults import Fault, name_of
+from histoeval.io.tables.records import (
+    Fault,
+    Record,
+    RecordTable,
+    columns_of,
+    kind_of,
+    name_of,
+    place,
+)
 
 GUESS = Columns()
 """No column was named."""
@@ -170,8 +179,27 @@ def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) 
 
 
 def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
-    """A table of records that are in memory, such as the rows of a data frame."""
-    return opened("records", "memory", *table_of_records(records))
+    """A table of records that are in memory, such as the rows of a data frame.
+
+    Its hash is of what the records say; of values that JSON does not know, their kind counts.
+    """
+    rows: list[object] = list(records)
+    digest = hashlib.sha256()
+    for row in rows:
+        line = json.dumps(row, default=lambda value: type(value).__name__)
+        digest.update(f"{line}\n".encode())
+
+    def read(_needed: Sequence[str]) -> Iterator[Record]:
+        for number, row in enumerate(rows, start=1):
+            if isinstance(row, Mapping):
+                yield Record(number, {str(name): value for name, value in row.items()})
+            else:
+                problem = Fault("not_an_object", {"kind": kind_of(row)}).problem(place(number))
+                yield Record(number, None, problem)
+
+    columns = columns_of(read(()), "the list of records", most=len(rows))
+    surveyed = Survey(0, digest.hexdigest())
+    return opened("records", "memory", RecordTable(columns, read), surveyed)
 
 
 def demand_rows(table: RecordTable, columns: tuple[str, ...], path: Path) -> None:

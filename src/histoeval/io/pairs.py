@@ -47,8 +47,7 @@ from histoeval.io.tables.columns import (
     reference_texts,
 )
 from histoeval.io.tables.encoding import joined
-from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import Fault, name_of, text_of
+from histoeval.io.tables.records import Fault, Record, RecordTable, name_of, text_of
 from histoeval.report import Noun, Pair, PairWithReferences
 
 ACCEPTED = (

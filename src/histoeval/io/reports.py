@@ -43,8 +43,7 @@ from histoeval.io.tables.columns import (
     text_layout_of,
 )
 from histoeval.io.tables.encoding import joined
-from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import name_of, text_of
+from histoeval.io.tables.records import Record, RecordTable, name_of, text_of
 
 FHIR_ENDINGS = (".json", ".ndjson", ".jsonl")
 

@@ -24,8 +24,7 @@ from histoeval.io.tables.columns import (
     demand_columns,
     normalised,
 )
-from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import Fault, kind_of, name_of
+from histoeval.io.tables.records import Fault, Record, RecordTable, kind_of, name_of
 from histoeval.report import Noun, Pair
 from histoeval.resources import load_toml
 
@@ -168,8 +167,13 @@ def read_sheet(
         source, path = open_source([sheet], columns, encoding), sheet
     else:
         source, path = sheet, Path(sheet.name)
-    source = replace(source, table=_in_memory(source.table))
+    # The rows are read once, and so are columns that come up only in later rows.
     table, layout = source.table, source.layout
+    kept = list(table.read([name for name in table.columns if name]))
+    later = (name for record in kept for name in record.values or ())
+    names = tuple(name for name in dict.fromkeys((*table.columns, *later)) if name)
+    table = replace(table, columns=names, read=lambda _: iter(kept))
+    source = replace(source, table=table)
     by_name = columns_by_name(table.columns)
     beside = {name: by_name.get(f"scoring_{normalised(name)}") for name in layout.candidates}
     paired = {name: {EXPERT: column} for name, column in beside.items() if column is not None}
@@ -198,7 +202,7 @@ def read_sheet(
         within=within,
         cases=None if cases is None else cases_of_rows(table, cases, path),
     )
-    records = {record.number: record for record in table.read(())}
+    records = {record.number: record for record in kept}
     rated: list[RatedPair] = []
     problems: dict[Problem, None] = {}
     for row in source.rows():
@@ -214,14 +218,6 @@ def read_sheet(
         problems=tuple(problems),
         notes=source.notes,
     )
-
-
-def _in_memory(table: RecordTable) -> RecordTable:
-    """The table with its rows read, and with the columns that come up only in later rows."""
-    records = list(table.read([name for name in table.columns if name]))
-    later = (name for record in records for name in record.values or ())
-    names = tuple(name for name in dict.fromkeys((*table.columns, *later)) if name)
-    return replace(table, columns=names, read=lambda _: iter(records))
 
 
 def _raters(
@@ -241,7 +237,12 @@ def _raters(
     if named is None:
         numbers: dict[str, list[float]] = {}
         for name in table.columns:
-            if name not in used and (column := _numbers(name, table)):
+            cells = [
+                rating_of(record.values.get(name)) for record in table.read(()) if record.values
+            ]
+            column = [cell for cell in cells if isinstance(cell, float)]
+            # Most of what stands in it must be numbers.
+            if name not in used and len(column) * 2 > sum(cell is not None for cell in cells):
                 numbers[name] = column
         raters, left = guess_raters(numbers, path)
     if not raters:
@@ -250,13 +251,6 @@ def _raters(
             f"{columns_found(table.columns)}"
         )
     return raters, left
-
-
-def _numbers(name: str, table: RecordTable) -> list[float]:
-    """The numbers of a column, if most of what stands in it are numbers."""
-    cells = [rating_of(record.values.get(name)) for record in table.read(()) if record.values]
-    numbers = [cell for cell in cells if isinstance(cell, float)]
-    return numbers if len(numbers) * 2 > sum(cell is not None for cell in cells) else []
 
 
 def guess_raters(

@@ -18,8 +18,7 @@ from histoeval.errors import InputError, Problem
 from histoeval.io.files import NO_ID
 from histoeval.io.reports import TextSource, open_reports
 from histoeval.io.tables.columns import reference_texts
-from histoeval.io.tables.formats import Record
-from histoeval.io.tables.row_faults import Fault, name_of
+from histoeval.io.tables.records import Fault, Record, name_of
 
 ID_ENDINGS = tuple(
     ".tiff .tif .svs .ndpi .mrxs .scn .bif .vms .vmu .qptiff .isyntax .czi .dcm .png .jpg .jpeg "
@@ -174,7 +173,15 @@ def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLin
     """The rows of a file that has ids; a second row of one is a problem unless that is wished."""
     table, layout = source.table, source.layout
     if layout.id is None and not table.keyed:
-        raise _no_ids(source)
+        if source.format == "text":
+            raise InputError(
+                f"{source.name} has a report in each line and no ids, by which files are joined: "
+                "give text files on both sides, or a table with ids, or a folder with a file for "
+                "each report"
+            )
+        way = argument("id_column", "NAME")
+        name_it = f"; name it: {way}" if way else ""
+        raise InputError(f"{source.name} has no column of ids, by which files are joined{name_it}")
     seen: dict[str, str] = {}
     lines = []
     for record in table.read(layout.columns):
@@ -200,18 +207,6 @@ def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLin
         named = table.named(texts) if isinstance(texts, Fault) else texts
         lines.append(ReportLine(record, id_, named))
     return lines
-
-
-def _no_ids(source: TextSource) -> InputError:
-    """The error for reports without names, with which others cannot be joined."""
-    if source.format == "text":
-        return InputError(
-            f"{source.name} has a report in each line and no ids, by which files are joined: give "
-            "text files on both sides, or a table with ids, or a folder with a file for each report"
-        )
-    way = argument("id_column", "NAME")
-    name = f"; name it: {way}" if way else ""
-    return InputError(f"{source.name} has no column of ids, by which files are joined{name}")
 
 
 def match_ids(

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.concordance.statements import stated
 from histoeval.io.settings_files import read_yaml
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.tables.records import shown
 from histoeval.judges.prompt import LAYOUT, Name, Order, fenced_pair, unreadable
 from histoeval.llm.chat import RULE, Message, mark_of
 from histoeval.llm.replies import Unreadable, only_object, strip_reasoning

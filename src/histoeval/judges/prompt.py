@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation
 from histoeval.io.settings_files import read_yaml
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.tables.records import shown
 from histoeval.llm.chat import RULE, Message, fenced, mark_of
 from histoeval.llm.replies import Unreadable, only_object, strip_reasoning
 from histoeval.report import Noun

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field
 
 from histoeval.errors import EndpointError, SettingError
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.tables.records import shown
 from histoeval.llm.access import JUDGE_KEY, SUBJECT_KEY, Access, Secret, Tls, discreet
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused

@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass
 
 from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
-from histoeval.io.tables.row_faults import text_of
+from histoeval.io.tables.records import text_of
 from histoeval.metric import CorpusScore, Explanation, Metric, PartCost, Score, Signature
 from histoeval.report import Pair
 from histoeval.terms.language import Language, english_problem

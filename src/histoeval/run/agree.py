@@ -25,7 +25,7 @@ from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import make_folder, protecting, write_json, writing_to
 from histoeval.progress import row_progress
 from histoeval.run.inputs import pair_source
-from histoeval.run.models import DEFAULT_METRICS, Models, load_metrics, metric_names
+from histoeval.run.models import DEFAULT_METRICS, load_metrics, metric_names
 from histoeval.run.results import Frames
 from histoeval.run.score import score_source
 from histoeval.run.settings import (
@@ -262,19 +262,39 @@ def run_agree(settings: AgreeSettings) -> Agreement:
     """Study the sheet that the settings name, as they say."""
     columns = settings.columns or GUESS
     source, sheet = open_rated(settings.sheet, settings, columns, settings.encoding, settings.by)
-    given = _given(settings.scores)
-    wanted = _wanted(settings.metrics, given)
+    given: dict[str, ScoredMetric] = {}
+    for file in settings.scores:
+        for name, metric in read_scored(Path(file)).items():
+            if metric.values and name in given:
+                raise InputError(f"{file} has scores of {name}, and so has a file before it")
+            given |= {name: metric} if metric.values else {}  # without, it could not run then
+    wanted = list(given) or metric_names(DEFAULT_METRICS)
+    if (named := settings.metrics) is not None:
+        names = named.split(",") if isinstance(named, str) else named
+        wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     lacking = [name for name in wanted if name not in given]
+    if lacking or not wanted:
+        metric_names(lacking)
     folder = None if settings.output is None else Path(settings.output)
     if folder is not None:
         with writing_to(folder):
             claim(folder, "agree", overwrite=settings.overwrite)
+    made: dict[str, ScoredMetric] = {}
+    unavailable: dict[str, str] = {}
     with protecting(scores_file(Path(file)) for file in settings.scores):
-        made, unavailable = _scored(source, lacking, settings.models, folder, settings.overwrite)
-    scored = {name: metric for name, metric in (given | made).items() if name in wanted}
-    ordered = {name: scored[name] for name in wanted}
+        if lacking:
+            # a stopped run is continued in the folder `scores`
+            store = None if folder is None else ResultFolder(folder / "scores")
+            metrics = load_metrics(lacking, settings.models)
+            with row_progress(source) as watch:
+                scores = score_source(
+                    source, metrics, store, overwrite=settings.overwrite, watch=watch
+                )
+            made = gather(scores, scores.summary["metrics"])
+            unavailable = scores.summary["unavailable"]
+    scored = {name: (given | made)[name] for name in wanted if name in given | made}
     more = {"by": tuple(settings.by), "power": settings.power}
-    agreement = conclude(source, sheet, ordered, unavailable, settings, **more)
+    agreement = conclude(source, sheet, scored, unavailable, settings, **more)
     if folder is not None:
         agreement.write(folder)
     return agreement
@@ -351,52 +371,6 @@ def conclude(
         notes=(*sheet.notes, *notes, *remarks_on(sheet, panel, scale)),
         unavailable=unavailable,
     )
-
-
-def _given(files: Sequence[str | Path]) -> dict[str, ScoredMetric]:
-    """The metrics of files of scores; the same one twice cannot be.
-
-    A metric that could not run when the file was written is not one of them.
-    """
-    found: dict[str, ScoredMetric] = {}
-    for file in files:
-        for name, metric in read_scored(Path(file)).items():
-            if not metric.values:
-                continue
-            if name in found:
-                raise InputError(f"{file} has scores of {name}, and so has a file before it")
-            found[name] = metric
-    return found
-
-
-def _wanted(metrics: str | Sequence[str] | None, given: Mapping[str, ScoredMetric]) -> list[str]:
-    """The metrics to study: those that were named, or those that were given."""
-    if metrics is None:
-        return list(given) or metric_names(DEFAULT_METRICS)
-    named = metrics.split(",") if isinstance(metrics, str) else list(metrics)
-    stripped = list(dict.fromkeys(name.strip() for name in named if name.strip()))
-    unscored = [name for name in stripped if name not in given]
-    if unscored or not stripped:
-        metric_names(unscored)
-    return stripped
-
-
-def _scored(
-    source: PairSource,
-    names: Sequence[str],
-    models: Models | None,
-    output: Path | None,
-    overwrite: bool,
-) -> tuple[dict[str, ScoredMetric], dict[str, str]]:
-    """What is not scored yet, scored; a stopped run is continued in the folder `scores`."""
-    if not names:
-        return {}, {}
-    folder = None if output is None else ResultFolder(output / "scores")
-    with row_progress(source) as watch:
-        found = score_source(
-            source, load_metrics(names, models), folder, overwrite=overwrite, watch=watch
-        )
-    return gather(found, found.summary["metrics"]), found.summary["unavailable"]
 
 
 HARE_SCALE = (0.0, 5.0)

@@ -226,8 +226,13 @@ class JudgeAgreement(Frames):
             for each in metric.criteria:
                 for state, found in (("as it is", each.before), ("aligned", each.after)):
                     if found is not None:
-                        about = {"criterion": each.criterion, "metric": metric.metric}
-                        yield about | {"scores": state, "pairs": each.pairs} | _flat(found)
+                        flat: dict[str, Any] = {"criterion": each.criterion}
+                        flat |= {"metric": metric.metric, "scores": state, "pairs": each.pairs}
+                        for name in AgreementFigures.model_fields:
+                            figure = getattr(found, name)
+                            ends = {"": figure.value, ".low": figure.low, ".high": figure.high}
+                            flat |= {f"{name}{end}": value for end, value in ends.items()}
+                        yield flat
 
     def __repr__(self) -> str:
         names = ", ".join(each.criterion for each in self.judge.criteria)
@@ -368,15 +373,6 @@ def align_judge(
     if output is not None:
         agreement.write(output)
     return agreement
-
-
-def _flat(found: AgreementFigures) -> dict[str, Any]:
-    return {
-        f"{name}{end}": value
-        for name in AgreementFigures.model_fields
-        for each in [getattr(found, name)]
-        for end, value in (("", each.value), (".low", each.low), (".high", each.high))
-    }
 
 
 def alignment_of(judge: AlignedMetric, experts: ExpertScores) -> Alignment:

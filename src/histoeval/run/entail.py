@@ -11,7 +11,7 @@ from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.results import broken_row
 from histoeval.io.store import RowStore
 from histoeval.io.tables.columns import Columns
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.tables.records import shown
 from histoeval.nli.entailer import Entailer, Entailment, NliPair
 from histoeval.report import Noun
 from histoeval.run.engines.engine import EXAMPLE, Task, gpu_use

@@ -21,7 +21,7 @@ from histoeval.io.tables.columns import (
     demand_columns,
     normalised,
 )
-from histoeval.io.tables.row_faults import Fault, name_of
+from histoeval.io.tables.records import Fault, name_of
 from histoeval.report import Noun
 
 

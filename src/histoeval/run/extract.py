@@ -10,7 +10,7 @@ from histoeval.errors import Problem
 from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.results import ReadRow
 from histoeval.io.store import RowStore
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.tables.records import shown
 from histoeval.progress import row_progress
 from histoeval.reader.reader import Reader
 from histoeval.report import EntityType, Report

@@ -47,8 +47,7 @@ from histoeval.io.tables.columns import (
     normalised,
 )
 from histoeval.io.tables.delimited import OWN_HEADER, csv_text
-from histoeval.io.tables.formats import Record
-from histoeval.io.tables.row_faults import name_of, shown, text_of
+from histoeval.io.tables.records import Record, name_of, shown, text_of
 from histoeval.io.writing import write_json, write_whole, writing_to
 from histoeval.llm.usage import Usage
 from histoeval.pathgls.grounding.embedded_image import PICTURE

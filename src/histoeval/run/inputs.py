@@ -172,14 +172,9 @@ def _items(data: Any, accepted: str) -> list[Any]:
         return records
     if isinstance(data, Mapping) or not isinstance(data, Iterable):
         raise SettingError(f"data is of type {type(data).__name__}; it must be {accepted}")
-    return [_record(item) for item in data]
-
-
-def _record(item: Any) -> Any:
-    """A mapping as a dict, which has a hash of its own content; a `Pair` by its fields."""
-    if isinstance(item, Mapping):
-        return dict(item)
-    return item.model_dump() if hasattr(item, "model_dump") else item
+    # A mapping as a dict has a hash of its own content; a `Pair` counts by its fields.
+    items = [dict(item) if isinstance(item, Mapping) else item for item in data]
+    return [item.model_dump() if hasattr(item, "model_dump") else item for item in items]
 
 
 def _parallel(

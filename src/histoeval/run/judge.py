@@ -28,9 +28,8 @@ from histoeval.report import Pair
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import load_metrics
 from histoeval.run.pipeline import Watch, no_progress
-from histoeval.run.references import single_pairs
 from histoeval.run.results import Scores
-from histoeval.run.score import ScoreJob, ScoreTask
+from histoeval.run.score import ScoreJob, ScoreTask, single_pairs
 from histoeval.run.settings import JudgeSettings
 
 MISSING, USAGE = "missing.jsonl", "usage.json"
@@ -184,7 +183,11 @@ def _write_missing(
             ]
             for question in questions:
                 raw = cached_replies(panel.cache, question)
-                if not _readable(raw, prompt):
+                try:
+                    is_readable = bool(raw) and bool(read_answer(raw[-1], prompt))
+                except Unreadable:
+                    is_readable = False
+                if not is_readable:
                     about = {
                         "id": row.id,
                         "system": row.system,
@@ -195,10 +198,3 @@ def _write_missing(
                     }
                     line = json.dumps(about, ensure_ascii=False) + "\n"
                     file.write(line.encode("utf-8", "backslashreplace"))
-
-
-def _readable(raw: Sequence[str], prompt: Prompt) -> bool:
-    try:
-        return bool(raw) and bool(read_answer(raw[-1], prompt))
-    except Unreadable:
-        return False

@@ -263,22 +263,19 @@ def load_reader(models: Models) -> Reader:
             runtime=_runtime(models),
         )
 
-    if not is_joint(models.reader):
-        _demand_model(models.reader)
+    named = models.reader
+    if not isinstance(named, str | Path | None) and not isinstance(named, Reader):
+        raise SettingError(f"{named!r} is no reader: it has no `read`")
+    if isinstance(named, str | Path) and not is_joint(named):
+        # Refuse what cannot be a model before a library says so in its own words.
+        path = Path(named)
+        if path.is_dir() and not (path / "config.json").is_file():
+            raise SettingError(
+                f"{path} holds no reader: neither reader.json nor config.json is there"
+            )
+        if not path.exists() and (path.is_absolute() or str(named).startswith((".", "~"))):
+            raise SettingError(f"{path} does not exist")
     return _loaded_once("reader", models, load)
-
-
-def _demand_model(named: Any) -> None:
-    """Refuse what cannot be a model, before a library says so in its own words."""
-    if not isinstance(named, str | Path):
-        if not isinstance(named, Reader):
-            raise SettingError(f"{named!r} is no reader: it has no `read`")
-        return
-    path = Path(named)
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise SettingError(f"{path} holds no reader: neither reader.json nor config.json is there")
-    if not path.exists() and (path.is_absolute() or str(named).startswith((".", "~"))):
-        raise SettingError(f"{path} does not exist")
 
 
 def is_joint(reader: Any) -> bool:

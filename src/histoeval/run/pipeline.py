@@ -34,7 +34,7 @@ from histoeval.run.engines.engine import (
     RowSource,
     Task,
 )
-from histoeval.run.history.stored_runs import note_command
+from histoeval.run.history import note_command
 from histoeval.run.totals import RowCount
 from histoeval.version import __version__
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from histoeval.errors import MissingDependency, Problem
 from histoeval.io.results import ReadRow, ResultRow
+from histoeval.io.store import StoredRow
 from histoeval.notebook import notebook_html
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.report import Report
@@ -58,15 +59,7 @@ class Frames(ABC):
         return notebook_html(self, repr(self))
 
 
-class RunRow(Protocol):
-    """A row of a run: it has an id."""
-
-    @property
-    def id(self) -> str:
-        """What the row is called."""
-
-
-Row = TypeVar("Row", bound=RunRow)
+Row = TypeVar("Row", bound=StoredRow)
 
 
 class RowSequence(Sequence[Row]):

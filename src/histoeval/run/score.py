@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from platform import python_version
 from typing import Any, Protocol, Unpack, runtime_checkable
 
@@ -14,10 +15,11 @@ from histoeval.io.finished_run import RowTexts, write_texts
 from histoeval.io.pairs import PairRow, PairSource
 from histoeval.io.results import MetricResult, ResultFolder, ResultRow, result_folder
 from histoeval.io.store import RowStore
-from histoeval.metric import Metric, Score
-from histoeval.metrics.base import one_each
+from histoeval.io.tables.columns import ReferenceMode
+from histoeval.metric import Metric, Score, Signature
+from histoeval.metrics.base import AdaptedMetric, one_each
 from histoeval.progress import row_progress
-from histoeval.report import Pair
+from histoeval.report import Pair, PairWithReferences
 from histoeval.run.engines.engine import (
     Block,
     Task,
@@ -28,7 +30,6 @@ from histoeval.run.engines.engine import (
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import load_metrics, metric_names
 from histoeval.run.pipeline import Job, RunOptions, answers
-from histoeval.run.references import references_of, with_references
 from histoeval.run.results import Scores
 from histoeval.run.settings import ScoreSettings
 from histoeval.run.totals import Totals
@@ -84,6 +85,103 @@ def score_source(
     """Score every pair of a source with every metric; with a store, a stopped run resumes."""
     done = ScoreJob(source, metrics, batch_size).run(store, **options)
     return Scores(done.summary, done.rows, done.seconds)
+
+
+# --- several references for a case ---------------------------------------------------------------
+# A candidate is scored against each, and the best or the mean counts. Each score says in its
+# evidence, under `references`, which reference was the best and what every one of them gave.
+# Matches, errors and other evidence are those of the best.
+
+BEST, MEAN = "references_best", "references_mean"
+"""Parts of every score: its value by the best reference, and by the mean over all."""
+
+
+def references_of(pair: Pair) -> tuple[str, ...]:
+    """The references of a pair: mostly one."""
+    return pair.references if isinstance(pair, PairWithReferences) else (pair.reference,)
+
+
+def single_pairs(pair: Pair) -> list[Pair]:
+    """The pairs of a candidate with each reference of its case."""
+    return [
+        Pair(id=pair.id, reference=text, candidate=pair.candidate, system=pair.system)
+        for text in references_of(pair)
+    ]
+
+
+class SeveralReferences(AdaptedMetric):
+    """A metric that takes the best or the mean over the references of a case."""
+
+    def __init__(self, metric: Metric, mode: ReferenceMode) -> None:
+        super().__init__(metric)
+        self.mode = mode
+
+    @property
+    def signature(self) -> Signature:
+        """That of the metric, and what counts of several references."""
+        own = super().signature
+        return own.model_copy(update={"settings": {**own.settings, "references": self.mode}})
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """One answer per pair; where one reference cannot be scored, the pair has no score."""
+        single = [each for pair in pairs for each in single_pairs(pair)]
+        answers = iter(self._metric.score(single))
+        return [self._together([*islice(answers, len(references_of(pair)))]) for pair in pairs]
+
+    def _together(self, answers: Sequence[Score | Problem]) -> Score | Problem:
+        scores = [answer for answer in answers if isinstance(answer, Score)]
+        if len(scores) < len(answers):
+            return next(answer for answer in answers if isinstance(answer, Problem))
+        values = [score.value for score in scores]
+        best = values.index(max(values) if self.higher_is_better else min(values))
+        mean = sum(values) / len(values)
+        chosen = scores[best]
+        is_best = self.mode == "best"
+        parts = dict(chosen.parts)
+        if not is_best:  # each part over the references that have it
+            names = dict.fromkeys(name for score in scores for name in score.parts)
+            having = {n: [s.parts[n] for s in scores if n in s.parts] for n in names}
+            parts = {name: sum(numbers) / len(numbers) for name, numbers in having.items()}
+        columns = zip(*(score.counts for score in scores), strict=True)
+        counts = tuple(sum(column) / len(scores) for column in columns)
+        given = [{"value": score.value, "parts": dict(score.parts)} for score in scores]
+        about = {"taken": self.mode, "best": best + 1, "scores": given}
+        return chosen.model_copy(
+            update={
+                "value": values[best] if is_best else mean,
+                "parts": parts | {BEST: values[best], MEAN: mean},
+                "evidence": {**chosen.evidence, "references": about},
+                "counts": chosen.counts if is_best else counts,
+                "signature": self.signature,
+            }
+        )
+
+
+class PrefetchingReferences(SeveralReferences):
+    """The same for a metric that can start on pairs before they are scored, as LLM judges do."""
+
+    @property
+    def ahead(self) -> int:
+        return int(self._metric.ahead)
+
+    def prefetch(self, pairs: Sequence[Pair]) -> None:
+        self._metric.prefetch([each for pair in pairs for each in single_pairs(pair)])
+
+    def stop_prefetch(self) -> None:
+        self._metric.stop_prefetch()
+
+
+def with_references(metrics: Sequence[Metric], mode: ReferenceMode | None) -> Iterator[Metric]:
+    """Metrics that take several references together; as they are where there is one."""
+    for metric in metrics:
+        if mode is None:
+            yield metric
+        else:
+            kind = PrefetchingReferences if hasattr(metric, "prefetch") else SeveralReferences
+            yield kind(metric, mode)
+
+
+# --- the job -------------------------------------------------------------------------------------
 
 
 @runtime_checkable
@@ -159,7 +257,7 @@ class ScoreTask(Task[PairRow, ResultRow]):
     def ahead(self, blocks: Iterable[Block[PairRow]]) -> Iterator[Iterable[Block[PairRow]]]:
         """Judges begin with pairs before their turn."""
         try:
-            yield read_ahead(blocks, self._slow)
+            yield read_ahead(blocks, self._slow) if self._slow else blocks
         finally:
             for metric in self._slow:
                 metric.stop_prefetch()
@@ -193,7 +291,10 @@ class ScoreJob(Job[PairRow, ResultRow]):
 
     def summary(self) -> dict[str, Any]:
         """Means, corpus values and coverage of each metric and system, and all errors."""
-        versions = {"python": python_version(), **_library_versions()}
+        versions = {"python": python_version()}
+        for library in LIBRARIES:
+            with suppress(PackageNotFoundError):
+                versions[library] = version(library)
         return {"histoeval": __version__, **super().summary(), "versions": versions}
 
     def _totals(self) -> dict[str, Any]:
@@ -229,11 +330,3 @@ def _texts(row: PairRow) -> RowTexts:
     texts = {"id": row.id, "reference": row.pair.reference, "candidate": row.pair.candidate}
     more = references_of(row.pair)[1:]
     return texts | {f"reference_{number}": text for number, text in enumerate(more, start=2)}
-
-
-def _library_versions() -> dict[str, str]:
-    versions = {}
-    for library in LIBRARIES:
-        with suppress(PackageNotFoundError):
-            versions[library] = version(library)
-    return versions

@@ -99,22 +99,17 @@ class ExplainedPair(NamedTuple):
 def stored_pairs(folder: Path) -> Iterator[tuple[ResultRow, Pair | None]]:
     """The rows of a run of `score` or `judge`, each with its pair where the run has its texts."""
     rows = ({"id": row.id, "row": row} for row in read_rows(folder))
-    for found, texts in beside(rows, folder):
-        row = found["row"]
-        yield row, None if texts is None else _pair_of(row, texts)
-
-
-def _pair_of(row: ResultRow, texts: Mapping[str, str | None]) -> Pair | None:
-    reference, candidate = texts.get("reference"), texts.get("candidate")
-    if reference is None or candidate is None:
-        return None
-    more = tuple(text for name, text in texts.items() if name.startswith("reference_") and text)
-    system = row.system or "candidate"
-    if not more:
-        return Pair(id=row.id, reference=reference, candidate=candidate, system=system)
-    return PairWithReferences(
-        id=row.id, reference=reference, candidate=candidate, system=system, more_references=more
-    )
+    for found, kept in beside(rows, folder):
+        row, texts = found["row"], kept or {}
+        reference, candidate = texts.get("reference"), texts.get("candidate")
+        if reference is None or candidate is None:
+            yield row, None
+            continue
+        pair = Pair(
+            id=row.id, reference=reference, candidate=candidate, system=row.system or "candidate"
+        )
+        more = tuple(t for name, t in texts.items() if name.startswith("reference_") and t)
+        yield row, PairWithReferences(**dict(pair), more_references=more) if more else pair
 
 
 def explain_stored(

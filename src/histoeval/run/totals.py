@@ -32,32 +32,6 @@ class ExactSum:
         return math.fsum(self._partials)
 
 
-class ErrorCount:
-    """The errors that a metric lists in its evidence, by severity and by kind."""
-
-    def __init__(self) -> None:
-        self._pairs = 0
-        self._kinds: Counter[str] = Counter()
-        self._severities: Counter[int] = Counter()
-
-    def add(self, errors: Collection[Mapping[str, Any]]) -> None:
-        self._pairs += bool(errors)
-        self._kinds.update(error["kind"] for error in errors)
-        self._severities.update(error["severity"] for error in errors)
-
-    def summary(self) -> dict[str, Any]:
-        """Errors in all, pairs that have any, and counts: the worst and the commonest first."""
-        return {
-            "count": self._kinds.total(),
-            "pairs": self._pairs,
-            "by_severity": {
-                severity.name.lower(): self._severities[severity]
-                for severity in sorted(Severity, reverse=True)
-            },
-            "by_kind": dict(sorted(self._kinds.items(), key=lambda item: (-item[1], item[0]))),
-        }
-
-
 def listed_errors(result: MetricResult) -> list[Mapping[str, Any]] | None:
     """The errors in the evidence of a score; None where a metric lists none of this form."""
     errors = result.evidence.get("errors")
@@ -83,7 +57,10 @@ class MetricTotals:
         self._parts: dict[str, ExactSum] = {}
         self._having: Counter[str] = Counter()
         self._counts: list[ExactSum] = []
-        self._errors: ErrorCount | None = None
+        self._lists_errors = False
+        self._pairs_with_errors = 0
+        self._kinds: Counter[str] = Counter()
+        self._severities: Counter[int] = Counter()
 
     def add(self, result: MetricResult) -> None:
         self.scored += 1
@@ -92,8 +69,10 @@ class MetricTotals:
             self._parts.setdefault(name, ExactSum()).add(number)
         self._having.update(result.parts.keys())
         if (errors := listed_errors(result)) is not None:
-            self._errors = self._errors or ErrorCount()
-            self._errors.add(errors)
+            self._lists_errors = True
+            self._pairs_with_errors += bool(errors)
+            self._kinds.update(error["kind"] for error in errors)
+            self._severities.update(error["severity"] for error in errors)
         for position, count in enumerate(result.counts):
             if position == len(self._counts):
                 self._counts.append(ExactSum())
@@ -104,23 +83,27 @@ class MetricTotals:
 
         A part is averaged over the pairs that have it, and `parts_scored` says how many those are.
         """
-        found: dict[str, Any] = {
+        mean = self._value.value / self.scored if self.scored else None
+        counts = [count.value for count in self._counts]
+        summary: dict[str, Any] = {
             "pairs": pairs,
             "scored": self.scored,
             "coverage": self.scored / pairs if pairs else 0.0,
-            "mean": None,
-            "corpus": None,
-            "parts": {},
+            "mean": mean,
+            "corpus": None if mean is None else metric.corpus_value(mean, counts),
+            "parts": {n: part.value / self._having[n] for n, part in self._parts.items()},
             "parts_scored": dict(self._having),
         }
-        if self.scored:
-            mean = self._value.value / self.scored
-            found["mean"] = mean
-            found["corpus"] = metric.corpus_value(mean, [c.value for c in self._counts])
-            found["parts"] = {n: s.value / self._having[n] for n, s in self._parts.items()}
-        if self._errors is not None:
-            found["report_errors"] = self._errors.summary()
-        return found
+        if self._lists_errors:
+            severities = sorted(Severity, reverse=True)
+            kinds = sorted(self._kinds.items(), key=lambda item: (-item[1], item[0]))
+            summary["report_errors"] = {
+                "count": self._kinds.total(),
+                "pairs": self._pairs_with_errors,
+                "by_severity": {each.name.lower(): self._severities[each] for each in severities},
+                "by_kind": dict(kinds),
+            }
+        return summary
 
 
 class RowCount:
@@ -191,24 +174,20 @@ class Totals(RowCount):
 
     def by_metric(self) -> dict[str, Any]:
         """For each metric what a number means, how often it failed, and totals of each system."""
-        return {
-            metric.name: {
+        metrics: dict[str, Any] = {}
+        for metric in self._metrics:
+            name = metric.name
+            about = metrics[name] = {
                 "signature": str(metric.signature),
                 "higher_is_better": metric.higher_is_better,
                 "range": [bound if math.isfinite(bound) else None for bound in metric.range],
-                **self._failures(metric.name),
-                "systems": {
-                    system: self._totals.get((system, metric.name), MetricTotals()).summary(
-                        metric, pairs + self._nobodys_rows
-                    )
-                    for system, pairs in self._pairs.items()
-                },
             }
-            for metric in self._metrics
-        }
-
-    def _failures(self, name: str) -> dict[str, Any]:
-        """On how many pairs a metric has failed, with an example; nothing where it has not."""
-        if not self._failed[name]:
-            return {}
-        return {"failed": {"count": self._failed[name], "example": self._failure[name]}}
+            if count := self._failed[name]:
+                about["failed"] = {"count": count, "example": self._failure[name]}
+            about["systems"] = {
+                system: self._totals.get((system, name), MetricTotals()).summary(
+                    metric, pairs + self._nobodys_rows
+                )
+                for system, pairs in self._pairs.items()
+            }
+        return metrics

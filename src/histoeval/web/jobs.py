@@ -23,7 +23,7 @@ from histoeval.io.folder_kinds import SCORES
 from histoeval.io.row_files import row_lines, stored_as
 from histoeval.io.store import read_json
 from histoeval.io.writing import write_json
-from histoeval.run.history.stored_runs import UPLOAD
+from histoeval.run.history import UPLOAD
 
 LOCK = ".lock"  # what `histoeval score` holds in the folder that it writes into
 BATCH = 16  # pairs that are written together, so that progress is seen to move

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.results import MetricResult, ResultRow, read_rows
-from histoeval.run.history.stored_runs import StoredRun
+from histoeval.run.history import StoredRun
 from histoeval.web.pages import page, page_number
 from histoeval.web.score import Scorer
 from histoeval.web.shelf import Shelf

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from histoeval.challenge.standings import read_ranking
 from histoeval.io.finished_run import finished_run
 from histoeval.io.results import read_summary
-from histoeval.run.history.stored_runs import SCORED, UPLOAD, StoredRun, about_run
+from histoeval.run.history import SCORED, UPLOAD, StoredRun, about_run
 from histoeval.view.html.challenge import index_page, page_names, team_page
 from histoeval.view.run_report import FORMATS, PAGES, report_of, run_page
 from histoeval.view.terminal.runs import time_text

@@ -25,7 +25,7 @@ from histoeval.io.tables.columns import Columns
 from histoeval.io.writing import write_whole
 from histoeval.metric import Metric
 from histoeval.run.engines.engine import EXAMPLE
-from histoeval.run.history.stored_runs import UPLOAD, StoredRun
+from histoeval.run.history import UPLOAD, StoredRun
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from histoeval.errors import HistoEvalError
 from histoeval.io.results import ScoredMetric, read_scored
 from histoeval.io.writing import make_folder
-from histoeval.run.history.stored_runs import SCORED, StoredRun, slug, stored_runs
+from histoeval.run.history import SCORED, StoredRun, slug, stored_runs
 from histoeval.web.pages import without_paths
 
 T = TypeVar("T")

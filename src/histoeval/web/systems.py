@@ -19,7 +19,7 @@ from histoeval.io.results import ScoredMetric, read_rows
 from histoeval.run.compare.compare import compare as compare_runs
 from histoeval.run.compare.systems import without_versions
 from histoeval.run.compare.trial import USUAL_METRIC
-from histoeval.run.history.stored_runs import SCORED, StoredRun
+from histoeval.run.history import SCORED, StoredRun
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import html_table, number
 from histoeval.view.html.challenge import Scale

@@ -26,7 +26,7 @@ from histoeval.io.writing import writing_to
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import Policy
 from histoeval.report import Noun
-from histoeval.run.history.stored_runs import StoredRun
+from histoeval.run.history import StoredRun
 from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
 from histoeval.table import html_table
 from histoeval.view.html.trust import kept_texts

@@ -9,7 +9,7 @@ import pytest
 from histoeval.io.documents import contents
 from histoeval.io.documents.contents import word_text
 from histoeval.io.reports import open_reports
-from histoeval.io.tables.row_faults import Fault
+from histoeval.io.tables.records import Fault
 from tests.support.documents import docx, paragraphs, zipped
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from histoeval.errors import InputError
+from histoeval.io.files import open_records
 from histoeval.io.tables.columns import Columns, Layout, layout_of, notes_on
-from histoeval.io.tables.formats import RecordTable, table_of_records
+from histoeval.io.tables.records import RecordTable
 
 
 def guess(*found: str, **named: object) -> Layout:
@@ -17,109 +18,88 @@ def guess(*found: str, **named: object) -> Layout:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["reference", "ground_truth", "GroundTruth", "GT", " Ref ", "Ground Truth", "ground-truth"],
+    ("role", "names"),
+    [
+        ("reference", "reference/ground_truth/GroundTruth/GT/ Ref /Ground Truth/ground-truth"),
+        ("candidates", "Candidate/prediction/pred/Generated Report/hyp"),
+        ("id", "id/ID/Slide ID/uid"),
+    ],
 )
-def test_the_reference_is_known_by_many_names(name: str) -> None:
-    assert guess("x", name, "candidate").reference == name
-
-
-@pytest.mark.parametrize("name", ["Candidate", "prediction", "pred", "Generated Report", "hyp"])
-def test_the_candidate_is_known_by_many_names_and_names_its_system(name: str) -> None:
-    assert guess("gt", name).candidates == (name,)
-
-
-@pytest.mark.parametrize("name", ["id", "ID", "Slide ID", "uid"])
-def test_the_id_is_known_by_many_names(name: str) -> None:
-    assert guess(name, "gt", "pred").id == name
-
-
-def test_without_an_id_column_there_is_none() -> None:
-    assert guess("gt", "pred").id is None
-
-
-def test_plain_names_win_over_longer_ones() -> None:
-    layout = guess("uid", "target", "id", "reference", "pred")
-    assert (layout.id, layout.reference) == ("id", "reference")
-
-
-def test_every_candidate_column_is_a_system() -> None:
-    found = ("id", "reference", "candidate_gpt4", "notes", "Prediction 2", "output")
-    assert guess(*found).candidates == ("candidate_gpt4", "Prediction 2", "output")
-
-
-def test_numbers_about_candidates_are_no_systems() -> None:
-    found = ("reference", "candidate", "candidate_id", "prediction_score", "generated_at")
-    assert guess(*found).candidates == ("candidate",)
-
-
-def test_the_columns_of_an_expert_sheet_are_known_by_their_scores() -> None:
-    found = ("ground_truth", "0", "1", "Scoring 0", "Scoring 1", "2")
-    assert guess(*found).candidates == ("0", "1")
-
-
-def test_a_system_column_goes_with_one_candidate_column() -> None:
-    assert guess("id", "reference", "candidate", "model").system == "model"
-
-
-def test_a_guessed_system_column_is_left_alone_when_columns_are_systems() -> None:
-    assert guess("reference", "candidate_a", "candidate_b", "model").system is None
-
-
-def test_a_named_system_column_with_several_candidates_is_refused() -> None:
-    with pytest.raises(InputError, match="2 candidate columns"):
-        guess("reference", "candidate_a", "candidate_b", "model", system="model")
-
-
-def test_named_columns_are_taken_as_named_and_in_that_order() -> None:
-    found = ("a", "b", "c", "d", "reference", "candidate", "id")
-    layout = guess(*found, reference="a", candidates=("c", "b"), id="d")
-    assert layout == Layout(reference="a", candidates=("c", "b"), id="d")
-
-
-def test_a_column_that_is_taken_is_not_guessed_again() -> None:
-    layout = guess("reference", "candidate", "prediction", reference="candidate")
-    assert layout.candidates == ("prediction",)
-
-
-def test_a_named_column_that_is_not_there_is_said_with_the_nearest() -> None:
-    with pytest.raises(InputError, match=r"no column 'refrence' \(did you mean 'reference'\?\)"):
-        guess("reference", "candidate", reference="refrence")
+def test_a_role_is_known_by_many_names(role: str, names: str) -> None:
+    usual = {"reference": "gt", "candidates": "pred", "id": "id"}
+    for name in names.split("/"):
+        layout = guess(*(usual | {role: name}).values(), "x")
+        assert getattr(layout, role) == ((name,) if role == "candidates" else name)
 
 
 @pytest.mark.parametrize(
-    ("found", "option"),
-    [(("text", "candidate"), "reference='NAME'"), (("reference", "text"), "candidate='NAME'")],
+    ("found", "named", "expected"),
+    [
+        ("gt pred", {}, {"id": None}),
+        ("uid target id reference pred", {}, {"id": "id", "reference": "reference"}),
+        (
+            "id reference candidate_gpt4 notes Prediction_2 output",
+            {},
+            {"candidates": ("candidate_gpt4", "Prediction_2", "output")},
+        ),
+        # what is said of a candidate is not a system
+        (
+            "reference candidate candidate_id prediction_score generated_at",
+            {},
+            {"candidates": ("candidate",)},
+        ),
+        (
+            "reference candidate_a candidate_a_score candidate_b candidate_b_rating",
+            {},
+            {"candidates": ("candidate_a", "candidate_b")},
+        ),
+        # an expert sheet has the scores beside its candidates
+        ("ground_truth 0 1 Scoring_0 Scoring_1 2", {}, {"candidates": ("0", "1")}),
+        ("id reference candidate model", {}, {"system": "model"}),
+        ("reference candidate_a candidate_b model", {}, {"system": None}),
+        (
+            "a b c d reference candidate id",
+            {"reference": "a", "candidates": ("c", "b"), "id": "d"},
+            {"reference": "a", "candidates": ("c", "b"), "id": "d", "system": None},
+        ),
+        (
+            "reference candidate prediction",
+            {"reference": "candidate"},
+            {"candidates": ("prediction",)},
+        ),
+    ],
 )
-def test_what_cannot_be_guessed_is_asked_for_with_the_columns_found(
-    found: tuple[str, ...], option: str
+def test_columns_are_guessed_beside_those_that_were_named(
+    found: str, named: dict[str, object], expected: dict[str, object]
 ) -> None:
-    with pytest.raises(InputError, match=option) as caught:
-        guess(*found)
-    assert all(f"'{name}'" in str(caught.value) for name in found)
+    layout = guess(*found.split(), **named)
+    assert {role: getattr(layout, role) for role in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "named", "told"),
+    [
+        ("reference candidate_a candidate_b model", {"system": "model"}, "2 candidate columns"),
+        (
+            "reference candidate",
+            {"reference": "refrence"},
+            r"'refrence' \(did you mean 'reference'",
+        ),
+        ("text candidate", {}, "reference='NAME'.*Columns found: 'text', 'candidate'"),
+        ("reference text", {}, "candidate='NAME'.*Columns found: 'reference', 'text'"),
+        ("reference a", {"candidates": ("a", "a")}, "named twice"),
+        ("reference candidate_caf\udce9", {}, r"udce9.*encoding='latin-1'"),
+    ],
+)
+def test_what_cannot_be_settled_is_refused(found: str, named: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        guess(*found.split(), **named)
 
 
 def test_a_file_without_a_header_does_not_print_whole_reports() -> None:
     with pytest.raises(InputError) as caught:
         guess("Invasive carcinoma. " * 100, *(f"c{n}" for n in range(100)))
     assert len(str(caught.value)) < 500
-
-
-def test_a_candidate_named_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="named twice"):
-        guess("reference", "a", candidates=("a", "a"))
-
-
-def test_a_column_name_that_cannot_be_read_is_refused() -> None:
-    with pytest.raises(InputError, match=r"udce9.*encoding='latin-1'"):
-        guess("reference", "candidate_caf\udce9")
-
-
-def test_what_is_said_of_a_candidate_is_not_a_system() -> None:
-    layout = guess(
-        "reference", "candidate_a", "candidate_a_score", "candidate_b", "candidate_b_rating"
-    )
-    assert layout.candidates == ("candidate_a", "candidate_b")
 
 
 REFERENCES = ["Left breast: invasive carcinoma, grade 2.", "Colon: tubular adenoma, low grade."]
@@ -131,7 +111,7 @@ def guess_of(columns: Mapping[str, Sequence[object]], **named: object) -> Layout
     rows = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
-    return layout_of(table_of_records(rows)[0], Columns.model_validate(named), "pairs.csv")
+    return layout_of(open_records(rows).table, Columns.model_validate(named), "pairs.csv")
 
 
 def texts(**more: Sequence[object]) -> dict[str, Sequence[object]]:

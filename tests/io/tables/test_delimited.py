@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.delimited import OWN_HEADER, formula_proof, open_delimited
-from histoeval.io.tables.formats import Record
+from histoeval.io.tables.records import Record
 
 HEADER = "id,reference,candidate\n"
 CELLS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

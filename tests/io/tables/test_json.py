@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from histoeval.errors import InputError
-from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import open_json, open_json_lines
+from histoeval.io.tables.records import Record, RecordTable
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import histoeval
-from histoeval.io.tables.row_faults import Fault, text_of
+from histoeval.io.tables.records import Fault, text_of
 
 PLACEHOLDERS = ["N/A", "n/a.", "nan", "NaN", "#N/A", "(none)", "NULL", " Not available "]
 

@@ -12,8 +12,7 @@ from typer.testing import CliRunner, Result
 import histoeval
 from histoeval.cli.main import app
 from histoeval.errors import InputError
-from histoeval.run.history.diff import diff_runs
-from histoeval.run.history.stored_runs import details_of, journal, stored_run, stored_runs
+from histoeval.run.history import details_of, diff_runs, journal, stored_run, stored_runs
 from tests.support.score_runs import make_score_run
 
 PAIRS = [{"id": f"p{n}", "reference": "a b c d", "candidate": "a b c d"} for n in range(4)]

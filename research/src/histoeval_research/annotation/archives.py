@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
 from histoeval.errors import InputError
-from histoeval.io.tables.row_faults import RECORD_LIMIT
+from histoeval.io.tables.records import RECORD_LIMIT
 
 TYPESYSTEM = "typesystem.xml"
 PROJECT_FOLDERS = ("annotation", "curation")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from histoeval.io.tables.row_faults import RECORD_LIMIT
+from histoeval.io.tables.records import RECORD_LIMIT
 from histoeval_research.annotation.passage import (
     DraftSpan,
     Link,

@@ -8,7 +8,7 @@ import typer
 from histoeval.cli.agree import print_agreement
 from histoeval.cli.output import LookOption
 from histoeval.cli.verb import verb
-from histoeval.run.history.stored_runs import command_line
+from histoeval.run.history import command_line
 from histoeval.settings import Option
 from histoeval_research.experiments.ablate import AblateSettings, run_ablate
 

@@ -17,7 +17,7 @@ from pydantic import Field
 from histoeval.errors import InputError, MissingDependency, Problem, SettingError
 from histoeval.io.folder_kinds import folder_kind, wrong_folder
 from histoeval.io.store import RowStore
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.tables.records import shown
 from histoeval.metric import Metric
 from histoeval.metrics.registry import create
 from histoeval.nli.builtin import open_entailer

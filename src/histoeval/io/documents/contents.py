@@ -21,7 +21,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from histoeval.errors import MissingDependency, pip_install, reason_of
-from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault
+from histoeval.io.tables.records import RECORD_LIMIT, Fault
 
 BODY = "word/document.xml"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0"

@@ -17,9 +17,8 @@ from histoeval.errors import InputError
 from histoeval.io.documents.contents import embedded_text, html_text
 from histoeval.io.documents.texts import TEXT
 from histoeval.io.tables.encoding import read_start
-from histoeval.io.tables.formats import Record, RecordTable
 from histoeval.io.tables.json_documents import read_json_lines
-from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place
+from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, place
 
 SEEN = 1 << 16
 """Characters of a file that show whether it is FHIR, which names the type of a resource first."""

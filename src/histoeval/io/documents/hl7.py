@@ -15,8 +15,7 @@ from histoeval.errors import InputError
 from histoeval.io.documents.contents import embedded_text
 from histoeval.io.documents.texts import TEXT
 from histoeval.io.tables.encoding import BAD_BYTES, CHUNK, open_bytes
-from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place
+from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, place
 
 REPORTS = ("ORU", "MDM")
 """Messages that carry reports."""
@@ -109,7 +108,9 @@ def _reports(raw: bytes, encoding: str, *, named: bool) -> Iterator[tuple[str | 
     if len(raw) > RECORD_LIMIT:
         yield None, _TOO_LONG
         return
-    stated = _character_set(raw)
+    fields = re.split(rb"[\r\n]", raw, maxsplit=1)[0].split(raw[3:4])
+    stated = fields[17].decode("ascii", "replace") if len(fields) > 17 else ""  # MSH-18
+    stated = re.split(r"[~\\]", stated)[0].strip().upper()  # the first where there are several
     codec = encoding if named or not stated else CHARACTER_SETS.get(stated, encoding)
     text = raw.decode(codec, BAD_BYTES).strip("\x0b\x1c\r\n")
     # The usual separators stand in for those that the first segment does not declare.
@@ -123,13 +124,6 @@ def _reports(raw: bytes, encoding: str, *, named: bool) -> Iterator[tuple[str | 
         return
     for name, orders in _by_order(segments, signs).items():
         yield name, _text(orders, signs, codec)
-
-
-def _character_set(raw: bytes) -> str:
-    """What MSH-18 says, the first where there are several."""
-    fields = re.split(rb"[\r\n]", raw, maxsplit=1)[0].split(raw[3:4])
-    stated = fields[17].decode("ascii", "replace") if len(fields) > 17 else ""
-    return re.split(r"[~\\]", stated)[0].strip().upper()
 
 
 def _by_order(

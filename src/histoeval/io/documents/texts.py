@@ -22,8 +22,7 @@ from histoeval.io.tables.encoding import (
     survey,
     survey_binary,
 )
-from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, shown
+from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, shown
 
 REFERENCE = "reference"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from histoeval.errors import InputError, MissingDependency, pip_install, reason_of
-from histoeval.io.tables.formats import Record, RecordTable
+from histoeval.io.tables.records import Record, RecordTable
 
 SLICE_BYTES = 2 * 2**20
 SLICE_ROWS = 8192
@@ -29,34 +30,32 @@ def open_parquet(path: Path) -> RecordTable:
     """A table whose columns are read only where they are needed, a slice of rows at a time."""
     import polars as pl
 
-    def columns() -> tuple[str, ...]:
-        return tuple(pl.scan_parquet(path, glob=False).collect_schema().names())
-
-    return RecordTable(
-        _of_polars(columns, f"{path} is not a Parquet file"), partial(_read_parquet, path)
-    )
+    with _refusing(f"{path} is not a Parquet file"):
+        columns = tuple(pl.scan_parquet(path, glob=False).collect_schema().names())
+    return RecordTable(columns, partial(_read_parquet, path))
 
 
 def _read_parquet(path: Path, needed: Sequence[str]) -> Iterator[Record]:
     import polars as pl
 
-    damaged = f"{path} is damaged"
-    frame = pl.scan_parquet(path, glob=False)
-    size = path.stat().st_size
-    total = _of_polars(frame.select(pl.len()).collect, damaged).item()
+    frame, size = pl.scan_parquet(path, glob=False), path.stat().st_size
+    with _refusing(f"{path} is damaged"):
+        total = frame.select(pl.len()).collect().item()
     step = max(1, min(SLICE_ROWS, total * SLICE_BYTES // size))
     for start in range(0, total, step):
-        rows = _of_polars(frame.select(needed).slice(start, step).collect, damaged)
+        with _refusing(f"{path} is damaged"):
+            rows = frame.select(needed).slice(start, step).collect()
         for number, values in enumerate(rows.iter_rows(named=True), start=start + 1):
             yield Record(number, values, position=size * number // total)
 
 
-def _of_polars(read: Callable[[], Any], complaint: str) -> Any:
-    """What polars reads of a file that may be damaged; its panic is not even an `Exception`."""
+@contextmanager
+def _refusing(complaint: str) -> Iterator[None]:
+    """Say what polars finds wrong with a file; its panic is not even an `Exception`."""
     from polars.exceptions import PanicException, PolarsError
 
     try:
-        return read()
+        yield
     except (PolarsError, PanicException, OSError, MemoryError) as error:
         raise InputError(f"{complaint}: {str(error).partition(chr(10))[0]}") from error
 

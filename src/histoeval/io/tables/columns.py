@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, did_you_mean
-from histoeval.io.tables.formats import RecordTable
-from histoeval.io.tables.row_faults import Fault, save_as_utf8, shown, text_of
+from histoeval.io.tables.records import Fault, RecordTable, save_as_utf8, shown, text_of
 from histoeval.report import Noun
 from histoeval.resources import load_toml
 from histoeval.settings import COLUMNS, Option

@@ -21,13 +21,13 @@ from typing import Any
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns, recognised
 from histoeval.io.tables.encoding import Lines, open_lines
-from histoeval.io.tables.formats import Record, RecordTable
-from histoeval.io.tables.row_faults import RECORD_LIMIT, Fault, place, shown
+from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, place, shown
 
 OWN_HEADER = ("id", "image", "system", "level", "specimen", "report")
 """What the tables of `generate` begin with. In them, and only there, `formula_proof` is undone."""
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_PROOF = re.compile(rf"\A'(?={_FORMULA.pattern})")  # '=1 is =1 with a proof, ''=1 is '=1 with one
 
 
 def formula_proof(cell: str) -> str:
@@ -45,10 +45,6 @@ def csv_text(records: Sequence[Mapping[str, Any]], line_end: str = "\n") -> str:
         cells = (record.get(name) for name in names)
         writer.writerow([formula_proof(cell) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue()
-
-
-def _without_proof(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 class RecordTooLongError(Exception):
@@ -94,7 +90,7 @@ def _read(
                 problem = cells.problem(place(number, line, lines.number))
                 yield Record(number, None, problem, line, lines.position())
                 continue
-            texts = map(_without_proof, cells) if is_own else cells
+            texts = [_PROOF.sub("", cell) for cell in cells] if is_own else cells
             values = dict(zip(columns, texts, strict=True))
             yield Record(number, values, None, line, lines.position())
 

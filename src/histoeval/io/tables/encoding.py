@@ -15,7 +15,7 @@ from typing import Self, TextIO
 from histoeval.callers import argument
 from histoeval.errors import InputError
 from histoeval.io.folder_kinds import wrong_folder
-from histoeval.io.tables.row_faults import RECORD_LIMIT
+from histoeval.io.tables.records import RECORD_LIMIT
 
 CHUNK = 2**20
 
@@ -137,7 +137,15 @@ def survey(path: Path, encoding: str | None = None, *, any_content: bool = False
             raise InputError(f"{path} is not a text file: it looks like {kind}")
     name, note = marked or "utf-8", ""
     if encoding is not None:
-        name = _known_encoding(encoding, marked)
+        try:
+            "a".encode(encoding)
+        except (LookupError, UnicodeError):
+            raise InputError(
+                f"there is no encoding {encoding!r}; try utf-8, latin-1, cp1252 or utf-16"
+            ) from None
+        name = codecs.lookup(encoding).name
+        # A mark that was seen stays known.
+        name = marked if marked and name.startswith(marked.removesuffix("-sig")) else name
     elif marked is None and letters.bad and (letters.good or letters.unlikely):
         note = "some bytes are not UTF-8; the rows that hold them are refused"
     elif marked is None and letters.bad:
@@ -151,18 +159,6 @@ def survey_binary(path: Path) -> Survey:
     with open_bytes(path) as (stream, _):
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return Survey(path.stat().st_size, digest)
-
-
-def _known_encoding(name: str, marked: str | None) -> str:
-    """The encoding a person named, in Python's spelling; a mark that was seen stays known."""
-    try:
-        "a".encode(name)
-    except (LookupError, UnicodeError):
-        raise InputError(
-            f"there is no encoding {name!r}; try utf-8, latin-1, cp1252 or utf-16"
-        ) from None
-    name = codecs.lookup(name).name
-    return marked if marked and name.startswith(marked.removesuffix("-sig")) else name
 
 
 @contextmanager

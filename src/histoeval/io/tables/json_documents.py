@@ -15,11 +15,13 @@ from typing import Literal, NamedTuple
 from histoeval.errors import InputError
 from histoeval.io.tables.columns import Columns, recognised
 from histoeval.io.tables.encoding import open_lines, read_start
-from histoeval.io.tables.formats import Record, RecordTable, columns_of
-from histoeval.io.tables.row_faults import (
+from histoeval.io.tables.records import (
     RECORD_LIMIT,
     Fault,
+    Record,
+    RecordTable,
     RepeatedKeys,
+    columns_of,
     half_character,
     kind_of,
     place,

@@ -5,7 +5,6 @@ import shutil
 from functools import cache
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
-from typing import Any
 
 from histoeval.errors import InputError, MissingDependency, OutputError
 
@@ -33,23 +32,6 @@ def demand_local_output(path: Path) -> None:
 
 @cache
 def _copy(address: str) -> Path:
-    source, inner = _opened(address)
-    folder = Path(mkdtemp(prefix="histoeval-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = folder / (PurePosixPath(inner.partition("?")[0]).name or "input")
-    try:
-        source.get(inner, str(copy), recursive=bool(source.isdir(inner)))
-    except FileNotFoundError:
-        raise InputError(f"{address} does not exist") from None
-    except Exception as error:
-        raise InputError(f"{address} cannot be read: {type(error).__name__}: {error}") from error
-    for path in (copy, *copy.rglob("*")):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    return copy
-
-
-def _opened(address: str) -> tuple[Any, str]:
-    """The file system of an address, and where in it the address leads."""
     try:
         from fsspec.core import url_to_fs
 
@@ -62,4 +44,15 @@ def _opened(address: str) -> tuple[Any, str]:
         ) from error
     except ValueError as error:
         raise InputError(f"{address} cannot be read: {error}") from error
-    return source, str(inner)
+    folder = Path(mkdtemp(prefix="histoeval-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = folder / (PurePosixPath(str(inner).partition("?")[0]).name or "input")
+    try:
+        source.get(str(inner), str(copy), recursive=bool(source.isdir(str(inner))))
+    except FileNotFoundError:
+        raise InputError(f"{address} does not exist") from None
+    except Exception as error:
+        raise InputError(f"{address} cannot be read: {type(error).__name__}: {error}") from error
+    for path in (copy, *copy.rglob("*")):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    return copy

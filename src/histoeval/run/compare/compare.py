@@ -13,9 +13,8 @@ from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.files import open_table
 from histoeval.io.results import read_rows
 from histoeval.io.tables.columns import Columns, columns_by_name, columns_found
-from histoeval.io.tables.row_faults import Fault, name_of
+from histoeval.io.tables.records import Fault, name_of
 from histoeval.io.writing import make_folder, write_json, writing_to
-from histoeval.run.compare.changes import PairedTest
 from histoeval.run.compare.conditions import read_conditions
 from histoeval.run.compare.systems import (
     Missing,
@@ -25,7 +24,7 @@ from histoeval.run.compare.systems import (
     shared_description,
     systems_in,
 )
-from histoeval.run.compare.trial import USUAL_METRIC, Gate, gate_of
+from histoeval.run.compare.trial import USUAL_METRIC, Gate, PairedTest, gate_of
 from histoeval.run.results import Frames
 from histoeval.run.settings import (
     PathLike,

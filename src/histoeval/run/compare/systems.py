@@ -36,49 +36,40 @@ class System:
     own: str = ""
     """What its rows call it."""
     rows: dict[str, MetricResult] = field(default_factory=dict)
-    errors: tuple[str, ...] = ()
+    errors: list[str] = field(default_factory=list)
     """The ids of rows without a score."""
 
 
 def systems_in(read: ScoredFiles, metric: str) -> list[System]:
-    """Every system of every file, named after itself and, if need be, after its file."""
+    """Every system of every file, by names that differ: its own, its file's, or with a number."""
     found: dict[tuple[int, str], System] = {}
     for place, (file, rows) in enumerate(read):
         for row in rows:
-            name = row.system or ""
-            system = found.get((place, name)) or System(name, file, place, name)
+            key = place, row.system or ""
+            if (system := found.get(key)) is None:
+                system = found[key] = System(key[1], file, place, key[1])
             if metric not in row.scores:
-                system = replace(system, errors=(*system.errors, row.id))
+                system.errors.append(row.id)
             elif row.id in system.rows:
-                raise InputError(f"{file} has {row.id!r} of {name!r} more than once")
+                raise InputError(f"{file} has {row.id!r} of {key[1]!r} more than once")
             else:
                 system.rows[row.id] = row.scores[metric]
-            found[place, name] = system
-    systems = [each for each in found.values() if each.name or each.rows]
-    often = Counter(each.name for each in systems)
-    return _numbered([replace(each, name=_called(each, often[each.name] > 1)) for each in systems])
-
-
-def _called(system: System, ambiguous: bool) -> str:
-    """A name that tells it from systems of other files, which are often called the same."""
-    usual = system.file.stem in ("scores", "") or system.file.is_dir()
-    folder = system.file if system.file.is_dir() else system.file.parent
-    file = (folder.resolve().name if usual else system.file.stem) or "results"
-    if not system.name:
-        return file
-    return f"{file}:{system.name}" if ambiguous else system.name
-
-
-def _numbered(systems: list[System]) -> list[System]:
-    """The same, with numbers behind names that still come up more than once."""
-    often = Counter(each.name for each in systems)
-    seen: Counter[str] = Counter()
-    named = []
-    for each in systems:
-        seen[each.name] += 1
-        name = f"{each.name} ({seen[each.name]})" if often[each.name] > 1 else each.name
-        named.append(replace(each, name=name))
-    return named
+    systems = [system for system in found.values() if system.name or system.rows]
+    often = Counter(system.name for system in systems)
+    names = []
+    for system in systems:
+        # Files of scores are often called the same; their folders are not.
+        is_folder = system.file.is_dir()
+        folder = system.file if is_folder else system.file.parent
+        is_usual = is_folder or system.file.stem in ("scores", "")
+        file_name = (folder.resolve().name if is_usual else system.file.stem) or "results"
+        name = f"{file_name}:{system.name}" if often[system.name] > 1 else system.name
+        names.append(name if system.name else file_name)
+    numbers = [names[:at].count(name) + 1 for at, name in enumerate(names)]
+    return [
+        replace(system, name=f"{name} ({number})" if names.count(name) > 1 else name)
+        for system, name, number in zip(systems, names, numbers, strict=True)
+    ]
 
 
 def matched(
@@ -93,12 +84,29 @@ def matched(
     shared = [id_ for id_ in every if all(id_ in system.rows for system in systems)]
     if len(shared) == len(every):
         return systems, shared, ()
-    _demand_overlap(systems, shared, metric, missing)
+    # To fill in, every system must share some ids with another one.
+    apart = [
+        system
+        for system in systems
+        if not any(set(system.rows) & set(each.rows) for each in systems if each is not system)
+    ]
+    if apart or (missing == "skip" and not shared):
+        examples = "; ".join(
+            f"{s.name} has {next(iter(s.rows))!r}" if s.rows else f"{s.name} has none"
+            for s in (apart or systems)[:3]
+        )
+        raise InputError(f"no id has a {metric} of every system: {examples}")
     short = [(s.name, len(every) - len(s.rows)) for s in systems if len(s.rows) < len(every)]
     lack = ", ".join(f"{name} lacks {count:,}" for name, count in short)
     found = f"Systems do not have the same ids: of {len(every):,} ids with a {metric}, {lack}"
     if missing == "worst":
-        worst = _worst(about, metric)
+        low, high = about.get("range", (None, None))
+        worst = low if about.get("higher_is_better", True) else high
+        if worst is None:
+            raise SettingError(
+                f"the worst value of {metric} is not known: its range has no limit, or there is no "
+                f"summary.json beside the scores; use {argument('missing', 'skip')}"
+            )
         filled = {id_: MetricResult(value=worst, evidence=_NOTHING) for id_ in every}
         systems = [replace(system, rows=filled | system.rows) for system in systems]
         return systems, every, (f"{found}. For these, {worst:g} stands in, the worst value.",)
@@ -109,36 +117,6 @@ def matched(
             f"for what a system lacks, {argument('missing', 'skip')} compares on the shared ids"
         )
     return systems, shared, (f"{found}. The {len(shared):,} that all have are compared.",)
-
-
-def _demand_overlap(
-    systems: Sequence[System], shared: Sequence[str], metric: str, missing: Missing | None
-) -> None:
-    """Refuse systems without a common id; to fill in, every system must share some with others."""
-    apart = [
-        system
-        for system in systems
-        if not any(set(system.rows) & set(other.rows) for other in systems if other is not system)
-    ]
-    if not apart and (shared or missing != "skip"):
-        return
-    examples = "; ".join(
-        f"{s.name} has {next(iter(s.rows))!r}" if s.rows else f"{s.name} has none"
-        for s in (apart or systems)[:3]
-    )
-    raise InputError(f"no id has a {metric} of every system: {examples}")
-
-
-def _worst(about: Mapping[str, Any], metric: str) -> float:
-    """The worst value of a metric, as the summary beside its scores gives it."""
-    low, high = about.get("range", (None, None))
-    worst = low if about.get("higher_is_better", True) else high
-    if worst is None:
-        raise SettingError(
-            f"the worst value of {metric} is not known: its range has no limit, or there is no "
-            f"summary.json beside the scores; use {argument('missing', 'skip')}"
-        )
-    return float(worst)
 
 
 LIBRARIES = "nltk|numpy|onnxruntime|rouge_score|sacrebleu|scipy|tokenizers|torch|transformers"
@@ -160,58 +138,44 @@ def shared_description(
     """
     found = {file: each for file in files if (each := read_summary(file).get(metric)) is not None}
     signatures = {file: str(each.get("signature", "")) for file, each in found.items()}
-    _demand_same(signatures, metric)
-    about: dict[str, Any] = next((dict(each) for each in found.values()), {})
-    return about, (*_unknown(files, signatures, metric), *_versions(signatures.values()))
-
-
-def _demand_same(signatures: dict[Path, str], metric: str) -> None:
     (first, one), *others = signatures.items() or [(Path(), "")]
-    for file, other in others:
-        if without_versions(one) != without_versions(other):
+    for file, signature in others:
+        if without_versions(one) != without_versions(signature):
             raise InputError(
                 f"{first} and {file} hold {metric} made in different ways, which cannot be "
-                f"compared: {differences(one, other)}. Score both with the same version and "
-                f"settings. The signatures: {one} and {other}"
+                f"compared: {differences(one, signature)}. Score both with the same version and "
+                f"settings. The signatures: {one} and {signature}"
             )
+    notes = []
+    lacking = [str(file) for file in files if file not in signatures]
+    if lacking and len(files) > 1:
+        notes.append(
+            f"WARNING: it is not known how {metric} in {', '.join(lacking)} was made, as there is "
+            "no summary.json beside the scores: whether it can be compared was not checked."
+        )
+    versions: dict[str, dict[str, None]] = {}
+    for signature in signatures.values():
+        for name, _, version in _VERSION.findall(signature):
+            versions.setdefault(name, {})[version] = None
+    if several := [f"{name} {' and '.join(v)}" for name, v in versions.items() if len(v) > 1]:
+        notes.append(
+            f"The scores were made with different versions of libraries ({'; '.join(several)}); "
+            "models and settings are the same."
+        )
+    about: dict[str, Any] = next((dict(each) for each in found.values()), {})
+    return about, tuple(notes)
 
 
 def differences(one: str, other: str) -> str:
     """The settings in which two signatures differ, as in `threshold: 0.5 and 0.7`."""
-    first, second = (_settings(each) for each in (one, other))
+    first, second = (
+        {name: value or "yes" for name, _, value in (p.partition(":") for p in each.split("|"))}
+        for each in (one, other)
+    )
     return "; ".join(
         f"{name}: {first.get(name, 'none')} and {second.get(name, 'none')}"
         for name in dict.fromkeys([*first, *second])
         if first.get(name) != second.get(name)
-    )
-
-
-def _settings(signature: str) -> dict[str, str]:
-    pairs = [part.partition(":") for part in signature.split("|")]
-    return {name: value or "yes" for name, _, value in pairs}
-
-
-def _unknown(files: Sequence[Path], known: dict[Path, str], metric: str) -> tuple[str, ...]:
-    lacking = [str(file) for file in files if file not in known]
-    if not lacking or len(files) == 1:
-        return ()
-    return (
-        f"WARNING: it is not known how {metric} in {', '.join(lacking)} was made, as there is no "
-        "summary.json beside the scores: whether it can be compared was not checked.",
-    )
-
-
-def _versions(signatures: Any) -> tuple[str, ...]:
-    versions: dict[str, dict[str, None]] = {}
-    for signature in signatures:
-        for name, _, version in _VERSION.findall(signature):
-            versions.setdefault(name, {})[version] = None
-    several = [f"{name} {' and '.join(v)}" for name, v in versions.items() if len(v) > 1]
-    if not several:
-        return ()
-    return (
-        f"The scores were made with different versions of libraries ({'; '.join(several)}); "
-        "models and settings are the same.",
     )
 
 

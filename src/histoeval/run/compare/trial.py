@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from histoeval.agreement.systems import Contest, contest
+from histoeval.concordance.evidence import Severity
 from histoeval.errors import InputError, SettingError
 from histoeval.io.finished_run import has_texts, read_texts
-from histoeval.io.results import ResultRow
+from histoeval.io.results import MetricResult
 from histoeval.report import Noun
-from histoeval.run.compare.changes import (
-    ROUNDING,
-    MetricChange,
-    PairedTest,
-    Successor,
-    WorseCase,
-    change_of,
-    errors_of,
-    new_errors,
-    value_of,
-    worse_cases,
-)
 from histoeval.run.compare.conditions import STARTS, Condition
 from histoeval.run.compare.systems import (
     Missing,
@@ -34,8 +28,138 @@ from histoeval.run.compare.systems import (
     systems_in,
 )
 from histoeval.run.totals import listed_errors
+from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES, Estimate
 
 USUAL_METRIC = "concordance"
+
+
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """How scores of the same ids are tested: which ids are one case, and how often to draw."""
+
+    case_of: Mapping[str, str] | None = None
+    tie: float = 0.0
+    resamples: int = RESAMPLES
+    permutations: int = PERMUTATIONS
+    seed: int = 0
+
+    def contest(self, scores: Mapping[str, Any], ids: Sequence[str]) -> Contest:
+        known = self.case_of
+        lacking = [] if known is None else [id_ for id_ in ids if id_ not in known]
+        if lacking:
+            raise InputError(
+                f"the table of cases has no case for {lacking[0]!r}, and {len(lacking) - 1} more"
+            )
+        return contest(
+            scores,
+            [id_ if known is None else known[id_] for id_ in ids],
+            tie=self.tie,
+            resamples=self.resamples,
+            permutations=self.permutations,
+            seed=self.seed,
+        )
+
+
+class MetricChange(Noun):
+    """The mean of a metric, or of a part of it, in the baseline and in the new run.
+
+    `difference` is the new less the old, `p` that of the paired randomisation test.
+    """
+
+    metric: str
+    system: str
+    pairs: int
+    before: Estimate
+    after: Estimate
+    difference: Estimate
+    p: float | None
+    better: int
+    same: int
+    worse: int
+
+
+class NewError(Noun):
+    """An error of the new run that the baseline does not make on the same case."""
+
+    kind: str
+    severity: str
+    message: str
+
+
+class WorseCase(Noun):
+    """A case that got worse: its values before and after, and the errors that are new."""
+
+    id: str
+    system: str
+    before: float
+    after: float | None
+    """None where there is no score any more; `reason` says why."""
+    new_errors: tuple[NewError, ...] = ()
+    reason: str = ""
+
+    @property
+    def order(self) -> tuple[float, ...]:
+        """The worst first: no score, then the worst new error, then the largest loss."""
+        worst = max((Severity[each.severity.upper()] for each in self.new_errors), default=0)
+        lost = np.inf if self.after is None else abs(self.before - self.after)
+        return self.after is not None, -worst, -len(self.new_errors) if worst else 0, -lost
+
+
+class Successor(NamedTuple):
+    """A new system and the one of the baseline that it is compared with."""
+
+    before: System
+    after: System
+    reasons: Mapping[str, str]
+    """Why ids of the new run have no score."""
+
+    @property
+    def shared(self) -> list[str]:
+        return [id_ for id_ in self.before.rows if id_ in self.after.rows]
+
+
+def value_of(result: MetricResult, part: str) -> float | None:
+    """The value of a metric, or of one of its parts."""
+    return result.parts.get(part) if part else result.value
+
+
+def errors_of(result: MetricResult) -> list[NewError]:
+    return [_named(error) for error in listed_errors(result) or ()]
+
+
+def new_errors(before: MetricResult, after: MetricResult) -> list[NewError]:
+    """The errors of a case that are new, the worst first.
+
+    An error is the same where it is of the same kind and severity and about the same place of the
+    reference; one without such a place (an invention), where it is about the same words.
+    """
+    known = Counter(map(_identity, listed_errors(before) or ()))
+    found = []
+    for error in listed_errors(after) or ():
+        if known[_identity(error)]:
+            known[_identity(error)] -= 1
+        else:
+            found.append(error)
+    return [_named(error) for error in sorted(found, key=lambda each: -each["severity"])]
+
+
+def _identity(error: Mapping[str, Any]) -> Hashable:
+    reference, candidate = error.get("reference"), error.get("candidate")
+    about: Hashable = None
+    if isinstance(reference, Mapping):
+        about = (reference.get("start"), reference.get("end"))
+    elif isinstance(candidate, Mapping):
+        about = " ".join(str(candidate.get("text")).casefold().split())
+    return error["kind"], error["severity"], error.get("part"), about
+
+
+def _named(error: Mapping[str, Any]) -> NewError:
+    kind = error["kind"].replace("_", " ")
+    severity = Severity(error["severity"]).name.lower()
+    return NewError(kind=kind, severity=severity, message=str(error.get("message") or kind))
 
 
 class ConditionResult(Noun):
@@ -106,13 +230,44 @@ class Trial:
             self.compared[key] = []
             for rivals in self.rivals(metric):
                 systems = [rivals.before, rivals.after]
-                about, better = self._about[metric], self._is_higher_better(metric)
+                about = self._about[metric]
                 (before, after), _, notes = matched(systems, metric, self._missing, about)
                 self.notes += notes
                 full = rivals._replace(before=before, after=after)
-                change = change_of(full, metric, part, self._test, higher_is_better=better)
-                self.compared[key] += [] if change is None else [change]
+                if (change := self._change(full, metric, part)) is not None:
+                    self.compared[key].append(change)
         return self.compared[key]
+
+    def _change(self, rivals: Successor, metric: str, part: str) -> MetricChange | None:
+        """How the mean has changed; None where no id has the metric or part in both runs."""
+        values = [
+            (id_, old, new)
+            for id_ in rivals.shared
+            if (old := value_of(rivals.before.rows[id_], part)) is not None
+            and (new := value_of(rivals.after.rows[id_], part)) is not None
+        ]
+        if not values:
+            return None
+        ids, old_values, new_values = zip(*values, strict=True)
+        scores = {"new": np.array(new_values), "old": np.array(old_values)}
+        outcome = self._test.contest(scores, ids)
+        means = {each.system: each.mean for each in outcome.systems}
+        duel = outcome.duels[0]
+        better, worse = duel.wins, duel.losses
+        if not self._is_higher_better(metric):
+            better, worse = worse, better
+        return MetricChange(
+            metric=f"{metric}.{part}" if part else metric,
+            system=rivals.after.name,
+            pairs=len(ids),
+            before=means["old"],
+            after=means["new"],
+            difference=duel.difference,
+            p=duel.p,
+            better=better,
+            same=duel.ties,
+            worse=worse,
+        )
 
     def worse(self, metric: str) -> Iterator[WorseCase]:
         """The cases that got worse by a metric, or that have new errors."""
@@ -121,10 +276,21 @@ class Trial:
         except InputError as error:
             lists = None
             self.notes.append(f"WARNING: new errors were not looked for: {error}")
+        sign = 1 if self._is_higher_better(metric) else -1
         for place, rivals in enumerate(self.rivals(metric)):
             errors = self.rivals(lists)[place] if lists else None
-            better = self._is_higher_better(metric)
-            yield from worse_cases(rivals, errors, self._test.tie, higher_is_better=better)
+            for id_, before in rivals.before.rows.items():
+                after = rivals.after.rows.get(id_)
+                case = {"id": id_, "system": rivals.after.name, "before": before.value}
+                if after is None:
+                    reason = rivals.reasons.get(id_, "the new run does not have it")
+                    yield WorseCase(**case, after=None, reason=reason)
+                    continue
+                new: list[NewError] = []
+                if errors is not None and id_ in errors.before.rows and id_ in errors.after.rows:
+                    new = new_errors(errors.before.rows[id_], errors.after.rows[id_])
+                if sign * (before.value - after.value) > self._test.tie + ROUNDING or new:
+                    yield WorseCase(**case, after=after.value, new_errors=tuple(new))
 
     def _is_higher_better(self, metric: str) -> bool:
         return bool(self._about[metric].get("higher_is_better", True))
@@ -134,8 +300,15 @@ class Trial:
         for change in self._demanded(condition, metric, part):
             before, after = change.before.value or 0.0, change.after.value or 0.0
             p = 1.0 if change.p is None else change.p
+            size = before - after if condition.what == "drop" else after - before
+            if condition.limit.percent and not before:
+                raise SettingError(
+                    f"{condition.text!r}: the mean of the baseline is 0, of which no share can be "
+                    "taken; give a limit without %"
+                )
+            size = size / abs(before) if condition.limit.percent else size
             by_chance = condition.p is not None and not condition.p.is_met(p)
-            is_met = condition.limit.is_met(_size(condition, before, after)) and not by_chance
+            is_met = condition.limit.is_met(size) and not by_chance
             cases = self._worse_ids(condition, metric, part, change.system) if is_met else ()
             found = f"{before:.4g} -> {after:.4g} ({after - before:+.4f}, p {p:.2g})"
             yield change.system, found, is_met, cases
@@ -239,19 +412,6 @@ class Trial:
         raise condition.wrong_metric([f"{metric}.{each}" for each in sorted(parts)], problem)
 
 
-def _size(condition: Condition, before: float, after: float) -> float:
-    """How much a mean has dropped or risen, as the condition wants it."""
-    size = before - after if condition.what == "drop" else after - before
-    if not condition.limit.percent:
-        return size
-    if not before:
-        raise SettingError(
-            f"{condition.text!r}: the mean of the baseline is 0, of which no share can be taken; "
-            "give a limit without %"
-        )
-    return size / abs(before)
-
-
 def _rivals(read: ScoredFiles, metric: str) -> Iterator[Successor]:
     """Each new system with the one of the baseline that has its name, or is the only one."""
     systems = systems_in(read, metric)
@@ -264,16 +424,13 @@ def _rivals(read: ScoredFiles, metric: str) -> Iterator[Successor]:
                 f"{read[0][0]} has no system called {after.own!r} to compare that of "
                 f"{after.file} with; it has: {names}"
             )
-        yield Successor(same[0], after, _reasons(read[after.place][1], after))
-
-
-def _reasons(rows: Sequence[ResultRow], system: System) -> dict[str, str]:
-    """Why rows of a system have errors; those too broken to name a system count for each."""
-    return {
-        row.id: "; ".join(dict.fromkeys(problem.code for problem in row.errors))
-        for row in rows
-        if row.errors and row.system in (None, system.own)
-    }
+        # Rows too broken to name a system count for each.
+        reasons = {
+            row.id: "; ".join(dict.fromkeys(problem.code for problem in row.errors))
+            for row in read[after.place][1]
+            if row.errors and row.system in (None, after.own)
+        }
+        yield Successor(same[0], after, reasons)
 
 
 class Gate(Noun):

@@ -23,7 +23,7 @@ from histoeval.io.finished_run import write_texts
 from histoeval.io.images import find_image, image_hash, refuse_changed
 from histoeval.io.reports import CaseSource, TrustCase
 from histoeval.io.store import RowStore
-from histoeval.io.tables.row_faults import shown
+from histoeval.io.tables.records import shown
 from histoeval.io.writing import protecting
 from histoeval.nli.entailer import Entailer
 from histoeval.pathgls.fusion import ROUTES, found_beside, fuse

@@ -11,7 +11,7 @@ import numpy as np
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.io.files import open_table
 from histoeval.io.tables.columns import normalised
-from histoeval.io.tables.formats import RecordTable
+from histoeval.io.tables.records import RecordTable
 from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, Dimension, policy_text

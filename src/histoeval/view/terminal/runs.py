@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from histoeval.run.history.diff import RunDiff, flat, signatures_of
-from histoeval.run.history.retention import Removable
-from histoeval.run.history.stored_runs import RunDetails, all_means
+from histoeval.run.history import Removable, RunDetails, RunDiff, all_means, flat, signatures_of
 from histoeval.table import NONE, ResultTable, number
 
 MOST_MEANS = 3  # means shown of one run in a list

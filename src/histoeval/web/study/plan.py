@@ -18,7 +18,7 @@ from histoeval.io.results import Key, ScoredMetric, read_scored
 from histoeval.io.settings_files import FilePath, read_settings
 from histoeval.io.sheets import GROUP_NAMES, RATER, SET_NAMES, guess_raters
 from histoeval.io.tables.columns import Columns, columns_by_name, demand_columns, normalised
-from histoeval.io.tables.row_faults import Fault, name_of
+from histoeval.io.tables.records import Fault, name_of
 from histoeval.io.writing import write_text, writing_to
 from histoeval.judges.prompt import Criterion, load_prompt
 from histoeval.report import Noun

@@ -1,8 +1,11 @@
-"""The runs in a folder, found by the files they leave, and what is known of each.
+"""The runs in a folder: found by the files they leave, described, compared and removed.
 
 Which commands have written results, when and by what, is in `commands.jsonl` beside the cache. A
 line is added each time that a run begins or resumes. It is not in the folder of the run, whose
 files have no date: there the same command leaves the same bytes.
+
+Only files that a verb of ours is known to write are removed, in folders that say that HistoEval
+made them. Whatever else lies there stays, and so does its folder.
 """
 
 from __future__ import annotations
@@ -13,24 +16,34 @@ import platform
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from math import inf
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, NamedTuple
 
 from histoeval.callers import current_caller
+from histoeval.errors import InputError, OutputError
 from histoeval.io.files import check_there
+from histoeval.io.finished_run import FinishedRun
 from histoeval.io.folder_kinds import (
     KINDS,
     SCORE_CACHE,
+    TRUST,
+    VERB_FILES,
     folder_kind,
     kind_among,
     wrong_folder,
 )
+from histoeval.io.results import read_rows
 from histoeval.io.row_files import row_lines, stored_as
-from histoeval.io.writing import make_folder
+from histoeval.io.store import read_lines
+from histoeval.io.writing import locked, make_folder, writing_to
+from histoeval.run.compare.systems import differences
 from histoeval.runtime.audit import cache_folder
 from histoeval.version import __version__
 
@@ -291,3 +304,217 @@ def read_commands(place: Path) -> list[dict[str, Any]]:
                 if is_command and entry.get("place") == str(place.resolve()):
                     commands.append(entry)
     return commands
+
+
+# --- two runs side by side -----------------------------------------------------------------------
+
+_ROUNDING = 1e-12
+
+
+class Difference(NamedTuple):
+    """A value that two runs do not share."""
+
+    what: str
+    one: Any
+    other: Any
+
+
+class ScoreDifference(NamedTuple):
+    """A score that two runs do not share; None where a run has none."""
+
+    id: str
+    system: str
+    metric: str
+    one: float | None
+    other: float | None
+
+    @property
+    def size(self) -> float:
+        """How far apart they are; what only one run has comes first."""
+        if self.one is None or self.other is None:
+            return float("inf")
+        return abs(self.one - self.other)
+
+
+class RunDiff(NamedTuple):
+    """Two runs side by side: what made them differ first, then what came of it."""
+
+    settings: list[Difference]
+    signatures: list[Difference]
+    means: list[Difference]
+    scores: list[ScoreDifference]
+    compared: int
+    """Scores that both runs have."""
+
+    def content(self) -> dict[str, Any]:
+        lists = ("settings", "signatures", "means", "scores")
+        found = {name: [each._asdict() for each in getattr(self, name)] for name in lists}
+        return {**found, "compared": self.compared}
+
+
+def diff_runs(one: RunDetails, other: RunDetails) -> RunDiff:
+    """Compare two runs of one verb."""
+    kinds = {"scores" if each.run.kind in SCORED else each.run.kind for each in (one, other)}
+    if len(kinds) > 1:
+        raise InputError(
+            f"{one.run.place} is of `{one.run.kind}` and {other.run.place} of "
+            f"`{other.run.kind}`: there is nothing to compare"
+        )
+    first, second = _values(one), _values(other)
+    scores = [
+        ScoreDifference(*key, first.get(key), second.get(key))
+        for key in dict.fromkeys([*first, *second])
+        if abs(first.get(key, inf) - second.get(key, -inf)) > _ROUNDING
+    ]
+    return RunDiff(
+        settings=_between(_settings(one), _settings(other)),
+        signatures=[
+            Difference(each.what, differences(each.one, each.other), "")
+            if isinstance(each.one, str) and isinstance(each.other, str)
+            else each
+            for each in _between(signatures_of(one), signatures_of(other))
+        ],
+        means=_between(_means(one), _means(other)),
+        scores=sorted(scores, key=lambda each: -each.size),
+        compared=len(first.keys() & second.keys()),
+    )
+
+
+def _settings(details: RunDetails) -> dict[str, Any]:
+    """What was asked for, and by which versions, with a flat name each."""
+    request = {name: each for name, each in details.request.items() if name != "metrics"}
+    return {
+        **flat(request),
+        **flat({"versions": details.summary.get("versions", {})}),
+        "rows": details.rows,
+        "rows with errors": details.errors,
+    }
+
+
+def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested settings by names such as `columns.reference`."""
+    found: dict[str, Any] = {}
+    for name, each in content.items():
+        found |= flat(each, f"{before}{name}.") if isinstance(each, dict) else {before + name: each}
+    return found
+
+
+def signatures_of(details: RunDetails) -> dict[str, str]:
+    """The signature of each metric of a run."""
+    metrics = details.summary.get("metrics")
+    if not isinstance(metrics, dict):
+        metrics = details.request.get("metrics")
+    return {
+        name: str(each.get("signature", "")) if isinstance(each, dict) else str(each)
+        for name, each in (metrics.items() if isinstance(metrics, dict) else ())
+    }
+
+
+def _means(details: RunDetails) -> dict[str, Any]:
+    means = all_means(details.summary)
+    return {f"{metric}, {system}": mean for (metric, system), mean in means.items()}
+
+
+def _between(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Difference]:
+    names = dict.fromkeys([*one, *other])
+    both = [Difference(name, one.get(name), other.get(name)) for name in names]
+    return [each for each in both if each.one != each.other]
+
+
+def _values(details: RunDetails) -> dict[tuple[str, str, str], float]:
+    """The scores of a run by id, system and metric."""
+    run = details.run
+    if run.kind in SCORED:
+        return {
+            (row.id, row.system or "", name): result.value
+            for row in read_rows(run.place)
+            for name, result in row.scores.items()
+        }
+    if run.kind == "trust":
+        rows = read_lines(run.place / TRUST, json.loads)
+        return {(r["id"], "", "trust"): r["trust"] for r in rows if r["trust"] is not None}
+    return {}
+
+
+# --- runs whose time is over ---------------------------------------------------------------------
+
+VERBS = {"score": "score or judge", "judge": "score or judge"}
+"""How `VERB_FILES` calls verbs."""
+
+ENDINGS = ("html", "csv", "xlsx", "md", "json")
+PAGES = tuple(f"report.{ending}" for ending in ENDINGS)
+SCORES_FOLDER = "scores"
+"""Where `agree` keeps the scores that it has made, with their texts."""
+EVIDENCE = ("[0-9]*_*.png", "[0-9]*_patches.npz")
+
+
+class Removable(NamedTuple):
+    """A run, the files of it that may be removed, and why it is kept all the same."""
+
+    run: StoredRun
+    files: tuple[Path, ...]
+    kept: str = ""
+    size: int = 0
+    """Bytes of these files before any is removed."""
+
+
+def old_runs(folder: Path, older_than: timedelta) -> list[Removable]:
+    """The runs below a folder that are older, the newest first."""
+    limit = time.time() - older_than.total_seconds()
+    removable = []
+    for run in stored_runs(folder.resolve()):
+        if run.changed > limit:
+            continue
+        files = tuple(dict.fromkeys(_files(run)))
+        if not files:
+            found = Removable(run, (), f"runs of `{run.kind}` are not removed")
+        elif not details_of(run).version:
+            found = Removable(run, (), "it does not say that histoeval made it")
+        else:
+            size = sum(file.lstat().st_size for file in files if file.is_file())
+            found = Removable(run, files, size=size)
+        removable.append(found)
+    return removable
+
+
+def _files(run: StoredRun) -> Iterator[Path]:
+    """Everything that a run has left, as far as it is ours."""
+    name, folder = run.place.name, run.folder
+    if not run.place.is_dir():
+        pages = [FinishedRun("extract", run.place).beside(ending).name for ending in ENDINGS]
+        names = [name, f"{name}.meta.json", f"{name}.rows", f"{name}.lock", *pages]
+        yield from (folder / each for each in names if (folder / each).is_file())
+        yield from folder.glob(f".{name}*.blocks-*")
+        return
+    written = VERB_FILES.get(VERBS.get(run.kind, run.kind))
+    if written is None:
+        return
+    yield from (folder / each for each in (*written, *PAGES) if (folder / each).is_file())
+    own = folder / SCORES_FOLDER
+    if run.kind == "agree" and (own / "run.json").is_file() and not own.is_symlink():
+        names = VERB_FILES["score or judge"]
+        yield from (own / each for each in names if (own / each).is_file())
+    yield from folder.glob(".*.blocks-*")
+    for pattern in EVIDENCE if run.kind == "trust" else ():
+        yield from (folder / "evidence").glob(pattern)
+
+
+def remove_run(found: Removable) -> str:
+    """Remove the files of a run; what is left is named, and the folder only goes if it is empty."""
+    run = found.run
+    try:
+        with locked(run.folder / ".lock", run.place, "it stays"), writing_to(run.place):
+            for file in found.files:
+                if file.is_dir() and not file.is_symlink():
+                    rmtree(file)
+                else:
+                    file.unlink(missing_ok=True)
+    except OutputError as error:
+        return str(error)
+    if not run.place.is_dir():
+        return ""
+    for folder in (run.place / "evidence", run.place / SCORES_FOLDER, run.place):
+        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+            folder.rmdir()
+    left = sorted(each.name for each in run.place.iterdir()) if run.place.is_dir() else []
+    return f"not ours, and left there: {', '.join(left)}" if left else ""

@@ -1,16 +1,20 @@
-"""What makes a cell usable as a report or a name, and what else is wrong: a sentence per fault."""
+"""Records of any table, and what makes a cell of them usable as a report or a name.
+
+What is wrong with a cell or a row is a `Fault`, with a sentence in problems.toml.
+"""
 
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from numbers import Real
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from histoeval.callers import argument
-from histoeval.errors import Problem
+from histoeval.errors import InputError, Problem
 from histoeval.resources import load_toml
 
 RECORD_LIMIT = 32 * 2**20
@@ -163,3 +167,70 @@ def half_character(text: str, start: int) -> Fault:
 def _is_nan(value: object) -> bool:
     """True for the number by which data frames say that there is nothing."""
     return isinstance(value, float) and math.isnan(value)
+
+
+# --- records ------------------------------------------------------------------------------------
+
+ROWS_SHOWING_COLUMNS = 100
+"""How many rows are looked at to learn the columns of a file that has no header."""
+
+
+class Record(NamedTuple):
+    """One row as it stands in the file: its values by column, or the reason there are none.
+
+    A value may itself be a `Fault`, where the reader knows better than anyone what is wrong
+    with it. `position` is how far into the source the reader has come, in bytes, and `key` is
+    the id of the row where the file gives it from outside, as a folder does by file names.
+    """
+
+    number: int
+    values: Mapping[str, object] | None
+    problem: Problem | None = None
+    line: int | None = None
+    position: int = 0
+    key: str | None = None
+
+    @property
+    def place(self) -> str:
+        return place(self.number, self.line)
+
+
+@dataclass(frozen=True)
+class RecordTable:
+    """Columns, and a way to read the records from the start, given the columns that are needed.
+
+    `half_character` says what a lone surrogate in a cell comes from: a byte that could not be
+    decoded, or half an escaped character.
+    """
+
+    columns: tuple[str, ...]
+    read: Callable[[Sequence[str]], Iterator[Record]]
+    keyed: bool = False
+    half_character: Literal["not_utf8", "lone_surrogate"] = "lone_surrogate"
+
+    def named(self, fault: Fault) -> Fault:
+        """The fault, with a lone surrogate called what it is in this table."""
+        if fault.kind == "lone_surrogate":
+            return fault._replace(kind=self.half_character)
+        return fault
+
+
+def columns_of(
+    records: Iterable[Record], file: str, most: int = ROWS_SHOWING_COLUMNS
+) -> tuple[str, ...]:
+    """The columns of rows that name them one by one: all that the first `most` rows have."""
+    names: dict[str, None] = {}
+    first: Problem | None = None
+    good = 0
+    for record in records:
+        first = first or record.problem
+        if record.values is not None:
+            names |= dict.fromkeys(record.values)
+            good += 1
+        if good == most:
+            break
+    if first is not None and not good:
+        raise InputError(f"no row of {file} can be read. The first: {first.message}")
+    if not good:
+        raise InputError(f"{file} has no rows")
+    return tuple(names)

@@ -1,1 +1,0 @@
-"""Runs that were made before: found, shown, compared, and removed when their time is over."""

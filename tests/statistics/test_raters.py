@@ -7,7 +7,13 @@ import pytest
 from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
 
 from histoeval.errors import SettingError
-from histoeval.statistics.raters import ceiling, icc, krippendorff_alpha, quadratic_kappa
+from histoeval.statistics.raters import (
+    ceiling,
+    icc,
+    kappa_of_two,
+    krippendorff_alpha,
+    quadratic_kappa,
+)
 from histoeval.statistics.resampling import Numbers, Resamples, resample
 
 _ = float("nan")
@@ -183,3 +189,16 @@ def test_ratings_that_are_no_table_are_refused() -> None:
         icc([1, 2, 3], resample("abc", 2))
     with pytest.raises(SettingError, match="finite"):
         icc([[1.0, float("inf")], [1.0, 2.0]], resample("ab", 2))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kappa"),
+    [
+        ([1, 2, 3], [1, 2, 3], 1),
+        ([1, 1, 4, 4], [1, 4, 1, 4], 0),
+        ([1, 4], [4, 1], -1),
+        ([2, 2], [2, 2], 1),
+    ],
+)
+def test_kappa_of_two_raters(one: list[int], other: list[int], kappa: float) -> None:
+    assert kappa_of_two(one, other) == pytest.approx(kappa)

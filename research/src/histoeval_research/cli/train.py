@@ -175,7 +175,8 @@ def grounding(training: TorchTraining) -> None:
       histoeval train grounding grounding.yaml --output models/grounding
     """
     require_hf()
-    from histoeval_research.train.grounding.train import GroundingSettings, train_grounding
+    from histoeval_research.train.grounding.config import GroundingSettings
+    from histoeval_research.train.grounding.train import train_grounding
 
     training.run(
         GroundingSettings, train_grounding, lambda found: grounding_tables(found["scores"])

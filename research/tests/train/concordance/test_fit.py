@@ -20,7 +20,6 @@ from histoeval_research.train.concordance.train import (
     LEAST,
     STRENGTHS,
     FitData,
-    Floats,
     choose,
     cross_validated,
     fit,
@@ -46,33 +45,20 @@ def made_up(pairs: int, seed: int = 0, noise: float = 0.0) -> FitData:
     return FitData(terms, np.clip(scores, 0, 5), sets, groups)
 
 
-@pytest.fixture
-def without_least(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_known_order_is_found_again_in_pairs_that_were_not_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Weights as the data have them, without those that details are given in any case."""
     monkeypatch.setattr(concordance, "LEAST", {})
-
-
-@pytest.mark.usefixtures("without_least")
-def test_a_known_order_is_found_again_in_pairs_that_were_not_seen() -> None:
-    seen, unseen = made_up(150), made_up(300, seed=1)
-    combination = fit(seen, PLAIN, 5.0)
-    assert spearmanr(predict(combination, unseen.terms), unseen.scores)[0] > 0.95
-
-
-@pytest.mark.usefixtures("without_least")
-def test_what_decides_gets_the_weight() -> None:
+    unseen = made_up(300, seed=1)
+    combination = fit(made_up(150), PLAIN, 5.0)
+    assert spearmanr(predict(combination, unseen), unseen.scores)[0] > 0.95
     weights = dict(zip(TERMS, fit_weights(made_up(200), 0.02), strict=True))
-    assert sorted(weights, key=lambda term: -weights[term])[:3] == sorted(
-        TRUE, key=lambda term: -weights[term]
-    )
-    assert max(weights, key=lambda term: weights[term]) == "diagnosis"
-
-
-@pytest.mark.usefixtures("without_least")
-def test_cross_validated_values_follow_the_order_too() -> None:
+    ranked = sorted(weights, key=lambda term: -weights[term])
+    assert set(ranked[:3]) == set(TRUE)
+    assert ranked[0] == "diagnosis"
     scored = made_up(150, noise=0.1)
-    values = cross_validated(scored, 5.0, folds=4)
-    assert spearmanr(values, scored.scores)[0] > 0.95
+    assert spearmanr(cross_validated(scored, 5.0, folds=4), scored.scores)[0] > 0.95
 
 
 @settings(max_examples=20)
@@ -84,31 +70,23 @@ def test_no_weight_is_negative_and_details_keep_their_least(seed: int) -> None:
     scored = FitData(terms, source.integers(0, 6, 12).astype(float), np.full(12, "s"), groups)
     weights = dict(zip(TERMS, fit_weights(scored, 0.1), strict=True))
     assert min(weights.values()) >= 0
+    assert set(LEAST) <= set(TERMS)
     assert all(weights[term] >= least - 1e-9 for term, least in LEAST.items())
 
 
-@pytest.mark.parametrize("counted", [("site",), ("site", "diagnosis*behaviour*grade")])
-def test_only_terms_that_are_counted_are_given_a_weight(counted: tuple[str, ...]) -> None:
-    fitted = fit(replace(made_up(60), counted=counted), PLAIN, 3.0)
-    assert set(fitted.weights) <= set(counted)
+def test_only_terms_that_are_counted_are_given_a_weight() -> None:
+    assert COVERED not in fit(made_up(60), PLAIN, 5.0).weights, "no part of what experts score"
+    two = ("site", "diagnosis*behaviour*grade")
+    assert set(fit(replace(made_up(60), counted=two), PLAIN, 3.0).weights) <= set(two)
     values = cross_validated(replace(made_up(60), counted=("site",)), 5.0, folds=3)
     assert spearmanr(values, made_up(60).terms[:, TERMS.index("site")])[0] > 0.95
 
 
-def test_coverage_is_no_part_of_what_experts_score() -> None:
-    assert COVERED not in fit(made_up(60), PLAIN, 5.0).weights
-
-
-def test_the_least_weights_are_of_terms_that_exist() -> None:
-    assert set(LEAST) <= set(TERMS)
-
-
-def test_a_perfect_candidate_gets_the_top_whatever_is_fitted() -> None:
-    perfect = np.ones((1, len(TERMS)))
-    for top in (3.0, 5.0):
-        scored = made_up(60)
-        low = FitData(scored.terms, scored.scores * top / 10, scored.sets, scored.groups)
-        assert predict(fit(low, PLAIN, top), perfect)[0] == pytest.approx(top)
+@pytest.mark.parametrize("top", [3.0, 5.0])
+def test_a_perfect_candidate_gets_the_top_whatever_is_fitted(top: float) -> None:
+    scored = made_up(60)
+    fitted = fit(replace(scored, scores=scored.scores * top / 10), PLAIN, top)
+    assert predict(fitted, replace(scored, terms=np.ones((1, len(TERMS)))))[0] == pytest.approx(top)
 
 
 def test_predicting_is_what_the_combination_says_of_each_pair() -> None:
@@ -119,20 +97,14 @@ def test_predicting_is_what_the_combination_says_of_each_pair() -> None:
         floor=0.5,
     )
     rows = [{"site": float(s), "diagnosis": float(d)} for s, d in source.uniform(0, 1, (20, 2))]
-    terms = concordance_matrix(rows)
-    assert predict(combination, terms) == pytest.approx([combination(row) for row in rows])
-
-
-def concordance_matrix(rows: list[dict[str, float]]) -> Floats:
-    """Terms of rows that name two parts; all others are 1."""
-    columns = {"site": "site", "diagnosis": "diagnosis"}
-    found = np.ones((len(rows), len(TERMS)))
-    for place, row in enumerate(rows):
-        for column, term in enumerate(TERMS):
-            found[place, column] = np.prod(
-                [row.get(columns.get(p, ""), 1) for p in term.split("*")]
-            )
-    return found
+    terms = np.array(
+        [
+            [np.prod([row.get(part, 1) for part in term.split("*")]) for term in TERMS]
+            for row in rows
+        ]
+    )
+    found = predict(combination, replace(made_up(20), terms=terms))
+    assert found == pytest.approx([combination(row) for row in rows])
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 5)), min_size=2, max_size=30))
@@ -165,31 +137,22 @@ def test_another_seed_deals_otherwise() -> None:
     assert fold_of(groups, 5, 0).tolist() != fold_of(groups, 5, 1).tolist()
 
 
-def test_groups_that_share_a_reference_text_are_one() -> None:
-    groups = ["a", "b", "c", "d", "b"]
-    references = ["One text.", "One   text.\n", "Another.", "A third.", "Another."]
-    joined = joined_groups(groups, references)
-    assert joined[0] == joined[1] == joined[2] == joined[4] != joined[3]
-
-
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("vwxyz")), max_size=12))
 def test_joined_groups_are_what_can_be_reached_through_groups_and_texts(
     rows: list[tuple[str, str]],
 ) -> None:
-    joined = joined_groups([group for group, _ in rows], [text for _, text in rows])
+    joined = joined_groups([group for group, _ in rows], [f"{text}\n  ." for _, text in rows])
+    assert joined == joined_groups([group for group, _ in rows], [f"{text} ." for _, text in rows])
     reached = [{n} for n in range(len(rows))]
     for _ in rows:
-        for n in range(len(rows)):
-            near = [
-                m for m in range(len(rows)) if any(_touch(rows[m], rows[k]) for k in reached[n])
-            ]
-            reached[n] |= set(near)
+        for own in reached:
+            own |= {
+                n
+                for n, row in enumerate(rows)
+                if any(row[0] == rows[k][0] or row[1] == rows[k][1] for k in own)
+            }
     for n in range(len(rows)):
         assert {m for m in range(len(rows)) if joined[m] == joined[n]} == reached[n]
-
-
-def _touch(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    return one[0] == other[0] or one[1] == other[1]
 
 
 class Spy:
@@ -228,13 +191,12 @@ def test_the_strength_is_chosen_without_the_cases_that_are_scored(
 
 def test_scores_that_are_held_out_change_nothing_of_the_choice_or_the_fit() -> None:
     scored = made_up(36, noise=0.5)
-    fold = fold_of(scored.groups, 3, 0)
-    here = np.flatnonzero(fold == 0)
+    here = np.flatnonzero(fold_of(scored.groups, 3, 0) == 0)
     shuffled = scored.scores.copy()
     shuffled[here] = 5 - shuffled[here]
-    other = FitData(scored.terms, shuffled, scored.sets, scored.groups)
-    values = [cross_validated(each, 5.0, folds=3, inner=2)[here] for each in (scored, other)]
-    assert values[0].tolist() == values[1].tolist()
+    both = (scored, replace(scored, scores=shuffled))
+    values = [cross_validated(each, 5.0, folds=3, inner=2)[here].tolist() for each in both]
+    assert values[0] == values[1]
 
 
 def test_the_strength_is_one_of_those_offered_and_is_chosen_again_the_same() -> None:
@@ -246,7 +208,7 @@ def test_the_strength_is_one_of_those_offered_and_is_chosen_again_the_same() -> 
 def test_a_floor_sends_low_values_to_the_bottom_and_leaves_the_rest() -> None:
     scored = made_up(60)
     plain, floored = (fit(scored, PLAIN, 5.0, floor) for floor in (0.0, 2.0))
-    before, after = predict(plain, scored.terms), predict(floored, scored.terms)
+    before, after = predict(plain, scored), predict(floored, scored)
     assert (before < 2.0).any()
     assert set(after[before < 2.0].tolist()) == {plain.curve.value[0]}
     assert after[before >= 2.0].tolist() == before[before >= 2.0].tolist()
@@ -255,20 +217,14 @@ def test_a_floor_sends_low_values_to_the_bottom_and_leaves_the_rest() -> None:
 def test_the_order_inside_a_set_counts_and_that_between_sets_does_not() -> None:
     scored = made_up(80)
     shifted = np.where(scored.sets == "one", scored.scores, scored.scores + 100)
-    weights = fit_weights(scored, 0.02)
-    again = fit_weights(FitData(scored.terms, shifted, scored.sets, scored.groups), 0.02)
-    assert again == pytest.approx(weights, abs=1e-3)
+    again = fit_weights(replace(scored, scores=shifted), 0.02)
+    assert again == pytest.approx(fit_weights(scored, 0.02), abs=1e-3)
 
 
-def test_scores_that_are_all_the_same_cannot_be_followed() -> None:
+def test_what_cannot_be_fitted_is_refused() -> None:
     scored = made_up(12)
-    flat = FitData(scored.terms, np.full(12, 3.0), scored.sets, scored.groups)
     with pytest.raises(InputError, match="nothing to fit"):
-        fit(flat, PLAIN, 5.0)
-
-
-@pytest.mark.parametrize("cases", [1, 2])
-def test_too_few_cases_are_refused_in_plain_words(cases: int) -> None:
-    few = made_up(3 * cases)
-    with pytest.raises(InputError, match="too few cases"):
-        cross_validated(few, 5.0)
+        fit(replace(scored, scores=np.full(12, 3.0)), PLAIN, 5.0)
+    for cases in (1, 2):
+        with pytest.raises(InputError, match="too few cases"):
+            cross_validated(made_up(3 * cases), 5.0)

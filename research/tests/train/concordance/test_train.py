@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 pytest.importorskip("scipy")
 
 from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.rubric import CRITERIA
-from histoeval.concordance.weights import read_combinations
+from histoeval.concordance.weights import TERMS, read_combinations
 from histoeval.errors import InputError
-from histoeval.statistics.raters import kappa_of_two
-from histoeval_research.train.concordance import train as concordance_run
 from histoeval_research.train.concordance import train as concordance_train
 from histoeval_research.train.concordance.train import (
     ConcordanceSettings,
+    FitData,
     SheetFile,
+    figures_of,
     train_concordance,
 )
 from tests.support.report_builder import MarkedReader, report
@@ -170,33 +168,9 @@ def test_what_cannot_be_fitted_is_refused_before_anything_is_written(tmp_path: P
     assert "not a number" in refused(worded)
 
 
-@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=25))
-def test_quadratic_kappa_is_that_of_the_textbooks(pairs: list[tuple[int, int]]) -> None:
-    both = Counter(pairs)
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    levels = range(1, 5)
-    seen = sum(both[a, b] * (a - b) ** 2 / 9 for a in levels for b in levels)
-    chance = sum(
-        first[a] * second[b] / len(pairs) * (a - b) ** 2 / 9 for a in levels for b in levels
-    )
-    found = kappa_of_two([a for a, _ in pairs], [b for _, b in pairs])
-    assert found == pytest.approx(1 - seen / chance if chance else 1.0)
-
-
-def test_quadratic_kappa_of_known_cases() -> None:
-    assert kappa_of_two([1, 2, 3], [1, 2, 3]) == 1
-    assert kappa_of_two([1, 1, 4, 4], [1, 4, 1, 4]) == pytest.approx(0)
-    assert kappa_of_two([1, 4], [4, 1]) == pytest.approx(-1)
-
-
 @pytest.mark.parametrize("lowest", [0.0, 1.0])
 def test_the_lowest_score_is_not_taken_for_a_higher_one(lowest: float) -> None:
-    import numpy as np
-
-    from histoeval.concordance.weights import TERMS
-    from histoeval_research.train.concordance.train import FitData
-
     true = np.array([lowest, lowest, 3.0, 4.0])
     names = np.array(["a"] * 4)
     scored = FitData(np.ones((4, len(TERMS))), true, names, names)
-    assert concordance_run._figures(scored, true, None)["quadratic_kappa"] == 1.0
+    assert figures_of(scored, true, names == "a")["quadratic_kappa"] == 1.0

@@ -15,19 +15,14 @@ from histoeval.errors import ModelError
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
 from histoeval_research.train.core import loop
 from histoeval_research.train.core.loop import Checkpoint, TrainingStage
-from histoeval_research.train.grounding import model as phrase_tower
-from histoeval_research.train.grounding.loop import (
+from histoeval_research.train.grounding import learn as grounding
+from histoeval_research.train.grounding.config import (
     AugmentationSettings,
-    LoopSettings,
-    TileDataset,
-    learn,
-)
-from histoeval_research.train.grounding.model import (
-    ContrastiveModel,
     Distillation,
-    ImageTowerModel,
-    distil,
+    LoopSettings,
 )
+from histoeval_research.train.grounding.learn import TileDataset, distil, learn
+from histoeval_research.train.grounding.model import ContrastiveModel, ImageTowerModel
 
 pytestmark = pytest.mark.heavy
 
@@ -119,7 +114,7 @@ def same(one: Any, other: Any) -> bool:
 def test_names_that_were_stopped_are_learned_as_if_they_had_not_been(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(phrase_tower, "KEPT_EVERY", 3)
+    monkeypatch.setattr(grounding, "KEPT_EVERY", 3)
     alone, stopped = Student(), Student()
     likeness = distil(alone, ROWS, places, HOW)
     for last in (5, 8):

@@ -21,7 +21,8 @@ from histoeval.evaluate.grounding import evaluate_grounding
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.grounding import train as grounding
-from histoeval_research.train.grounding.train import GroundingSettings, train_grounding
+from histoeval_research.train.grounding.config import GroundingSettings
+from histoeval_research.train.grounding.train import train_grounding
 from tests.support.tiny_corpus import Learned
 from tests.support.tiny_tiles import settings_of, write_tiles, write_trunk
 

@@ -12,8 +12,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
 from histoeval.errors import ModelError
-from histoeval_research.train.grounding.loop import AugmentationSettings, normalised, view
+from histoeval_research.train.grounding.config import AugmentationSettings
 from histoeval_research.train.grounding.model import EPSILON, GRID, trunk_from_onnx
+from histoeval_research.train.grounding.views import normalised, view
 from tests.support.tiny_tiles import WIDTH, write_trunk
 
 pytestmark = pytest.mark.heavy

@@ -8,8 +8,8 @@ All scores are from nested cross-validation: weights are judged on cases they we
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ from histoeval_research.train.core.model_folder import ModelFolder, file_of, sha
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+WEIGHTS = "combination.json"
+
 FITTED = tuple(term for term in TERMS if term != COVERED)
 """The terms among which the fit chooses, where nothing else is said."""
 
@@ -61,11 +63,52 @@ LEAST: Mapping[str, float] = {
 """Weights below which details do not fall, though sheets may hold too few of them to be fitted:
 generated reports hardly ever name a side or a marker, and a wrong one must still count."""
 
+FLOOR = 0.6
+"""What comes to little more than half a point is a zero: experts who write whole points, or half
+ones, do not tell candidates apart down there. Set by us, not chosen by the inner folds."""
+
+_INNER = 3
 _SHARPNESS = 6.0
 _LEAST_APART = 0.25
 """Scores that are nearer than this are not put into an order."""
 _MOST_APART = 2.0
 _KNOTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+class SheetFile(Noun):
+    """A sheet of scored pairs, and how it is read."""
+
+    file: FilePath
+    name: str = "expert"
+    """The set that its pairs belong to, where no column says so."""
+    cases: FilePath | None = None
+    score: str = "expert"
+    """The column of the score from 0 to 5."""
+    set: str | None = None
+    criteria: bool = False
+    """Whether it has the four criteria of the rubric as well."""
+
+    def read(self) -> list[RatedPair]:
+        """The pairs that have all scores that are fitted."""
+        wanted = [self.score, *(CRITERIA if self.criteria else ())]
+        scores = None if self.cases is not None else wanted
+        sheet = read_sheet(self.file, cases=self.cases, scores=scores, set=self.set)
+        if sheet.problems:
+            raise InputError(f"{self.file}: {sheet.problems[0]}")
+        complete = [rated for rated in sheet.rated if all(name in rated.scores for name in wanted)]
+        if not complete:
+            raise InputError(f"{self.file}: no pair has all of the scores {', '.join(wanted)}")
+        return complete
+
+
+class ConcordanceSettings(Noun):
+    """The YAML file of `histoeval train concordance`."""
+
+    sheets: tuple[SheetFile, ...] = Field(min_length=1)
+    seed: int = 0
+    folds: int = Field(default=10, ge=2)
+    output: FilePath | None = None
+    notes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +127,211 @@ class FitData:
 
     def some(self, places: Integers) -> FitData:
         """Only these pairs."""
-        return FitData(
-            self.terms[places],
-            self.scores[places],
-            self.sets[places],
-            self.groups[places],
-            None if self.factors is None else self.factors[places],
-            self.counted,
-        )
+        arrays = ("terms", "scores", "sets", "groups") + ("factors",) * (self.factors is not None)
+        return replace(self, **{name: getattr(self, name)[places] for name in arrays})
+
+
+def train_concordance(
+    settings: ConcordanceSettings,
+    output: Path,
+    reader: Any,
+    aligner: Any,
+    nli: Any = None,
+    *,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Fit the weights to the sheets; the scores, all of them cross-validated by case.
+
+    The results at once if they are there already.
+    """
+    if not any(sheet.criteria for sheet in settings.sheets):
+        raise InputError("no sheet has the criteria of the rubric: set `criteria: true`")
+    models = {"reader": reader, "aligner": aligner} | ({} if nli is None else {"nli": nli})
+    request = {
+        "task": "concordance",
+        "settings": settings.model_dump(mode="json", exclude={"sheets", "output"}),
+        "sheets": [
+            sheet.model_dump(mode="json", exclude={"file", "cases"})
+            | {"files": [sha256_of(file) for file in (sheet.file, sheet.cases) if file is not None]}
+            for sheet in settings.sheets
+        ],
+        "models": {name: model.identity for name, model in models.items()},
+    }
+    folder = ModelFolder(output)
+
+    def make(draft: Path, _: Checkpoint) -> dict[str, Any]:
+        combinations, results = fit_all(settings, models)
+        content = combinations.model_dump(mode="json")
+        write_json(draft / WEIGHTS, content, private=False)
+        return {
+            "settings": request["settings"],
+            "sheets": [file_of(sheet.file) for sheet in settings.sheets],
+            "models": request["models"],
+            **results,
+        }
+
+    def described(results: Mapping[str, Any]) -> str:
+        combinations = read_combinations(folder.draft / WEIGHTS)
+        return card("concordance", results, combinations=combinations)
+
+    return folder.fill(request, make, described, overwrite=overwrite)
+
+
+def fit_all(
+    settings: ConcordanceSettings, models: Mapping[str, Any]
+) -> tuple[Combinations, dict[str, Any]]:
+    """The weights for the score and for each criterion, and their cross-validated scores."""
+    rows = [(sheet, rated) for sheet in settings.sheets for rated in sheet.read()]
+    metric = Concordance(name="concordance", verify="nli" in models, **models)
+    compared = metric.compare([rated.pair for _, rated in rows])
+    groups = joined_groups(
+        [f"{sheet.name} {rated.group}" for sheet, rated in rows],
+        [rated.pair.reference for _, rated in rows],
+    )
+    scored = FitData(
+        matrix_of([each.values for each in compared]),
+        np.array([rated.scores[sheet.score] for sheet, rated in rows]),
+        np.array([rated.set or sheet.name for sheet, rated in rows]),
+        np.array(groups),
+        factors_of([each.values for each in compared]),
+    )
+    expert, figures = _fitted(scored, TOP, FLOOR, settings)
+    criteria, agreed = {}, {}
+    rubric = np.flatnonzero([sheet.criteria for sheet, _ in rows])
+    covered = matrix_of(
+        [with_coverage(compared[i].values, compared[i].parts.values()) for i in rubric]
+    )
+    for criterion, top in CRITERIA.items():
+        given = np.array([rows[i][1].scores[criterion] for i in rubric])
+        counted = TERMS_OF.get(criterion, FITTED)
+        some = FitData(covered, given, scored.sets[rubric], scored.groups[rubric], counted=counted)
+        criteria[criterion], agreed[criterion] = _fitted(some, float(top), 0.0, settings)
+    return Combinations(expert=expert, criteria=criteria), {
+        "pairs": len(rows),
+        "groups": len(set(groups)),
+        "expert": figures,
+        "criteria": agreed,
+    }
+
+
+def joined_groups(groups: Sequence[str], references: Sequence[str]) -> list[str]:
+    """Groups that share a reference text are one: what was fitted on one would know the other."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        """The name that stands for all that were joined with this one."""
+        while parent.setdefault(name, name) != name:
+            name = parent[name]
+        return name
+
+    for group, reference in zip(groups, references, strict=True):
+        one, other = root(f"group {group}"), root(f"text {' '.join(reference.split())}")
+        parent[max(one, other)] = min(one, other)
+    return [root(f"group {group}") for group in groups]
+
+
+def _fitted(
+    scored: FitData, top: float, floor: float, settings: ConcordanceSettings
+) -> tuple[Combination, dict[str, Any]]:
+    """The weights from all pairs, and how well such weights do on cases they have not seen."""
+    values = cross_validated(
+        scored, top, floor, folds=settings.folds, inner=_INNER, seed=settings.seed
+    )
+    strength = choose(scored, top, _INNER, settings.seed)
+    return fit(scored, strength, top, floor), {
+        "strength": strength,
+        "floor": floor,
+        "sets": {
+            str(name): figures_of(scored, values, scored.sets == name)
+            for name in np.unique(scored.sets)
+        },
+        "all": figures_of(scored, values, np.ones(len(values), dtype=bool)),
+    }
+
+
+def figures_of(scored: FitData, values: Floats, inside: NDArray[np.bool_]) -> dict[str, Any]:
+    """How values follow the scores of some pairs: of all, and of those above the lowest score."""
+    from scipy.stats import kendalltau, pearsonr, spearmanr
+
+    above = inside & (scored.scores > float(scored.scores.min()))
+    figures: dict[str, Any] = {"pairs": int(inside.sum()), "above_lowest": int(above.sum())}
+    for label, those in (("all", inside), ("above", above)):
+        predicted, true = values[those], scored.scores[those]
+        if len(predicted) > 2 and np.ptp(predicted) and np.ptp(true):
+            found = {
+                "spearman": spearmanr(predicted, true),
+                "kendall": kendalltau(predicted, true),
+                "kendall_half_points": kendalltau(np.round(2 * predicted), true),
+                "pearson": pearsonr(predicted, true),
+            }
+            figures[label] = {name: round(float(result[0]), 4) for name, result in found.items()}
+    whole = np.round(values[inside])
+    figures["quadratic_kappa"] = round(kappa_of_two(whole, scored.scores[inside]), 4)
+    return figures
+
+
+def cross_validated(
+    scored: FitData,
+    top: float,
+    floor: float = 0.0,
+    *,
+    folds: int = 10,
+    inner: int = 3,
+    seed: int = 0,
+) -> Floats:
+    """A value for each pair from a fit that has seen nothing of its group."""
+
+    def nested(some: FitData) -> Combination:
+        return fit(some, choose(some, top, inner, seed), top, floor)
+
+    return _held_out(scored, fold_of(scored.groups, folds, seed), nested)
+
+
+def choose(scored: FitData, top: float, folds: int, seed: int) -> float:
+    """The strength with which cross-validated values follow the scores best, all sets alike."""
+    if len(np.unique(scored.groups)) < 2:
+        raise InputError("too few cases for cross-validation: more are needed, or more folds")
+    fold = fold_of(scored.groups, folds, seed + 1)
+    followed = {
+        strength: _followed(scored, _held_out(scored, fold, lambda s: fit(s, strength, top)))  # noqa: B023
+        for strength in STRENGTHS
+    }
+    return max(followed, key=lambda strength: followed[strength])
+
+
+def fold_of(groups: NDArray[np.str_], folds: int, seed: int) -> Integers:
+    """The fold of each pair: whole groups, dealt out by chance."""
+    names, places = np.unique(groups, return_inverse=True)
+    dealt: Integers = np.random.default_rng(seed).permutation(len(names)) % folds
+    return dealt[places]
+
+
+def _held_out(scored: FitData, fold: Integers, fitted: Callable[[FitData], Combination]) -> Floats:
+    """The value of each pair by a combination that is fitted to the other folds."""
+    values = np.zeros(len(scored.scores))
+    for number in np.unique(fold):
+        here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        values[here] = predict(fitted(scored.some(there)), scored.some(here))
+    return values
+
+
+def predict(combination: Combination, scored: FitData) -> Floats:
+    """The value of each pair."""
+    factors = np.ones(len(scored.terms)) if scored.factors is None else scored.factors
+    return combination.of_terms(scored.terms, factors)
+
+
+def _followed(scored: FitData, values: Floats) -> float:
+    """The mean rank correlation over the sets, and over what is above the lowest score in each."""
+    from scipy.stats import spearmanr
+
+    found = []
+    for name in np.unique(scored.sets):
+        inside = scored.sets == name
+        for those in (inside, inside & (scored.scores > scored.scores.min())):
+            if those.sum() > 2 and np.ptp(values[those]) and np.ptp(scored.scores[those]):
+                found.append(float(spearmanr(values[those], scored.scores[those])[0]))
+    return float(np.mean(found)) if found else 0.0
 
 
 def fit(scored: FitData, strength: float, top: float, floor: float = 0.0) -> Combination:
@@ -99,9 +339,9 @@ def fit(scored: FitData, strength: float, top: float, floor: float = 0.0) -> Com
     weights = fit_weights(scored, strength)
     means = scored.terms @ weights / weights.sum()
     curve = fit_curve(means, scored.scores, float(scored.scores.min()), top)
-    kept = {term: round(float(w), 4) for term, w in zip(TERMS, weights, strict=True) if w > 5e-4}
+    told = {term: round(float(w), 4) for term, w in zip(TERMS, weights, strict=True) if w > 5e-4}
     factored = scored.factors is not None
-    return Combination(weights=kept, curve=curve, floor=floor, factored=factored)
+    return Combination(weights=told, curve=curve, floor=floor, factored=factored)
 
 
 def fit_weights(scored: FitData, strength: float) -> Floats:
@@ -121,11 +361,11 @@ def fit_weights(scored: FitData, strength: float) -> Floats:
 
     start = np.full(len(places), 0.1)
     bounds = [(LEAST.get(term, 0.0), None) for term in scored.counted]
-    found = np.zeros(len(TERMS))
-    found[places] = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
-    if not found.sum() > 0:
+    weights = np.zeros(len(TERMS))
+    weights[places] = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    if not weights.sum() > 0:
         raise InputError("the scores do not follow any part of the comparison")
-    return found
+    return weights
 
 
 def _ordered(scored: FitData) -> tuple[Integers, Integers, Floats]:
@@ -155,263 +395,3 @@ def fit_curve(means: Floats, scores: Floats, bottom: float, top: float) -> Monot
     """The rising line through a few points that is nearest to the scores; it ends at the top."""
     heights = fit_monotone(means, scores, _KNOTS, bottom, top)
     return MonotoneCurve(at=_KNOTS, value=tuple(round(height, 4) for height in heights))
-
-
-def predict(combination: Combination, terms: Floats, factors: Floats | None = None) -> Floats:
-    """The value of each row of terms."""
-    return combination.of_terms(terms, np.ones(len(terms)) if factors is None else factors)
-
-
-def _predicted(combination: Combination, scored: FitData) -> Floats:
-    return predict(combination, scored.terms, scored.factors)
-
-
-def cross_validated(
-    scored: FitData,
-    top: float,
-    floor: float = 0.0,
-    *,
-    folds: int = 10,
-    inner: int = 3,
-    seed: int = 0,
-) -> Floats:
-    """A value for each pair from a fit that has seen nothing of its group."""
-    values = np.zeros(len(scored.scores))
-    fold = fold_of(scored.groups, folds, seed)
-    for number in range(folds):
-        here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        if len(here):
-            strength = choose(scored.some(there), top, inner, seed)
-            fitted = fit(scored.some(there), strength, top, floor)
-            values[here] = _predicted(fitted, scored.some(here))
-    return values
-
-
-def choose(scored: FitData, top: float, folds: int, seed: int) -> float:
-    """The strength with which cross-validated values follow the scores best, all sets alike."""
-    if len(np.unique(scored.groups)) < 2:
-        raise InputError("too few cases for cross-validation: more are needed, or more folds")
-    fold = fold_of(scored.groups, folds, seed + 1)
-    tried = {
-        strength: _followed(scored, _validated(scored, fold, strength, top))
-        for strength in STRENGTHS
-    }
-    return max(tried, key=lambda strength: tried[strength])
-
-
-def _validated(scored: FitData, fold: Integers, strength: float, top: float) -> Floats:
-    values = np.zeros(len(scored.scores))
-    for number in np.unique(fold):
-        here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        values[here] = _predicted(fit(scored.some(there), strength, top), scored.some(here))
-    return values
-
-
-def _followed(scored: FitData, values: Floats) -> float:
-    """The mean rank correlation over the sets, and over what is above the lowest score in each."""
-    from scipy.stats import spearmanr
-
-    found = []
-    for name in np.unique(scored.sets):
-        inside = scored.sets == name
-        for those in (inside, inside & (scored.scores > scored.scores.min())):
-            if those.sum() > 2 and np.ptp(values[those]) and np.ptp(scored.scores[those]):
-                found.append(float(spearmanr(values[those], scored.scores[those])[0]))
-    return float(np.mean(found)) if found else 0.0
-
-
-def fold_of(groups: NDArray[np.str_], folds: int, seed: int) -> Integers:
-    """The fold of each pair: whole groups, dealt out by chance."""
-    names = np.unique(groups)
-    dealt = np.random.default_rng(seed).permutation(len(names)) % folds
-    number: Mapping[str, int] = dict(zip(names.tolist(), dealt.tolist(), strict=True))
-    return np.array([number[group] for group in groups.tolist()], dtype=np.int64)
-
-
-def joined_groups(groups: Sequence[str], references: Sequence[str]) -> list[str]:
-    """Groups that share a reference text are one: what was fitted on one would know the other."""
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        """The name that stands for all that were joined with this one."""
-        while parent.setdefault(name, name) != name:
-            name = parent[name]
-        return name
-
-    for group, reference in zip(groups, references, strict=True):
-        one, other = root(f"group {group}"), root(f"text {' '.join(reference.split())}")
-        parent[max(one, other)] = min(one, other)
-    return [root(f"group {group}") for group in groups]
-
-
-FLOOR = 0.6
-"""What comes to little more than half a point is a zero: experts who write whole points, or half
-ones, do not tell candidates apart down there. Set by us, not chosen by the inner folds."""
-
-_INNER = 3
-
-WEIGHTS = "combination.json"
-
-
-class SheetFile(Noun):
-    """A sheet of scored pairs, and how it is read."""
-
-    file: FilePath
-    name: str = "expert"
-    """The set that its pairs belong to, where no column says so."""
-    cases: FilePath | None = None
-    score: str = "expert"
-    """The column of the score from 0 to 5."""
-    set: str | None = None
-    criteria: bool = False
-    """Whether it has the four criteria of the rubric as well."""
-
-
-class ConcordanceSettings(Noun):
-    """The YAML file of `histoeval train concordance`."""
-
-    sheets: tuple[SheetFile, ...] = Field(min_length=1)
-    seed: int = 0
-    folds: int = Field(default=10, ge=2)
-    output: FilePath | None = None
-    notes: str = ""
-
-
-def train_concordance(
-    settings: ConcordanceSettings,
-    output: Path,
-    reader: Any,
-    aligner: Any,
-    nli: Any = None,
-    *,
-    overwrite: bool = False,
-) -> dict[str, Any]:
-    """Fit the weights to the sheets; the scores, all of them cross-validated by case.
-
-    The results at once if they are there already.
-    """
-    if not any(sheet.criteria for sheet in settings.sheets):
-        raise InputError("no sheet has the criteria of the rubric: set `criteria: true`")
-    models = {"reader": reader, "aligner": aligner} | ({} if nli is None else {"nli": nli})
-    request = concordance_request(settings, models)
-    folder = ModelFolder(output)
-
-    def make(draft: Path, _: Checkpoint) -> dict[str, Any]:
-        """The results of weights that are written to a draft folder."""
-        combinations, results = _fit_all(settings, models)
-        content = combinations.model_dump(mode="json")
-        write_json(draft / WEIGHTS, content, private=False)
-        return {
-            "settings": request["settings"],
-            "sheets": [file_of(sheet.file) for sheet in settings.sheets],
-            "models": request["models"],
-            **results,
-        }
-
-    def described(results: Mapping[str, Any]) -> str:
-        combinations = read_combinations(folder.draft / WEIGHTS)
-        return card("concordance", results, combinations=combinations)
-
-    return folder.fill(request, make, described, overwrite=overwrite)
-
-
-def _fit_all(
-    settings: ConcordanceSettings, models: Mapping[str, Any]
-) -> tuple[Combinations, dict[str, Any]]:
-    """The weights for the score and for each criterion, and their cross-validated scores."""
-    rated = [(sheet, each) for sheet in settings.sheets for each in _read(sheet)]
-    metric = Concordance(name="concordance", verify="nli" in models, **models)
-    compared = metric.compare([each.pair for _, each in rated])
-    terms = matrix_of([each.values for each in compared])
-    sets = [each.set or sheet.name for sheet, each in rated]
-    groups = joined_groups(
-        [f"{sheet.name} {each.group}" for sheet, each in rated],
-        [each.pair.reference for _, each in rated],
-    )
-    scores = [each.scores[sheet.score] for sheet, each in rated]
-    factors = factors_of([each.values for each in compared])
-    scored = FitData(terms, np.array(scores), np.array(sets), np.array(groups), factors)
-    expert, figures = _fitted(scored, TOP, FLOOR, settings)
-    criteria, agreed = {}, {}
-    rubric = np.flatnonzero([sheet.criteria for sheet, _ in rated])
-    covered = matrix_of(
-        [with_coverage(compared[i].values, compared[i].parts.values()) for i in rubric]
-    )
-    for criterion, top in CRITERIA.items():
-        given = np.array([rated[i][1].scores[criterion] for i in rubric])
-        counted = TERMS_OF.get(criterion, FITTED)
-        some = FitData(covered, given, scored.sets[rubric], scored.groups[rubric], counted=counted)
-        criteria[criterion], agreed[criterion] = _fitted(some, float(top), 0.0, settings)
-    return Combinations(expert=expert, criteria=criteria), {
-        "pairs": len(rated),
-        "groups": len(set(groups)),
-        "expert": figures,
-        "criteria": agreed,
-    }
-
-
-def concordance_request(settings: ConcordanceSettings, models: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes two trainings the same, without a word on where files lie."""
-    return {
-        "task": "concordance",
-        "settings": settings.model_dump(mode="json", exclude={"sheets", "output"}),
-        "sheets": [
-            sheet.model_dump(mode="json", exclude={"file", "cases"})
-            | {"files": [sha256_of(file) for file in (sheet.file, sheet.cases) if file is not None]}
-            for sheet in settings.sheets
-        ],
-        "models": {name: model.identity for name, model in models.items()},
-    }
-
-
-def _read(sheet: SheetFile) -> Sequence[RatedPair]:
-    wanted = [sheet.score, *(CRITERIA if sheet.criteria else ())]
-    wide = sheet.cases is not None
-    found = read_sheet(
-        sheet.file, cases=sheet.cases, scores=None if wide else wanted, set=sheet.set
-    )
-    if found.problems:
-        raise InputError(f"{sheet.file}: {found.problems[0]}")
-    complete = [each for each in found.rated if all(name in each.scores for name in wanted)]
-    if not complete:
-        raise InputError(f"{sheet.file}: no pair has all of the scores {', '.join(wanted)}")
-    return complete
-
-
-def _fitted(
-    scored: FitData, top: float, floor: float, settings: ConcordanceSettings
-) -> tuple[Combination, dict[str, Any]]:
-    """The weights from all pairs, and how well such weights do on cases they have not seen."""
-    values = cross_validated(
-        scored, top, floor, folds=settings.folds, inner=_INNER, seed=settings.seed
-    )
-    strength = choose(scored, top, _INNER, settings.seed)
-    return fit(scored, strength, top, floor), {
-        "strength": strength,
-        "floor": floor,
-        "sets": {str(name): _figures(scored, values, name) for name in np.unique(scored.sets)},
-        "all": _figures(scored, values, None),
-    }
-
-
-def _figures(scored: FitData, values: Any, name: Any) -> dict[str, Any]:
-    from scipy.stats import kendalltau, pearsonr, spearmanr
-
-    inside = np.ones(len(values), dtype=bool) if name is None else scored.sets == name
-    lowest = float(scored.scores.min())
-    above = inside & (scored.scores > lowest)
-    found: dict[str, Any] = {"pairs": int(inside.sum()), "above_lowest": int(above.sum())}
-    for label, those in (("all", inside), ("above", above)):
-        predicted, true = values[those], scored.scores[those]
-        if len(predicted) > 2 and np.ptp(predicted) and np.ptp(true):
-            found[label] = {
-                "spearman": round(float(spearmanr(predicted, true)[0]), 4),
-                "kendall": round(float(kendalltau(predicted, true)[0]), 4),
-                "kendall_half_points": round(
-                    float(kendalltau(np.round(2 * predicted), true)[0]), 4
-                ),
-                "pearson": round(float(pearsonr(predicted, true)[0]), 4),
-            }
-    whole = np.round(values[inside])
-    found["quadratic_kappa"] = round(kappa_of_two(whole, scored.scores[inside]), 4)
-    return found

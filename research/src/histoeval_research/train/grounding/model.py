@@ -2,32 +2,31 @@
 
 The starting weights come from a package that installs by name and holds a DINOv2-S trunk inside an
 ONNX graph (with a saliency head that is of no use here). The trunk's tensors are read from the
-graph's initialisers, so nothing but `onnx` is needed to open them. The module is written for one
+graph's initialisers, so nothing but `onnx` is needed to open them. The module is our own, because
+the names of weights in that of Transformers change with its versions, and it is written for one
 size of image, 224 pixels: the position table is resized once, at loading, which keeps the exported
 graph free of resizing.
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from histoeval.errors import ModelError
 from histoeval.evaluate.tile_labels import SIDE
-from histoeval_research.train.core.loop import StepPlan, TrainingStage, cosine_share, take_steps
+from histoeval_research.train.aligner.embedder import Embedder
 
 PATCH = 14
 GRID = SIDE // PATCH
 MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
 EPSILON = 1e-6
+DIMENSION = 256
+_HIDDEN = 512
+
 LINEARS = (
     "attention.key",
     "attention.value",
@@ -65,15 +64,14 @@ class PatchAttention(nn.Module):  # type: ignore[misc]
         self.value = nn.Linear(width, width)
         self.output = nn.Linear(width, width)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Every token as a mixture of all."""
+    def forward(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
         shape = (batch, length, self.heads, width // self.heads)
         query, key, value = (
             part(x).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
         mixed = nn.functional.scaled_dot_product_attention(query, key, value)
-        out: torch.Tensor = self.output(mixed.transpose(1, 2).reshape(batch, length, width))
+        out: Tensor = self.output(mixed.transpose(1, 2).reshape(batch, length, width))
         return out
 
 
@@ -90,8 +88,7 @@ class TransformerBlock(nn.Module):  # type: ignore[misc]
         self.fc2 = nn.Linear(4 * width, width)
         self.scale2 = nn.Parameter(torch.ones(width))
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The tokens, with what this layer has to add."""
+    def forward(self, x: Tensor) -> Tensor:
         x = x + self.scale1 * self.attention(self.norm1(x))
         return x + self.scale2 * self.fc2(nn.functional.gelu(self.fc1(self.norm2(x))))
 
@@ -108,61 +105,52 @@ class VisionTransformer(nn.Module):  # type: ignore[misc]
         self.blocks = nn.ModuleList(TransformerBlock(width, heads) for _ in range(depth))
         self.norm = nn.LayerNorm(width, eps=EPSILON)
 
-    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+    def forward(self, pixels: Tensor) -> Tensor:
         """All tokens of the last layer, normalised: the summary first, then the patches."""
         x = self.patches(pixels).flatten(2).transpose(1, 2)
         x = torch.cat([self.summary.expand(len(x), -1, -1), x], dim=1) + self.positions
         for block in self.blocks:
             x = block(x)
-        tokens: torch.Tensor = self.norm(x)
+        tokens: Tensor = self.norm(x)
         return tokens
-
-
-def resized_positions(summary: torch.Tensor, patches: torch.Tensor) -> torch.Tensor:
-    """The position table for a grid of `GRID` patches a side, from that of the weights."""
-    side = round(patches.shape[1] ** 0.5)
-    square = patches.reshape(1, side, side, -1).permute(0, 3, 1, 2)
-    small = nn.functional.interpolate(square, size=(GRID, GRID), mode="bicubic")
-    return torch.cat([summary, small.permute(0, 2, 3, 1).reshape(1, GRID * GRID, -1)], dim=1)
-
-
-def _initialisers(path: Path) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
-    import onnx
-    from onnx import numpy_helper
-
-    for tensor in onnx.load(str(path)).graph.initializer:
-        yield tensor.name, np.array(numpy_helper.to_array(tensor), dtype=np.float32)
 
 
 def trunk_from_onnx(path: Path) -> VisionTransformer:
     """The DINOv2-S trunk whose tensors stand in the ONNX graph at `path`."""
-    found = dict(_initialisers(path))
+    import onnx
+    from onnx import numpy_helper
+
+    found = {
+        tensor.name: torch.from_numpy(np.array(numpy_helper.to_array(tensor), dtype=np.float32))
+        for tensor in onnx.load(str(path)).graph.initializer
+    }
     matrices = [value for name, value in found.items() if name.startswith("onnx::MatMul")]
     tables = [v for n, v in found.items() if n.startswith("onnx::") and v.ndim == 3]
     if len(matrices) % len(LINEARS) or len(tables) != 2:
         raise ModelError(f"{path} does not hold the vision transformer this reads")
     depth = len(matrices) // len(LINEARS)
-    trunk = VisionTransformer(width=tables[0].shape[-1], depth=depth)
-    named = {
+    summary, patches = tables
+    side = round(patches.shape[1] ** 0.5)
+    square = patches.reshape(1, side, side, -1).permute(0, 3, 1, 2)
+    resized = nn.functional.interpolate(square, size=(GRID, GRID), mode="bicubic")
+    positions = resized.permute(0, 2, 3, 1).reshape(1, GRID * GRID, -1)
+    state = {
         "patches.weight": found["backbone.embeddings.patch_embeddings.projection.weight"],
         "patches.bias": found["backbone.embeddings.patch_embeddings.projection.bias"],
         "summary": found["backbone.embeddings.cls_token"],
+        "positions": torch.cat([summary, positions], dim=1),
         "norm.weight": found["backbone.layernorm.weight"],
         "norm.bias": found["backbone.layernorm.bias"],
     }
     for layer in range(depth):
         for ours, theirs in PER_BLOCK.items():
-            named[f"blocks.{layer}.{ours}"] = found[f"backbone.encoder.layer.{layer}.{theirs}"]
+            state[f"blocks.{layer}.{ours}"] = found[f"backbone.encoder.layer.{layer}.{theirs}"]
         for ours, matrix in zip(LINEARS, matrices[6 * layer : 6 * layer + 6], strict=True):
-            named[f"blocks.{layer}.{ours}.weight"] = matrix.T
-    state = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in named.items()}
-    state["positions"] = resized_positions(*(torch.from_numpy(t) for t in tables))
+            state[f"blocks.{layer}.{ours}.weight"] = matrix.T
+    trunk = VisionTransformer(width=summary.shape[-1], depth=depth)
     trunk.load_state_dict(state)
     return trunk
 
-
-DIMENSION = 256
-_HIDDEN = 512
 
 _DARKEST = 1 / 255
 _TISSUE, _SHARPNESS = 0.15, 20.0
@@ -178,9 +166,15 @@ class DensityReference(NamedTuple):
     spread: Tensor
 
 
+def colour_scale(device: torch.device) -> tuple[Tensor, Tensor]:
+    """The mean and the spread of colours that the trunk expects."""
+    mean, std = (torch.tensor(values, device=device).view(3, 1, 1) for values in (MEAN, STD))
+    return mean, std
+
+
 def density_of(pixels: Tensor) -> tuple[Tensor, Tensor]:
     """Optical densities of normalised pixels, and how much each pixel is tissue."""
-    mean, std = (torch.tensor(v, device=pixels.device).view(3, 1, 1) for v in (MEAN, STD))
+    mean, std = colour_scale(pixels.device)
     density = -(pixels.float() * std + mean).clamp(_DARKEST, 1.0).log()
     tissue = torch.sigmoid((density.mean(dim=1, keepdim=True) - _TISSUE) * _SHARPNESS)
     return density, tissue
@@ -210,10 +204,9 @@ class StainMatch(nn.Module):  # type: ignore[misc]
     def forward(self, pixels: Tensor) -> Tensor:
         """Normalised pixels in the stain of the reference."""
         density, tissue = density_of(pixels)
-        usual = DensityReference(self.mean, self.spread)
-        own = measured_density(density, tissue, usual)
+        own = measured_density(density, tissue, DensityReference(self.mean, self.spread))
         matched = (density - own.mean) * (self.spread / own.spread) + self.mean
-        mean, std = (torch.tensor(v, device=pixels.device).view(3, 1, 1) for v in (MEAN, STD))
+        mean, std = colour_scale(pixels.device)
         return ((-matched.clamp(min=0.0)).exp() - mean) / std
 
 
@@ -237,13 +230,9 @@ class ImageTowerModel(nn.Module):  # type: ignore[misc]
         tokens = self.trunk(pixels if self.stain is None else self.stain(pixels))
         return torch.cat([tokens[:, 0], tokens[:, 1:].mean(dim=1)], dim=-1)
 
-    def projected(self, features: Tensor) -> Tensor:
-        """Features as vectors of length one."""
-        return nn.functional.normalize(self.projection(self.norm(features)).float(), dim=-1)
-
     def forward(self, pixels: Tensor) -> Tensor:
-        """One vector for each image."""
-        return self.projected(self.features(pixels))
+        features = self.norm(self.features(pixels))
+        return nn.functional.normalize(self.projection(features).float(), dim=-1)
 
 
 class PhraseHead(nn.Module):  # type: ignore[misc]
@@ -256,8 +245,21 @@ class PhraseHead(nn.Module):  # type: ignore[misc]
         )
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """One vector for each phrase."""
         return nn.functional.normalize(self.layers(vectors).float(), dim=-1)
+
+
+class PhraseTower(nn.Module):  # type: ignore[misc]
+    """Phrases of the same length, of which nothing is padding, to vectors and meanings."""
+
+    def __init__(self, meaning: Embedder, head: PhraseHead) -> None:
+        super().__init__()
+        self.meaning = meaning
+        self.head = head
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The vector in the space of images, and the meaning; both of length one."""
+        meaning = self.meaning(tokens, torch.ones_like(tokens))
+        return self.head(meaning), meaning
 
 
 class ContrastiveModel(nn.Module):  # type: ignore[misc]
@@ -274,116 +276,3 @@ class ContrastiveModel(nn.Module):  # type: ignore[misc]
     def steepness(self) -> Tensor:
         """What cosines are multiplied with; at most 30."""
         return self.scale.exp().clamp(max=30.0)
-
-
-def group_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Of entries that exclude each other, the true ones should be likeliest; unknown ones wait."""
-    true = targets == 1
-    rows = true.any(dim=1).float()
-    lowest = torch.finfo(logits.dtype).min
-    every = logits.masked_fill(targets < 0, lowest).logsumexp(dim=1)
-    right = logits.masked_fill(~true, lowest).logsumexp(dim=1)
-    lost = torch.where(rows > 0, every - right, torch.zeros_like(every))
-    return lost.sum() / rows.sum().clamp(min=1)
-
-
-def bank_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Each known entry by itself, yes or no; the yeses together weigh as much as the noes."""
-    true, false = (targets == 1).float(), (targets == 0).float()
-    each = nn.functional.binary_cross_entropy_with_logits(logits, true, reduction="none")
-    parts = [(each * of).sum() / of.sum().clamp(min=1) for of in (true, false)]
-    return (parts[0] + parts[1]) / 2
-
-
-def frozen(module: Any) -> None:
-    """Nothing in it learns any more."""
-    for weights in module.parameters():
-        weights.requires_grad_(False)
-
-
-KEPT_EVERY = 250
-"""Steps between two checkpoints of the text tower."""
-
-
-@dataclass(frozen=True, slots=True)
-class Distillation:
-    """How the few layers learn from the aligner."""
-
-    steps: int = 3000
-    batch: int = 512
-    rate: float = 5e-4
-    warm_up: float = 0.05
-    seed: int = 1
-
-
-class PhraseTower(nn.Module):  # type: ignore[misc]
-    """Phrases of the same length, of which nothing is padding, to vectors and meanings."""
-
-    def __init__(self, meaning: Any, head: PhraseHead) -> None:
-        super().__init__()
-        self.meaning = meaning
-        self.head = head
-
-    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """The vector in the space of images, and the meaning; both of length one."""
-        meaning = self.meaning(tokens, torch.ones_like(tokens))
-        return self.head(meaning), meaning
-
-
-def padded(rows: Sequence[Sequence[int]], padding: int = 0) -> npt.NDArray[np.int64]:
-    """Rows of tokens, filled up to the longest."""
-    table = np.full((len(rows), max(map(len, rows))), padding, np.int64)
-    for place, row in enumerate(rows):
-        table[place, : len(row)] = row
-    return table
-
-
-def distil(
-    student: Any,
-    rows: Sequence[Sequence[int]],
-    places: Callable[[Sequence[int]], Tensor],
-    how: Distillation,
-    stage: TrainingStage | None = None,
-) -> float:
-    """Train the student (tokens, mask to unit vectors) to put names where the teacher does.
-
-    `places` gives the teacher's vectors of some rows. The mean cosine between both over the last
-    hundred steps comes back. With a stage a stopped run resumes.
-    """
-    device = next(student.parameters()).device
-    near: list[float] = []
-    torch.manual_seed(how.seed)
-
-    def batches(taken: int) -> Iterator[list[int]]:
-        """Rows drawn at random, the same for the same seed."""
-        draws = np.random.default_rng(how.seed)
-        size = min(how.batch, len(rows))
-        drawn = (draws.choice(len(rows), size, replace=False).tolist() for _ in range(how.steps))
-        return islice(drawn, taken, None)
-
-    def loss(chosen: list[int]) -> Tensor:
-        """How far the vectors, and the cosines between them, are from those of the teacher."""
-        some, wanted = [rows[i] for i in chosen], places(chosen).to(device)
-        tokens = torch.from_numpy(padded(some)).to(device)
-        mask = torch.from_numpy(_mask([len(row) for row in some])).to(device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            given = student(tokens, mask)
-        cosines = (given * wanted).sum(dim=-1)
-        near.append(float(cosines.detach().mean()))
-        apart = (given @ given.T - wanted @ wanted.T).square().mean()
-        return (1 - cosines).mean() + 10 * apart
-
-    plan = StepPlan(
-        how.steps,
-        lambda step: cosine_share(step, how.steps, how.warm_up),
-        keep_every=KEPT_EVERY,
-        history=near,
-    )
-    groups = [{"params": list(student.parameters()), "lr": how.rate}]
-    take_steps(student, groups, batches, loss, plan, stage or TrainingStage())
-    return float(np.mean(near[-100:])) if near else math.nan
-
-
-def _mask(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
-    places = np.arange(max(lengths))
-    return np.asarray(places[None] < np.array(lengths)[:, None], np.int64)

@@ -1,18 +1,17 @@
 """`histoeval train grounding`: an image tower and a text tower in one space, from tiles."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-from pydantic import Field
 
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.evaluate.tile_labels import (
-    HE,
     INDEX,
     LabelledTile,
     all_entries,
@@ -21,10 +20,9 @@ from histoeval.evaluate.tile_labels import (
     read_tiles,
     targets_of,
 )
-from histoeval.io.settings_files import FilePath, ModelName
-from histoeval.report import Noun
+from histoeval.pathgls.grounding.builtin import TextTower
 from histoeval.resources import resource_bytes
-from histoeval_research.train.aligner.config import EmbedderShape, Ontology
+from histoeval_research.train.aligner.config import EmbedderShape
 from histoeval_research.train.aligner.embedder import Embedder, shape_encoder
 from histoeval_research.train.aligner.train import encoded_by
 from histoeval_research.train.cards import card
@@ -44,80 +42,39 @@ from histoeval_research.train.core.model_folder import (
     versions,
     weights_of,
 )
+from histoeval_research.train.grounding.config import GroundingSettings
 from histoeval_research.train.grounding.export import (
-    FoldPredictions,
-    case_folds,
-    cross_validate,
-    laboratory_folds,
+    Trials,
+    keep_held_out,
+    write_limits,
+    write_towers,
 )
-from histoeval_research.train.grounding.loop import (
-    LoopSettings,
-    SelfSupervision,
-    TileDataset,
-    continue_trunk,
-    learn,
-    normalised,
-    steps_of,
-)
+from histoeval_research.train.grounding.learn import TileDataset, continue_trunk, distil, learn
 from histoeval_research.train.grounding.model import (
     ContrastiveModel,
     DensityReference,
-    Distillation,
     ImageTowerModel,
     PhraseTower,
     StainMatch,
     density_of,
-    distil,
     measured_density,
     trunk_from_onnx,
 )
+from histoeval_research.train.grounding.trials import (
+    case_folds,
+    cross_validate,
+    laboratory_folds,
+    usual_rows,
+)
+from histoeval_research.train.grounding.views import normalised
 
 _LEARNED = ("train", "val")
 _PIXELS_ONLY = "unlabelled"
 _AT_ONCE = 256
-_LISTS = (
-    "tile_concepts.tsv",
-    "tile_corrections.tsv",
-    "tile_laboratories.tsv",
-    "tile_kinds.tsv",
-    "tile_organs.tsv",
-)
+_LISTS = ("concepts", "corrections", "laboratories", "kinds", "organs")
 
-
-class GroundingSettings(Noun):
-    """The YAML file of `histoeval train grounding`."""
-
-    tiles: FilePath
-    """A folder with `index.jsonl` and tar files of tiles; the splits train and val are learned."""
-    trunk: FilePath
-    """The ONNX file of a DINOv2-S trunk."""
-    encoder: ModelName
-    """What the text tower begins as."""
-    teacher: FilePath | None = None
-    """The folder of the aligner that the text tower learns from; the shipped one when omitted."""
-    ontologies: tuple[Ontology, ...] = ()
-    """Names to learn from beside the wordings of the bank."""
-    layers: Annotated[int, Field(ge=1)] = 3
-    least_pieces: Annotated[int, Field(ge=1)] | None = 3
-    """Word pieces that stand in fewer names are cut from the vocabulary."""
-    tokens: Annotated[int, Field(ge=4)] = 32
-    depth: Annotated[int, Field(ge=1)] = 12
-    """Blocks of the trunk that are kept, from the first on."""
-    dimension: Annotated[int, Field(ge=2)] = 256
-    folds: Annotated[int, Field(ge=2)] = 4
-    distillation: Distillation = Distillation()
-    stain_match: bool = True
-    """Whether the image tower brings each image to the stain of the training tiles first."""
-    continuation: SelfSupervision = SelfSupervision()
-    """Learning from pixels alone, before labels; the split `unlabelled` is used here."""
-    learning: LoopSettings = LoopSettings()
-    averaged: Annotated[int, Field(ge=1)] = 1
-    """Trainings with other draws, from one start, whose weights are averaged (a model soup)."""
-    seed: int = 1
-    name: str = "grounding"
-    """What the model is called in signatures."""
-    output: FilePath | None = None
-    notes: str = ""
+Stages = Callable[[str, int], TrainingStage]
+"""Gives the next stage by its name, and takes so many steps for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +89,23 @@ class PhraseEncoder:
 
 
 def train_grounding(
-    settings: GroundingSettings,
-    output: Path,
-    site: TrainingSite = THIS_MACHINE,
+    settings: GroundingSettings, output: Path, site: TrainingSite = THIS_MACHINE
 ) -> dict[str, Any]:
     """Train a grounding model and write its folder; the results, at once if it is there already.
 
     A training that was stopped resumes from the last epoch that it finished.
     """
-    request = grounding_request(settings)
+    files = [settings.tiles / INDEX, settings.trunk, *(o.file for o in settings.ontologies)]
+    paths = dict.fromkeys(("tiles", "trunk", "teacher"), True)
+    lists = (resource_bytes(f"evaluate/data/tile_{name}.tsv") for name in _LISTS)
+    request = request_of(
+        "grounding",
+        settings,
+        by_name(files),
+        paths | {"ontologies": {"__all__": {"file"}}},
+        teacher=BuiltinAligner(settings.teacher).identity,
+        lists=lists_sha256(*lists),
+    )
 
     def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
         with site.watching("training the grounding model") as watch:
@@ -153,17 +118,24 @@ def train_grounding(
     )
 
 
-Trials = tuple[FoldPredictions, FoldPredictions]
-
-
 def learn_all(
     settings: GroundingSettings, checkpoint: Checkpoint, watch: Watch, site: TrainingSite
 ) -> tuple[ContrastiveModel, PhraseEncoder, TileDataset, Trials]:
     """Train a model for each fold and one of all cases; all stages are watched as one."""
-    steps_overall, before = steps_in_all(settings), 0
+    index = read_tiles(settings.tiles / INDEX)
+    tiles = [tile for tile in index if tile.split in _LEARNED]
+    has_continuation = settings.continuation.epochs > 0
+    more = [tile for tile in index if tile.split == _PIXELS_ONLY and has_continuation]
+    cases, laboratories = case_folds(tiles, settings.folds), laboratory_folds(tiles)
+
+    def steps_for(count: int) -> int:
+        return settings.steps(count, len(more))
+
+    counts = (*(len(fold.rows) for fold in (*cases, *laboratories)), len(tiles))
+    steps_overall = settings.distillation.steps + sum(map(steps_for, counts))
+    before = 0
 
     def stages(name: str, steps: int) -> TrainingStage:
-        """The next stage, which takes so many steps."""
         nonlocal before
         stage = TrainingStage(checkpoint, watch, name, before, steps_overall)
         before += steps
@@ -173,15 +145,17 @@ def learn_all(
     names = stages("names", settings.distillation.steps)
     phrases = learn_phrases(settings, site.device, names)
     site.tell("reading tiles")
-    lesson = lesson_of(settings, phrases)
+    lesson = lesson_of(settings, tiles, more, phrases)
     begin = beginning(settings, lesson)
 
     def teach(name: str, rows: Sequence[int]) -> ContrastiveModel:
         """A model that has learned these tiles, from their pixels first where that is set."""
         site.tell(name)
         model = begin()
-        if settings.continuation.epochs:
-            pixels = unlabelled_pixels(lesson, rows)
+        if has_continuation:
+            pixels = lesson.pixels[torch.tensor(list(rows), device=lesson.pixels.device)]
+            if lesson.unlabelled is not None:
+                pixels = torch.cat([pixels, lesson.unlabelled])
             stage = stages(f"{name}, pixels", settings.continuation.steps(len(pixels)))
 
             def act() -> dict[str, Any]:
@@ -189,27 +163,24 @@ def learn_all(
                 return {"trunk": model.image.trunk.state_dict()}
 
             stage.load(model.image.trunk.load_state_dict, stage.once(act)["trunk"])
-        return averaged(
-            model,
-            settings.averaged,
-            lambda nth, one: learn(
-                one,
-                lesson,
-                rows,
-                replace(settings.learning, seed=settings.learning.seed + nth),
-                stages(f"{name}, {nth + 1}", steps_of(settings.learning, len(rows))),
-            ),
-        )
 
-    cases = case_folds(lesson.tiles, settings.folds)
-    steps = steps_for(settings)
-    trial = cross_validate(lesson, cases, teach, stages, steps)
-    elsewhere = cross_validate(lesson, laboratory_folds(lesson.tiles), teach, stages, steps)
-    stage, count = stages("the model of all cases", 0), len(lesson.tiles)
-    outcome = stage.once(lambda: {"model": teach("all cases", range(count)).state_dict()})
-    matcher = begin()
-    stage.load(matcher.load_state_dict, outcome["model"])
-    return matcher.eval(), phrases, lesson, (trial, elsewhere)
+        def train(nth: int, start: ContrastiveModel) -> ContrastiveModel:
+            seed = settings.learning.seed + nth
+            course = settings.learning.model_copy(update={"seed": seed})
+            stage = stages(f"{name}, {nth + 1}", course.steps(len(rows)))
+            return learn(start, lesson, rows, course, stage)
+
+        return averaged(model, settings.averaged, train)
+
+    trials = (
+        cross_validate(lesson, cases, teach, stages, steps_for),
+        cross_validate(lesson, laboratories, teach, stages, steps_for),
+    )
+    stage = stages("the model of all cases", 0)
+    outcome = stage.once(lambda: {"model": teach("all cases", range(len(tiles))).state_dict()})
+    model = begin()
+    stage.load(model.load_state_dict, outcome["model"])
+    return model.eval(), phrases, lesson, trials
 
 
 def averaged(
@@ -224,55 +195,6 @@ def averaged(
     return start
 
 
-def grounding_request(settings: GroundingSettings) -> dict[str, Any]:
-    """What makes two trainings the same."""
-    files = [settings.tiles / INDEX, settings.trunk, *(o.file for o in settings.ontologies)]
-    excluded = dict.fromkeys(("tiles", "trunk", "teacher"), True)
-    return request_of(
-        "grounding",
-        settings,
-        by_name(files),
-        exclude=excluded | {"ontologies": {"__all__": {"file"}}},
-        teacher=BuiltinAligner(settings.teacher).identity,
-        lists=lists_sha256(*(resource_bytes(f"evaluate/data/{name}") for name in _LISTS)),
-    )
-
-
-def steps_in_all(settings: GroundingSettings) -> int:
-    """The steps of all stages: names, each fold, and all cases."""
-    tiles = learned_tiles(settings)
-    folds = [*case_folds(tiles, settings.folds), *laboratory_folds(tiles)]
-    counts = (*(len(fold.rows) for fold in folds), len(tiles))
-    return settings.distillation.steps + sum(map(steps_for(settings), counts))
-
-
-def steps_for(settings: GroundingSettings) -> Callable[[int], int]:
-    """The steps of a model that learns from so many tiles."""
-    more = len(unlabelled_tiles(settings))
-    return lambda count: (
-        settings.averaged * steps_of(settings.learning, count)
-        + settings.continuation.steps(count + more)
-    )
-
-
-def unlabelled_tiles(settings: GroundingSettings) -> list[LabelledTile]:
-    """Those of which only the pixels are learned, where any are."""
-    if not settings.continuation.epochs:
-        return []
-    return [t for t in read_tiles(settings.tiles / INDEX) if t.split == _PIXELS_ONLY]
-
-
-def unlabelled_pixels(lesson: TileDataset, rows: Sequence[int]) -> torch.Tensor:
-    """The pixels of these tiles and of all that have no label."""
-    own = lesson.pixels[torch.tensor(list(rows), device=lesson.pixels.device)]
-    return own if lesson.unlabelled is None else torch.cat([own, lesson.unlabelled])
-
-
-def learned_tiles(settings: GroundingSettings) -> list[LabelledTile]:
-    """The tiles of the splits that are learned."""
-    return [t for t in read_tiles(settings.tiles / INDEX) if t.split in _LEARNED]
-
-
 def learn_phrases(
     settings: GroundingSettings, device: str | None, stage: TrainingStage
 ) -> PhraseEncoder:
@@ -285,7 +207,7 @@ def learn_phrases(
     shape_encoder(encoder.model, EmbedderShape(layers=settings.layers, dropout=0.0))
     student = Embedder(encoder.model, "mean").to(encoder.device)
     teacher = BuiltinAligner(settings.teacher)
-    rows = encoded_by(tokenizer, settings.tokens)(names)
+    tokens_of = encoded_by(tokenizer, settings.tokens)
 
     def places(chosen: Sequence[int]) -> Any:
         """What the encoder of the teacher gives; what rules read in a phrase stands after it."""
@@ -293,40 +215,38 @@ def learn_phrases(
         return torch.nn.functional.normalize(torch.from_numpy(vectors), dim=-1)
 
     def act() -> dict[str, Any]:
-        likeness = distil(student, rows, places, settings.distillation, stage)
+        likeness = distil(student, tokens_of(names), places, settings.distillation, stage)
         return {"model": student.state_dict(), "likeness": likeness}
 
     outcome = stage.once(act)
     stage.load(student.load_state_dict, outcome["model"])
-    student.eval()
-    likeness = float(outcome["likeness"])
-    return PhraseEncoder(student, tokenizer, encoded_by(tokenizer, settings.tokens), likeness)
+    return PhraseEncoder(student.eval(), tokenizer, tokens_of, float(outcome["likeness"]))
 
 
-def lesson_of(settings: GroundingSettings, phrases: PhraseEncoder) -> TileDataset:
+def lesson_of(
+    settings: GroundingSettings,
+    tiles: Sequence[LabelledTile],
+    more: Sequence[LabelledTile],
+    phrases: PhraseEncoder,
+) -> TileDataset:
     """The tiles to learn from, what they show, and the wordings as the text tower reads them."""
-    tiles = learned_tiles(settings)
-    more = unlabelled_tiles(settings)
     device = next(phrases.meaning.parameters()).device
-    pixels, unlabelled = (pixels_of(settings.tiles, some).to(device) for some in (tiles, more))
+    pixels, unlabelled = (
+        torch.from_numpy(read_pixels(settings.tiles, some))
+        .permute(0, 3, 1, 2)
+        .contiguous()
+        .to(device)
+        for some in (tiles, more)
+    )
     entries = entries_of(tiles)
+    vectors = []
     with torch.no_grad():
-        phrase_vectors = [
-            torch.cat(
-                [
-                    phrases.meaning(torch.tensor([row], device=device))
-                    for row in phrases.tokens_of(entry.phrases)
-                ]
-            )
-            for entry in entries
-        ]
+        for entry in entries:
+            rows = phrases.tokens_of(entry.phrases)
+            own = [phrases.meaning(torch.tensor([row], device=device)) for row in rows]
+            vectors.append(torch.cat(own))
     targets = torch.from_numpy(targets_of(tiles, entries)).to(device)
-    return TileDataset(pixels, tiles, targets, entries, phrase_vectors, unlabelled)
-
-
-def pixels_of(folder: Path, tiles: Sequence[LabelledTile]) -> torch.Tensor:
-    """The pictures of tiles, colours first."""
-    return torch.from_numpy(read_pixels(folder, tiles)).permute(0, 3, 1, 2).contiguous()
+    return TileDataset(pixels, tiles, targets, entries, vectors, unlabelled)
 
 
 def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], ContrastiveModel]:
@@ -338,17 +258,17 @@ def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], 
         torch.manual_seed(settings.seed)
         trunk = trunk_from_onnx(settings.trunk)
         trunk.blocks = trunk.blocks[: settings.depth]
-        width = lesson.phrases[0].shape[-1]
         stain = None if usual is None else StainMatch(usual)
-        matcher = ContrastiveModel(ImageTowerModel(trunk, settings.dimension, stain), width)
-        return matcher.to(lesson.pixels.device)  # type: ignore[no-any-return]
+        image = ImageTowerModel(trunk, settings.dimension, stain)
+        model = ContrastiveModel(image, lesson.phrases[0].shape[-1])
+        return model.to(lesson.pixels.device)  # type: ignore[no-any-return]
 
     return begin
 
 
 def usual_density(lesson: TileDataset) -> DensityReference:
     """The mean and the spread of optical density over the tissue of tiles in H&E."""
-    rows = [place for place, tile in enumerate(lesson.tiles) if tile.stain_kind == HE]
+    rows = usual_rows(lesson.tiles)
     start = DensityReference(*(torch.full((3, 1, 1), 0.5) for _ in range(2)))
     found = []
     for first in range(0, len(rows), _AT_ONCE):
@@ -361,58 +281,46 @@ def usual_density(lesson: TileDataset) -> DensityReference:
 
 def write(
     settings: GroundingSettings,
-    request: Mapping[str, Any],
-    matcher: ContrastiveModel,
+    request: dict[str, Any],
+    model: ContrastiveModel,
     phrases: PhraseEncoder,
     lesson: TileDataset,
-    trials: tuple[FoldPredictions, FoldPredictions],
+    trials: Trials,
     folder: Path,
 ) -> dict[str, Any]:
     """Write what `BuiltinEncoder` loads, and measure it by what was held out."""
-    from histoeval_research.train.grounding.export import (
-        ManifestFields,
-        TrainedTowers,
-        keep_held_out,
-        write_limits,
-        write_model,
+    text = PhraseTower(phrases.meaning, model.phrase)
+    tokens, made_with = settings.tokens, versions()
+    meanings = write_towers(
+        folder, model.image, text, phrases.tokenizer, phrases.tokens_of, tokens, lesson
     )
-
-    tower = PhraseTower(phrases.meaning, matcher.phrase)
-    made = TrainedTowers(matcher.image, tower, phrases.tokenizer, phrases.tokens_of)
-    described = ManifestFields(
+    scores = write_limits(
+        folder,
+        lesson,
+        trials,
+        meanings,
         name=settings.name,
+        text=TextTower(max_tokens=tokens),
         dimension=settings.dimension,
-        temperature=1 / float(matcher.steepness.detach()),
-        tokens=settings.tokens,
-        details={"request": dict(request), "versions": versions()},
+        temperature=1 / float(model.steepness.detach()),
+        details={"request": request, "versions": made_with},
     )
-    meanings = write_model(folder, made, lesson, settings.tokens)
-    figures = write_limits(folder, lesson, trials, meanings, described)
     keep_held_out(folder, lesson, trials)
-    return {
-        "parameters": sum(w.numel() for part in (made.image, tower) for w in part.parameters()),
-        "samples": counted(lesson.tiles),
-        "teacher_likeness": phrases.likeness,
-        "scores": {"held out": figures},
-        "weights": weights_of(folder),
-        "versions": versions(),
+    shown = {
+        kind: Counter(value for tile in lesson.tiles if (value := getattr(tile, kind)) is not None)
+        for kind in ("organ", "concept", "stain")
     }
-
-
-def counted(tiles: Sequence[LabelledTile]) -> dict[str, Any]:
-    """What the tiles show, counted, for the card."""
-    kinds: dict[str, dict[str, int]] = {"organ": {}, "concept": {}, "stain": {}}
-    for tile in tiles:
-        for kind, value in (
-            ("organ", tile.organ),
-            ("concept", tile.concept),
-            ("stain", tile.stain),
-        ):
-            if value is not None:
-                kinds[kind][value] = kinds[kind].get(value, 0) + 1
+    samples = {
+        "tiles": len(lesson.tiles),
+        "cases": len({tile.case for tile in lesson.tiles}),
+        "slides": len({tile.slide for tile in lesson.tiles}),
+        **{kind: dict(sorted(counts.items())) for kind, counts in shown.items()},
+    }
     return {
-        "tiles": len(tiles),
-        "cases": len({tile.case for tile in tiles}),
-        "slides": len({tile.slide for tile in tiles}),
-        **{kind: dict(sorted(counts.items())) for kind, counts in kinds.items()},
+        "parameters": sum(w.numel() for part in (model.image, text) for w in part.parameters()),
+        "samples": samples,
+        "teacher_likeness": phrases.likeness,
+        "scores": {"held out": scores},
+        "weights": weights_of(folder),
+        "versions": made_with,
     }

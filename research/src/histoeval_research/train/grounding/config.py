@@ -1,0 +1,125 @@
+"""The YAML file of `histoeval train grounding`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from histoeval.io.settings_files import FilePath, ModelName
+from histoeval.report import Noun
+from histoeval_research.train.aligner.config import Ontology
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class AugmentationSettings(Noun):
+    """How much views may differ from the tile."""
+
+    stain: float = 0.25
+    """How much stronger or weaker a stain becomes, as a share."""
+    light: float = 0.2
+    """The same for brightness, contrast and saturation."""
+    smallest: float = 0.4
+    """The least share of a tile's area that a view is cut from."""
+    blurred: float = 0.3
+    """The share of views that are blurred."""
+    grey: float = 0.1
+    """The share of views without colour."""
+    farther: float = 0.0
+    """The share of views of four tiles of a slide at half their magnification."""
+    coarse: float = 0.0
+    """The share of views with a half or a third of the resolution."""
+
+
+class Distillation(Noun):
+    """How the few layers of the text tower learn from the aligner."""
+
+    steps: int = 3000
+    batch: int = 512
+    rate: float = 5e-4
+    warm_up: float = 0.05
+    seed: int = 1
+
+
+class SelfSupervision(Noun):
+    """How the trunk is continued; at 0 epochs it is not."""
+
+    epochs: int = 0
+    batch: int = 512
+    rate: float = 1e-4
+    temperature: float = 0.2
+    warm_up: float = 0.1
+    weight_decay: float = 0.05
+    seed: int = 1
+    views: AugmentationSettings = AugmentationSettings()
+
+    def steps(self, count: int) -> int:
+        """All steps with so many tiles."""
+        return self.epochs * max(1, count // self.batch)
+
+
+class LoopSettings(Noun):
+    """How a model learns what tiles show."""
+
+    epochs: int = 8
+    batch: int = 256
+    rate: float = 1e-3
+    """Of the projection and the head of phrases."""
+    trunk_rate: float = 3e-5
+    """Of the last block; at 0 the trunk stays as it is."""
+    still: int = 0
+    """Blocks of the trunk that do not learn, from the first on, nor what is below them."""
+    layer_decay: float = 0.75
+    """Each block learns so much slower than the one after it."""
+    weight_decay: float = 0.05
+    warm_up: float = 0.1
+    together: int = 1
+    """Tiles of a slide in a step, whose mean must also be right: a label is of the slide."""
+    average: float = 0.0
+    """How much of the running average of weights is kept in a step; at 0 there is none."""
+    seed: int = 1
+    views: AugmentationSettings = AugmentationSettings()
+
+    def steps(self, count: int) -> int:
+        """All steps with so many tiles."""
+        return self.epochs * max(1, count // self.batch)
+
+
+class GroundingSettings(Noun):
+    """The YAML file of `histoeval train grounding`."""
+
+    tiles: FilePath
+    """A folder with `index.jsonl` and tar files of tiles; the splits train and val are learned."""
+    trunk: FilePath
+    """The ONNX file of a DINOv2-S trunk."""
+    encoder: ModelName
+    """What the text tower begins as."""
+    teacher: FilePath | None = None
+    """The folder of the aligner that the text tower learns from; the shipped one when omitted."""
+    ontologies: tuple[Ontology, ...] = ()
+    """Names to learn from beside the wordings of the bank."""
+    layers: Count = 3
+    least_pieces: Count | None = 3
+    """Word pieces that stand in fewer names are cut from the vocabulary."""
+    tokens: Annotated[int, Field(ge=4)] = 32
+    depth: Count = 12
+    """Blocks of the trunk that are kept, from the first on."""
+    dimension: Annotated[int, Field(ge=2)] = 256
+    folds: Annotated[int, Field(ge=2)] = 4
+    distillation: Distillation = Distillation()
+    stain_match: bool = True
+    """Whether the image tower brings each image to the stain of the training tiles first."""
+    continuation: SelfSupervision = SelfSupervision()
+    """Learning from pixels alone, before labels; the split `unlabelled` is used here."""
+    learning: LoopSettings = LoopSettings()
+    averaged: Count = 1
+    """Trainings with other draws, from one start, whose weights are averaged (a model soup)."""
+    seed: int = 1
+    name: str = "grounding"
+    """What the model is called in signatures."""
+    output: FilePath | None = None
+    notes: str = ""
+
+    def steps(self, tiles: int, unlabelled: int) -> int:
+        """The steps of a model that learns from so many tiles, and from others without a label."""
+        own = self.averaged * self.learning.steps(tiles)
+        return own + self.continuation.steps(tiles + unlabelled)

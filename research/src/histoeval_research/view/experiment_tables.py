@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
 from histoeval.errors import InputError
 from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_json, write_text, writing_to
+from histoeval.resources import load_toml
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import NONE, ResultTable, footnotes, markdown, number
 from histoeval.view.exports import flat
@@ -19,103 +20,21 @@ from histoeval.view.highlight import HighlightSpan, html
 from histoeval.view.html.page import data_uri, jpeg, render
 from histoeval.view.terminal.agreement import interval
 from histoeval_research.experiments.edits.registry import levels
+from histoeval_research.experiments.edits.source_report import tables as edit_data
 from histoeval_research.experiments.measures import ScoredReport
 from histoeval_research.experiments.pathgls.cases import MeasuredCases, paper
 from histoeval_research.experiments.perturb import PerturbedRow
-from histoeval_research.experiments.tables import COLUMNS, Row
+from histoeval_research.experiments.tables import Row
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-class Layout(NamedTuple):
-    """A table: each column with a template of what a row says in it, as `{visual.drop:1}`.
-
-    That is the keys of a value, and how many digits it has. A column that begins with `?` is left
-    empty where the row has no such value; else `none` stands there.
-    """
-
-    title: str
-    columns: Mapping[str, str]
-
-
-SPREAD = {"who": "{name}", "mean standard deviation": "{spread:4}"}
-MEANS = {name: f"{{means.{name}:2}}" for name in COLUMNS}
-GAP = {"model": "{model}", "measure": "{measure}", "public": "{inside}", "private": "{outside}"}
-RANKS = {"measure": "{measure}", "rho": "{spearman:3}"}
-WITHIN = "mean rho within a case"
-
-LAYOUTS = {
-    "benchmark": Layout(
-        "Benchmark: means over reports (95 % interval)",
-        {"dataset": "{dataset}", "model": "{model}", **MEANS}
-        | {"reports": "{reports}", "routes": "{routes}"},
-    ),
-    "gap": Layout("Domain gap", {**GAP, "drop (95 % interval)": "{drop:3}"}),
-    "variance": Layout(
-        "Variance between repeats",
-        {**SPREAD, "widest": "{widest}", "same each time, %": "{steady:%}", "reports": "{reports}"},
-    ),
-    "hierarchy": Layout(
-        "Rank correlation with the error hierarchy (Spearman, 95 % interval by report)",
-        {**RANKS, "p": "{spearman.p:p}", WITHIN: "{within:3}", "reports": "{rows}"},
-    ),
-    "table1": Layout(
-        "Table 1: sensitivity to errors (95 % interval by patient)",
-        {
-            "data": "{data}",
-            "measure": "{measure}",
-            "control": "{visual.control}",
-            "visual hallucination": "{visual.score}",
-            "drop, %": "{visual.drop:1}",
-            "logic error": "{logic.score}",
-            "its drop, %": "{logic.drop:1}",
-            "reports": "{visual.cases} and {logic.cases}",
-            "paper": "?{paper.measure}",
-            "paper: control": "?{paper.control:2}",
-            "paper: visual": "?{paper.visual:2} ({paper.visual_drop:g} %)",
-            "paper: logic": "?{paper.logic:2} ({paper.logic_drop:g} %)",
-        },
-    ),
-    "table2": Layout(
-        "Table 2: means over reports (95 % interval by patient)",
-        {"whose": "{source}", "dataset": "{dataset}", "model": "{model}", "scale": "{scale}"}
-        | {**MEANS, "reports": "?{reports}", "routes": "{routes}"},
-    ),
-    "table3": Layout(
-        "Table 3: domain gap (95 % interval by patient)",
-        {"whose": "{source}", **GAP, "drop": "{drop:3}"},
-    ),
-    "figure3a": Layout(
-        "Figure 3a: standard deviation between repeats",
-        {**SPREAD, "widest": "{widest:4}", "reports": "{reports}", "paper": "?{paper:2}"},
-    ),
-    "figure3b": Layout(
-        "Figure 3b: rank correlation of trust with the error hierarchy, without each dimension",
-        {
-            "data": "{data}",
-            "answers under attack": "{answers}",
-            "trust": "{named}",
-            "rho (95 % interval)": "{spearman:3}",
-            "lost": "?{lost:3}",
-            "lost, %": "?{lost_per_cent:1}",
-            "reports": "{reports}",
-            "paper: rho": "?{paper:2}",
-            "paper: lost, %": "?{paper_lost_per_cent:1}",
-        },
-    ),
-    "ranks": Layout(
-        "Rank correlation with the error hierarchy (Spearman, 95 % interval by patient)",
-        {"data": "{data}", **RANKS, WITHIN: "{within:3}"}
-        | {"reports": "{reports}", "paper": "?{paper:2}"},
-    ),
-}
-
-
 def table_of(name: str, rows: Sequence[Row]) -> ResultTable:
-    layout = LAYOUTS[name]
-    cells = [[cell(row, column) for column in layout.columns.values()] for row in rows]
-    return ResultTable(layout.title, list(layout.columns), cells)
+    """A table with a line for each row, as `data/experiment_tables.toml` lays it out."""
+    layout = load_toml("histoeval_research/view/data/experiment_tables.toml")[name]
+    cells = [[cell(row, column) for column in layout["columns"].values()] for row in rows]
+    return ResultTable(layout["title"], list(layout["columns"]), cells)
 
 
 _ABSENT = ("None", "0", str(Estimate()))
@@ -152,19 +71,11 @@ def _text(value: Any, how: str) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-GROUP_TITLES = {
-    "rewording": "other words",
-    "slip": "minor slip",
-    "detail": "wrong detail",
-    "visual": "visual hallucination",
-    "logic": "logic error",
-}
-
-
 def sensitivity_table(drops: Sequence[Row], lacking: Mapping[str, str]) -> ResultTable:
     """Table 1: the score of each group, and its drop from its controls in per cent."""
     groups = list(dict.fromkeys(drop["group"] for drop in drops))
-    heads = [head for group in groups for head in (GROUP_TITLES.get(group, group), "drop, %")]
+    titles = edit_data()["group"]
+    heads = [head for group in groups for head in (titles.get(group, group), "drop, %")]
     rows = []
     for measure in dict.fromkeys(drop["measure"] for drop in drops):
         own = {drop["group"]: drop for drop in drops if drop["measure"] == measure}

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from histoeval.errors import Problem
 from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Assertion, EntityType
+from histoeval.resources import load_toml
 from histoeval.table import NONE, ResultTable
 from histoeval.view.terminal.scores import problem_table
 from histoeval_research.evaluate.corpus import HARE_NAMES, AnnotatorAgreement, Counts, Statistics
@@ -17,7 +18,6 @@ from histoeval_research.evaluate.nli import COLUMNS as NLI_COLUMNS
 from histoeval_research.evaluate.nli import nli_rows
 from histoeval_research.evaluate.reader import (
     ALL,
-    CONFIDENT,
     Evaluation,
     Figure,
     ReaderMeasure,
@@ -97,54 +97,20 @@ def _with_remarks(table: ResultTable, remarks: Iterable[str]) -> RenderableType:
     return Group(table, *map(Text, remarks))
 
 
-HEADLINES: Mapping[str, tuple[ReaderMeasure, str]] = {
-    "entities, exact": (ReaderMeasure.EXACT, ALL),
-    "entities, HARE's five": (ReaderMeasure.HARE, ALL),
-    "entities, overlapping": (ReaderMeasure.OVERLAP, ALL),
-    f"entities, score ≥ {CONFIDENT:g}": (ReaderMeasure.CONFIDENT, ALL),
-    "relations, end to end": (ReaderMeasure.RELATIONS, ALL),
-    "relations, both found": (ReaderMeasure.RELATIONS_ON_FOUND, ALL),
-    "relations, on gold": (ReaderMeasure.RELATIONS_ON_GOLD, ALL),
-    "assertion, found": (ReaderMeasure.ASSERTION_ON_FOUND, ALL),
-    "assertion, on gold": (ReaderMeasure.ASSERTION_ON_GOLD, ALL),
-    "absent, on gold": (ReaderMeasure.ASSERTION_ON_GOLD, Assertion.ABSENT),
-}
-"""The rows of the first table."""
-
-DETAILS: Mapping[str, tuple[Sequence[str], Mapping[ReaderMeasure, str]]] = {
-    "Entities": (
-        [*EntityType, ALL],
-        {ReaderMeasure.EXACT: "exact", ReaderMeasure.OVERLAP: "overlap"},
-    ),
-    "Relations": (
-        [*PAIRS, ALL],
-        {ReaderMeasure.RELATIONS: "end to end", ReaderMeasure.RELATIONS_ON_GOLD: "on gold"},
-    ),
-    "Assertion": (
-        [*Assertion, ALL],
-        {ReaderMeasure.ASSERTION_ON_GOLD: "on gold", ReaderMeasure.ASSERTION_ON_FOUND: "found"},
-    ),
-}
-"""The kinds of further tables, and their measures: the first in full, and F1 of the other."""
-
-CALIBRATED = {
-    ReaderMeasure.EXACT: "entities",
-    ReaderMeasure.RELATIONS: "relations, end to end",
-    ReaderMeasure.RELATIONS_ON_GOLD: "relations, on gold",
-}
 RATES = ("", "F1", "95 %", "P", "R")
 
 
 def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
     """The headline scores, then types, relations, assertions and calibration."""
+    layout = load_toml("histoeval_research/view/data/reader_tables.toml")
     figures, missing = evaluation.figures, evaluation.missing
+    headlines = [(name, ReaderMeasure(m), kind) for name, (m, kind) in layout["headlines"].items()]
     rows = [
-        [name, *_cells(figures.get(measure, {}).get(kind))]
-        for name, (measure, kind) in HEADLINES.items()
+        [name, *_cells(figures.get(measure, {}).get(kind))] for name, measure, kind in headlines
     ]
     remarks = [
-        f"{label}: {NONE}, since {missing[measure]}"
-        for label, (measure, kind) in HEADLINES.items()
+        f"{name}: {NONE}, since {missing[measure]}"
+        for name, measure, kind in headlines
         if kind == ALL and measure in missing
     ]
     remarks.append("P: precision, R: recall. F1 of all assertions together is their accuracy.")
@@ -153,7 +119,8 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
         remarks.append(f"95 %: over {drawn}.")
     title = f"{evaluation.passages:,} passages of {evaluation.reports:,} reports"
     yield _with_remarks(ResultTable(title, [*RATES, "gold", "found"], rows), remarks)
-    for title, (kinds, names) in DETAILS.items():
+    for title, kinds in (("Entities", EntityType), ("Relations", PAIRS), ("Assertion", Assertion)):
+        names = {ReaderMeasure(measure): name for measure, name in layout[title].items()}
         if known := [measure for measure in names if measure in figures]:
             first, *others = known
             rows = [
@@ -162,14 +129,14 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
                     *_cells(figures[first].get(kind))[:-1],
                     *(_f1(figures[other].get(kind)) for other in others),
                 ]
-                for kind in kinds
+                for kind in (*kinds, ALL)
                 if any(kind in figures[measure] for measure in known)
             ]
             columns = [*RATES, "gold", *(names[other] for other in others)]
             yield ResultTable(f"{title}, {names[first]}", columns, rows)
     if evaluation.calibration:
         rows = [
-            [CALIBRATED[measure], f"{c.count:,}"]
+            [layout["calibrated"][measure], f"{c.count:,}"]
             + [f"{x:.3f}" for x in (c.confidence, c.accuracy, c.error, c.adaptive_error)]
             for measure, c in evaluation.calibration.items()
         ]
@@ -177,7 +144,7 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
         yield ResultTable("Calibration", columns, rows)
     for measure, calibration in evaluation.calibration.items():
         yield ResultTable.of(
-            f"Reliability: {CALIBRATED[measure]}",
+            f"Reliability: {layout['calibrated'][measure]}",
             calibration.bins,
             {
                 "": lambda each: f"{each.low:.2f}-{each.high:.2f}",

@@ -20,10 +20,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from struct import error as StructError  # noqa: N812 - a class, whatever its name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import BaseModel, ValidationError
 
 TRACEBACK = "HISTOEVAL_TRACEBACK"
 """Set this in the environment to see the traceback of an unexpected error."""
@@ -93,13 +95,47 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     return f" (did you mean {names[near[0]]!r}?)" if near else ""
 
 
-def explain_validation(error: ValidationError, root: str = "the file") -> str:
-    """The first key that pydantic refuses, and why; `root` names what has no key."""
-    fault = error.errors()[0]
-    key = ".".join(map(str, fault["loc"])) or root
+def first_fault(error: ValidationError) -> Mapping[str, Any]:
+    """The fault to explain: a key that does not exist may be why another one is missing."""
+    return min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
+
+
+def explain_validation(
+    error: ValidationError, root: str = "the file", model: type[BaseModel] | None = None
+) -> str:
+    """The first key that pydantic refuses, and why; `root` names what has no key.
+
+    With the model, also the value that is refused, and the keys that exist in its place.
+    """
+    fault = first_fault(error)
+    place = [str(part) for part in fault["loc"]]
+    key = ".".join(place) or root
     message = fault["msg"].removeprefix("Value error, ")
     message = f"{message[:1].lower()}{message[1:]}"
-    return f"{key}: {message}" if key else message
+    if model is None:
+        return f"{key}: {message}" if key else message
+    if fault["type"] == "extra_forbidden":
+        known = _keys_at(model, place[:-1])
+        guess = did_you_mean(place[-1], known)
+        return f"there is no key {key}{guess}; there are {', '.join(known)}"
+    if fault["type"] == "missing":
+        return f"{key} is missing"
+    if fault["type"] == "model_type":
+        message = f"keys are expected there: {', '.join(_keys_at(model, place))}"
+    if fault["type"] == "dict_type":
+        message = "names are expected there, each with its value, as in `name: value`"
+    given = "" if isinstance(fault["input"], dict) else f" is {fault['input']!r:.60}"
+    return f"{key}{given}: {message}"
+
+
+def _keys_at(model: type[BaseModel], place: Sequence[str]) -> list[str]:
+    """The keys of a model, or of the model in it that these keys and numbers lead to."""
+    for name in place:
+        if name in model.model_fields:
+            annotation = model.model_fields[name].annotation
+            kinds = (annotation, *get_args(annotation))
+            model = next((kind for kind in kinds if hasattr(kind, "model_fields")), model)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 @dataclass(frozen=True, slots=True)

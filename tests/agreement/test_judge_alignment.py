@@ -8,7 +8,6 @@ import pytest
 from histoeval.agreement.judge_alignment import (
     KINDS,
     ScoredCriterion,
-    _cross_validated,
     _folds,
     align_criterion,
     cannot_fit,
@@ -102,13 +101,13 @@ def test_pairs_of_a_case_are_in_one_fold_and_are_not_fitted_on() -> None:
     assert all(
         len({fold[i] for i in range(60) if some.cases[i] == case}) == 1 for case in some.cases
     )
-    unseen, chosen = _cross_validated(some, 5, 0)
+    found, unseen = align_criterion(some, resamples=50)
     own = fold == 0
     changed = ScoredCriterion(
         some.name, some.scale, some.judge, np.where(own, 1.0, some.expert), some.cases
     )
-    assert (_cross_validated(changed, 5, 0)[0][own] == unseen[own]).all()
-    assert sum(chosen.values()) == 5
+    assert (align_criterion(changed, resamples=50)[1][own] == unseen[own]).all()
+    assert sum(found.chosen.values()) == 5
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,16 @@ from scipy.stats import kendalltau
 
 from histoeval.challenge.ranking import (
     Values,
-    filled,
     kendall,
     mean_ranks,
     place_interval,
     places,
     resampled_means,
     shares_of_places,
+    values_of,
 )
+from histoeval.challenge.scoring import CaseScore
+from histoeval.challenge.standings import MetricUsed
 from histoeval.statistics.resampling import resample
 
 MEANS = np.array([[0.9, 0.2], [0.8, 0.9], [0.8, 0.1]])
@@ -67,12 +69,14 @@ def test_places_over_resamples() -> None:
 
 
 def test_what_is_missing_has_the_worst_value_and_a_lower_one_counts_as_0() -> None:
-    found = {"a": {"x": {"m": 5.0}}, "b": {"x": {"m": -9.0}, "y": {"m": 10.0}}}
-    raw, there = filled(found, ["m"], ["x", "y"], [0.0])
-    assert raw.tolist() == [[[5, 0]], [[-9, 10]]]
+    scores = {
+        team: {id_: CaseScore({"m": value}) for id_, value in cases.items()}
+        for team, cases in {"a": {"x": 5.0}, "b": {"x": -9.0, "y": 10.0}}.items()
+    }
+    used = {"m": MetricUsed(signature="m", weight=1, higher_is_better=True, worst=0, best=10)}
+    values, there = values_of(scores, used, ["x", "y"])
+    assert values.raw.tolist() == [[[5, 0]], [[-9, 10]]]
     assert there.tolist() == [[True, False], [True, True]]
-    one = np.ones(1)
-    values = Values(("a", "b"), ("m",), ("x", "y"), raw, 0 * one, 10 * one, one)
     assert values.score.tolist() == [[0.5, 0], [0, 1]]
     assert values.only(np.array([1])).score.tolist() == [[0], [1]]
 

@@ -10,7 +10,7 @@ import pytest
 
 from histoeval.io.pairs import open_source
 from histoeval.io.results import ResultFolder, ResultRow
-from histoeval.llm.options import RetryPolicy
+from histoeval.llm.access import RetryPolicy
 from histoeval.run.judge import run_judges
 from histoeval.run.settings import JudgeSettings
 from tests.support.fake_server import CRITERIA, Call, Loopback, Wrong, right_answer, stream

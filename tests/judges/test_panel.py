@@ -15,7 +15,7 @@ from histoeval.errors import EndpointError, Problem, SettingError
 from histoeval.judges.choice import JudgeConfig
 from histoeval.judges.panel import JudgePanel, JudgeSampling
 from histoeval.judges.prompt import load_prompt
-from histoeval.llm.options import RetryPolicy
+from histoeval.llm.access import RetryPolicy
 from histoeval.metric import Score
 from histoeval.metrics.judge import JudgeMetric
 from histoeval.metrics.registry import create

@@ -14,10 +14,9 @@ import pytest
 
 from histoeval.errors import EndpointError, SettingError
 from histoeval.llm import client
-from histoeval.llm.access import Secret, Tls
+from histoeval.llm.access import RetryPolicy, Secret, Tls
 from histoeval.llm.chat import Instruction
 from histoeval.llm.client import ClientError, HttpClient, Response
-from histoeval.llm.options import RetryPolicy
 from histoeval.llm.service import Service
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import VlmConfig

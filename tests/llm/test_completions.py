@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.llm.chat import Reply
-from histoeval.llm.client import Response
-from histoeval.llm.service import BadCompletion, complaint_in, read_reply
+from histoeval.llm.client import ClientError, Response
+from histoeval.llm.service import complaint_in, read_reply
 from tests.support.fake_server import completion, stream
 
 EVENTS = {"content-type": "text/event-stream"}
@@ -39,19 +39,19 @@ def test_any_json_is_a_reply_or_no_completion(content: Any) -> None:
     body = json.dumps(content).encode()
     events = b"".join(b"data: " + body + b"\n\n" for _ in range(2)) + b"data: [DONE]\n"
     for response in (Response(200, {}, body), Response(200, EVENTS, events)):
-        with suppress(BadCompletion):
+        with suppress(ClientError):
             assert isinstance(read_reply(response, "plain"), Reply)
         assert isinstance(complaint_in(response), str)
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_no_completion(body: bytes) -> None:
-    with pytest.raises(BadCompletion):
+    with pytest.raises(ClientError):
         read(body)
 
 
 def test_bodies_that_nest_without_end_are_no_completion() -> None:
-    with pytest.raises(BadCompletion):
+    with pytest.raises(ClientError):
         read(b"[" * 200_000)
     assert complaint_in(Response(500, {}, b"[" * 200_000)) == ""
 
@@ -65,9 +65,9 @@ def test_a_message_comes_through_whole_or_in_pieces(text: str) -> None:
 def test_an_answer_that_gives_a_key_twice_is_no_completion() -> None:
     """Which of the two counts would be a guess."""
     twice = b'{"choices": [{"message": {"content": "4", "content": "1"}}]}'
-    with pytest.raises(BadCompletion, match="twice"):
+    with pytest.raises(ClientError, match="twice"):
         read(twice)
-    with pytest.raises(BadCompletion, match="twice"):
+    with pytest.raises(ClientError, match="twice"):
         read(b'data: {"choices": [{"delta": {"content": "4", "content": "1"}}]}\n', EVENTS)
 
 

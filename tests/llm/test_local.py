@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
 from histoeval.judges.panel import JudgeSampling
-from histoeval.judges.prompt import Answer, load_prompt, read_answer
+from histoeval.judges.prompt import Answer, load_prompt
 from histoeval.llm.chat import Request
 from histoeval.llm.local import LocalChat, slots_of
 from histoeval.report import Pair
@@ -73,12 +73,12 @@ def test_a_form_has_a_place_for_every_score_and_one_for_words() -> None:
         ("1", "2", "3", "4"), ("1", "2", "3"), ("1", "2", "3"), ("1", "2", "3", "4"), ()
     ]  # fmt: skip
     filled = "".join(slot.before + (slot.choices[0] if slot.choices else "so") for slot in slots)
-    assert read_answer(filled + '"}', RUBRIC).reasoning == "so"
+    assert RUBRIC.read(filled + '"}').reasoning == "so"
 
 
 def test_a_model_that_knows_nothing_still_fills_the_form(chat: LocalChat) -> None:
     reply = chat.answer(request())
-    assert isinstance(read_answer(reply.text, RUBRIC), Answer)
+    assert isinstance(RUBRIC.read(reply.text), Answer)
     assert reply.constrained
     assert reply.tokens_in
     assert reply.tokens_in > len(RUBRIC.instructions)
@@ -89,7 +89,7 @@ def test_the_same_question_gets_the_same_answer_and_the_seed_counts(chat: LocalC
     warm = [chat.answer(request(temperature=2.0, seed=seed)).text for seed in (1, 1, 2, 3)]
     assert warm[0] == warm[1]
     assert len(set(warm)) > 1
-    assert all(read_answer(text, RUBRIC) for text in warm)
+    assert all(RUBRIC.read(text) for text in warm)
 
 
 def test_the_command_names_it_as_local(folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.judges.prompt import load_prompt, read_answer
+from histoeval.judges.prompt import load_prompt
 from histoeval.llm.replies import Unreadable, strip_reasoning
 
 RUBRIC = load_prompt("rubric4")
@@ -50,7 +50,7 @@ WRAPPINGS = [
 
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 def test_thinking_fences_and_words_around_are_looked_past(wrapping: str) -> None:
-    answer = read_answer(wrapping.replace("{}", TEXT).replace("{{", "{").replace("}}", "}"), RUBRIC)
+    answer = RUBRIC.read(wrapping.replace("{}", TEXT).replace("{{", "{").replace("}}", "}"))
     assert answer.scores == SCORES
     assert answer.reasoning == GOOD["reasoning"]
 
@@ -92,7 +92,7 @@ BROKEN = {
 def test_what_is_not_all_right_is_unreadable_and_says_why(name: str) -> None:
     text, reason = BROKEN[name]
     with pytest.raises(Unreadable, match=reason):
-        read_answer(text, RUBRIC)
+        RUBRIC.read(text)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_what_is_not_all_right_is_unreadable_and_says_why(name: str) -> None:
 )
 def test_a_complaint_never_quotes_what_was_said(text: str) -> None:
     with pytest.raises(Unreadable) as caught:
-        read_answer(text, RUBRIC)
+        RUBRIC.read(text)
     assert "Example" not in str(caught.value)
 
 
 def test_half_a_character_in_the_reasoning_can_be_written_to_a_file() -> None:
-    answer = read_answer(changed(reasoning="cut \ud83d"), RUBRIC)
+    answer = RUBRIC.read(changed(reasoning="cut \ud83d"))
     assert answer.reasoning.encode("utf-8") == b"cut \\ud83d"
 
 
@@ -122,7 +122,7 @@ def test_half_a_character_in_the_reasoning_can_be_written_to_a_file() -> None:
 def test_scores_are_read_exactly_when_all_are_on_their_scales(answer: dict[str, Any]) -> None:
     fits = all(low <= answer[name] <= high for name, low, high in RUBRIC.scales)
     try:
-        found = read_answer(json.dumps(answer), RUBRIC)
+        found = RUBRIC.read(json.dumps(answer))
     except Unreadable:
         assert not fits
     else:
@@ -133,7 +133,7 @@ def test_scores_are_read_exactly_when_all_are_on_their_scales(answer: dict[str, 
 @given(st.text())
 def test_no_text_makes_the_reading_fail_in_another_way(text: str) -> None:
     with pytest.raises(Unreadable):
-        read_answer(text, RUBRIC)
+        RUBRIC.read(text)
 
 
 THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
@@ -183,5 +183,5 @@ def test_the_time_for_a_reply_grows_with_its_length_alone(piece: str) -> None:
     text = piece * (700_000 // len(piece))
     began = time.process_time()
     with pytest.raises(Unreadable):
-        read_answer(text, RUBRIC)
+        RUBRIC.read(text)
     assert time.process_time() - began < 4

@@ -10,9 +10,8 @@ import pytest
 
 from histoeval.errors import EndpointError
 from histoeval.judges.prompt import load_prompt
-from histoeval.llm.access import Secret
+from histoeval.llm.access import RetryPolicy, Secret
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
-from histoeval.llm.options import RetryPolicy
 from histoeval.llm.service import Service
 from tests.support.fake_server import Call, Fault, Loopback, Wrong, completion, stream
 

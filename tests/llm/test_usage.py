@@ -40,9 +40,9 @@ def test_a_model_on_this_machine_costs_nothing_and_an_unknown_one_is_not_free() 
 
 def test_tokens_that_a_server_does_not_count_leave_the_cost_unknown() -> None:
     usage = Usage()
-    usage.paid(Reply(text="x", tokens_in=10, tokens_out=5))
+    usage.add_reply(Reply(text="x", tokens_in=10, tokens_out=5))
     assert usage.cost(PRICES.price[0]) == pytest.approx((10 * 10 + 5 * 30) / 1e6)
-    usage.paid(Reply(text="x"))
+    usage.add_reply(Reply(text="x"))
     assert usage.cost(PRICES.price[0]) is None
     assert usage.summary("big-2026@https://x/v1", PRICES)["replies_without_counts"] == 1
 
@@ -55,7 +55,7 @@ def test_prices_are_read_from_a_file_and_slips_are_named(tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"price\.0\.input"):
         read_prices(path)
     path.write_text("not toml", "utf-8")
-    with pytest.raises(InputError, match="not TOML"):
+    with pytest.raises(InputError, match="is not TOML"):
         read_prices(path)
     with pytest.raises(InputError, match="cannot read"):
         read_prices(tmp_path / "none.toml")

@@ -9,7 +9,7 @@ import pytest
 
 from histoeval import list_metrics, load
 from histoeval.errors import SettingError
-from histoeval.metrics.registry import plug_ins
+from histoeval.metrics.registry import installed_plug_ins
 from histoeval.run.doctor import metric_details, metric_states, plug_in_problems
 from tests.support.command import histoeval, python_path
 
@@ -80,9 +80,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def _installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(place))
-    plug_ins.cache_clear()
+    installed_plug_ins.cache_clear()
     yield
-    plug_ins.cache_clear()
+    installed_plug_ins.cache_clear()
 
 
 @pytest.mark.usefixtures("_installed")

@@ -20,8 +20,8 @@ from PIL import Image
 
 from histoeval.errors import Problem
 from histoeval.llm import service
+from histoeval.llm.access import RetryPolicy
 from histoeval.llm.chat import Instruction
-from histoeval.llm.options import RetryPolicy
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import Ask, CachedVlm, Vlm, VlmConfig
 from tests.support.fake_server import Call, Fault, Loopback, serving

@@ -15,8 +15,8 @@ pytest.importorskip("PIL")
 from PIL import Image
 
 from histoeval.errors import InputError, Problem, SettingError
+from histoeval.llm.access import RetryPolicy
 from histoeval.llm.chat import Instruction
-from histoeval.llm.options import RetryPolicy
 from histoeval.vlm.load import data_uri, load_vlm
 from histoeval.vlm.model import Ask, VlmAnswer, VlmConfig, VlmSampling
 from tests.support.fake_server import Call, Wrong

@@ -61,44 +61,35 @@ class HistoEvalModule(evaluate.Metric):  # type: ignore[misc, name-defined]
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **more: Any) -> None:
         """Add texts; evaluate takes the first pair for the rule, and turns the others into it."""
-        for name, given in (("predictions", predictions), ("references", references)):
-            if given is None or isinstance(given, str) or not len(given):
+        batch = {"predictions": predictions, "references": references}
+        for name, texts in batch.items():
+            if texts is None or isinstance(texts, str) or not len(texts):
                 raise SettingError(f"{name} must be a list of texts with one text or more")
-        if len({each is None or isinstance(each, str) for each in references}) > 1:
+            batch[name] = ["" if text is None else text for text in texts]
+        if len({isinstance(text, str) for text in batch["references"]}) > 1:
             raise SettingError("references must be texts, or lists of texts, for all pairs alike")
-        ours, theirs = (
-            ["" if each is None else each for each in given] for given in (predictions, references)
-        )
-        super().add_batch(predictions=ours, references=theirs, **more)
+        super().add_batch(**batch, **more)
 
     def _compute(
         self, predictions: Any, references: Any, *, details: bool = False
     ) -> dict[str, Any]:
-        answers = best_answers(self.metric, predictions, references)
-        scores = [each for each in answers if isinstance(each, Score)]
-        if not scores:
-            reason = next(
-                (each.message for each in answers if isinstance(each, Problem)), "no pairs"
-            )
-            raise HistoEvalError(f"{self.metric.name}: {reason}")
         name = self.metric.name
-        mean = sum(each.value for each in scores) / len(scores)
-        counts = [sum(column) for column in zip(*(each.counts for each in scores), strict=True)]
-        found = {
+        answers = best_answers(self.metric, predictions, references)
+        scores = [answer for answer in answers if isinstance(answer, Score)]
+        problems = [a.message if isinstance(a, Problem) else None for a in answers]
+        if not scores:
+            raise HistoEvalError(f"{name}: {next(filter(None, problems), 'no pairs')}")
+        mean = sum(score.value for score in scores) / len(scores)
+        counts = [sum(column) for column in zip(*(score.counts for score in scores), strict=True)]
+        computed: dict[str, Any] = {
             name: self.metric.corpus_value(mean, counts),
             f"{name}_coverage": len(scores) / len(answers),
         }
-        return found | (self._details(answers) if details else {})
-
-    def _details(self, answers: list[Score | Problem]) -> dict[str, Any]:
-        name = self.metric.name
-        return {
-            f"{name}_scores": [each.value if isinstance(each, Score) else None for each in answers],
-            f"{name}_problems": [
-                each.message if isinstance(each, Problem) else None for each in answers
-            ],
-            f"{name}_signature": str(self.metric.signature),
-        }
+        if details:
+            values = [answer.value if isinstance(answer, Score) else None for answer in answers]
+            computed |= {f"{name}_scores": values, f"{name}_problems": problems}
+            computed[f"{name}_signature"] = str(self.metric.signature)
+        return computed
 
 
 def load(spec: str = "concordance", *, models: Models | None = None, **settings: Any) -> Any:

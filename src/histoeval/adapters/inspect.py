@@ -94,12 +94,14 @@ def write_logs(
         raise wrong_folder(run.place, f"is of `{run.kind}`", "a folder of `score` or `judge`")
     summary = read_json(run.place / "summary.json", run.place)
     when = datetime.fromtimestamp((run.place / "summary.json").stat().st_mtime, UTC).isoformat()
+    stored = ({"id": row.id, "whole": row} for row in ResultFolder(run.place))
     samples: dict[str, dict[str, Any]] = {}
-    for row, found in _rows(run.place, texts=texts):
+    for about, said in beside(stored, run.place) if texts else ((row, None) for row in stored):
+        row: Any = about["whole"]
         system = row.system or "candidate"
-        its = samples.setdefault(system, {})
-        name = f"{row.id} row {row.row}" if row.id in its else row.id
-        its[name] = _sample(row, name, system, found)
+        own = samples.setdefault(system, {})
+        name = f"{row.id} row {row.row}" if row.id in own else row.id
+        own[name] = _sample(row, name, system, said)
     place = Path(output or run.place / "inspect")
     with writing_to(place):
         make_folder(place)
@@ -107,14 +109,6 @@ def write_logs(
         for file, system in zip(files, samples, strict=True):
             write_whole(file, _content(_log(summary, system, when, list(samples[system].values()))))
     return files
-
-
-def _rows(folder: Path, *, texts: bool) -> Iterator[tuple[ResultRow, Mapping[str, Any] | None]]:
-    if not texts:
-        yield from ((row, None) for row in ResultFolder(folder))
-        return
-    stored = ({"id": row.id, "whole": row} for row in ResultFolder(folder))
-    yield from ((row["whole"], found) for row, found in beside(stored, folder))
 
 
 def _sample(row: ResultRow, name: str, system: str, texts: Mapping[str, Any] | None) -> Any:
@@ -126,14 +120,14 @@ def _sample(row: ResultRow, name: str, system: str, texts: Mapping[str, Any] | N
     candidate = known.get("candidate") or ""
     scores = {}
     for metric, result in row.scores.items():
-        errors = result.evidence.get("errors", ())
-        shown = explanation(result) if texts is not None else error_kinds(errors)
-        about = {"parts": dict(result.parts)}
-        evidence = {} if texts is None else {"evidence": result.evidence}
-        scores[metric] = Score(
-            value=result.value, explanation=shown or None, metadata=about | evidence
-        )
-    problems = [each.message if texts is not None else each.code for each in row.errors]
+        about: dict[str, Any] = {"parts": dict(result.parts)}
+        if texts is None:
+            shown = error_kinds(result.evidence.get("errors", ()))
+        else:
+            shown = explanation(result)
+            about["evidence"] = result.evidence
+        scores[metric] = Score(value=result.value, explanation=shown or None, metadata=about)
+    problems = [problem.code if texts is None else problem.message for problem in row.errors]
     return logs.EvalSample(
         id=name,
         epoch=1,
@@ -149,12 +143,26 @@ def _log(summary: Mapping[str, Any], system: str, when: str, samples: list[Any])
     about = summary["input"]
     names = [sample.id for sample in samples]
     dataset = logs.EvalDataset(name=about["name"], samples=len(samples), sample_ids=names)
-    scores = [
-        _total(
-            name, metric["signature"], [s.scores[name].value for s in samples if name in s.scores]
+    scores = []
+    for name, metric in summary["metrics"].items():
+        values = [sample.scores[name].value for sample in samples if name in sample.scores]
+        totals = {}
+        if values:
+            totals["mean"] = sum(values) / len(values)
+        if len(values) > 1:
+            totals["stderr"] = stdev(values) / len(values) ** 0.5
+        scores.append(
+            logs.EvalScore(
+                name=name,
+                scorer=name,
+                scored_samples=len(values),
+                metrics={
+                    total: logs.EvalMetric(name=total, value=value)
+                    for total, value in totals.items()
+                },
+                metadata={"signature": metric["signature"]},
+            )
         )
-        for name, metric in summary["metrics"].items()
-    ]
     return logs.EvalLog(
         status="success",
         eval=logs.EvalSpec(
@@ -174,21 +182,6 @@ def _log(summary: Mapping[str, Any], system: str, when: str, samples: list[Any])
     )
 
 
-def _total(name: str, signature: str, values: list[float]) -> Any:
-    found = {}
-    if values:
-        found["mean"] = sum(values) / len(values)
-    if len(values) > 1:
-        found["stderr"] = stdev(values) / len(values) ** 0.5
-    return logs.EvalScore(
-        name=name,
-        scorer=name,
-        scored_samples=len(values),
-        metrics={what: logs.EvalMetric(name=what, value=value) for what, value in found.items()},
-        metadata={"signature": signature},
-    )
-
-
 def _content(log: Any) -> bytes:
     """A log as inspect_ai writes it; what is written here keeps to our rules for files."""
     with TemporaryDirectory() as folder:
@@ -198,11 +191,11 @@ def _content(log: Any) -> bytes:
 
 
 def _file_names(systems: Iterable[str]) -> Iterator[str]:
-    """A name of a file for each system, different from all others."""
+    """A file name for each system, different from all others."""
     taken: set[str] = set()
     for system in systems:
         plain = re.sub(r"[^\w.-]+", "_", system).lstrip(".")[:100] or "system"
         numbered = (f"{plain}_{number}" for number in count(2))
-        name = next(each for each in chain([plain], numbered) if each not in taken)
+        name = next(name for name in chain([plain], numbered) if name not in taken)
         taken.add(name)
         yield f"{name}.eval"

@@ -41,40 +41,40 @@ def log_run(folder: str | Path, *, rows: bool = True, texts: bool = False) -> st
     Returns:
         The id of the MLflow run: the active one, or a new one, which is called like the folder.
     """
-    found = read_run(folder, rows=rows, texts=texts)
+    tracked = read_run(folder, rows=rows, texts=texts)
     if (active := mlflow.active_run()) is not None:
-        _log(found)
+        _log(tracked)
         return str(active.info.run_id)
-    with mlflow.start_run(run_name=found.name) as run:
-        _log(found)
+    with mlflow.start_run(run_name=tracked.name) as run:
+        _log(tracked)
         return str(run.info.run_id)
 
 
-def _log(found: TrackedRun) -> None:
-    mlflow.log_params(
-        {name: text[:LONGEST_PARAMETER] for name, text in _named(found.settings).items()}
-    )
-    mlflow.log_metrics(_named(found.numbers))
-    if found.rows:
+def _log(run: TrackedRun) -> None:
+    settings = {name: text[:LONGEST_PARAMETER] for name, text in run.settings.items()}
+    mlflow.log_params(_by_plain_name(settings))
+    mlflow.log_metrics(_by_plain_name(run.numbers))
+    if run.rows:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "For backward compatibility, 'str' dtypes")
-            mlflow.log_table(found.columns, f"{FOLDER}/rows.json")
-    for file in found.files:
+            mlflow.log_table(run.columns, f"{FOLDER}/rows.json")
+    for file in run.files:
         mlflow.log_artifact(str(file), FOLDER)
 
 
-def _named(values: Mapping[str, T]) -> dict[str, T]:
-    """Values by names as MLflow allows them: other characters become underscores."""
-    found: dict[str, T] = {}
+def _by_plain_name(values: Mapping[str, T]) -> dict[str, T]:
+    """Values by names as MLflow allows them, which still differ."""
+    named: dict[str, T] = {}
     for name, value in values.items():
         plain = _plain(name)
-        while plain in found:
+        while plain in named:
             plain += "_"
-        found[plain] = value
-    return found
+        named[plain] = value
+    return named
 
 
 def _plain(name: str) -> str:
+    """A name with underscores in place of characters that MLflow does not allow."""
     return re.sub(r"[^\w./ -]", "_", name, flags=re.ASCII)
 
 
@@ -97,25 +97,16 @@ def scorer(spec: str = "concordance", *, models: Models | None = None) -> Any:
 
     @declared(name=name)  # type: ignore[untyped-decorator]
     def score(outputs: Any, expectations: Any) -> Any:
+        if isinstance(outputs, Mapping):
+            texts = [text for text in outputs.values() if isinstance(text, str)]
+            outputs = texts[0] if len(texts) == 1 else None
         expected: Any = (expectations or {}).get("expected_response")
-        (answer,) = best_answers(metric, [_text(outputs)], [expected])
+        (answer,) = best_answers(metric, [outputs], [expected])
         if isinstance(answer, Problem):
             raise HistoEvalError(f"{metric.name}: {answer.message}")
         about = {"signature": str(metric.signature)}
         about |= {part: str(value) for part, value in answer.parts.items()}
-        return Feedback(
-            name=name,
-            value=answer.value,
-            rationale=explanation(answer) or None,
-            metadata=about,
-        )
+        rationale = explanation(answer) or None
+        return Feedback(name=name, value=answer.value, rationale=rationale, metadata=about)
 
     return score
-
-
-def _text(outputs: Any) -> Any:
-    """The text of an output: itself, or the only text of a dict."""
-    if not isinstance(outputs, Mapping):
-        return outputs
-    texts = [each for each in outputs.values() if isinstance(each, str)]
-    return texts[0] if len(texts) == 1 else None

@@ -54,25 +54,8 @@ def read_run(folder: str | Path, *, rows: bool = True, texts: bool = False) -> T
             run.place, f"is of `{run.kind}`", "a folder of `score`, `judge` or `trust`"
         )
     summary = read_json(run.place / "summary.json", run.place)
-    found = _verdicts(run, texts) if run.kind == "trust" else _scores(run, texts)
-    return TrackedRun(
-        name=run.name,
-        settings=_settings(run, summary),
-        numbers=_trust_numbers(summary) if run.kind == "trust" else _score_numbers(summary),
-        rows=list(found) if rows else [],
-        files=tuple(sorted(each for each in run.place.iterdir() if _is_of_run(each)))
-        if texts
-        else (),
-    )
-
-
-def _is_of_run(path: Path) -> bool:
-    return path.is_file() and not path.name.startswith(".")
-
-
-def _settings(run: FinishedRun, summary: Mapping[str, Any]) -> dict[str, str]:
     about = summary["input"]
-    found = {
+    settings = {
         "histoeval": summary["histoeval"],
         "verb": run.kind,
         "input": about["name"],
@@ -80,66 +63,64 @@ def _settings(run: FinishedRun, summary: Mapping[str, Any]) -> dict[str, str]:
         "rows": summary["rows"],
     }
     for name, metric in summary.get("metrics", {}).items():
-        found[f"signature/{name}"] = metric["signature"]
-    return {name: str(value) for name, value in found.items()}
+        settings[f"signature/{name}"] = metric["signature"]
+    numbers = _trust_numbers(summary) if run.kind == "trust" else _score_numbers(summary)
+    files = [file for file in run.place.iterdir() if file.is_file() and file.name[0] != "."]
+    return TrackedRun(
+        name=run.name,
+        settings={name: str(value) for name, value in settings.items()},
+        numbers={name: float(value) for name, value in numbers.items() if value is not None},
+        rows=list(_rows(run, texts)) if rows else [],
+        files=tuple(sorted(files)) if texts else (),
+    )
 
 
-def _score_numbers(summary: Mapping[str, Any]) -> dict[str, float]:
-    found: dict[str, float | None] = {"rows_with_errors": summary["rows_with_errors"]}
+def _score_numbers(summary: Mapping[str, Any]) -> dict[str, float | None]:
+    numbers: dict[str, float | None] = {"rows_with_errors": summary["rows_with_errors"]}
     for name, metric in summary["metrics"].items():
         for system, totals in metric["systems"].items():
-            found |= {f"{name}/{what}/{system}": totals[what] for what in _TOTALS}
-            found |= {
-                f"{name}.{part}/mean/{system}": mean for part, mean in totals["parts"].items()
-            }
+            for total in ("mean", "corpus", "coverage"):
+                numbers[f"{name}/{total}/{system}"] = totals[total]
+            for part, mean in totals["parts"].items():
+                numbers[f"{name}.{part}/mean/{system}"] = mean
             errors = totals.get("report_errors", {}).get("by_severity", {})
-            found |= {f"{name}/{kind}_errors/{system}": count for kind, count in errors.items()}
-    return {name: float(value) for name, value in found.items() if value is not None}
+            numbers |= {f"{name}/{kind}_errors/{system}": count for kind, count in errors.items()}
+    return numbers
 
 
-_TOTALS = ("mean", "corpus", "coverage")
-
-
-def _trust_numbers(summary: Mapping[str, Any]) -> dict[str, float]:
+def _trust_numbers(summary: Mapping[str, Any]) -> dict[str, float | None]:
     means = {f"{name}/mean": value for name, value in summary["means"].items()}
-    routes = {f"route/{name}": count for name, count in summary["routes"].items()}
-    return {name: float(value) for name, value in (means | routes).items() if value is not None}
+    return means | {f"route/{name}": count for name, count in summary["routes"].items()}
 
 
-def _scores(run: FinishedRun, texts: bool) -> Iterator[dict[str, Any]]:
-    stored = (row.model_dump() for row in ResultFolder(run.place))
+def _rows(run: FinishedRun, texts: bool) -> Iterator[dict[str, Any]]:
+    """A flat row of each pair or report: scores or verdict, and codes of problems."""
+    folder = TrustFolder(run.place) if run.kind == "trust" else ResultFolder(run.place)
+    stored = (row.model_dump(mode="json") for row in folder)
     for row, said in beside(stored, run.place) if texts else ((row, None) for row in stored):
-        found: dict[str, Any] = {"id": row["id"], "system": row["system"]}
-        for name, result in row["scores"].items():
-            found[name] = result["value"]
-            found |= {f"{name}.{part}": value for part, value in result["parts"].items()}
+        cells = {name: row[name] for name in _COLUMNS if name in row}
+        for name, result in row.get("scores", {}).items():
+            cells[name] = result["value"]
+            cells |= {f"{name}.{part}": value for part, value in result["parts"].items()}
             if errors := result["evidence"].get("errors"):
-                found[f"{name}.errors"] = error_kinds(errors)
-        yield found | _problems(row["errors"], texts) | _texts(said)
+                cells[f"{name}.errors"] = error_kinds(errors)
+        problems = [  # their messages may quote a report
+            f"{problem['code']}: {problem['message']}" if texts else problem["code"]
+            for problem in row["errors"]
+        ]
+        if problems:
+            cells["problems"] = "; ".join(problems)
+        yield cells | {name: text for name, text in (said or {}).items() if name != "id"}
+
+
+_COLUMNS = ("id", "system", *DIMENSIONS, "trust", "cancer_check", "route")
 
 
 def error_kinds(errors: Any) -> str:
-    """How often each kind of error is listed, with its severity, without what was quoted."""
-    named = Counter(
-        f"{each.get('kind', 'error')} (severity {each.get('severity', '?')})"
-        for each in errors
-        if isinstance(each, Mapping)
+    """The number of errors of each kind and severity, without what was quoted."""
+    kinds = Counter(
+        f"{error.get('kind', 'error')} (severity {error.get('severity', '?')})"
+        for error in errors
+        if isinstance(error, Mapping)
     )
-    return ", ".join(f"{count} x {name}" if count > 1 else name for name, count in named.items())
-
-
-def _verdicts(run: FinishedRun, texts: bool) -> Iterator[dict[str, Any]]:
-    stored = (row.model_dump(mode="json") for row in TrustFolder(run.place))
-    for row, said in beside(stored, run.place) if texts else ((row, None) for row in stored):
-        found = {name: row[name] for name in ("id", *DIMENSIONS, "trust", "cancer_check", "route")}
-        yield found | _problems(row["errors"], texts) | _texts(said)
-
-
-def _problems(errors: Any, texts: bool) -> dict[str, str]:
-    """The codes of problems; their messages may quote a report."""
-    said = [f"{each['code']}: {each['message']}" if texts else each["code"] for each in errors]
-    return {"problems": "; ".join(said)} if said else {}
-
-
-def _texts(said: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {name: text for name, text in (said or {}).items() if name != "id"}
+    return ", ".join(f"{count} x {kind}" if count > 1 else kind for kind, count in kinds.items())

@@ -63,17 +63,14 @@ class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]
 
     @property
     def higher_is_better(self) -> bool:
-        """As the metric says."""
         return self.metric.higher_is_better
 
     @property
     def plot_lower_bound(self) -> float | None:
-        """The smallest value, where there is one."""
         return None if (low := self.metric.range[0]) == -inf else low
 
     @property
     def plot_upper_bound(self) -> float | None:
-        """The largest value, where there is one."""
         return None if (high := self.metric.range[1]) == inf else high
 
     @property

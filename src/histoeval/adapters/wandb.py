@@ -37,26 +37,26 @@ def log_run(
         The id of the W&B run: the active one, or a new one, which is called like the folder and
         sends neither what the terminal shows nor code.
     """
-    found = read_run(folder, rows=rows, texts=texts)
+    tracked = read_run(folder, rows=rows, texts=texts)
     if wandb.run is not None:
-        _log(wandb.run, found)
+        _log(wandb.run, tracked)
         return str(wandb.run.id)
     quiet = wandb.Settings(console="off", disable_git=True, disable_code=True)
-    defaults = {"name": found.name, "settings": quiet}
+    defaults = {"name": tracked.name, "settings": quiet}
     with wandb.init(project=project, **defaults | settings) as run:
-        _log(run, found)
+        _log(run, tracked)
         return str(run.id)
 
 
-def _log(run: Any, found: TrackedRun) -> None:
-    run.config.update(found.settings, allow_val_change=True)
-    run.summary.update(found.numbers)
-    if found.rows:
-        columns = found.columns
+def _log(run: Any, tracked: TrackedRun) -> None:
+    run.config.update(tracked.settings, allow_val_change=True)
+    run.summary.update(tracked.numbers)
+    if tracked.rows:
+        columns = tracked.columns
         cells = [list(row) for row in zip(*columns.values(), strict=True)]
         run.log({"rows": wandb.Table(columns=list(columns), data=cells, allow_mixed_types=True)})
-    if found.files:
+    if tracked.files:
         artifact = wandb.Artifact(f"histoeval-{run.id}", type="evaluation")
-        for file in found.files:
+        for file in tracked.files:
             artifact.add_file(str(file))
         run.log_artifact(artifact)

@@ -7,6 +7,7 @@ choice does not flatter the figures.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,15 +19,9 @@ from pydantic import FiniteFloat
 
 from histoeval.judges.alignment import MappingKind, ScoreMapping
 from histoeval.report import Noun
+from histoeval.statistics.correlation import mean_of
 from histoeval.statistics.raters import quadratic_kappa
-from histoeval.statistics.resampling import (
-    Estimate,
-    Numbers,
-    Resamples,
-    by_case,
-    estimate,
-    resample,
-)
+from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
 
 MIN_ROWS, MIN_CASES = 20, 10
 """With fewer pairs or cases than these, nothing is fitted."""
@@ -84,15 +79,22 @@ class CriterionAlignment(Noun):
 def align_criterion(
     scored: ScoredCriterion, *, folds: int = FOLDS, resamples: int = 2000, seed: int = 0
 ) -> tuple[CriterionAlignment, Numbers]:
-    """What a criterion comes to, and its scores by mappings that were fitted without their case."""
+    """The alignment of a criterion, and its scores by mappings fitted without their case."""
     drawn = resample(scored.cases, resamples, seed)
     reason = cannot_fit(scored)
-    aligned, chosen = scored.judge, dict[str, int]()
+    aligned, chosen = scored.judge, Counter[str]()
     mapping = fit_mapping("none", scored)
+
+    def fit_nested(rest: ScoredCriterion) -> ScoreMapping:
+        """Of the kind that is best on the other folds, too."""
+        kind = _choose(rest, folds, seed + 1)
+        chosen[kind] += 1
+        return fit_mapping(kind, rest)
+
     if not reason:
-        aligned, chosen = _cross_validated(scored, folds, seed)
+        aligned = _unseen(scored, folds, seed, fit_nested)
         mapping = fit_mapping(_choose(scored, folds, seed), scored)
-    found = CriterionAlignment(
+    alignment = CriterionAlignment(
         criterion=scored.name,
         pairs=len(scored.judge),
         cases=len(set(scored.cases)),
@@ -104,7 +106,7 @@ def align_criterion(
         reason=reason,
         confusion=confusion(scored),
     )
-    return found, aligned
+    return alignment, aligned
 
 
 def cannot_fit(scored: ScoredCriterion) -> str:
@@ -116,18 +118,13 @@ def cannot_fit(scored: ScoredCriterion) -> str:
             f"{MIN_CASES} cases are needed"
         )
     for who, scores in (("the judge", scored.judge), ("the experts", scored.expert)):
-        if len(np.unique(scores)) < 2:
+        values, counts = np.unique(scores, return_counts=True)
+        if len(values) < 2:
             return f"{who} gave every pair {scores[0]:g}"
-        if _least_common(scores, scored.cases) < 2:
+        uncommon = scores != values[counts.argmax()]
+        if len(set(np.array(scored.cases)[uncommon])) < 2:
             return f"{who} gave all but one case the same score"
     return ""
-
-
-def _least_common(scores: Numbers, cases: Sequence[str]) -> int:
-    """Cases that have any other score than the commonest."""
-    values, counts = np.unique(scores, return_counts=True)
-    other = scores != values[counts.argmax()]
-    return len({case for case, there in zip(cases, other, strict=True) if there})
 
 
 # --- cross-validation ----------------------------------------------------------------------------
@@ -143,15 +140,16 @@ def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
         for kind in KINDS
     }
     best = min(KINDS, key=lambda kind: float(errors[kind].mean()))
-    apart = {kind: errors[kind] - errors[best] for kind in KINDS}
-    within = [k for k in KINDS if apart[k].mean() <= _standard_error(apart[k], scored.cases)]
-    return within[0]
+    for kind in KINDS:
+        worse = errors[kind] - errors[best]
+        if worse.mean() <= _standard_error(worse, scored.cases):
+            return kind
+    return best
 
 
 def _standard_error(values: Numbers, cases: Sequence[str]) -> float:
     """Of a mean over pairs, some of which are of one case."""
-    known = {name: number for number, name in enumerate(dict.fromkeys(cases))}
-    place = np.array([known[name] for name in cases])
+    _, place = np.unique(cases, return_inverse=True)
     sums = np.bincount(place, weights=values - values.mean())
     return float(np.sqrt((sums**2).sum()) / len(values))
 
@@ -169,26 +167,12 @@ def _unseen(
 ) -> Numbers:
     """Each score by the mapping that was fitted on the other folds."""
     fold = _folds(scored.cases, folds, seed)
-    found = scored.judge.copy()
+    mapped = scored.judge.copy()
     for number in np.unique(fold):
         own = fold == number
         mapping = fit(scored.of(~own))
-        found[own] = [mapping(score) for score in scored.judge[own]]
-    return found
-
-
-def _cross_validated(
-    scored: ScoredCriterion, folds: int, seed: int
-) -> tuple[Numbers, dict[str, int]]:
-    """The same, where also the kind is chosen on the other folds; and how often each was."""
-    chosen: dict[str, int] = {}
-
-    def nested(rest: ScoredCriterion) -> ScoreMapping:
-        kind = _choose(rest, folds, seed + 1)
-        chosen[kind] = chosen.get(kind, 0) + 1
-        return fit_mapping(kind, rest)
-
-    return _unseen(scored, folds, seed, nested), chosen
+        mapped[own] = [mapping(score) for score in scored.judge[own]]
+    return mapped
 
 
 # --- figures -------------------------------------------------------------------------------------
@@ -211,19 +195,12 @@ def whole(scores: Numbers) -> Numbers:
 
 
 def _mean(values: Numbers, drawn: Resamples) -> Estimate:
-    sums = by_case(np.column_stack([values, np.ones(len(values))]), drawn.case, len(drawn.times))
-
-    def value(times: Numbers) -> Numbers:
-        total, count = (times.T @ sums).T
-        with np.errstate(invalid="ignore"):
-            return np.asarray(total / count)
-
-    return estimate(value, drawn)
+    return estimate(mean_of(values, drawn), drawn)
 
 
 def confusion(scored: ScoredCriterion) -> ConfusionMatrix:
     """Counts of each score of the judge beside each of the experts."""
-    judge, expert = (whole(each).astype(int) for each in (scored.judge, scored.expert))
+    judge, expert = (whole(scores).astype(int) for scores in (scored.judge, scored.expert))
     low = min(int(scored.scale[0]), judge.min(), expert.min())
     high = max(int(scored.scale[1]), judge.max(), expert.max())
     counts = np.zeros((high - low + 1, high - low + 1), dtype=int)
@@ -251,7 +228,7 @@ class ScoredCriterion:
 
     def of(self, rows: Rows) -> ScoredCriterion:
         """Some of the pairs."""
-        cases = tuple(case for case, there in zip(self.cases, rows, strict=True) if there)
+        cases = tuple(case for case, is_in in zip(self.cases, rows, strict=True) if is_in)
         return ScoredCriterion(self.name, self.scale, self.judge[rows], self.expert[rows], cases)
 
 
@@ -297,10 +274,9 @@ def _thresholds(scored: ScoredCriterion) -> tuple[float, ...]:
     errors = np.zeros((len(at), len(steps)))
     np.add.at(errors, place, (scored.expert[:, None] - steps) ** 2)
     best, came = errors[0], []
-    for each in errors[1:]:
-        least = np.minimum.accumulate(best)
+    for costs in errors[1:]:
         came.append([int(np.argmin(best[: step + 1])) for step in range(len(steps))])
-        best = least + each
+        best = np.minimum.accumulate(best) + costs
     path = [int(np.argmin(best))]
     for before in reversed(came):
         path.append(before[path[-1]])

@@ -91,18 +91,16 @@ class MetricVsExperts(Noun):
 
     @property
     def falls(self) -> bool:
-        """Whether the line from its score to the experts' runs the wrong way."""
+        """True if the line from its score to the experts' runs the wrong way."""
         return self.slope is not None and self.slope < 0
 
     @property
     def correlations(self) -> tuple[Correlation, Correlation, Correlation]:
-        """Pearson, Spearman and Kendall."""
         return self.pearson, self.spearman, self.kendall
 
-    def coefficient(self, which: Coefficient) -> Correlation:
-        """One of its correlations."""
-        found: Correlation = getattr(self, which.value)
-        return found
+    def coefficient(self, coefficient: Coefficient) -> Correlation:
+        correlation: Correlation = getattr(self, coefficient.value)
+        return correlation
 
 
 def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -> MetricVsExperts:
@@ -111,15 +109,25 @@ def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -
     rows = scored(column)
     metric, expert = scores_of(column.rising[rows], panel.expert[rows])
     drawn = resamples.of(rows)
-    line = regress(metric, expert, expert_range, _oriented_range(column))
-    found = {which.value: _correlation(which, metric, expert, drawn) for which in Coefficient}
+    bounds = column.range
+    if bounds is not None and not column.higher_is_better:
+        bounds = (-bounds[1], -bounds[0])
+    line = regress(metric, expert, expert_range, bounds)
+    cases = len(np.unique(drawn.case))
+    correlations = {}
+    for coefficient in Coefficient:
+        estimated = correlate(coefficient, metric, expert, drawn).model_dump()
+        p_rows = classical_p(coefficient, metric, expert)
+        if cases == len(metric):
+            estimated["p"] = p_rows
+        correlations[coefficient.value] = Correlation(**estimated, p_rows=p_rows)
     return MetricVsExperts(
         metric=name,
         signature=column.signature,
         n=int(rows.sum()),
-        cases=len(np.unique(drawn.case)),
+        cases=cases,
         coverage=float(rows.mean()) if len(rows) else 0.0,
-        **found,
+        **correlations,
         pairwise=pairwise_accuracy(metric, expert, drawn),
         ties=share_of_ties(metric),
         **line.model_dump(),
@@ -132,16 +140,14 @@ def follow_within(name: str, panel: Panel, resamples: Resamples) -> Within:
     rows = scored(column)
     metric, expert, drawn = column.rising[rows], panel.expert[rows], resamples.of(rows)
     groups = drawn.case.tolist()
-    found = {
-        which.value: correlate_within(which, metric, expert, groups, drawn)
+    correlations = {
+        coefficient.value: correlate_within(coefficient, metric, expert, groups, drawn)
         if len(metric)
         else Estimate(reason="no pair has a score")
-        for which in Coefficient
+        for coefficient in Coefficient
     }
-    return Within(
-        **found,
-        pairwise=pairwise_accuracy_within(metric, expert, groups, drawn),
-    )
+    pairwise = pairwise_accuracy_within(metric, expert, groups, drawn)
+    return Within(**correlations, pairwise=pairwise)
 
 
 def most_apart(name: str, panel: Panel, most: int = MOST_APART) -> tuple[Disagreement, ...]:
@@ -167,7 +173,7 @@ def most_apart(name: str, panel: Panel, most: int = MOST_APART) -> tuple[Disagre
 
 
 def scored(column: Column) -> NDArray[np.bool_]:
-    """Which rows a metric has scored."""
+    """True for each row that a metric has scored."""
     return np.asarray(~np.isnan(column.values))
 
 
@@ -177,23 +183,6 @@ def share_of_ties(scores: Numbers) -> float | None:
         return None
     _, sizes = np.unique(scores, return_counts=True)
     return float((sizes * (sizes - 1)).sum() / (len(scores) * (len(scores) - 1)))
-
-
-def _correlation(
-    which: Coefficient, metric: Numbers, expert: Numbers, drawn: Resamples
-) -> Correlation:
-    found = correlate(which, metric, expert, drawn)
-    independent = classical_p(which, metric, expert)
-    single = len(np.unique(drawn.case)) == len(metric)
-    p = independent if single else found.p
-    return Correlation(**{**found.model_dump(), "p": p}, p_rows=independent)
-
-
-def _oriented_range(column: Column) -> Range | None:
-    """The range of scores, negated if lower is better."""
-    if column.range is None or column.higher_is_better:
-        return column.range
-    return (-column.range[1], -column.range[0])
 
 
 ASSUMES_ROWS = "it assumes independent rows, and is too optimistic here"
@@ -237,7 +226,7 @@ class Ranking(Noun):
 
 def rank(
     panel: Panel,
-    found: Sequence[MetricVsExperts],
+    metrics: Sequence[MetricVsExperts],
     coefficient: Coefficient,
     resamples: Resamples,
     *,
@@ -249,74 +238,54 @@ def rank(
 
     More permutations are made than requested if the correction needs them to find anything.
     """
-    named = list(only) or list(combinations([each.metric for each in found], 2))
+    named = list(only) or list(combinations([row.metric for row in metrics], 2))
     permutations = max(permutations, ceil(2 * len(named) / LEVEL))
-
-    drawn: dict[bytes, Numbers] = {}
+    known: dict[bytes, Numbers] = {}
 
     def compare(pair: tuple[str, str]) -> Rivals:
-        return _compare(panel, *pair, coefficient, resamples, permutations, seed, drawn)
+        columns = [panel.metrics[name] for name in pair]
+        rows = scored(columns[0]) & scored(columns[1])
+        x, y = (column.rising[rows] for column in columns)
+        z, drawn = panel.expert[rows], resamples.of(rows)
+        cases = drawn.case.tolist()
+        by_case = by_row = perm_cases(coefficient, x, y, z, cases, permutations, seed)
+        reason = None
+        if len(set(cases)) < len(cases):
+            by_row, reason = perm_both(coefficient, x, y, z, permutations, seed), ASSUMES_ROWS
+        classical = williams(x, y, z)
+        difference = bootstrap_difference(coefficient, x, y, z, drawn, known)
+        return Rivals(
+            one=pair[0],
+            other=pair[1],
+            n=len(z),
+            difference=difference.model_copy(update={"p": None}),
+            perm_cases=Test(p=by_case.p, reason=by_case.reason),
+            perm_both=Test(p=by_row.p, reason=by_row.reason or reason),
+            williams=Test(p=classical.p, reason=classical.reason or reason),
+        )
 
-    pairs = side_by_side(compare, named)
-    corrected = tuple(_corrected(pairs))
-    known = {frozenset({each.one, each.other}): each.perm_cases.holm for each in corrected}
+    rivals = tuple(_corrected(side_by_side(compare, named)))
+    p_values = {frozenset({pair.one, pair.other}): pair.perm_cases.holm for pair in rivals}
     values = {
-        each.metric: value
-        for each in found
-        if (value := each.coefficient(coefficient).value) is not None
+        row.metric: value
+        for row in metrics
+        if (value := row.coefficient(coefficient).value) is not None
     }
     return Ranking(
         coefficient=coefficient,
         permutations=permutations,
-        ranks={} if only else significance_clusters(values, known, LEVEL),
-        rivals=corrected,
+        ranks={} if only else significance_clusters(values, p_values, LEVEL),
+        rivals=rivals,
     )
-
-
-def _compare(
-    panel: Panel,
-    one: str,
-    other: str,
-    coefficient: Coefficient,
-    resamples: Resamples,
-    permutations: int,
-    seed: int,
-    known: dict[bytes, Numbers],
-) -> Rivals:
-    rows = scored(panel.metrics[one]) & scored(panel.metrics[other])
-    x, y = panel.metrics[one].rising[rows], panel.metrics[other].rising[rows]
-    z, drawn = panel.expert[rows], resamples.of(rows)
-    cases = drawn.case.tolist()
-    swapped = perm_cases(coefficient, x, y, z, cases, permutations, seed)
-    single = len(set(cases)) == len(cases)
-    return Rivals(
-        one=one,
-        other=other,
-        n=len(z),
-        difference=bootstrap_difference(coefficient, x, y, z, drawn, known).model_copy(
-            update={"p": None}
-        ),
-        perm_cases=Test(p=swapped.p, reason=swapped.reason),
-        perm_both=_by_rows(
-            swapped if single else perm_both(coefficient, x, y, z, permutations, seed), single
-        ),
-        williams=_by_rows(williams(x, y, z), single),
-    )
-
-
-def _by_rows(found: Estimate, single: bool) -> Test:
-    """A test that assumes independent rows, with a warning if they are not."""
-    return Test(p=found.p, reason=found.reason or (None if single else ASSUMES_ROWS))
 
 
 def _corrected(pairs: Sequence[Rivals]) -> Sequence[Rivals]:
     """The same with Holm's correction, separately for each test."""
-    tests = ("perm_cases", "perm_both", "williams")
-    for name in tests:
-        every: list[Test] = [getattr(pair, name) for pair in pairs]
-        corrected = holm([test.p for test in every])
+    for name in ("perm_cases", "perm_both", "williams"):
+        tests: list[Test] = [getattr(pair, name) for pair in pairs]
+        corrected = holm([test.p for test in tests])
         pairs = [
             pair.model_copy(update={name: test.model_copy(update={"holm": p})})
-            for pair, test, p in zip(pairs, every, corrected, strict=True)
+            for pair, test, p in zip(pairs, tests, corrected, strict=True)
         ]
     return pairs

@@ -64,8 +64,8 @@ class Panel:
     def expert(self) -> Numbers:
         """The mean of the raters who scored a row."""
         table = self.ratings
-        there = ~np.isnan(table)
-        return np.asarray(np.where(there, table, 0.0).sum(axis=1) / there.sum(axis=1))
+        is_rated = ~np.isnan(table)
+        return np.asarray(np.where(is_rated, table, 0.0).sum(axis=1) / is_rated.sum(axis=1))
 
     def of(self, rows: Positions) -> Panel:
         """The same columns for some of the rows."""
@@ -115,12 +115,12 @@ def panel_of_content(content: Mapping[str, Any]) -> Panel:
         raters={name: _column(values) for name, values in content["raters"].items()},
         metrics={
             name: Column(
-                _column(each["values"]),
-                each["signature"],
-                None if each["range"] is None else (each["range"][0], each["range"][1]),
-                each["higher_is_better"],
+                _column(column["values"]),
+                column["signature"],
+                None if column["range"] is None else (column["range"][0], column["range"][1]),
+                column["higher_is_better"],
             )
-            for name, each in content["metrics"].items()
+            for name, column in content["metrics"].items()
         },
         labels={name: tuple(values) for name, values in content["labels"].items()},
         systems=tuple(content["systems"]),
@@ -128,11 +128,11 @@ def panel_of_content(content: Mapping[str, Any]) -> Panel:
 
 
 def _known(values: Numbers) -> list[float | None]:
-    return [None if np.isnan(each) else float(each) for each in values]
+    return [None if np.isnan(value) else float(value) for value in values]
 
 
 def _column(values: Sequence[float | None]) -> Numbers:
-    return np.array([np.nan if each is None else each for each in values], dtype=np.float64)
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def _at(column: Sequence[str], rows: Positions) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from pydantic import Field, FiniteFloat
 from histoeval.agreement.metric_vs_experts import (
     MetricVsExperts,
     Ranking,
-    Within,
     follow,
     follow_within,
     most_apart,
@@ -112,15 +111,23 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
     if not panel.metrics:
         raise SettingError("no metric was named, and no file of scores was given")
     drawn = resample(panel.groups, plan.resamples, plan.seed)
-    found = tuple(_with_groups(panel, plan, drawn))
+    has_groups = len(set(panel.groups)) < len(panel)
+
+    def follow_metric(name: str) -> MetricVsExperts:
+        """A metric over all rows and, if groups have several rows, within them."""
+        within = follow_within(name, panel, drawn) if has_groups else None
+        whole = follow(name, panel, plan.expert_range, drawn)
+        return whole.model_copy(update={"within": within, "apart": most_apart(name, panel)})
+
+    metrics = tuple(side_by_side(follow_metric, panel.metrics))
     return Study(
         rows=len(panel),
         cases=len(set(panel.groups)),
         expert_ties=share_of_ties(panel.expert),
-        metrics=found,
+        metrics=metrics,
         ranking=rank(
             panel,
-            found,
+            metrics,
             plan.coefficient,
             drawn,
             only=plan.only,
@@ -128,45 +135,32 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
             seed=plan.seed,
         ),
         raters=rater_agreement(panel, drawn),
-        by={label: _apart(panel, label, plan) for label in plan.by},
+        by={label: _by_label(panel, label, plan) for label in plan.by},
         power=_power(panel, plan),
     )
 
 
-def _with_groups(panel: Panel, plan: StudyPlan, drawn: Resamples) -> list[MetricVsExperts]:
-    """Every metric over all rows and, if groups have several rows, within them."""
-    several = len(set(panel.groups)) < len(panel)
+def _by_label(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricVsExperts, ...]]:
+    """All metrics on the rows of each value of a label."""
 
-    def one(name: str) -> MetricVsExperts:
-        within: Within | None = follow_within(name, panel, drawn) if several else None
-        whole = follow(name, panel, plan.expert_range, drawn)
-        return whole.model_copy(update={"within": within, "apart": most_apart(name, panel)})
-
-    return side_by_side(one, panel.metrics)
-
-
-def _apart(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricVsExperts, ...]]:
-    """The same for each value of a label."""
-
-    def one(part: Panel) -> tuple[MetricVsExperts, ...]:
+    def follow_all(part: Panel) -> tuple[MetricVsExperts, ...]:
         drawn = resample(part.groups, plan.resamples, plan.seed)
         return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
 
     parts = panel.by(label)
-    found = side_by_side(one, parts.values())
-    return {value or "(none)": each for value, each in zip(parts, found, strict=True)}
+    metrics = side_by_side(follow_all, parts.values())
+    return {value or "(none)": row for value, row in zip(parts, metrics, strict=True)}
 
 
 def rater_agreement(panel: Panel, drawn: Resamples) -> Raters:
     """How well the experts of a panel agree with each other."""
     table, names = panel.ratings, tuple(panel.raters)
-    known = [column[~np.isnan(column)] for column in table.T]
-    each = zip(names, known, rater_biases(table), strict=True)
+    given = [column[~np.isnan(column)] for column in table.T]
     return Raters(
         names=names,
         each=tuple(
             Rater(name=name, n=len(scores), mean=float(scores.mean()), bias=bias)
-            for name, scores, bias in each
+            for name, scores, bias in zip(names, given, rater_biases(table), strict=True)
             if len(scores)
         ),
         pairs=tuple(
@@ -190,9 +184,9 @@ def _power(panel: Panel, plan: StudyPlan) -> SampleSize | None:
             f"{unknown[0]!r} was not scored{did_you_mean(unknown[0], panel.metrics)}, so its power "
             f"is unknown; known: {known}"
         )
-    one, other = (panel.metrics[name].rising for name in plan.power)
-    rows = np.flatnonzero(~np.isnan(one) & ~np.isnan(other))
+    first, second = (panel.metrics[name].rising for name in plan.power)
+    rows = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
     groups = [panel.groups[row] for row in rows]
     return pairs_needed(
-        plan.coefficient, one[rows], other[rows], panel.expert[rows], groups, seed=plan.seed
+        plan.coefficient, first[rows], second[rows], panel.expert[rows], groups, seed=plan.seed
     )

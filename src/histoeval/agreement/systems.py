@@ -81,23 +81,47 @@ def contest(
     Scores that differ by no more than `tie` count as ties. The order of pairs changes no number.
     """
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in scores.items()}
-    _check(columns, cases)
+    if len(columns) < 2:
+        raise SettingError("a comparison needs at least two systems")
+    if not len(cases):
+        raise InputError("the systems have no pair in common")
+    for name, column in columns.items():
+        if column.shape != (len(cases),) or not np.isfinite(column).all():
+            raise SettingError(f"{name} must have one finite score for each pair")
     _, case = np.unique(np.asarray(cases), return_inverse=True)
     pairs = list(combinations(columns, 2))
     apart = np.stack([columns[one] - columns[other] for one, other in pairs], axis=1)
-    found = mean_estimates(
+    estimates = mean_estimates(
         np.column_stack([*columns.values(), apart]),
         case,
         [None] * len(columns) + [0.0] * len(pairs),
         resamples,
         seed,
     )
-    means = dict(zip(columns, found, strict=False))
-    swapped = randomisation_p(apart, case, permutations, seed)
-    duels = [
-        _duel(names, apart[:, place], found[len(columns) + place], tie, swapped[place], corrected)
-        for (place, names), corrected in zip(enumerate(pairs), holm(swapped), strict=True)
-    ]
+    means = dict(zip(columns, estimates, strict=False))
+    p_values = randomisation_p(apart, case, permutations, seed)
+    corrected = holm(p_values)
+    duels = []
+    for place, (one, other) in enumerate(pairs):
+        gaps, difference = apart[:, place], estimates[len(columns) + place]
+        spread = float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
+        effect = float(gaps.mean()) / spread if spread > _ROUNDING else None
+        if np.abs(gaps).max() <= _ROUNDING:
+            difference = Estimate(value=0.0, low=0.0, high=0.0, p=1.0)
+            effect = 0.0 if effect is None else effect
+        duels.append(
+            Duel(
+                one=one,
+                other=other,
+                difference=difference,
+                p=p_values[place],
+                holm=corrected[place],
+                effect=effect,
+                wins=int((gaps > tie + _ROUNDING).sum()),
+                ties=int((np.abs(gaps) <= tie + _ROUNDING).sum()),
+                losses=int((gaps < -tie - _ROUNDING).sum()),
+            )
+        )
     known = {frozenset({duel.one, duel.other}): duel.holm for duel in duels}
     values = {name: float(column.mean()) for name, column in columns.items()}
     ranks = significance_clusters(values, known, LEVEL)
@@ -111,39 +135,6 @@ def contest(
     )
 
 
-def _check(columns: Mapping[str, Numbers], cases: Sequence[str] | Sequence[int]) -> None:
-    if len(columns) < 2:
-        raise SettingError("a comparison needs at least two systems")
-    if not len(cases):
-        raise InputError("the systems have no pair in common")
-    for name, column in columns.items():
-        if column.shape != (len(cases),) or not np.isfinite(column).all():
-            raise SettingError(f"{name} must have one finite score for each pair")
-
-
-def _duel(
-    names: tuple[str, str],
-    apart: Numbers,
-    difference: Estimate,
-    tie: float,
-    p: float,
-    corrected: float | None,
-) -> Duel:
-    same = bool(np.abs(apart).max() <= _ROUNDING)
-    spread = float(apart.std(ddof=1)) if len(apart) > 1 else 0.0
-    return Duel(
-        one=names[0],
-        other=names[1],
-        difference=Estimate(value=0.0, low=0.0, high=0.0, p=1.0) if same else difference,
-        p=p,
-        holm=corrected,
-        effect=float(apart.mean()) / spread if spread > _ROUNDING else (0.0 if same else None),
-        wins=int((apart > tie + _ROUNDING).sum()),
-        ties=int((np.abs(apart) <= tie + _ROUNDING).sum()),
-        losses=int((apart < -tie - _ROUNDING).sum()),
-    )
-
-
 def randomisation_p(apart: Numbers, case: Positions, permutations: int, seed: int) -> list[float]:
     """How often each difference (a column) is as large when systems are swapped on random cases.
 
@@ -152,10 +143,8 @@ def randomisation_p(apart: Numbers, case: Positions, permutations: int, seed: in
     if permutations < 1:
         raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
     if apart.shape[1] > (most := max(1, VALUES_KEPT // permutations)):
-        return [
-            *randomisation_p(apart[:, :most], case, permutations, seed),
-            *randomisation_p(apart[:, most:], case, permutations, seed),
-        ]
+        blocks = (apart[:, :most], apart[:, most:])
+        return [p for part in blocks for p in randomisation_p(part, case, permutations, seed)]
     sums = by_case(apart, case, int(case.max()) + 1)
     source = np.random.default_rng(seed)
     totals = np.zeros((apart.shape[1], permutations))

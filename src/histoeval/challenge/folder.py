@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from histoeval.callers import front_door
 from histoeval.challenge.policy import POLICY, ChallengePolicy, read_challenge_policy
 from histoeval.errors import InputError, OutputError, did_you_mean
 from histoeval.io.folder_kinds import wrong_folder
-from histoeval.io.submissions import SubmissionProblem, Truth, read_truth
+from histoeval.io.submissions import Truth, read_truth
 from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.resources import resource_text
@@ -67,7 +67,7 @@ class InitResult(NamedTuple):
 
     written: tuple[Path, ...]
     kept: tuple[Path, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
 @front_door
@@ -89,7 +89,16 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
     notes = []
     if truth is not None:
         references = _faultless(Path(truth), home)
-        contents |= _truth_files(references)
+        rows = [
+            {"id": name, "report": texts[0] if len(texts) == 1 else list(texts)}
+            for name, texts in references.items()
+        ]
+        organs = [{"id": n, "subgroup": organ_named(t[0])} for n, t in references.items()]
+        contents |= {
+            f"{TRUTH}/truth.json": json.dumps(rows, indent=1, ensure_ascii=False) + "\n",
+            IDS: "".join(f"{name}\n" for name in references),
+            SUBGROUPS: csv_text(organs),  # of each case the organ, to be looked over
+        }
         if several := [name for name, texts in references.items() if len(texts) > 1]:
             notes.append(
                 f"Cases with several references: {len(several):,}, {several[0]!r} the first; "
@@ -117,33 +126,29 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
 
 def _faultless(path: Path, home: Path) -> Mapping[str, tuple[str, ...]]:
     """The references of a truth that has no fault and is not another than the one that is there."""
-    found = read_truth(path, several=True)
-    if found.problems:
-        raise InputError(f"the truth must be without fault. {path}: {_listed(found.problems)}")
-    there = _truth_file(home)
-    if there and read_truth(there, several=True).references != found.references:
-        raise OutputError(f"{there} is another truth; remove it first, with {IDS} and {SUBGROUPS}")
-    for name in found.references:
+    references = _read_truth(path).references
+    current = _truth_in(home / TRUTH) if (home / TRUTH).is_dir() else None
+    if current and read_truth(current, several=True).references != references:
+        raise OutputError(
+            f"{current} is another truth; remove it first, with {IDS} and {SUBGROUPS}"
+        )
+    for name in references:
         if [name] != name.strip().splitlines():
             raise InputError(
                 f"{path}: the id {name!r} has outer spaces or a line break, which the lines of "
                 f"{IDS} cannot hold: correct it"
             )
-    return found.references
+    return references
 
 
-def _truth_files(references: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """The truth in one form, its ids, and the organ of each case, to be looked over."""
-    rows = [
-        {"id": name, "report": texts[0] if len(texts) == 1 else list(texts)}
-        for name, texts in references.items()
-    ]
-    organs = [{"id": n, "subgroup": organ_named(t[0])} for n, t in references.items()]
-    return {
-        f"{TRUTH}/truth.json": json.dumps(rows, indent=1, ensure_ascii=False) + "\n",
-        IDS: "".join(f"{name}\n" for name in references),
-        SUBGROUPS: csv_text(organs),
-    }
+def _read_truth(path: Path) -> Truth:
+    truth = read_truth(path, several=True)
+    if problems := truth.problems:
+        shown = "; ".join(problem.reason for problem in problems[:MOST_SHOWN])
+        more = len(problems) - MOST_SHOWN
+        rest = f"; and {more:,} more" if more > 0 else ""
+        raise InputError(f"the truth must be without fault. {path}: {shown}{rest}")
+    return truth
 
 
 def organ_named(text: str) -> str:
@@ -173,28 +178,27 @@ def open_challenge(
         raise wrong_folder(home, f"has no {POLICY}: `histoeval challenge init {home}` writes one")
     policy = read_challenge_policy(home / POLICY)
     policy = policy.model_copy(update={"loose_ids": policy.loose_ids or loose_ids})
-    there = _truth_file(home) if truth is None else _truth_in(Path(truth))
-    if need_truth or there is not None:
+    place = home / TRUTH if truth is None else Path(truth)
+    file = _truth_in(place) if truth is not None or place.is_dir() else None
+    if need_truth or file is not None:
         metric_names(policy.metrics)
-    if there is not None:
-        known = read_truth(there, several=True)
-        if known.problems:
-            raise InputError(f"the truth must be without fault. {there}: {_listed(known.problems)}")
+    if file is not None:
+        known = _read_truth(file)
     elif need_truth:
         raise InputError(
             f"{home} has no truth: `histoeval challenge init {home} --truth FILE` adds one"
         )
+    elif not (home / IDS).is_file():
+        raise InputError(
+            f"{home} has neither a truth nor {IDS}, the list of ids that are asked for"
+        )
     else:
-        known = _ids_alone(home)
+        known = Truth(IDS, dict.fromkeys(read_ids(home / IDS), ()))
     listed = _listed_ids(home, policy, known)
-    if there is None:
+    if file is None:
         return Challenge(home, policy, known, listed=listed)
     groups = _groups(home, policy, known)
     return Challenge(home, policy, known, groups, _subgroups(home, policy), listed)
-
-
-def _truth_file(home: Path) -> Path | None:
-    return _truth_in(home / TRUTH) if (home / TRUTH).is_dir() else None
 
 
 def _truth_in(path: Path) -> Path | None:
@@ -208,26 +212,18 @@ def _truth_in(path: Path) -> Path | None:
     return files[0] if files else None
 
 
-def _ids_alone(home: Path) -> Truth:
-    if not (home / IDS).is_file():
-        raise InputError(
-            f"{home} has neither a truth nor {IDS}, the list of ids that are asked for"
-        )
-    return Truth(IDS, dict.fromkeys(read_ids(home / IDS), ()))
-
-
 def read_ids(path: Path) -> tuple[str, ...]:
     """A list of ids: a line each, or a list in JSON."""
     try:
         text = path.read_text("utf-8-sig")
-        found = json.loads(text) if path.suffix == ".json" else text.splitlines()
+        listed = json.loads(text) if path.suffix == ".json" else text.splitlines()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{path} is not a list of ids: {error}") from error
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
         raise InputError(f'{path} is not a list of ids, such as ["case-1", "case-2"]')
-    names = [name.strip() for name in found if name.strip()]
+    names = [name.strip() for name in listed if name.strip()]
     if not names:
         raise InputError(f"{path} has no ids")
     if len(set(names)) < len(names):
@@ -239,19 +235,20 @@ def read_ids(path: Path) -> tuple[str, ...]:
 def _listed_ids(home: Path, policy: ChallengePolicy, truth: Truth) -> tuple[str, ...] | None:
     if policy.cases in CASES:
         return None
-    if not any(truth.references.values()) and not (home / policy.cases).is_file():
-        return None  # participants have the list of all ids only
-    if not (home / policy.cases).is_file():
+    file = home / policy.cases
+    if not file.is_file():
+        if not any(truth.references.values()):
+            return None  # participants have the list of all ids only
         guess = did_you_mean(policy.cases, CASES)
         raise InputError(
-            f"{home / POLICY} has `cases: {policy.cases}`{guess}, and {home / policy.cases} does "
-            f"not exist: give {', '.join(CASES)}, or a file with a list of ids"
+            f"{home / POLICY} has `cases: {policy.cases}`{guess}, and {file} does not exist: give "
+            f"{', '.join(CASES)}, or a file with a list of ids"
         )
-    ids = read_ids(home / policy.cases)
+    ids = read_ids(file)
     if unknown := [name for name in ids if name not in truth.references]:
         raise InputError(
-            f"{home / policy.cases} has {len(unknown):,} ids that {truth.name} has not: "
-            f"{unknown[0]!r} is the first"
+            f"{file} has {len(unknown):,} ids that {truth.name} has not: {unknown[0]!r} is the "
+            "first"
         )
     return ids
 
@@ -259,12 +256,12 @@ def _listed_ids(home: Path, policy: ChallengePolicy, truth: Truth) -> tuple[str,
 def _groups(home: Path, policy: ChallengePolicy, truth: Truth) -> dict[str, str]:
     if policy.groups is None:
         return {}
-    found = read_case_table(home / policy.groups)
-    if unknown := [id_ for id_ in truth.references if id_ not in found]:
+    groups = read_case_table(home / policy.groups)
+    if unknown := [id_ for id_ in truth.references if id_ not in groups]:
         raise InputError(
             f"{home / policy.groups} has no case for {len(unknown):,} ids, {unknown[0]!r} the first"
         )
-    return found
+    return groups
 
 
 def _subgroups(home: Path, policy: ChallengePolicy) -> dict[str, str]:
@@ -278,9 +275,3 @@ def _subgroups(home: Path, policy: ChallengePolicy) -> dict[str, str]:
             "set `subgroups: null` in the policy"
         )
     return read_case_table(path, "subgroup")
-
-
-def _listed(problems: Sequence[SubmissionProblem]) -> str:
-    shown = "; ".join(problem.reason for problem in problems[:MOST_SHOWN])
-    more = len(problems) - MOST_SHOWN
-    return shown + (f"; and {more:,} more" if more > 0 else "")

@@ -6,15 +6,14 @@ It is a YAML file that organisers publish before anybody hands in: no rule is ma
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
-from histoeval.errors import InputError, did_you_mean
-from histoeval.io.settings_files import read_yaml
+from histoeval.io.settings_files import read_model
 from histoeval.metrics.base import MAX_CHARS
 from histoeval.report import Noun
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
@@ -37,6 +36,18 @@ class MetricRule(Noun):
     """Whether more is better (`up`) or worse (`down`); by default as the metric says."""
     worst: FiniteFloat | None = None
     best: FiniteFloat | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _weight_alone(cls, rule: Any) -> Any:
+        """`bleu: 0.5` is `bleu: {weight: 0.5}`, and `bleu:` alone has weight 1."""
+        if rule is None:
+            return {}
+        if isinstance(rule, int | float) and not isinstance(rule, bool):
+            return {"weight": rule}
+        if not isinstance(rule, Mapping | cls):
+            raise ValueError("give each metric a weight, as in `bleu: 1` or `bleu: {weight: 1}`")
+        return rule
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -95,18 +106,6 @@ class ChallengePolicy(Noun):
     """Differences are significant from here on, after Holm's correction."""
     seed: Annotated[int, Field(ge=0)] = 0
 
-    @field_validator("metrics", mode="before")
-    @classmethod
-    def _weights_alone(cls, given: Any) -> Any:
-        """`bleu: 0.5` is `bleu: {weight: 0.5}`, and `bleu:` alone has weight 1."""
-        if not isinstance(given, Mapping):
-            return given
-        rules = {}
-        for name, rule in given.items():
-            is_number = isinstance(rule, int | float) and not isinstance(rule, bool)
-            rules[name] = {"weight": rule} if is_number else {} if rule is None else rule
-        return rules
-
     @cached_property
     def hash(self) -> str:
         """Twelve characters that change with every rule, and not with the name."""
@@ -122,47 +121,4 @@ class ChallengePolicy(Noun):
 
 def read_challenge_policy(path: Path) -> ChallengePolicy:
     """The policy in a file; what is wrong with it is named by its line and key."""
-    written = read_yaml(path, "the policy")
-    try:
-        return ChallengePolicy.model_validate(written.content)
-    except ValidationError as error:
-        fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-        line = written.line_of(fault["loc"])
-        where = f"{path}, line {line}," if line is not None else f"{path}"
-        raise InputError(f"the policy {where} cannot be used: {_explained(fault)}") from error
-
-
-def _explained(fault: Any) -> str:
-    """Which key is wrong, and why."""
-    place = [str(part) for part in fault["loc"]]
-    key = ".".join(place) or "the file"
-    if fault["type"] == "extra_forbidden":
-        return f"there is no key {key}{_instead(place)}"
-    if fault["type"] == "missing":
-        return f"{key} is missing"
-    given = "" if isinstance(fault["input"], Mapping) else f" is {fault['input']!r:.60}"
-    if fault["type"] in ("model_type", "dict_type"):
-        expected = f"keys are expected there: {', '.join(_keys(place))}"
-        if place[:1] == ["metrics"]:
-            expected = (
-                "give each metric a weight, as in `bleu: 1`, or keys, as in `bleu: {weight: 1}`"
-            )
-        return f"{key}{given}: {expected}"
-    message = fault["msg"].removeprefix("Value error, ")
-    return f"{key}{given}: {message[:1].lower()}{message[1:]}"
-
-
-def _keys(place: Sequence[str]) -> list[str]:
-    """The keys that there are below a place."""
-    inner: dict[str, type[Noun]] = {
-        "metrics": MetricRule,
-        "limits": Limits,
-        "platform": PlatformRule,
-    }
-    return [*(inner[place[0]] if place else ChallengePolicy).model_fields]
-
-
-def _instead(place: Sequence[str]) -> str:
-    """The keys that exist, for one that does not."""
-    known = _keys(place[:-1])
-    return f"{did_you_mean(place[-1], known)}; there are {', '.join(known)}"
+    return read_model(path, ChallengePolicy, "the policy")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from histoeval.callers import front_door
 from histoeval.challenge.folder import Challenge, open_challenge
@@ -18,12 +15,12 @@ from histoeval.challenge.ranking import (
     TeamScores,
     Values,
     case_line,
-    metrics_used,
+    metric_used,
     values_of,
 )
-from histoeval.challenge.scoring import CaseScore, score_teams
+from histoeval.challenge.scoring import score_teams
 from histoeval.challenge.standings import ChallengeRanking, Unranked
-from histoeval.challenge.teams import FileFault, Team, named_teams, read_team
+from histoeval.challenge.teams import Team, named_teams, read_team
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import ENDINGS
 from histoeval.io.submissions import SubmissionProblem
@@ -50,11 +47,10 @@ class RankedTeams:
         """Flat records, one for each team and case."""
         for row, team in enumerate(self.values.teams):
             faults = {fault.id: fault.reason for fault in self.ranking[team].faults}
-            for at, id_ in enumerate(self.values.cases):
-                why = faults.get(id_, "")
-                line = case_line(self.values, row, at, self.scores[team], why)
-                more = {"score": line.score, **line.metrics, "reason": line.reason}
-                yield {"team": team, "id": id_, **more}
+            for column, id_ in enumerate(self.values.cases):
+                line = case_line(self.values, row, column, self.scores[team], faults.get(id_, ""))
+                cells = {"score": line.score, **line.metrics, "reason": line.reason}
+                yield {"team": team, "id": id_, **cells}
 
     def write(self, folder: Path) -> tuple[Path, ...]:
         """Write `ranking.json`, `ranking.csv` and `cases.csv`."""
@@ -115,48 +111,75 @@ def ranked(
     engine: Engine,
 ) -> RankedTeams:
     """Teams that were read, scored and ranked."""
-    metrics = load_metrics(list(challenge.policy.metrics), models)
+    policy = challenge.policy
+    metrics = load_metrics(list(policy.metrics), models)
     if no := [f"{m.name} {why}" for m in metrics if (why := m.unavailable_reason())]:
         raise SettingError(f"the policy asks for what cannot run here: {'; '.join(no)}")
-    used = metrics_used(challenge.policy, metrics)
-    scores = score_teams(challenge, teams, metrics, store, engine=engine)
+    used = {metric.name: metric_used(policy, metric) for metric in metrics}
+    scores = score_teams(challenge, teams, metrics, used, store, engine=engine)
     cases, notes = _cases(challenge, teams)
-    out = {
-        team.name: reason for team in teams if (reason := _why_out(challenge, team, scores, cases))
-    }
-    values, there = values_of({n: s for n, s in scores.items() if n not in out}, used, cases)
+    excluded: dict[str, str] = {}
+    lacking: dict[str, int] = {}
+    faults: dict[str, tuple[SubmissionProblem, ...]] = {}
+    for team in teams:
+        own = scores[team.name]
+        whole = {id_ for id_, case in own.items() if used.keys() <= case.values.keys()}
+        unscored = [id_ for id_ in cases if id_ not in whole]
+        lacking[team.name] = len(unscored)
+        faults[team.name] = (
+            *team.problems,
+            *(
+                SubmissionProblem(id_, None, "not_scored", "; ".join(own[id_].reasons))
+                for id_ in unscored
+                if id_ in own
+            ),
+        )
+        if team.excluded is not None:
+            excluded[team.name] = team.excluded
+        elif policy.missing == "exclude" and unscored:
+            excluded[team.name] = (
+                f"lacks {len(unscored):,} of {len(cases):,} cases, and the policy excludes such "
+                "teams"
+            )
+    counted = {name: own for name, own in scores.items() if name not in excluded}
+    values, there = values_of(counted, used, cases)
     if not values.teams:
-        raise InputError(f"no team can be ranked: {'; '.join(f'{n} {w}' for n, w in out.items())}")
-    found = Ranker(values, challenge).standings(scores, there)
-    by_name = {
-        team.name: _with_unscored(challenge, team, scores[team.name], cases) for team in teams
-    }
+        reasons = "; ".join(f"{name} {reason}" for name, reason in excluded.items())
+        raise InputError(f"no team can be ranked: {reasons}")
+    ranker = Ranker(values, challenge)
+    digests = {team.name: team.sha256 for team in teams}
     ranking = ChallengeRanking(
         histoeval=__version__,
-        policy=challenge.policy,
-        policy_hash=challenge.policy.hash,
+        policy=policy,
+        policy_hash=policy.hash,
         truth=challenge.truth.name,
         truth_sha256=challenge.truth.sha256,
         cases=len(cases),
-        groups=found.groups,
+        groups=len(ranker.drawn.times),
         metrics=used,
         teams=tuple(
-            standing.model_copy(update={"faults": _faults(team), "sha256": team.sha256})
-            for standing in found.teams
-            for team in [by_name[standing.team]]
+            standing.model_copy(
+                update={"faults": faults[standing.team], "sha256": digests[standing.team]}
+            )
+            for standing in ranker.standings(scores, there)
         ),
         unranked=tuple(
-            _unranked(by_name[n], why, len(_lacking(used, scores[n], cases)), cases)
-            for n, why in out.items()
+            Unranked(
+                team=name,
+                reason=reason,
+                scored=len(cases) - lacking[name],
+                missing=lacking[name],
+                faults=faults[name],
+            )
+            for name, reason in excluded.items()
         ),
-        duels=found.duels,
-        stability=found.stability,
-        without=found.without,
-        subgroups=found.subgroups,
+        duels=tuple(ranker.duels),
+        stability=ranker.stability(),
+        without={name: ranker.stability(own[None]) for name, own in ranker.without.items()},
+        subgroups={name: len(rows) for name, rows in ranker.subgroups.items()},
         notes=(
             *notes,
-            *_remarks(values, there),
-            *_without_subgroup(challenge, cases),
+            *_notes(challenge, cases, {team: lacking[team] for team in values.teams}),
             *(f"{team.name}: {note}" for team in teams for note in team.notes),
         ),
     )
@@ -164,7 +187,7 @@ def ranked(
 
 
 def _cases(challenge: Challenge, teams: Sequence[Team]) -> tuple[tuple[str, ...], list[str]]:
-    """The ids that count."""
+    """The ids that count, and what to know of them."""
     if challenge.policy.cases != "shared":
         return challenge.ids, []
     taking = [team for team in teams if team.excluded is None]
@@ -181,80 +204,21 @@ def _cases(challenge: Challenge, teams: Sequence[Team]) -> tuple[tuple[str, ...]
     ]
 
 
-def _why_out(
-    challenge: Challenge, team: Team, scores: TeamScores, cases: Sequence[str]
-) -> str | None:
-    """Why a team is not ranked."""
-    if team.excluded is not None:
-        return team.excluded
-    lacking = len(_lacking(challenge.policy.metrics, scores[team.name], cases))
-    if challenge.policy.missing == "exclude" and lacking:
-        return f"lacks {lacking:,} of {len(cases):,} cases, and the policy excludes such teams"
-    return None
-
-
-def _lacking(
-    metrics: Mapping[str, Any], scores: Mapping[str, CaseScore], cases: Sequence[str]
-) -> list[str]:
-    """The cases that have no value by some metric."""
-    return [
-        id_
-        for id_ in cases
-        if id_ not in scores or any(name not in scores[id_].values for name in metrics)
-    ]
-
-
-def _with_unscored(
-    challenge: Challenge, team: Team, scores: Mapping[str, CaseScore], cases: Sequence[str]
-) -> Team:
-    """The team with a fault for each report that some metric could not score."""
-    faults = [
-        SubmissionProblem(id_, None, "not_scored", "; ".join(scores[id_].reasons))
-        for id_ in _lacking(challenge.policy.metrics, scores, cases)
-        if id_ in scores
-    ]
-    return replace(team, problems=(*team.problems, *faults))
-
-
-def _faults(team: Team) -> tuple[FileFault, ...]:
-    return tuple(FileFault(**problem._asdict()) for problem in team.problems)
-
-
-def _unranked(team: Team, why: str, missing: int, cases: Sequence[str]) -> Unranked:
-    return Unranked(
-        team=team.name,
-        reason=why,
-        scored=len(cases) - missing,
-        missing=missing,
-        faults=_faults(team),
-    )
-
-
-def _without_subgroup(challenge: Challenge, cases: Sequence[str]) -> list[str]:
-    """Cases that are in no table of a subgroup, where there are such tables."""
-    lacking = [id_ for id_ in cases if id_ not in challenge.subgroups]
-    if challenge.policy.subgroups is None or not lacking:
-        return []
-    return [
-        f"{challenge.policy.subgroups} has no subgroup for {len(lacking):,} of {len(cases):,} "
-        f"cases, {lacking[0]!r} the first."
-    ]
-
-
-def _remarks(values: Values, there: NDArray[np.bool_]) -> list[str]:
-    """What to know of teams that lack cases."""
-    lacking = {
-        team: int(count)
-        for team, count in zip(values.teams, (~there).sum(axis=1), strict=True)
-        if count
-    }
-    if not lacking:
-        return []
+def _notes(challenge: Challenge, cases: Sequence[str], lacking: Mapping[str, int]) -> Iterator[str]:
+    """What to know of ranked teams that lack cases, and of cases without a subgroup."""
     most = max(lacking, key=lambda team: lacking[team])
-    return [
-        f"{len(lacking):,} of {len(values.teams):,} teams lack cases, {most} the most "
-        f"({lacking[most]:,} of {len(values.cases):,}); each counts with the worst value."
-    ]
+    if lacking[most]:
+        yield (
+            f"{sum(map(bool, lacking.values())):,} of {len(lacking):,} teams lack cases, {most} "
+            f"the most ({lacking[most]:,} of {len(cases):,}); each counts with the worst value."
+        )
+    file = challenge.policy.subgroups
+    unlabelled = [id_ for id_ in cases if id_ not in challenge.subgroups]
+    if file is not None and unlabelled:
+        yield (
+            f"{file} has no subgroup for {len(unlabelled):,} of {len(cases):,} cases, "
+            f"{unlabelled[0]!r} the first."
+        )
 
 
 PREDICTIONS = "predictions.json"
@@ -296,10 +260,11 @@ def evaluate_predictions(
     challenge = open_challenge(folder, truth=truth)
     team = read_team(challenge, predictions_in(Path(predictions)))
     if not team.reports:
-        why = f", for example: {team.problems[0].reason}" if team.problems else ""
-        raise InputError(f"{team.name} has no report for any of {len(challenge.ids):,} cases{why}")
-    found = ranked(challenge, [team], models, None, choose_engine(engine, workers))
-    content = _content(found)
+        example = f", for example: {team.problems[0].reason}" if team.problems else ""
+        raise InputError(
+            f"{team.name} has no report for any of {len(challenge.ids):,} cases{example}"
+        )
+    content = _content(ranked(challenge, [team], models, None, choose_engine(engine, workers)))
     if output is not None:
         with writing_to(Path(output)):
             make_folder(Path(output))
@@ -319,39 +284,36 @@ def predictions_in(path: Path) -> Path:
         if file.is_file() and file.suffix.lower() in ENDINGS and file.name[0] != "."
     ]
     named = [file for file in tables if file.stem == Path(PREDICTIONS).stem]
-    found = named if len(named) == 1 else tables
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(str(file.relative_to(path)) for file in found[:MOST_NAMED])
-    raise InputError(
-        f"{path} has no {PREDICTIONS}"
-        + (f", and {len(found)} files instead: {names}" if names else "")
-    )
+    files = named if len(named) == 1 else tables
+    if len(files) == 1:
+        return files[0]
+    names = ", ".join(str(file.relative_to(path)) for file in files[:MOST_NAMED])
+    instead = f", and {len(files)} files instead: {names}" if names else ""
+    raise InputError(f"{path} has no {PREDICTIONS}{instead}")
 
 
-def _content(found: RankedTeams) -> dict[str, Any]:
-    """What `metrics.json` holds: nothing that quotes the truth."""
-    ranking = found.ranking
+def _content(evaluated: RankedTeams) -> dict[str, Any]:
+    """The content of `metrics.json`: nothing that quotes the truth."""
+    ranking = evaluated.ranking
     team = ranking.teams[0]
-    aggregates: dict[str, Any] = {"score": team.score.model_dump(mode="json", exclude={"p"})}
-    for name, metric in team.metrics.items():
-        aggregates[name] = metric.mean.model_dump(mode="json", exclude={"p"})
+    estimates = {"score": team.score} | {name: m.mean for name, m in team.metrics.items()}
     subgroups = {
-        name: {"cases": ranking.subgroups[name], "score": each.score.value, **each.metrics}
-        for name, each in team.subgroups.items()
+        name: {"cases": ranking.subgroups[name], "score": part.score.value, **part.metrics}
+        for name, part in team.subgroups.items()
     }
     return {
         "aggregates": {
-            **aggregates,
+            **{name: e.model_dump(mode="json", exclude={"p"}) for name, e in estimates.items()},
             "cases": ranking.cases,
             "scored": team.scored,
             "missing": team.missing,
             "subgroups": subgroups,
         },
         "results": [
-            {key: value for key, value in case.items() if key != "team"} for case in found.cases()
+            {key: value for key, value in case.items() if key != "team"}
+            for case in evaluated.cases()
         ],
-        "problems": [fault.model_dump(mode="json") for fault in team.faults],
+        "problems": [asdict(fault) for fault in team.faults],
         "metrics": {name: used.model_dump(mode="json") for name, used in ranking.metrics.items()},
         "policy": ranking.policy_hash,
         "truth_sha256": ranking.truth_sha256,

@@ -8,11 +8,13 @@ what is new in its file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.challenge.folder import Challenge
+from histoeval.challenge.standings import MetricUsed
 from histoeval.challenge.teams import Team
 from histoeval.errors import HistoEvalError
 from histoeval.io.folder_kinds import SCORES
@@ -43,43 +45,36 @@ def score_teams(
     challenge: Challenge,
     teams: Sequence[Team],
     metrics: Sequence[Metric],
+    used: Mapping[str, MetricUsed],
     store: Path | None = None,
     *,
     engine: Engine = INLINE,
 ) -> dict[str, dict[str, CaseScore]]:
     """The scores of every team by case; with a store, nothing is scored twice."""
-    pairs = {pair: pair_key(*pair) for pair in _pairs(challenge, teams)}
-    known = {} if store is None else _stored(store, metrics)
-    if fresh := {pair: key for pair, key in pairs.items() if key not in known}:
-        known |= _scored(fresh, metrics, store, engine)
-    ups = {metric.name: _is_up(challenge, metric) for metric in metrics}
-    mean = challenge.policy.references == "mean"
-
-    def case(id_: str, text: str) -> CaseScore:
-        rows = [known[pairs[reference, text]] for reference in challenge.truth.references[id_]]
-        return _combined(rows, ups, mean=mean)
-
-    return {team.name: {id_: case(id_, t) for id_, t in team.reports.items()} for team in teams}
-
-
-def _is_up(challenge: Challenge, metric: Metric) -> bool:
-    direction = challenge.policy.metrics[metric.name].direction
-    return metric.higher_is_better if direction is None else direction == "up"
+    keys = {}
+    for id_ in challenge.ids:  # by case, so that a reference is read once for all teams
+        for reference in challenge.truth.references[id_]:
+            for team in teams:
+                if id_ in team.reports:
+                    pair = reference, team.reports[id_]
+                    keys[pair] = pair_key(*pair)
+    rows = {} if store is None else _stored(store, metrics)
+    if fresh := {pair: key for pair, key in keys.items() if key not in rows}:
+        rows |= _scored(fresh, metrics, store, engine)
+    is_mean = challenge.policy.references == "mean"
+    scores: dict[str, dict[str, CaseScore]] = {}
+    for team in teams:
+        scores[team.name] = {}
+        for id_, text in team.reports.items():
+            of_case = [rows[keys[reference, text]] for reference in challenge.truth.references[id_]]
+            scores[team.name][id_] = _combined(of_case, used, is_mean)
+    return scores
 
 
 def pair_key(reference: str, candidate: str) -> str:
     """The name of a pair of texts, the same wherever it comes up."""
     lengths = f"{len(reference)}:".encode()
     return hashlib.sha256(lengths + f"{reference}{candidate}".encode()).hexdigest()[:24]
-
-
-def _pairs(challenge: Challenge, teams: Sequence[Team]) -> Iterator[PairTexts]:
-    """By case, so that a reference is read once for all teams."""
-    for id_ in challenge.ids:
-        for reference in challenge.truth.references[id_]:
-            for team in teams:
-                if id_ in team.reports:
-                    yield reference, team.reports[id_]
 
 
 def _scored(
@@ -97,60 +92,48 @@ def _scored(
     )
     source = source_of_records(records, _COLUMNS)
     with row_progress(source) as watch:
-        done = score_source(
-            source,
-            metrics,
-            folder,
-            overwrite=is_outdated,
-            engine=engine,
-            watch=watch,
+        scored = score_source(
+            source, metrics, folder, overwrite=is_outdated, engine=engine, watch=watch
         )
-    return {row.id: row for row in done.rows}
+    return {row.id: row for row in scored.rows}
 
 
 def _is_of(folder: Path, metrics: Sequence[Metric]) -> bool:
-    """Whether the scores of a folder are those of these metrics, in the same version."""
+    """True if the scores of a folder are those of these metrics, in the same version."""
     try:
-        made = read_json(folder / "run.json", folder).get("metrics")
+        signatures = read_json(folder / "run.json", folder).get("metrics")
     except (HistoEvalError, OSError):
         return False
-    return made == {metric.name: str(metric.signature) for metric in metrics}
+    return signatures == {metric.name: str(metric.signature) for metric in metrics}
 
 
 def _stored(store: Path, metrics: Sequence[Metric]) -> dict[str, ResultRow]:
     """What earlier runs have scored, also those that were stopped; failures are tried again."""
-    found = {}
+    stored: dict[str, ResultRow] = {}
     for folder in sorted(store.glob("pairs-*")):
-        if _is_of(folder, metrics):
-            for row in _whole_rows(folder / SCORES):
+        file = folder / SCORES
+        if not _is_of(folder, metrics) or not file.is_file():
+            continue
+        with file.open("rb") as lines, suppress(ValueError):  # a killed run leaves half a line
+            for line in lines:
+                row = ResultRow.model_validate_json(line)
                 if not row.errors:
-                    found[row.id] = row
-    return found
+                    stored[row.id] = row
+    return stored
 
 
-def _whole_rows(file: Path) -> Iterator[ResultRow]:
-    """The rows of a file up to one that a killed run has not finished."""
-    if not file.is_file():
-        return
-    with file.open("rb") as lines:
-        for line in lines:
-            try:
-                yield ResultRow.model_validate_json(line)
-            except ValueError:
-                return
-
-
-def _combined(rows: Iterable[ResultRow], ups: Mapping[str, bool], *, mean: bool) -> CaseScore:
+def _combined(
+    rows: Sequence[ResultRow], used: Mapping[str, MetricUsed], is_mean: bool
+) -> CaseScore:
     """One value of each metric: of the only reference, the best one, or the mean of all."""
-    rows = list(rows)
-    values = {}
-    for name, up in ups.items():
-        found = [row.scores[name].value for row in rows if name in row.scores]
-        if found:
-            values[name] = sum(found) / len(found) if mean else (max if up else min)(found)
+    combined = {}
+    for name, metric in used.items():
+        if values := [row.scores[name].value for row in rows if name in row.scores]:
+            best = max if metric.higher_is_better else min
+            combined[name] = sum(values) / len(values) if is_mean else best(values)
     reasons = [
         f"{error.metric}: {error.message.removesuffix(READ_AS_IT_IS)}"  # teams choose no metrics
         for row in rows
         for error in row.errors
     ]
-    return CaseScore(values, tuple(dict.fromkeys(reasons)))
+    return CaseScore(combined, tuple(dict.fromkeys(reasons)))

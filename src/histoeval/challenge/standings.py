@@ -11,9 +11,9 @@ from pydantic import Field, FiniteFloat, ValidationError
 
 from histoeval.agreement.systems import Duel
 from histoeval.challenge.policy import ChallengePolicy
-from histoeval.challenge.teams import FileFault
 from histoeval.errors import InputError
 from histoeval.io.folder_kinds import RANKING, wrong_folder
+from histoeval.io.submissions import SubmissionProblem
 from histoeval.report import Noun
 from histoeval.statistics.resampling import Estimate
 
@@ -64,7 +64,7 @@ class TeamStanding(Noun):
     missing: int
     metrics: dict[str, MetricStanding]
     subgroups: dict[str, SubgroupStanding] = Field(default_factory=dict)
-    faults: tuple[FileFault, ...] = ()
+    faults: tuple[SubmissionProblem, ...] = ()
     lowest: tuple[CaseStanding, ...] = ()
     sha256: str = ""
 
@@ -76,7 +76,7 @@ class Unranked(Noun):
     reason: str
     scored: int
     missing: int
-    faults: tuple[FileFault, ...] = ()
+    faults: tuple[SubmissionProblem, ...] = ()
 
 
 class MetricUsed(Noun):
@@ -122,43 +122,39 @@ class ChallengeRanking(Noun):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, team: str) -> TeamStanding:
-        return {each.team: each for each in self.teams}[team]
-
-    def __str__(self) -> str:
-        return repr(self)
+        return {standing.team: standing for standing in self.teams}[team]
 
     def __repr__(self) -> str:
-        order = ", ".join(f"{each.place:g}. {each.team}" for each in self.teams[:5])
+        order = ", ".join(f"{standing.place:g}. {standing.team}" for standing in self.teams[:5])
         return f"<ChallengeRanking of {len(self.teams)} teams on {self.cases} cases: {order}>"
+
+    __str__ = __repr__
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Flat records, one for each team, as in `ranking.csv`."""
-        for each in self.teams:
+        for standing in self.teams:
+            cells: dict[str, float | None] = {}
+            for name, metric in standing.metrics.items():
+                mean, alone, without = metric.mean, metric.place, metric.place_without
+                cells |= {name: mean.value, f"{name}.low": mean.low, f"{name}.high": mean.high}
+                cells |= {f"{name}.place": alone, f"{name}.place_without": without}
+            for name, part in standing.subgroups.items():
+                cells[f"{name}.score"] = part.score.value
             yield {
-                "place": each.place,
-                "tier": each.tier,
-                "team": each.team,
-                "score": each.score.value,
-                "score.low": each.score.low,
-                "score.high": each.score.high,
-                "mean_rank": each.mean_rank,
-                "place.low": each.place_low,
-                "place.high": each.place_high,
-                "first": each.place_shares[0],
-                "scored": each.scored,
-                "missing": each.missing,
-                **_metric_cells(each),
-                **{f"{name}.score": sub.score.value for name, sub in each.subgroups.items()},
+                "place": standing.place,
+                "tier": standing.tier,
+                "team": standing.team,
+                "score": standing.score.value,
+                "score.low": standing.score.low,
+                "score.high": standing.score.high,
+                "mean_rank": standing.mean_rank,
+                "place.low": standing.place_low,
+                "place.high": standing.place_high,
+                "first": standing.place_shares[0],
+                "scored": standing.scored,
+                "missing": standing.missing,
+                **cells,
             }
-
-
-def _metric_cells(team: TeamStanding) -> dict[str, float | None]:
-    cells: dict[str, float | None] = {}
-    for name, metric in team.metrics.items():
-        mean = metric.mean
-        cells |= {name: mean.value, f"{name}.low": mean.low, f"{name}.high": mean.high}
-        cells |= {f"{name}.place": metric.place, f"{name}.place_without": metric.place_without}
-    return cells
 
 
 def read_ranking(folder: Path) -> ChallengeRanking:

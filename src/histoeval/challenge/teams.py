@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -59,26 +60,38 @@ class Team:
 def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team:
     """A file of predictions, checked against the ids that are asked for and the limits."""
     truth, policy = challenge.truth, challenge.policy
+    limits = policy.limits
     jobs = platform_jobs(path)
     untimed: list[SubmissionProblem] = []
     if jobs is not None:
-        found, seconds = _from_jobs(jobs, path.parent, truth, policy)
+        handed_in, seconds = _from_jobs(jobs, path.parent, truth, policy)
     else:
-        found, seconds = _submission(path, truth, policy), {}
-        if policy.limits.seconds_per_case or policy.limits.seconds_in_all:
+        handed_in, seconds = _submission(path, truth, policy), {}
+        if limits.seconds_per_case or limits.seconds_in_all:
             seconds, untimed = seconds_of(path)
-    seconds = {found.renamed.get(id_, id_): took for id_, took in seconds.items()}
+    seconds = {handed_in.renamed.get(id_, id_): took for id_, took in seconds.items()}
     asked = set(challenge.ids)
-    team = Team(
+    reports = {id_: text for id_, text in handed_in.reports.items() if id_ in asked}
+    longest = inf if limits.seconds_per_case is None else limits.seconds_per_case
+    slow = {id_: seconds[id_] for id_ in reports if seconds.get(id_, 0.0) > longest}
+    total, most = sum(seconds.values()), limits.seconds_in_all
+    is_out = most is not None and total > most
+    problems = [
+        problem
+        for problem in (*handed_in.problems, *untimed)
+        if problem.row is not None or problem.id in asked
+    ]
+    for id_, took in slow.items():
+        reason = f"{id_!r} took {took:g} s, and {longest:g} are allowed"
+        problems.append(SubmissionProblem(id_, None, "too_slow", reason))
+    return Team(
         name or system_names([path])[0],
-        {id_: text for id_, text in found.reports.items() if id_ in asked},
-        tuple(
-            each for each in (*found.problems, *untimed) if each.row is not None or each.id in asked
-        ),
-        found.sha256,
-        notes=(*found.notes, *_notes(found, policy, timed=bool(seconds or untimed))),
+        {id_: text for id_, text in reports.items() if id_ not in slow},
+        tuple(problems),
+        handed_in.sha256,
+        f"took {total:g} s for all cases, and {most:g} are allowed" if is_out else None,
+        (*handed_in.notes, *_notes(handed_in, limits, is_timed=bool(seconds or untimed))),
     )
-    return _in_time(team, seconds, policy.limits)
 
 
 def named_teams(challenge: Challenge, paths: Sequence[Path]) -> list[Team]:
@@ -87,16 +100,14 @@ def named_teams(challenge: Challenge, paths: Sequence[Path]) -> list[Team]:
         raise InputError("there is no team to rank: give a file of predictions for each")
     for path in paths:
         check_there(path)
-    names = system_names(paths, "teams")
-    return [_team_or_reason(challenge, path, name) for path, name in zip(paths, names, strict=True)]
-
-
-def _team_or_reason(challenge: Challenge, path: Path, name: str) -> Team:
-    """A team; one whose file cannot be read is out, and does not stop the others."""
-    try:
-        return read_team(challenge, path, name)
-    except InputError as error:
-        return Team(name, {}, excluded=f"has a file that cannot be read: {error}")
+    teams = []
+    for path, name in zip(paths, system_names(paths, "teams"), strict=True):
+        try:
+            teams.append(read_team(challenge, path, name))
+        except InputError as error:  # it does not stop the others
+            excluded = f"has a file that cannot be read: {error}"
+            teams.append(Team(name, {}, excluded=excluded))
+    return teams
 
 
 def _submission(path: Path, truth: Truth, policy: ChallengePolicy) -> Submission:
@@ -104,19 +115,16 @@ def _submission(path: Path, truth: Truth, policy: ChallengePolicy) -> Submission
     return read_submission(path, truth, loose_ids=policy.loose_ids, longest=longest)
 
 
-def _notes(found: Submission, policy: ChallengePolicy, *, timed: bool) -> Iterator[str]:
+def _notes(handed_in: Submission, limits: Limits, *, is_timed: bool) -> Iterator[str]:
     """What was taken for granted of a file."""
-    if found.renamed:
-        written, id_ = next(iter(found.renamed.items()))
+    if renamed := handed_in.renamed:
+        written, id_ = next(iter(renamed.items()))
         yield (
-            f"ids that {how_ids_differ(found.renamed)} were accepted: {len(found.renamed):,}, for "
-            f"example {written!r} for {id_!r}"
+            f"ids that {how_ids_differ(renamed)} were accepted: {len(renamed):,}, for example "
+            f"{written!r} for {id_!r}"
         )
-    limits = {
-        "for each case": policy.limits.seconds_per_case,
-        "for all cases": policy.limits.seconds_in_all,
-    }
-    if allowed := [f"{most:g} {what}" for what, most in limits.items() if most and not timed]:
+    times = {"for each case": limits.seconds_per_case, "for all cases": limits.seconds_in_all}
+    if allowed := [f"{most:g} {what}" for what, most in times.items() if most and not is_timed]:
         yield (
             f"the policy allows {' and '.join(allowed)} (seconds), and the file has no times in a "
             f"column {SECONDS!r}: nothing was checked against that limit"
@@ -124,7 +132,7 @@ def _notes(found: Submission, policy: ChallengePolicy, *, timed: bool) -> Iterat
 
 
 def seconds_of(path: Path) -> tuple[dict[str, float], list[SubmissionProblem]]:
-    """How long each report took, where the file has a column for that, and what is no time."""
+    """The seconds of each report, where the file has a column for them, and what is no time."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if path.is_dir() or ENDINGS.get(ending, "text") == "text":
         return {}, []
@@ -132,7 +140,7 @@ def seconds_of(path: Path) -> tuple[dict[str, float], list[SubmissionProblem]]:
     column, id_ = columns_by_name(source.table.columns).get(SECONDS), source.layout.id
     if column is None:
         return {}, []
-    found: dict[str, float] = {}
+    times: dict[str, float] = {}
     problems = []
     for record in source.table.read((column,) if id_ is None else (id_, column)):
         values = record.values or {}
@@ -143,32 +151,11 @@ def seconds_of(path: Path) -> tuple[dict[str, float], list[SubmissionProblem]]:
         except ValueError:
             seconds = -1.0
         if seconds >= 0 and isfinite(seconds):
-            found.setdefault(name, seconds)
+            times.setdefault(name, seconds)
         elif written.lower() not in _NO_TIME:
-            why = f"{column} is {written!r} ({record.place}): a number of seconds is expected"
-            problems.append(SubmissionProblem(name, record.number, "not_a_time", why))
-    return found, problems
-
-
-def _in_time(team: Team, seconds: Mapping[str, float], limits: Limits) -> Team:
-    """The team without the reports that took too long, and out if all took too long."""
-    longest, in_all = limits.seconds_per_case, limits.seconds_in_all
-    slow = {
-        id_: f"{id_!r} took {seconds[id_]:g} s, and {longest:g} are allowed"
-        for id_ in team.reports
-        if longest is not None and seconds.get(id_, 0.0) > longest
-    }
-    total = sum(seconds.values())
-    over = in_all is not None and total > in_all
-    return replace(
-        team,
-        reports={id_: text for id_, text in team.reports.items() if id_ not in slow},
-        problems=(
-            *team.problems,
-            *(SubmissionProblem(id_, None, "too_slow", why) for id_, why in slow.items()),
-        ),
-        excluded=f"took {total:g} s for all cases, and {in_all:g} are allowed" if over else None,
-    )
+            reason = f"{column} is {written!r} ({record.place}): a number of seconds is expected"
+            problems.append(SubmissionProblem(name, record.number, "not_a_time", reason))
+    return times, problems
 
 
 # --- the platform --------------------------------------------------------------------------------
@@ -182,7 +169,7 @@ def platform_jobs(path: Path) -> list[Any] | None:
         content = json.loads(path.read_text("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
-    is_jobs = isinstance(content, list) and any(_is_job(each) for each in content)
+    is_jobs = isinstance(content, list) and any(map(_is_job, content))
     return content if is_jobs else None
 
 
@@ -197,38 +184,43 @@ def _from_jobs(
     rows: list[dict[str, Any]] = []
     problems: list[SubmissionProblem] = []
     seconds: dict[str, float] = {}
-    made_by: list[tuple[int, object]] = []
+    job_of_row: list[tuple[int, object]] = []
     for number, job in enumerate(jobs, start=1):
         if not _is_job(job):
-            why = f"entry {number} of predictions.json is no job: a job has `pk` and `outputs`"
-            problems.append(SubmissionProblem(None, number, "broken_job", why))
+            reason = f"entry {number} of predictions.json is no job: a job has `pk` and `outputs`"
+            problems.append(SubmissionProblem(None, number, "broken_job", reason))
             continue
         try:
-            made = list(_job_rows(job, home, policy.platform))
+            written = list(_job_rows(job, home, policy.platform))
         except InputError as error:
             case = _case_name(job, policy.platform)
             problems.append(SubmissionProblem(case, number, "broken_job", str(error)))
             continue
-        rows += made
-        made_by += [(number, job["pk"])] * len(made)
-        if (took := _duration(job)) is not None:
-            seconds |= {str(row.get("id")): took / len(made) for row in made}
+        rows += written
+        job_of_row += [(number, job["pk"])] * len(written)
+        with suppress(ValidationError):  # of a job whose time the platform has not measured
+            took = _DURATION.validate_python(job.get("exec_duration")).total_seconds()
+            seconds |= {str(row.get("id")): took / len(written) for row in written}
     if not rows:
-        why = f": {problems[0].reason}" if problems else ""
-        raise InputError(f"no job of predictions.json has written a report{why}")
+        example = f": {problems[0].reason}" if problems else ""
+        raise InputError(f"no job of predictions.json has written a report{example}")
     with TemporaryDirectory() as place:
         file = Path(place) / "predictions.json"
         file.write_text(json.dumps(rows), "utf-8")
-        found = _submission(file, truth, policy)
-    told = {each.id for each in problems}
-    for each in found.problems:
-        if each.row is not None:
-            number, _ = made_by[each.row - 1]
-            reason = _ROW.sub(lambda row: f"{row[1]}job {made_by[int(row[2]) - 1][1]}", each.reason)
-            problems.append(each._replace(row=number, reason=reason))
-        elif each.id not in told:
-            problems.append(each)
-    return replace(found, problems=tuple(problems)), seconds
+        handed_in = _submission(file, truth, policy)
+
+    def named(row: re.Match[str]) -> str:
+        return f"{row[1]}job {job_of_row[int(row[2]) - 1][1]}"
+
+    broken = {problem.id for problem in problems}
+    for problem in handed_in.problems:
+        if problem.row is not None:
+            number, _ = job_of_row[problem.row - 1]
+            reason = _ROW.sub(named, problem.reason)
+            problems.append(replace(problem, row=number, reason=reason))
+        elif problem.id not in broken:
+            problems.append(problem)
+    return replace(handed_in, problems=tuple(problems)), seconds
 
 
 def _job_rows(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Iterator[dict[str, Any]]:
@@ -248,10 +240,10 @@ def _job_rows(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Iterato
         content = next((content[key] for key in _REPORT_KEYS if key in content), None)
     case = _case_name(job, rule)
     if case is None:
-        where = "no input" if rule.case is None else f"no input {rule.case!r}"
+        slug = "" if rule.case is None else f" {rule.case!r}"
         raise InputError(
-            f"job {job['pk']} does not say which case it is about: it has {where} with the name of "
-            "an image or file; platform.case in the policy says which input names the case"
+            f"job {job['pk']} does not say which case it is about: it has no input{slug} with the "
+            "name of an image or file; platform.case in the policy says which input names the case"
         )
     yield {"id": case, "report": content}
 
@@ -300,14 +292,6 @@ def _case_name(job: Mapping[str, Any], rule: PlatformRule) -> str | None:
     return None
 
 
-def _duration(job: Mapping[str, Any]) -> float | None:
-    """Seconds that the platform measured."""
-    try:
-        return _DURATION.validate_python(job.get("exec_duration")).total_seconds()
-    except ValidationError:
-        return None
-
-
 MOST_ALIKE = 5
 """Faults of one kind that are shown one by one."""
 
@@ -315,31 +299,20 @@ MOST_NAMED = 10
 """Ids that are named of more."""
 
 
-class FileFault(Noun):
-    """One fault: the id and row where they are known, a code, and what to do."""
-
-    id: str | None
-    row: int | None
-    code: str
-    reason: str
-    meant: str | None = None
-    """The id that one with another ending or spelling may mean."""
-
-
 class FileCheck(Noun):
-    """What `check` finds in a file of predictions."""
+    """The faults that `check` finds in a file of predictions."""
 
     file: str
     asked: int
     usable: int
-    faults: tuple[FileFault, ...]
+    faults: tuple[SubmissionProblem, ...]
     excluded: str | None = None
     notes: tuple[str, ...] = ()
     """What to know of how the file was read, such as an encoding that was guessed."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether every case has a report that can be scored, and nothing else is wrong."""
+        """True if every case has a report that can be scored, and nothing else is wrong."""
         return not self.faults and self.excluded is None
 
 
@@ -362,62 +335,54 @@ def check_predictions(
     """
     challenge = open_challenge(folder, need_truth=False, loose_ids=loose_ids)
     path = Path(predictions)
-    return checked(challenge, read_team(challenge, path), path.name)
-
-
-def checked(challenge: Challenge, team: Team, file: str) -> FileCheck:
-    """A team that was read, as participants see it."""
+    team = read_team(challenge, path)
     foreign = list(_not_english(challenge.policy, team))
-    faults = [*(FileFault(**problem._asdict()) for problem in team.problems), *foreign]
     return FileCheck(
-        file=file,
+        file=path.name,
         asked=len(challenge.ids),
         usable=len(team.reports) - len(foreign),
-        faults=tuple(faults),
+        faults=(*team.problems, *foreign),
         excluded=team.excluded,
         notes=team.notes,
     )
 
 
-def _not_english(policy: ChallengePolicy, team: Team) -> Iterator[FileFault]:
+def _not_english(policy: ChallengePolicy, team: Team) -> Iterator[SubmissionProblem]:
     """The reports that some metrics of the policy cannot read; plug-ins may be elsewhere."""
-    here = [name for name in policy.metrics if name.partition(":")[0] in metric_entries()]
-    made = {name: create(name) for name in here}
-    reading = [
-        name
-        for name, metric in made.items()
-        if isinstance(metric, EnglishMetric) and metric.language == "en"
-    ]
+    reading = []
+    for name in policy.metrics:
+        metric = create(name) if name.partition(":")[0] in metric_entries() else None
+        if isinstance(metric, EnglishMetric) and metric.language == "en":
+            reading.append(name)
     for id_, text in team.reports.items() if reading else ():
         if language := foreign_language(text):
-            why = f"the report of {id_!r} seems to be written in {language}, which these metrics "
-            why += f"of the policy cannot read: {', '.join(reading)}; write it in English"
-            yield FileFault(id=id_, row=None, code="not_english", reason=why)
+            reason = (
+                f"the report of {id_!r} seems to be written in {language}, which these metrics of "
+                f"the policy cannot read: {', '.join(reading)}; write it in English"
+            )
+            yield SubmissionProblem(id_, None, "not_english", reason)
 
 
-def fault_kinds(faults: Sequence[FileFault]) -> list[FileFault]:
+def fault_kinds(faults: Sequence[SubmissionProblem]) -> list[SubmissionProblem]:
     """Faults to be shown: many of one kind are one, with what would cure all of them."""
-    by_code: dict[str, list[FileFault]] = {}
+    by_code: dict[str, list[SubmissionProblem]] = {}
     for fault in faults:
         by_code.setdefault(fault.code, []).append(fault)
     shown = []
-    for alike in by_code.values():
-        shown += alike if len(alike) <= MOST_ALIKE else [_together(alike)]
+    for code, alike in by_code.items():
+        first, count = alike[0], len(alike)
+        if count <= MOST_ALIKE:
+            shown += alike
+            continue
+        if meant := {fault.id: fault.meant for fault in alike if fault.id and fault.meant}:
+            accept = argument("loose_ids")
+            cure = f", or accept such ids: {accept}" if accept else ""
+            differ = how_ids_differ(meant)
+            reason = f"{count:,} ids {differ}, such as {first.id!r} for {first.meant!r}: "
+            reason += f"correct them{cure}"
+        else:
+            others = ", ".join(fault.id or f"row {fault.row}" for fault in alike[1:MOST_NAMED])
+            more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
+            reason = f"{first.reason}. The same {count:,} times: also {others}{more}"
+        shown.append(SubmissionProblem(f"{count:,} ids", None, code, reason))
     return shown
-
-
-def _together(alike: Sequence[FileFault]) -> FileFault:
-    first = alike[0]
-    if meant := {each.id: each.meant for each in alike if each.id and each.meant}:
-        accept = argument("loose_ids")
-        reason = (
-            f"{len(alike):,} ids {how_ids_differ(meant)}, such as {first.id!r} for "
-            f"{first.meant!r}: correct them" + (accept and f", or accept such ids: {accept}")
-        )
-    else:
-        others = ", ".join(each.id or f"row {each.row}" for each in alike[1:MOST_NAMED])
-        more = len(alike) - MOST_NAMED
-        reason = f"{first.reason}. The same {len(alike):,} times: also {others}" + (
-            f" and {more:,} more" if more > 0 else ""
-        )
-    return FileFault(id=f"{len(alike):,} ids", row=None, code=first.code, reason=reason)

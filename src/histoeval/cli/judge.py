@@ -24,8 +24,8 @@ from histoeval.judges.check import checkable, examine, trials
 from histoeval.judges.choice import open_panel
 from histoeval.judges.panel import estimate
 from histoeval.judges.prompt import load_prompt
+from histoeval.llm.access import CacheFile
 from histoeval.llm.cache import Cache, default_cache
-from histoeval.llm.options import CacheFile
 from histoeval.run.align_judge import JudgeAgreement, align_judge
 from histoeval.run.judge import open_judged, pairs_of, prices_of, run_judges
 from histoeval.run.settings import (

@@ -12,8 +12,8 @@ from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import folder_kind
+from histoeval.llm.access import CacheFile
 from histoeval.llm.cache import Cache, default_cache
-from histoeval.llm.options import CacheFile
 from histoeval.run.history import (
     details_of,
     diff_runs,

@@ -8,7 +8,8 @@ Files and folders are named from the place where their name was written: in a YA
 file's folder, on the command line from the folder that one stands in.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from reprlib import Repr
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -16,13 +17,21 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
 
-from histoeval.errors import InputError, SettingError, did_you_mean
+from histoeval.errors import (
+    InputError,
+    SettingError,
+    did_you_mean,
+    explain_validation,
+    first_fault,
+)
 from histoeval.io.folder_kinds import wrong_folder
 
 Place = tuple[str, ...]
 """The keys that lead to a value; items of a list by their numbers."""
 
 _MERGE = "tag:yaml.org,2002:merge"
+
+Settings = TypeVar("Settings", bound=BaseModel)
 
 
 class YamlFile(NamedTuple):
@@ -38,17 +47,30 @@ class YamlFile(NamedTuple):
         return next((line for line in found if line is not None), None)
 
 
-def read_yaml(path: Path, what: str = "") -> YamlFile:
-    """The one document of a YAML file in UTF-8; `what` precedes its name in messages."""
-    name = f"{what} {path}".strip()
+def _text_of(path: Path, name: str) -> str:
     try:
-        text = path.read_text("utf-8-sig")
+        return path.read_text("utf-8-sig")
     except IsADirectoryError as error:
         raise wrong_folder(path, "cannot be read: it is a folder") from error
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is not UTF-8, from byte {error.start + 1} on") from error
+
+
+def read_toml(path: Path, what: str = "") -> YamlFile:
+    """The content of a TOML file, without lines; `what` precedes its name in messages."""
+    name = f"{what} {path}".strip()
+    try:
+        return YamlFile(tomllib.loads(_text_of(path, name)), {})
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name} is not TOML: {error}") from error
+
+
+def read_yaml(path: Path, what: str = "") -> YamlFile:
+    """The one document of a YAML file in UTF-8; `what` precedes its name in messages."""
+    name = f"{what} {path}".strip()
+    text = _text_of(path, name)
     try:
         return _parsed(text, name)
     except yaml.YAMLError as error:
@@ -57,6 +79,27 @@ def read_yaml(path: Path, what: str = "") -> YamlFile:
         raise InputError(f"{name} is not YAML that can be used: it is nested too deeply") from error
     except ValueError as error:  # of dates that are none
         raise InputError(f"{name} is not YAML that can be used: {error}") from error
+
+
+def read_model(
+    path: Path,
+    model_class: type[Settings],
+    what: str,
+    read: Callable[[Path, str], YamlFile] = read_yaml,
+    advice: str = "",
+) -> Settings:
+    """The checked content of a YAML file, or of a TOML file by `read_toml`.
+
+    In messages `what` precedes its name, and `advice` follows what is wrong with it.
+    """
+    written = read(path, what)
+    try:
+        return model_class.model_validate(written.content)
+    except ValidationError as error:
+        line = written.line_of(first_fault(error)["loc"])
+        name = f"{what} {path}" if line is None else f"{what} {path}, line {line},"
+        fault = explain_validation(error, model=model_class)
+        raise InputError(f"{name} cannot be used: {fault}{advice}") from error
 
 
 def fault_of(error: Any) -> str:
@@ -102,8 +145,6 @@ def _keys(node: Any, place: Place, seen: set[int]) -> Iterator[tuple[Place, Any]
             yield below, item
             yield from _keys(item, below, seen)
 
-
-Settings = TypeVar("Settings", bound=BaseModel)
 
 _SHORT = Repr()
 _SHORT.maxstring = _SHORT.maxother = 200

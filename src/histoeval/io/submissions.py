@@ -47,7 +47,8 @@ class ReportLine(NamedTuple):
     """What sort of problem it is."""
 
 
-class SubmissionProblem(NamedTuple):
+@dataclass(frozen=True)
+class SubmissionProblem:
     """What is wrong with one row or one id of a file, and what to do about it.
 
     `row` counts from 1, and is None for a report that is not there at all. `code` is one of

@@ -13,10 +13,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import yaml
-from pydantic import FiniteFloat, ValidationError, model_validator
+from pydantic import FiniteFloat, model_validator
 
-from histoeval.errors import InputError, SettingError, explain_validation
-from histoeval.io.settings_files import read_yaml
+from histoeval.errors import SettingError
+from histoeval.io.settings_files import read_model
 from histoeval.metric import FrozenDict, Score
 from histoeval.report import Noun
 
@@ -54,12 +54,12 @@ class ScoreMapping(Noun):
         return self
 
     def __call__(self, score: float) -> float:
-        """Where an expert would put it."""
+        """Where an expert would put the score."""
         if self.kind == "none":
             return score
         moved = score + self.offset
         if self.kind == "thresholds":
-            moved = self.low + sum(score >= each for each in self.thresholds)
+            moved = self.low + sum(score >= threshold for threshold in self.thresholds)
         elif self.kind == "curve":
             moved = float(np.interp(score, self.at, self.value))
         return float(min(self.high, max(self.low, moved)))
@@ -84,7 +84,7 @@ class Alignment(Noun):
     @property
     def identity(self) -> str:
         """Twelve characters that change with any mapping, for signatures."""
-        content = "".join(f"{name}{each}" for name, each in sorted(self.criteria.items()))
+        content = "".join(f"{name}{mapping}" for name, mapping in sorted(self.criteria.items()))
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def demand_fit(self, metric: str, prompt: str = "", judges: str = "") -> None:
@@ -103,11 +103,10 @@ class Alignment(Noun):
     def applied(self, score: Score) -> Score:
         """A score on the experts' scale, with the judge's own beside it."""
         parts = dict(score.parts)
-        moved = {name: self.criteria[name](parts[name]) for name in self.criteria if name in parts}
+        scales = {name: scale for name, scale in self.criteria.items() if name in parts}
+        moved = {name: scale(parts[name]) for name, scale in scales.items()}
         heights = [
-            (each - scale.low) / (scale.high - scale.low)
-            for name, each in moved.items()
-            for scale in [self.criteria[name]]
+            (moved[name] - scale.low) / (scale.high - scale.low) for name, scale in scales.items()
         ]
         raw = {f"{name}{RAW}": parts[name] for name in moved} | {f"value{RAW}": score.value}
         value = sum(heights) / len(heights) if heights else score.value
@@ -116,18 +115,11 @@ class Alignment(Noun):
 
 def read_alignment(path: str | Path) -> Alignment:
     """The alignment of a file."""
-    content = read_yaml(Path(path), "the alignment").content
-    try:
-        return Alignment.model_validate(content)
-    except ValidationError as error:
-        raise InputError(
-            f"the alignment {path} cannot be used: {explain_validation(error)}; "
-            "`histoeval judge align` writes such a file"
-        ) from error
+    advice = "; `histoeval judge align` writes such a file"
+    return read_model(Path(path), Alignment, "the alignment", advice=advice)
 
 
 def alignment_text(alignment: Alignment) -> str:
-    """An alignment as YAML."""
     content = alignment.model_dump(mode="json", exclude_defaults=False)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
 

@@ -67,77 +67,48 @@ def trials() -> tuple[CheckPair, ...]:
 def checkable(prompt: Prompt) -> list[str]:
     """The criteria of a prompt for which the deserved scores are known."""
     known = trials()[0].deserved
-    return [each.name for each in prompt.criteria if each.name in known]
+    return [criterion.name for criterion in prompt.criteria if criterion.name in known]
 
 
 def examine(panel: JudgePanel, prompt: Prompt) -> dict[str, list[CriterionVerdict]]:
     """For each judge a verdict on each criterion."""
-    tried = trials()
-    answers = panel.ask(prompt, [trial.pair for trial in tried])
+    answers = panel.ask(prompt, [trial.pair for trial in trials()])
     return {
-        judge: [_verdict(name, tried, _scores(name, judge, answers)) for name in checkable(prompt)]
+        judge: [_verdict(name, _scores(name, judge, answers)) for name in checkable(prompt)]
         for judge in panel.judges
     }
 
 
 def _scores(
-    criterion: str, judge: str, given: Sequence[Sequence[JudgeAnswer]]
-) -> list[float | None]:
-    """The mean score of each pair over repeats; None where an answer is missing."""
-    found: list[float | None] = []
-    for answers in given:
-        own = [a.outcome for a in answers if a.judge == judge and a.order == "usual"]
-        read = [outcome.scores[criterion] for outcome in own if isinstance(outcome, Answer)]
-        found.append(sum(read) / len(read) if read and len(read) == len(own) else None)
-    return found
+    criterion: str, judge: str, answers: Sequence[Sequence[JudgeAnswer]]
+) -> list[tuple[CheckPair, float]]:
+    """Each pair with its mean score over repeats, but for those of which an answer is missing."""
+    scored: list[tuple[CheckPair, float]] = []
+    for trial, given in zip(trials(), answers, strict=True):
+        own = [a.outcome for a in given if a.judge == judge and a.order == "usual"]
+        scores = [outcome.scores[criterion] for outcome in own if isinstance(outcome, Answer)]
+        if scores and len(scores) == len(own):
+            scored.append((trial, sum(scores) / len(scores)))
+    return scored
 
 
-def _verdict(
-    criterion: str, tried: Sequence[CheckPair], scores: Sequence[float | None]
-) -> CriterionVerdict:
-    scored = [(each, score) for each, score in zip(tried, scores, strict=True) if score is not None]
-    order = list(_order(criterion, scored))
-    ranges = [(trial.deserved[criterion], score) for trial, score in scored]
-    shares = {
-        "answered": len(scored) / len(tried),
-        "in_order": _share(order),
-        "in_range": _share([low <= score <= high for (low, high), score in ranges]),
-    }
-    obeyed = _obeyed(scored)
-    why_not = _why_not(shares, obeyed)
-    return CriterionVerdict(
-        criterion=criterion,
-        **shares,
-        ordered_pairs=len(order),
-        obeyed=obeyed,
-        may_be_used=not why_not,
-        why_not=why_not,
-    )
-
-
-def _order(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> Iterator[bool]:
-    """For every two candidates of a case whose ranges do not touch: is the better one above?"""
-    for (one, score), (other, its_score) in combinations(scored, 2):
-        if one.case != other.case:
-            continue
-        low, high = one.deserved[criterion], other.deserved[criterion]
-        if low[1] < high[0]:
-            yield score < its_score
-        elif high[1] < low[0]:
-            yield its_score < score
-
-
-def _obeyed(scored: Sequence[tuple[CheckPair, float]]) -> int:
-    by_name = {(trial.case, trial.kind): score for trial, score in scored}
-    return sum(
-        score > by_name.get((case, TWIN[kind]), score)
-        for (case, kind), score in by_name.items()
+def _verdict(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> CriterionVerdict:
+    in_order = list(_in_order(criterion, scored))
+    in_range = []
+    for trial, score in scored:
+        low, high = trial.deserved[criterion]
+        in_range.append(low <= score <= high)
+    by_kind = {(trial.case, trial.kind): score for trial, score in scored}
+    obeyed = sum(
+        score > by_kind.get((case, TWIN[kind]), score)
+        for (case, kind), score in by_kind.items()
         if kind in TWIN
     )
-
-
-def _why_not(shares: Mapping[str, float], obeyed: int) -> str:
-    """Every reason against using it."""
+    shares = {
+        "answered": len(scored) / len(trials()),
+        "in_order": _share(in_order),
+        "in_range": _share(in_range),
+    }
     reasons = [
         f"{words} {shares[name]:.0%}, and {least:.0%} are needed"
         for name, least, words in (
@@ -149,7 +120,26 @@ def _why_not(shares: Mapping[str, float], obeyed: int) -> str:
     ]
     if obeyed:
         reasons.append(f"obeys instructions in {obeyed} reports")
-    return "; ".join(reasons)
+    return CriterionVerdict(
+        criterion=criterion,
+        **shares,
+        ordered_pairs=len(in_order),
+        obeyed=obeyed,
+        may_be_used=not reasons,
+        why_not="; ".join(reasons),
+    )
+
+
+def _in_order(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> Iterator[bool]:
+    """True or false for every two candidates of a case, one of which deserves more."""
+    for (first, first_score), (second, second_score) in combinations(scored, 2):
+        if first.case != second.case:
+            continue
+        low, high = first.deserved[criterion], second.deserved[criterion]
+        if low[1] < high[0]:
+            yield first_score < second_score
+        elif high[1] < low[0]:
+            yield second_score < first_score
 
 
 def _share(flags: Sequence[bool]) -> float:

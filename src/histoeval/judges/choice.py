@@ -1,8 +1,7 @@
 """Which judges to ask and how, and the panel that is made of it."""
 
 import os
-from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -13,8 +12,6 @@ from histoeval.llm.chat import Chat
 from histoeval.llm.local import LOCAL, LocalChat
 from histoeval.llm.service import EndpointConfig, Service
 from histoeval.runtime.memo import remember
-
-T = TypeVar("T")
 
 
 class JudgeConfig(EndpointConfig):
@@ -29,27 +26,24 @@ class JudgeConfig(EndpointConfig):
 
     @property
     def seats(self) -> list[tuple[str, str]]:
-        """Each model with its endpoint."""
-        endpoints = self._each(self.endpoints)
-        if len(endpoints) != len(self.models):
+        """Each endpoint with its model."""
+        shared = len(self.models) if len(self.endpoints) == 1 else 1
+        if len(self.endpoints) * shared != len(self.models):
             raise SettingError(
                 f"{len(self.endpoints)} endpoints for {len(self.models)} models: give one "
                 "--endpoint for all, or one for each --model in the same order"
             )
-        named = list(zip(endpoints, self.models, strict=True))
-        if len(set(named)) < len(named):
+        seats = list(zip(self.endpoints * shared, self.models, strict=True))
+        if len(set(seats)) < len(seats):
             raise SettingError("a judge is named twice; for more than one answer use --repeats")
-        return named
+        return seats
 
     def chats(self) -> list[Chat]:
         """A chat for each model, with the keys of its endpoint."""
         seats = self.seats
-        accesses = self._each(one_each(self.access or (self,), self.endpoints, JUDGE_KEY))
+        accesses = one_each(self.access or (self,), self.endpoints, JUDGE_KEY)
+        accesses *= len(seats) // len(accesses)
         return [_chat(self, *seat, access) for seat, access in zip(seats, accesses, strict=True)]
-
-    def _each(self, items: Sequence[T]) -> list[T]:
-        """What belongs to endpoints, for each model; one endpoint serves all models."""
-        return list(items) * (len(self.models) if len(self.endpoints) == 1 else 1)
 
 
 def chosen_by_environment() -> JudgeConfig | None:
@@ -72,16 +66,16 @@ def panel_of(named: Any, sampling: JudgeSampling | None = None) -> JudgePanel:
     if isinstance(named, JudgeConfig):
         return open_panel(named)
     endpoints = list(named) if isinstance(named, list | tuple) else [named]
-    if not endpoints or not all(isinstance(each, Endpoint) for each in endpoints):
+    if not endpoints or not all(isinstance(endpoint, Endpoint) for endpoint in endpoints):
         raise SettingError(
             f"{named!r} is no judge: give an Endpoint(url=..., model=...) or several in a list"
         )
-    devices = {each.device for each in endpoints}
+    devices = {endpoint.device for endpoint in endpoints}
     if len(devices) != 1:
         raise SettingError("all endpoints of a panel must have the same device")
     config = JudgeConfig(
-        endpoints=tuple(each.url for each in endpoints),
-        models=tuple(each.model for each in endpoints),
+        endpoints=tuple(endpoint.url for endpoint in endpoints),
+        models=tuple(endpoint.model for endpoint in endpoints),
         access=tuple(endpoints),
         device=devices.pop(),
         manner=sampling or JudgeSampling(),
@@ -91,17 +85,24 @@ def panel_of(named: Any, sampling: JudgeSampling | None = None) -> JudgePanel:
 
 def named_panel(named: Any, sampling: JudgeSampling) -> JudgePanel:
     """The panel that is named from Python, or else by the environment."""
-    if named is None and (config := chosen_by_environment()) is not None:
-        named = config.model_copy(update={"manner": sampling})
-    if named is None:
+    if named is not None:
+        return panel_of(named, sampling)
+    if (config := chosen_by_environment()) is None:
         raise SettingError("no judge: pass llm=Endpoint(url=..., model=...)")
-    return panel_of(named, sampling)
+    return open_panel(config.model_copy(update={"manner": sampling}))
 
 
 def _chat(config: JudgeConfig, endpoint: str, model: str, access: Access) -> Chat:
     if endpoint == LOCAL:
         return LocalChat(model, config.device)
-    secrets = access.secrets(endpoint, JUDGE_KEY)
-    form, slots, log = config.manner.form, config.concurrency, config.log_requests
-    tls = access.tls
-    return Service(endpoint, model, secrets, config.patience, form, slots, tls, log, "judge")
+    return Service(
+        endpoint,
+        model,
+        access.secrets(endpoint, JUDGE_KEY),
+        config.patience,
+        config.manner.form,
+        config.concurrency,
+        access.tls,
+        config.log_requests,
+        "judge",
+    )

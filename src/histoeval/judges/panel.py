@@ -4,6 +4,7 @@ All judges are asked about many pairs, concurrently, and nothing is asked twice.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Annotated, Any, Literal, NamedTuple
@@ -11,8 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from histoeval.errors import Problem
-from histoeval.judges.prompt import Answer, Order, Prompt
-from histoeval.judges.queue import AnyPrompt, JudgeQueue, MissingAnswer, Outcome, Question
+from histoeval.judges.prompt import Answer, JudgePrompt, Order, Prompt
+from histoeval.judges.queue import JudgeQueue, MissingAnswer, Outcome, Question
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat
 from histoeval.llm.usage import CHARACTERS_PER_TOKEN, Prices, Usage
@@ -36,14 +37,13 @@ class JudgeSampling(Noun):
     body: Mapping[str, Any] = {}
     """Extra fields of the request body; null removes one."""
 
-    def parameters(self, prompt: AnyPrompt, repeat: int) -> str:
+    def parameters(self, prompt: JudgePrompt, repeat: int) -> str:
         """The request without the conversation, as JSON."""
         usual = {"temperature": self.temperature, "seed": self.seed + repeat}
         return json.dumps(usual | {"max_tokens": prompt.most_tokens} | dict(self.body))
 
     @property
     def identity(self) -> str:
-        """One line for signatures."""
         also = json.dumps(dict(self.body), sort_keys=True) if self.body else "none"
         usual = f"temperature={self.temperature:g},seed={self.seed},repeats={self.repeats}"
         order = ",order=both" if self.check_order else ""
@@ -51,8 +51,6 @@ class JudgeSampling(Noun):
 
 
 class JudgeAnswer(NamedTuple):
-    """What one judge answered to one question."""
-
     judge: str
     repeat: int
     order: Order
@@ -60,8 +58,7 @@ class JudgeAnswer(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    prompt: str
-    """Its hash."""
+    prompt_hash: str
     pairs: Sequence[Pair]
     answers: list[list[JudgeAnswer]]
 
@@ -86,31 +83,30 @@ class JudgePanel(Remade):
 
     @property
     def identity(self) -> str:
-        """Who is asked and how, for signatures."""
         return f"{'+'.join(self.judges)},{self.manner.identity}"
 
-    def prefetch(self, prompt: AnyPrompt, pairs: Sequence[Pair]) -> None:
+    def prefetch(self, prompt: JudgePrompt, pairs: Sequence[Pair]) -> None:
         """Start on pairs that `ask` is called about later."""
         self._submit([question for pair in pairs for question in self.questions(prompt, pair)])
 
-    def ask(self, prompt: AnyPrompt, pairs: Sequence[Pair]) -> list[list[JudgeAnswer]]:
+    def ask(self, prompt: JudgePrompt, pairs: Sequence[Pair]) -> list[list[JudgeAnswer]]:
         """Every judge's answers about every pair; those about the last pairs are remembered."""
         last = self._last
-        if last is not None and last.prompt == prompt.hash and last.pairs == pairs:
+        if last is not None and last.prompt_hash == prompt.hash and last.pairs == pairs:
             return last.answers
-        questions = [list(self.questions(prompt, pair)) for pair in pairs]
+        by_pair = [list(self.questions(prompt, pair)) for pair in pairs]
+        questions = [question for asked in by_pair for question in asked]
         try:
-            queue = self._submit([question for each in questions for question in each])
-            outcomes = queue.outcomes(question.key for each in questions for question in each)
+            outcomes = self._submit(questions).outcomes(question.key for question in questions)
         except (KeyboardInterrupt, SystemExit):
             self.close()
             raise
         finally:
-            if self._queue is not None and self._queue.over:
+            if self._queue is not None and self._queue.is_over:
                 self.close()
         answers = [
-            [JudgeAnswer(q.judge, q.repeat, q.order, outcomes[q.key]) for q in each]
-            for each in questions
+            [JudgeAnswer(q.judge, q.repeat, q.order, outcomes[q.key]) for q in asked]
+            for asked in by_pair
         ]
         self._last = _Asked(prompt.hash, pairs, answers)
         return answers
@@ -123,23 +119,18 @@ class JudgePanel(Remade):
 
     @property
     def questions_a_pair(self) -> int:
-        """How many questions are asked about one pair."""
         return len(self.chats) * (self.manner.repeats + self.manner.check_order)
 
-    def questions(self, prompt: AnyPrompt, pair: Pair) -> Iterator[Question]:
+    def questions(self, prompt: JudgePrompt, pair: Pair) -> Iterator[Question]:
         """Everything that is asked about a pair."""
-        for judge in self.judges:
-            for repeat in range(self.manner.repeats):
-                yield self._question(judge, prompt, pair, repeat, "usual")
-            if self.manner.check_order:
-                yield self._question(judge, prompt, pair, 0, "swapped")
-
-    def _question(
-        self, judge: str, prompt: AnyPrompt, pair: Pair, repeat: int, order: Order
-    ) -> Question:
-        parameters = self.manner.parameters(prompt, repeat)
+        repeats: list[tuple[int, Order]] = [(n, "usual") for n in range(self.manner.repeats)]
+        if self.manner.check_order:
+            repeats.append((0, "swapped"))
         texts = (pair.reference, pair.candidate)
-        return Question(judge, prompt, *texts, parameters, self.manner.form, repeat, order)
+        for judge in self.judges:
+            for repeat, order in repeats:
+                parameters = self.manner.parameters(prompt, repeat)
+                yield Question(judge, prompt, *texts, parameters, self.manner.form, repeat, order)
 
     def _submit(self, questions: Sequence[Question]) -> JudgeQueue:
         if self._queue is None:
@@ -172,63 +163,59 @@ class RequestEstimate(Noun):
         return self.questions - self.cached
 
 
-class _Count:
-    def __init__(self) -> None:
-        self.keys: set[bytes] = set()
-        self.cached = self.characters = 0
-
-
 def estimate(
     panel: JudgePanel, prompt: Prompt, pairs: Iterable[Pair], prices: Prices
 ) -> list[RequestEstimate]:
     """For each judge the questions, those that are cached, and the cost of the rest."""
-    counts = {judge: _Count() for judge in panel.judges}
-    number = 0
+    keys: dict[str, set[bytes]] = {judge: set() for judge in panel.judges}
+    cached, characters = Counter[str](), Counter[str]()
+    pair_count = 0
     for pair in pairs:
-        number += 1
+        pair_count += 1
         for question in panel.questions(prompt, pair):
-            count, short_key = counts[question.judge], bytes.fromhex(question.key[:16])
-            if short_key in count.keys:
+            short_key = bytes.fromhex(question.key[:16])
+            if short_key in keys[question.judge]:
                 continue
-            count.keys.add(short_key)
+            keys[question.judge].add(short_key)
             if panel.cache.find(question.key) is not None:
-                count.cached += 1
+                cached[question.judge] += 1
             else:
                 messages = prompt.messages(pair.reference, pair.candidate, question.order)
-                count.characters += sum(len(message["content"]) for message in messages)
-    return [
-        _estimate(panel, prompt, judge, number, count, prices) for judge, count in counts.items()
-    ]
-
-
-def _estimate(
-    panel: JudgePanel, prompt: Prompt, judge: str, pairs: int, count: _Count, prices: Prices
-) -> RequestEstimate:
-    left = len(count.keys) - count.cached
-    cached = next(
-        (k for k in panel.cache.stats() if (k.judge, k.prompt) == (judge, prompt.identity)), None
-    )
-    measured = cached is not None and cached.characters > 0
-    per_token, length, seconds = CHARACTERS_PER_TOKEN, float(prompt.answer_tokens), None
-    if cached is not None and measured:
-        per_token = cached.characters / max(1, cached.tokens_in)
-        length = cached.tokens_out / cached.replies
-        seconds = left * cached.seconds / cached.replies / panel.concurrency
-    tokens_in, tokens_out = round(count.characters / per_token), round(left * length)
-    price = prices.of(judge)
-    cost = price and (tokens_in * price.input + tokens_out * price.output) / 1e6
-    return RequestEstimate(
-        judge=judge,
-        pairs=pairs,
-        questions=len(count.keys),
-        cached=count.cached,
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        measured=measured,
-        seconds=seconds,
-        cost=cost,
-        currency=prices.currency,
-    )
+                length = sum(len(message["content"]) for message in messages)
+                characters[question.judge] += length
+    earlier = {
+        entry.judge: entry
+        for entry in panel.cache.stats()
+        if entry.prompt == prompt.identity and entry.characters > 0
+    }
+    estimates = []
+    for judge in panel.judges:
+        left = len(keys[judge]) - cached[judge]
+        per_token, answer_tokens, seconds = CHARACTERS_PER_TOKEN, float(prompt.answer_tokens), None
+        stats = earlier.get(judge)
+        if stats is not None:
+            per_token = stats.characters / max(1, stats.tokens_in)
+            answer_tokens = stats.tokens_out / stats.replies
+            seconds = left * stats.seconds / stats.replies / panel.concurrency
+        tokens_in = round(characters[judge] / per_token)
+        tokens_out = round(left * answer_tokens)
+        price = prices.of(judge)
+        cost = price and (tokens_in * price.input + tokens_out * price.output) / 1e6
+        estimates.append(
+            RequestEstimate(
+                judge=judge,
+                pairs=pair_count,
+                questions=len(keys[judge]),
+                cached=cached[judge],
+                tokens_in=tokens_in,
+                tokens_out=tokens_out,
+                measured=stats is not None,
+                seconds=seconds,
+                cost=cost,
+                currency=prices.currency,
+            )
+        )
+    return estimates
 
 
 SPREAD = "spread"
@@ -236,17 +223,27 @@ _MAX_NAMED = 3
 """Missing answers that are named in one message."""
 
 
-def score_of(
-    prompt: Prompt, given: Sequence[JudgeAnswer], metric: str, signature: Signature
-) -> Score | Problem:
-    """The mean of all answers; if one is missing there is no score, since nothing is imputed.
+def missing_problem(answers: Sequence[JudgeAnswer], metric: str) -> Problem | None:
+    """The problem of a pair some of whose answers are missing, since nothing is imputed."""
+    missing = [(a, a.outcome) for a in answers if isinstance(a.outcome, MissingAnswer)]
+    if not missing:
+        return None
+    reasons = []
+    for answer, outcome in missing[:_MAX_NAMED]:
+        repeat = f", repeat {answer.repeat + 1}" if answer.repeat else ""
+        reasons.append(f"{answer.judge.rpartition('@')[0]}{repeat}: {outcome.message}")
+    if len(missing) > _MAX_NAMED:
+        reasons.append(f"and {len(missing) - _MAX_NAMED} more")
+    return Problem(code=missing[0][1].code, metric=metric, message="; ".join(reasons))
 
-    Answers with the reports swapped are a check, and no part of the score.
+
+def score_of(prompt: Prompt, answers: Sequence[JudgeAnswer], signature: Signature) -> Score:
+    """The mean of all answers in the usual order; swapped reports are a check, and no part of it.
+
+    The evidence is the reasoning, all answers if there are several, and contradictions within one.
     """
-    counted = [each for each in given if each.order == "usual"]
-    if missing := [each for each in counted if isinstance(each.outcome, MissingAnswer)]:
-        return missing_problem(missing, metric)
-    scores = [each.outcome.scores for each in counted if isinstance(each.outcome, Answer)]
+    given = [(a, a.outcome) for a in answers if isinstance(a.outcome, Answer)]
+    scores = [outcome.scores for answer, outcome in given if answer.order == "usual"]
     overall = [prompt.overall(each) for each in scores]
     parts = {
         name: sum([each[name] for each in scores]) / len(scores) for name, _, _ in prompt.scales
@@ -254,47 +251,19 @@ def score_of(
     if len(scores) > 1:
         parts |= {f"{name}_{SPREAD}": stdev(s[name] for s in scores) for name in list(parts)}
         parts[SPREAD] = stdev(overall)
-    return Score(
-        value=fmean(overall), parts=parts, evidence=_evidence(prompt, given), signature=signature
-    )
-
-
-def missing_problem(missing: Sequence[JudgeAnswer], metric: str) -> Problem:
-    """The problem of a pair some of whose answers are missing."""
-    reasons = [_missing(each) for each in missing[:_MAX_NAMED]]
-    if len(missing) > _MAX_NAMED:
-        reasons.append(f"and {len(missing) - _MAX_NAMED} more")
-    first = missing[0].outcome
-    assert isinstance(first, MissingAnswer)
-    return Problem(code=first.code, metric=metric, message="; ".join(reasons))
-
-
-def _missing(given: JudgeAnswer) -> str:
-    assert isinstance(given.outcome, MissingAnswer)
-    model = given.judge.rpartition("@")[0]
-    which = f", repeat {given.repeat + 1}" if given.repeat else ""
-    return f"{model}{which}: {given.outcome.message}"
-
-
-def _evidence(prompt: Prompt, given: Sequence[JudgeAnswer]) -> dict[str, Any]:
-    """The reasoning, all answers if there are several, and contradictions within one."""
-    answers = [(each, each.outcome) for each in given if isinstance(each.outcome, Answer)]
-    found: dict[str, Any] = {"reasoning": answers[0][1].reasoning}
-    if len(answers) > 1:
-        found["answers"] = [
+    evidence: dict[str, Any] = {"reasoning": given[0][1].reasoning}
+    if len(given) > 1:
+        evidence["answers"] = [
             {
-                "judge": each.judge,
-                "repeat": each.repeat,
-                "order": each.order,
-                "scores": answer.scores,
-                "reasoning": answer.reasoning,
+                "judge": answer.judge,
+                "repeat": answer.repeat,
+                "order": answer.order,
+                "scores": outcome.scores,
+                "reasoning": outcome.reasoning,
             }
-            for each, answer in answers
+            for answer, outcome in given
         ]
-    broken = [
-        complaint
-        for _, answer in answers
-        for rule in prompt.consistency
-        if (complaint := rule.broken_by(answer.scores)) is not None
-    ]
-    return found | ({"inconsistent": broken} if broken else {})
+    broken = [rule.broken_by(o.scores) for _, o in given for rule in prompt.consistency]
+    if contradictions := [message for message in broken if message is not None]:
+        evidence["inconsistent"] = contradictions
+    return Score(value=fmean(overall), parts=parts, evidence=evidence, signature=signature)

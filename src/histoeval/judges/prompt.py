@@ -6,6 +6,7 @@ number is taken from free text, no missing key is filled in, no score is moved i
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -14,8 +15,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
-from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation
-from histoeval.io.settings_files import read_yaml
+from histoeval.errors import SettingError, did_you_mean
+from histoeval.io.settings_files import read_model
 from histoeval.io.tables.records import shown
 from histoeval.llm.chat import RULE, Message, fenced, mark_of
 from histoeval.llm.replies import Unreadable, only_object, strip_reasoning
@@ -28,16 +29,71 @@ LAYOUT = 1
 REASONING = "reasoning"
 """The key of the answer that holds text and not a score."""
 
+STRICT = ConfigDict(extra="forbid", strict=True)
+
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Order = Literal["usual", "swapped"]
 """Which report is shown first: the reference, as usual, or the candidate."""
 
 
-def fenced_pair(reference: str, candidate: str, order: Order = "usual", mark: str = "") -> str:
+def fenced_pair(reference: str, candidate: str, order: Order, mark: str) -> str:
     """Both reports between their marks, in the order in which they are shown."""
-    mark = mark or mark_of(reference, candidate)
     reports = [fenced("REFERENCE", reference, mark), fenced("CANDIDATE", candidate, mark)]
     return "\n\n".join(reports if order == "usual" else reports[::-1])
+
+
+class JudgePrompt(Noun, ABC):
+    """Instructions to a judge, and how its answer is read."""
+
+    name: Name
+    version: Annotated[int, Field(ge=1)]
+    system: str
+    answer_tokens: Annotated[int, Field(ge=1)] = 200
+    """Usual length of an answer, for estimates."""
+    most_tokens: Annotated[int, Field(ge=16)] = 1024
+
+    @property
+    @abstractmethod
+    def sent(self) -> list[Any]:
+        """Everything that a judge is sent, for the hash."""
+
+    @property
+    @abstractmethod
+    def schema_of_answer(self) -> dict[str, Any]:
+        """The JSON schema of the answer, for servers that can enforce one."""
+
+    @property
+    @abstractmethod
+    def instructions(self) -> str:
+        """The system message: task, rule on reports, form of the answer."""
+
+    @abstractmethod
+    def read(self, text: str, reference: str = "", candidate: str = "") -> Any:
+        """The answer in a reply; `Unreadable` unless all of it is valid."""
+
+    def shown(self, report: str) -> str:
+        """A report as the judge is shown it."""
+        return report
+
+    @cached_property
+    def hash(self) -> str:
+        """Twelve characters that change with anything that a judge is sent."""
+        content = json.dumps([LAYOUT, RULE, *self.sent], sort_keys=True)
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    @property
+    def identity(self) -> str:
+        """Name, version and hash, for signatures."""
+        return f"{self.name}-{self.version}-{self.hash}"
+
+    def messages(self, reference: str, candidate: str, order: Order = "usual") -> list[Message]:
+        """The conversation that asks about one pair."""
+        mark = mark_of(reference, candidate)
+        content = fenced_pair(self.shown(reference), self.shown(candidate), order, mark)
+        return [
+            {"role": "system", "content": self.instructions},
+            {"role": "user", "content": content},
+        ]
 
 
 class Criterion(Noun):
@@ -49,12 +105,10 @@ class Criterion(Noun):
 
     @property
     def lowest(self) -> int:
-        """The worst score."""
         return min(self.levels)
 
     @property
     def highest(self) -> int:
-        """The best score."""
         return max(self.levels)
 
     @property
@@ -80,9 +134,10 @@ class PromptExample(Noun):
 
     @property
     def instruction(self) -> str:
-        """The example as the model is shown it."""
         answer = json.dumps(self.answer, ensure_ascii=False)
-        return f"Example\n{fenced_pair(self.reference, self.candidate)}\n{answer}"
+        mark = mark_of(self.reference, self.candidate)
+        reports = fenced_pair(self.reference, self.candidate, "usual", mark)
+        return f"Example\n{reports}\n{answer}"
 
 
 class Rule(Noun):
@@ -98,25 +153,26 @@ class Rule(Noun):
                 return None
         for name, most in self.at_most.items():
             if scores[name] > most:
-                given = ", ".join(f"{each} {scores[each]}" for each in self.when)
+                given = ", ".join(f"{criterion} {scores[criterion]}" for criterion in self.when)
                 return f"{name} {scores[name]} does not go with {given}"
         return None
 
 
-class Prompt(Noun):
-    """The instructions to a judge, and the form of its answer."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A judge's scores for a pair, with the reasoning."""
 
-    name: Name
-    version: Annotated[int, Field(ge=1)]
-    system: str
+    scores: dict[str, int]
+    reasoning: str
+
+
+class Prompt(JudgePrompt):
+    """A prompt whose answer is a score for each of its criteria."""
+
     criteria: Annotated[tuple[Criterion, ...], Field(min_length=1)]
     reasoning: str
     examples: tuple[PromptExample, ...] = ()
     consistency: tuple[Rule, ...] = ()
-    answer_tokens: Annotated[int, Field(ge=1)] = 200
-    """How long an answer usually is, for estimates."""
-    most_tokens: Annotated[int, Field(ge=16)] = 1024
-    """How long it may be."""
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -128,17 +184,9 @@ class Prompt(Noun):
                 raise ValueError(f"consistency names {sorted(unknown)}, which is no criterion")
         return self
 
-    @cached_property
-    def hash(self) -> str:
-        """Twelve characters that change with anything that a judge is sent."""
-        sent = self.model_dump(mode="json", exclude={"answer_tokens", "consistency"})
-        content = json.dumps([LAYOUT, RULE, sent], sort_keys=True)
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
     @property
-    def identity(self) -> str:
-        """Name, version and hash, for signatures."""
-        return f"{self.name}-{self.version}-{self.hash}"
+    def sent(self) -> list[Any]:
+        return [self.model_dump(mode="json", exclude={"answer_tokens", "consistency"})]
 
     def overall(self, scores: Mapping[str, float]) -> float:
         """All criteria as one number from 0 to 1: the mean of how far each is up its scale."""
@@ -152,7 +200,6 @@ class Prompt(Noun):
 
     @cached_property
     def schema_of_answer(self) -> dict[str, Any]:
-        """The JSON schema of the answer, for servers that can enforce one."""
         scores = {
             each.name: {"type": "integer", "enum": sorted(each.levels)} for each in self.criteria
         }
@@ -165,7 +212,6 @@ class Prompt(Noun):
 
     @cached_property
     def instructions(self) -> str:
-        """The system message: task, rule on reports, rubric, form of the answer, examples."""
         keys = ", ".join(f'"{each.name}"' for each in self.criteria)
         form = (
             f"Answer at once, with a single JSON object with the keys {keys}, each a whole number "
@@ -176,12 +222,14 @@ class Prompt(Noun):
         examples = [example.instruction for example in self.examples]
         return "\n\n".join([self.system.strip(), RULE, *scales, form, *examples])
 
-    def messages(self, reference: str, candidate: str, order: Order = "usual") -> list[Message]:
-        """The conversation that asks about one pair."""
-        return [
-            {"role": "system", "content": self.instructions},
-            {"role": "user", "content": fenced_pair(reference, candidate, order)},
-        ]
+    def read(self, text: str, reference: str = "", candidate: str = "") -> Answer:  # noqa: ARG002
+        content = only_object(strip_reasoning(text))
+        try:
+            _form_of(self.scales).model_validate(content)
+        except ValidationError as error:
+            raise unreadable(error) from error
+        scores = {name: content[name] for name, _, _ in self.scales}
+        return Answer(scores, shown(content[REASONING]))
 
 
 _FOLDER = resource_path("judges/prompts")
@@ -189,60 +237,28 @@ _FOLDER = resource_path("judges/prompts")
 
 def load_prompt(name: str) -> Prompt:
     """A prompt of this package by its name, or your own by its file."""
-    if name in known_prompts():
-        return _read(_FOLDER / f"{name}.yaml")
-    path = Path(name)
+    path = _FOLDER / f"{name}.yaml" if name in known_prompts() else Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
         known = ", ".join(known_prompts())
         guess = did_you_mean(name, known_prompts())
         raise SettingError(
             f"there is no prompt {name!r}{guess}; known: {known}; or name a .yaml file"
         )
-    return _read(path)
+    return read_model(path, Prompt, "the prompt")
 
 
 @cache
 def known_prompts() -> tuple[str, ...]:
-    """The prompts of this package."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
 
 
-def _read(path: Path) -> Prompt:
-    content = read_yaml(path, "the prompt").content
-    try:
-        return Prompt.model_validate(content)
-    except ValidationError as error:
-        fault = explain_validation(error)
-        raise InputError(f"the prompt {path} cannot be used: {fault}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A judge's scores for a pair, with the reasoning."""
-
-    scores: dict[str, int]
-    reasoning: str
-
-
-def read_answer(text: str, prompt: Prompt) -> Answer:
-    """The answer in a reply; `Unreadable` unless it has exactly the keys the prompt asks for."""
-    content = only_object(strip_reasoning(text))
-    try:
-        _model_of(prompt.scales).model_validate(content)
-    except ValidationError as error:
-        raise unreadable(error) from error
-    scores = {name: content[name] for name, _, _ in prompt.scales}
-    return Answer(scores=scores, reasoning=shown(content[REASONING]))
-
-
 @lru_cache(maxsize=64)
-def _model_of(scales: tuple[tuple[str, int, int], ...]) -> type[BaseModel]:
+def _form_of(scales: tuple[tuple[str, int, int], ...]) -> type[BaseModel]:
     """A pydantic model of these integer scores and a reasoning."""
     fields: dict[str, Any] = {
         name: (Annotated[int, Field(ge=low, le=high)], ...) for name, low, high in scales
     }
-    strict = ConfigDict(extra="forbid", strict=True)
-    return create_model("Form", __config__=strict, **fields, reasoning=(str, ...))
+    return create_model("Form", __config__=STRICT, **fields, reasoning=(str, ...))
 
 
 def unreadable(error: ValidationError) -> Unreadable:

@@ -15,8 +15,8 @@ from time import perf_counter
 from typing import Any
 
 from histoeval.errors import EndpointError, OutputError
-from histoeval.judges.listing import Listing, ListPrompt
-from histoeval.judges.prompt import Answer, Order, Prompt, read_answer
+from histoeval.judges.listing import Listing
+from histoeval.judges.prompt import Answer, JudgePrompt, Order
 from histoeval.llm.cache import Cache
 from histoeval.llm.chat import Chat, Message, NoReply, Reply, Request
 from histoeval.llm.client import BackgroundLoop
@@ -41,7 +41,6 @@ class MissingAnswer:
 
 
 Outcome = Answer | Listing | MissingAnswer
-AnyPrompt = Prompt | ListPrompt
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Question:
     """What a judge is asked; equal questions are asked once."""
 
     judge: str
-    prompt: AnyPrompt = field(repr=False, compare=False)
+    prompt: JudgePrompt = field(repr=False, compare=False)
     reference: str = field(repr=False)
     candidate: str = field(repr=False)
     parameters: str
@@ -60,7 +59,6 @@ class Question:
 
     @cached_property
     def key(self) -> str:
-        """The hash under which the reply is cached."""
         asked = (self.judge, self.prompt.hash, self.parameters, self.form, self.order)
         parts = (*asked, str(self.repeat), self.reference, self.candidate)
         content = "".join([f"{len(part)}:{part}" for part in parts])
@@ -68,39 +66,24 @@ class Question:
 
     def read(self, text: str) -> Answer | Listing:
         """The answer in a reply; `Unreadable` where it is not what was asked for."""
-        if isinstance(self.prompt, ListPrompt):
-            return self.prompt.read(text, self.reference, self.candidate)
-        return read_answer(text, self.prompt)
-
-    def request(self, messages: list[Message]) -> Request:
-        """A conversation as it goes to the model."""
-        texts = (self.reference, self.candidate)
-        return Request(messages, self.prompt.schema_of_answer, self.parameters, texts)
+        answer: Answer | Listing = self.prompt.read(text, self.reference, self.candidate)
+        return answer
 
 
 def cached_replies(cache: Cache, question: Question) -> list[str]:
     """The cached replies to a question: the first, and that to the repair if there was one."""
-    found: list[str] = []
+    texts: list[str] = []
     key = question.key
-    while len(found) < 2 and (reply := cache.find(key)) is not None:
-        found.append(reply.text)
+    while len(texts) < 2 and (reply := cache.find(key)) is not None:
+        texts.append(reply.text)
         key = repair_key(key, reply)
-    return found
+    return texts
 
 
 def repair_key(key: str, reply: Reply) -> str:
     """The hash under which the reply to a repair is cached."""
     asked = f"repair {key} {reply.text}"
     return hashlib.sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()
-
-
-def repair_messages(reply: Reply, error: Unreadable) -> list[Message]:
-    """The model's own words and what is wrong with them."""
-    quoted = reply.text[-_MAX_QUOTED:] or "(nothing)"
-    return [
-        {"role": "assistant", "content": quoted},
-        {"role": "user", "content": REPAIR.format(error=error)},
-    ]
 
 
 MIN_FAILURES = 8
@@ -135,15 +118,14 @@ class JudgeQueue:
         self._began = perf_counter()
 
     @property
-    def over(self) -> bool:
-        """Whether there is nothing left to wait for: all is handed out, or no more can be asked."""
+    def is_over(self) -> bool:
+        """True if all outcomes are handed out, or no more can be asked."""
         return not self._tasks or self._failure is not None
 
     def submit(self, questions: Iterable[Question]) -> None:
         """Have questions asked, except those that are in the queue already."""
 
         async def start() -> None:
-            """Tasks begin in the order of their questions."""
             for question in questions:
                 if question.key not in self._tasks:
                     self._tasks[question.key] = asyncio.create_task(self._settle(question))
@@ -155,20 +137,21 @@ class JudgeQueue:
 
         `EndpointError` or `OutputError` as soon as no more can be asked.
         """
-        return self._loop.run(self._outcomes(set(keys)))
 
-    async def _outcomes(self, keys: set[str]) -> dict[str, Outcome]:
-        tasks = {key: self._tasks[key] for key in keys}
-        stopped = asyncio.ensure_future(self._stop.wait())
-        settled = asyncio.gather(*tasks.values(), return_exceptions=True)
-        either: list[asyncio.Future[Any]] = [settled, stopped]
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        if self._failure is not None:
-            raise self._failure
-        for key in keys:
-            del self._tasks[key]
-        return {key: task.result() for key, task in tasks.items()}
+        async def wait() -> dict[str, Outcome]:
+            tasks = {key: self._tasks[key] for key in keys}
+            stopped = asyncio.ensure_future(self._stop.wait())
+            settled = asyncio.gather(*tasks.values(), return_exceptions=True)
+            either: list[asyncio.Future[Any]] = [settled, stopped]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            if self._failure is not None:
+                raise self._failure
+            for key in tasks:
+                del self._tasks[key]
+            return {key: task.result() for key, task in tasks.items()}
+
+        return self._loop.run(wait())
 
     def close(self) -> None:
         """Ask nothing more and close the connections; what was answered is cached."""
@@ -234,7 +217,11 @@ class _Asker:
             try:
                 return question.read(reply.text)
             except Unreadable as error:
-                messages = [*messages, *repair_messages(reply, error)]
+                messages = [
+                    *messages,
+                    {"role": "assistant", "content": reply.text[-_MAX_QUOTED:] or "(nothing)"},
+                    {"role": "user", "content": REPAIR.format(error=error)},
+                ]
             reply = await self._reply(repair_key(key, reply), question, messages, stack)
             raw.append(reply.text)
             return question.read(reply.text)
@@ -251,14 +238,14 @@ class _Asker:
     ) -> Reply:
         """The cached reply, or a new one, which is cached at once."""
         if (cached := self._cache.find(key)) is not None:
-            self.usage.found(cached)
+            self.usage.cached += 1
             return cached
         await self._connect(stack)
-        request = question.request(messages)
+        prompt, texts = question.prompt, (question.reference, question.candidate)
+        request = Request(messages, prompt.schema_of_answer, question.parameters, texts)
         reply = await self.chat.ask(request)
-        identity = question.prompt.identity
-        self._cache.store(key, question.judge, identity, request.characters, reply)
-        self.usage.paid(reply)
+        self._cache.store(key, question.judge, prompt.identity, request.characters, reply)
+        self.usage.add_reply(reply)
         self._failures, self._has_answered = 0, True
         return reply
 

@@ -6,11 +6,13 @@ Computed from the rows of a run as they come; from a random sample of at most `M
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import isnan
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from histoeval.judges.prompt import Prompt
 
@@ -20,14 +22,10 @@ RESAMPLES = 500
 MANY_ALIKE = 5
 """From so many pairs on it is told that all have the same scores; fewer may deserve them."""
 
-Answers = Sequence[Mapping[str, Any]]
-Rater = Callable[[Mapping[str, Any]], str | None]
-"""Which column of a table an answer belongs to, if any."""
-
-
-class _Sampled(NamedTuple):
-    case: str
-    answers: Answers
+Answer = Mapping[str, Any]
+"""An answer as the evidence of a score has it."""
+RaterOf = Callable[[Answer], str | None]
+"""The column of a table that an answer belongs to, if any."""
 
 
 class AnswerStability:
@@ -36,8 +34,9 @@ class AnswerStability:
     def __init__(self, prompt: Prompt, judges: Sequence[str]) -> None:
         self._prompt = prompt
         self._judges = judges
-        self._sample: list[_Sampled] = []
-        self._chance = random.Random(0)
+        self._sample: list[tuple[str, Sequence[Answer]]] = []
+        """The case and the answers of each pair."""
+        self._random = random.Random(0)
         self.scored = self.inconsistent = 0
         self._first: Mapping[str, float] | None = None
         self._all_alike = True
@@ -52,99 +51,88 @@ class AnswerStability:
         self.inconsistent += "inconsistent" in evidence
         if "answers" not in evidence:
             return
-        answers = _Sampled(case, evidence["answers"])
+        sampled = (case, evidence["answers"])
         if len(self._sample) < MAX_PAIRS:
-            self._sample.append(answers)
-        elif (place := self._chance.randrange(self.scored)) < MAX_PAIRS:
-            self._sample[place] = answers
+            self._sample.append(sampled)
+        elif (place := self._random.randrange(self.scored)) < MAX_PAIRS:
+            self._sample[place] = sampled
 
     def summary(self) -> dict[str, Any]:
         """All statistics, by judge and criterion."""
-        found: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "pairs_with_contradictory_scores": self.inconsistent,
             "all_pairs_alike": self._all_alike and self.scored >= MANY_ALIKE,
         }
         if not self._sample:
-            return found
-        repeats = {judge: self._agreement(_repeats_of(judge)) for judge in self._judges}
-        orders = {judge: self._order(judge) for judge in self._judges}
-        found |= {
+            return summary
+        repeats = {judge: self._agreement(partial(_repeat, judge)) for judge in self._judges}
+        orders = {judge: self._agreement(partial(_order, judge), True) for judge in self._judges}
+        summary |= {
             "pairs_compared": len(self._sample),
-            "repeats": {judge: each for judge, each in repeats.items() if each},
-            "order": {judge: each for judge, each in orders.items() if each},
+            "repeats": {judge: by_name for judge, by_name in repeats.items() if by_name},
+            "order": {judge: by_name for judge, by_name in orders.items() if by_name},
         }
         if len(self._judges) > 1:
-            found["between_judges"] = self._agreement(_first_of_each)
-        return found
+            summary["between_judges"] = self._agreement(_judge)
+        return summary
 
-    def _agreement(self, rater: Rater) -> dict[str, Any]:
-        """Krippendorff's alpha, mean spread and share of equal answers for each criterion."""
-        return {
-            each.name: found
-            for each in self._prompt.criteria
-            if (found := self._alpha(self._table(each.name, rater))) is not None
-        }
+    def _agreement(self, rater_of: RaterOf, with_shift: bool = False) -> dict[str, Any]:
+        """Krippendorff's alpha, mean spread and share of equal answers for each criterion.
 
-    def _alpha(self, rows: list[list[float]]) -> dict[str, Any] | None:
-        if not rows or len(rows[0]) < 2:
-            return None
+        Between the two orders also the shift of scores when the candidate is first.
+        """
         from histoeval.statistics.raters import krippendorff_alpha
         from histoeval.statistics.resampling import resample
 
-        table = np.array(rows)
-        cases = [each.case for each in self._sample]
-        alpha = krippendorff_alpha(table, resample(cases, RESAMPLES))
-        whole = table[~np.isnan(table).any(axis=1)]
-        return {
-            "alpha": alpha.model_dump(include={"value", "low", "high", "reason"}),
-            "mean_spread": float(whole.std(axis=1, ddof=1).mean()) if len(whole) else None,
-            "identical": float((np.ptp(whole, axis=1) == 0).mean()) if len(whole) else None,
-            "pairs": len(whole),
-        }
+        agreement: dict[str, Any] = {}
+        for criterion in self._prompt.criteria:
+            table = self._table(criterion.name, rater_of)
+            if table.shape[1] < 2:
+                continue
+            drawn = resample([case for case, _ in self._sample], RESAMPLES)
+            alpha = krippendorff_alpha(table, drawn)
+            whole = table[~np.isnan(table).any(axis=1)]
+            agreement[criterion.name] = {
+                "alpha": alpha.model_dump(include={"value", "low", "high", "reason"}),
+                "mean_spread": float(whole.std(axis=1, ddof=1).mean()) if len(whole) else None,
+                "identical": float((np.ptp(whole, axis=1) == 0).mean()) if len(whole) else None,
+                "pairs": len(whole),
+            }
+            if with_shift:
+                moved = [swapped - usual for usual, swapped in table if not isnan(swapped)]
+                agreement[criterion.name]["mean_shift"] = fmean(moved) if moved else None
+        return agreement
 
-    def _order(self, judge: str) -> dict[str, Any]:
-        """The same between the two orders; and the shift of scores when the candidate is first."""
-        found = self._agreement(_orders_of(judge))
-        for name, agreement in found.items():
-            table = self._table(name, _orders_of(judge))
-            moved = [swapped - usual for usual, swapped in table if not isnan(swapped)]
-            agreement["mean_shift"] = fmean(moved) if moved else None
-        return found
-
-    def _table(self, criterion: str, rater: Rater) -> list[list[float]]:
+    def _table(self, criterion: str, rater_of: RaterOf) -> NDArray[np.float64]:
         """Pairs by raters, in the order in which raters appear; NaN where one is missing."""
         columns: dict[str, int] = {}
         rows: list[dict[int, float]] = []
-        for sampled in self._sample:
-            rows.append({})
-            for answer in sampled.answers:
-                if (name := rater(answer)) is not None:
-                    place = columns.setdefault(name, len(columns))
-                    rows[-1][place] = answer["scores"][criterion]
-        return [[row.get(place, float("nan")) for place in range(len(columns))] for row in rows]
+        for _, answers in self._sample:
+            row: dict[int, float] = {}
+            for answer in answers:
+                if (rater := rater_of(answer)) is not None:
+                    row[columns.setdefault(rater, len(columns))] = answer["scores"][criterion]
+            rows.append(row)
+        table = [[row.get(place, np.nan) for place in range(len(columns))] for row in rows]
+        return np.array(table, dtype=np.float64)
 
 
-def _repeats_of(judge: str) -> Rater:
-    def rater(answer: Mapping[str, Any]) -> str | None:
-        """Each repeat is a rater of its own; answers in another order are none."""
-        own = answer["judge"] == judge and answer["order"] == "usual"
-        return str(answer["repeat"]) if own else None
-
-    return rater
+def _repeat(judge: str, answer: Answer) -> str | None:
+    """Each repeat is a rater of its own; answers in another order are none."""
+    is_own = answer["judge"] == judge and answer["order"] == "usual"
+    return str(answer["repeat"]) if is_own else None
 
 
-def _orders_of(judge: str) -> Rater:
-    def rater(answer: Mapping[str, Any]) -> str | None:
-        """Each order is a rater of its own; only the first repeat is asked in both."""
-        own = answer["judge"] == judge and answer["repeat"] == 0
-        return str(answer["order"]) if own else None
-
-    return rater
+def _order(judge: str, answer: Answer) -> str | None:
+    """Each order is a rater of its own; only the first repeat is asked in both."""
+    is_own = answer["judge"] == judge and answer["repeat"] == 0
+    return str(answer["order"]) if is_own else None
 
 
-def _first_of_each(answer: Mapping[str, Any]) -> str | None:
-    first = answer["order"] == "usual" and answer["repeat"] == 0
-    return str(answer["judge"]) if first else None
+def _judge(answer: Answer) -> str | None:
+    """Each judge is a rater, by its first answer."""
+    is_first = answer["order"] == "usual" and answer["repeat"] == 0
+    return str(answer["judge"]) if is_first else None
 
 
 def short_names(judges: Sequence[str]) -> list[str]:

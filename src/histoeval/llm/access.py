@@ -1,4 +1,4 @@
-"""How an endpoint is entered: its key, further headers and certificates; and nothing of it shown.
+"""How endpoints are asked: keys, headers, certificates, and the settings of requests.
 
 Secrets come from the environment or from files, never from the command line. Each belongs to one
 endpoint: with endpoints on different hosts every key and header is named for the one it is for.
@@ -6,15 +6,19 @@ endpoint: with endpoints on different hosts every key and header is named for th
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from histoeval.errors import InputError, SettingError
 from histoeval.report import Noun
-from histoeval.settings import ACCESS, Option
+from histoeval.settings import ACCESS, REQUESTS, Option
 
 if TYPE_CHECKING:
     import ssl
@@ -51,7 +55,6 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """The key itself, for the header that carries it."""
         return self._text
 
     def __repr__(self) -> str:
@@ -81,25 +84,24 @@ class Tls(Noun):
     ] = None
 
     def add_to(self, context: ssl.SSLContext) -> None:
-        """Have TLS connections made with these as well."""
         if self.client_key is not None and self.client_cert is None:
             raise SettingError("--client-key needs --client-cert, the certificate it belongs to")
-        path = self.ca
+        path, kind = self.ca, "a CA certificate"
         try:
-            if path is not None:
-                context.load_verify_locations(path)
-            if (path := self.client_cert) is not None:
+            if self.ca is not None:
+                context.load_verify_locations(self.ca)
+            if self.client_cert is not None:
+                path, kind = self.client_cert, "a client certificate with its key"
                 context.load_cert_chain(path, self.client_key, password=lambda: "")
         except OSError as error:
-            what = "a CA certificate" if path == self.ca else "a client certificate with its key"
             reason = error.strerror or str(error)
             raise SettingError(
-                f"{path} cannot be used as {what}: {reason} (unencrypted PEM is expected)"
+                f"{path} cannot be used as {kind}: {reason} (unencrypted PEM is expected)"
             ) from error
 
 
 class Access(Noun):
-    """What one endpoint is given to let requests in; the secrets themselves are read when used."""
+    """Key, headers and certificates for one endpoint; the secrets are read when they are used."""
 
     key_env: str | None = None
     """The environment variable that holds the API key; "none" for no key."""
@@ -107,45 +109,39 @@ class Access(Noun):
     headers: Mapping[str, str] = {}
     """Further headers by name; the value is "env:VARIABLE" or "file:PATH"."""
     tls: Tls | None = None
-    """A private CA, or a certificate of the client."""
-
-    def secrets(self, endpoint: str, usual: str | None) -> dict[str, Secret]:
-        """The headers for an endpoint; without a key of its own it gets that of `usual`."""
-        found = {name: _header(name, value) for name, value in self.headers.items()}
-        key = self._key(endpoint, usual)
-        if key is not None:
-            if any(name.lower() == "authorization" for name in found):
-                raise SettingError("there are both a key and a header Authorization: give one")
-            found["Authorization"] = Secret(f"Bearer {key}")
-        return found
 
     @property
     def names_key(self) -> bool:
-        """Whether it says which key to use, or that there is none."""
+        """True if it says which key to use, or that there is none."""
         return self.key_env is not None or self.key_file is not None
 
     @property
     def has_secrets(self) -> bool:
-        """Whether it names a key or a header."""
-        places = {self.key_env, None if self.key_file is None else str(self.key_file)}
-        return bool(self.headers) or bool(places - {None, NO_KEY})
+        return bool(self.headers) or self._key_places() != (None, None)
 
-    def _key(self, endpoint: str, usual: str | None) -> str | None:
-        file = None if self.key_file is None or str(self.key_file) == NO_KEY else self.key_file
-        variable = None if self.key_env == NO_KEY else self.key_env
+    def _key_places(self) -> tuple[Path | None, str | None]:
+        """The file and the variable of the key; None where none is named or needed."""
+        file = None if str(self.key_file) == NO_KEY else self.key_file
+        return file, None if self.key_env == NO_KEY else self.key_env
+
+    def secrets(self, endpoint: str, usual: str | None) -> dict[str, Secret]:
+        """The headers for an endpoint; without a key of its own it gets that of `usual`."""
+        headers = {name: _header(name, value) for name, value in self.headers.items()}
+        file, variable = self._key_places()
         if file is not None and variable is not None:
             raise SettingError(f"one endpoint has two keys: {variable} and {file}")
-        if file is not None:
-            return _one_word(_in_file(file, "the key"), str(file))
-        if variable is not None:
-            return _one_word(_in_variable(variable, "the key"), variable)
-        names = [usual] if usual and not self.names_key else []
-        if not self.names_key and _host(endpoint) == OPENAI[1]:
-            names.append(OPENAI[0])
-        for name in names:
-            if os.environ.get(name):
-                return _one_word(os.environ[name], name)
-        return None
+        if not self.names_key:
+            usuals = (usual, OPENAI[0] if _host(endpoint) == OPENAI[1] else None)
+            variable = next((name for name in usuals if name and os.environ.get(name)), None)
+        place = variable if file is None else file
+        if place is None:
+            return headers
+        key = _read_secret(place, "the key")
+        if not key.isprintable() or not key.isascii() or " " in key:
+            raise InputError(f"{place} holds no key: one word is expected")
+        if any(name.lower() == "authorization" for name in headers):
+            raise SettingError("there are both a key and a header Authorization: give one")
+        return headers | {"Authorization": Secret(f"Bearer {key}")}
 
 
 class Endpoint(Access):
@@ -179,7 +175,8 @@ def one_each(accesses: Sequence[Access], endpoints: Sequence[str], usual: str) -
         accesses = [*accesses] * len(endpoints)
     if len(accesses) != len(endpoints):
         raise SettingError(f"{len(accesses)} keys for {len(endpoints)} endpoints: {advice}")
-    if len(hosts) > 1 and os.environ.get(usual) and not all(each.names_key for each in accesses):
+    has_open_place = not all(access.names_key for access in accesses)
+    if len(hosts) > 1 and os.environ.get(usual) and has_open_place:
         raise SettingError(
             f"{usual} is set and would be sent to {len(hosts)} hosts, one of which it is not for; "
             f"{advice}"
@@ -193,7 +190,6 @@ def _host(endpoint: str) -> str:
 
 
 def _header(name: str, value: str) -> Secret:
-    """The value of a header, from the place that is named."""
     if not _HEADER_NAME.fullmatch(name) or name.lower() in _OWN_HEADERS:
         raise SettingError(f"--header {name!r}: this header cannot be set")
     kind, _, place = value.partition(":")
@@ -202,35 +198,28 @@ def _header(name: str, value: str) -> Secret:
             f"--header {name}: name where its value is, as in {name}=env:VARIABLE or "
             f"{name}=file:PATH, so that it is not seen in the list of processes"
         )
-    what = f"the header {name}"
-    text = _in_variable(place, what) if kind == "env" else _in_file(Path(place), what)
+    text = _read_secret(place if kind == "env" else Path(place), f"the header {name}")
     if not text.isprintable() or not text.isascii():
         raise InputError(f"{place} holds no value of a header: one line of ASCII is expected")
     return Secret(text)
 
 
-def _in_variable(name: str, what: str) -> str:
-    if not os.environ.get(name, "").strip():
-        raise SettingError(f"the environment variable {name}, which should hold {what}, is not set")
-    return os.environ[name].strip()
-
-
-def _in_file(path: Path, what: str) -> str:
+def _read_secret(place: Path | str, what: str) -> str:
+    """The content of a file, or of an environment variable."""
+    if isinstance(place, str):
+        if not os.environ.get(place, "").strip():
+            raise SettingError(
+                f"the environment variable {place}, which should hold {what}, is not set"
+            )
+        return os.environ[place].strip()
     try:
-        text = path.read_text("utf-8").strip()
+        text = place.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not a text file"
-        raise InputError(f"{what} cannot be read from {path}: {reason}") from error
+        raise InputError(f"{what} cannot be read from {place}: {reason}") from error
     if not text:
-        raise InputError(f"{path}, which should hold {what}, is empty")
+        raise InputError(f"{place}, which should hold {what}, is empty")
     return text
-
-
-def _one_word(text: str, where: str) -> str:
-    key = text.strip()
-    if not key or not key.isprintable() or not key.isascii() or " " in key:
-        raise InputError(f"{where} holds no key: one word is expected")
-    return key
 
 
 def discreet(message: str, secrets: Iterable[str], texts: Iterable[str]) -> str:
@@ -238,15 +227,15 @@ def discreet(message: str, secrets: Iterable[str], texts: Iterable[str]) -> str:
     for secret in secrets:
         message = message.replace(secret, "…")
     words = " ".join(message[: 20 * MAX_MESSAGE].split())
-    shown = words[:MAX_MESSAGE]
     near = words[: MAX_MESSAGE + _MIN_QUOTE]  # a quotation that the end of what is shown would cut
     if any(_quotes(near, " ".join(report.split())) for report in texts):
         return "(the server's message quotes the report and is not repeated here)"
-    return f"{shown}…" if len(words) > MAX_MESSAGE or len(message) > 20 * MAX_MESSAGE else shown
+    is_cut = len(words) > MAX_MESSAGE or len(message) > 20 * MAX_MESSAGE
+    return words[:MAX_MESSAGE] + ("…" if is_cut else "")
 
 
 def _quotes(message: str, report: str) -> bool:
-    """Whether a message has that many characters of a report, or all of a shorter one.
+    """True if a message has `_MIN_QUOTE` characters of a report, or all of a shorter one.
 
     A quotation covers one of the message's blocks of half its length: only around blocks that the
     report has is there anything to look up.
@@ -260,3 +249,166 @@ def _quotes(message: str, report: str) -> bool:
         if message[at : at + half] in report
         for start in range(max(0, at - half), min(at, len(message) - _MIN_QUOTE) + 1)
     )
+
+
+# --- options of verbs that send requests ----------------------------------------------------------
+
+CacheFile = Annotated[
+    Path | None, Option("Cache file for replies; ~/.cache/histoeval/judge.sqlite when omitted.")
+]
+Temperature = Annotated[
+    float, Option("Sampling temperature.", REQUESTS, min=0, python="of the sampling.")
+]
+
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class RetryPolicy(Noun):
+    """Timeouts, retries and rate limits of an endpoint."""
+
+    timeout_s: Annotated[
+        Positive, Option("Seconds to wait for an answer.", REQUESTS, name="--timeout", min=0.01)
+    ] = 120.0
+    attempts: Annotated[
+        int, Field(ge=1), Option("Attempts before a request fails.", REQUESTS, min=1)
+    ] = 6
+    longest_wait_s: Positive = 300.0
+    """A request whose server asks for a longer wait is given up."""
+    requests_a_minute: Annotated[
+        Positive | None,
+        Option(
+            "Maximum requests per minute.", REQUESTS, name="--rpm", shell=float | None, min=0.01
+        ),
+    ] = None
+    tokens_a_minute: Annotated[
+        Positive | None,
+        Option("Maximum tokens per minute.", REQUESTS, name="--tpm", shell=float | None, min=1),
+    ] = None
+
+
+@dataclass(frozen=True)
+class AccessOptions:
+    """What lets requests into each endpoint, in their order."""
+
+    key_env: Annotated[
+        list[str] | None,
+        Option(
+            "Environment variable with the API key; HISTOEVAL_JUDGE_KEY when omitted. With "
+            "several endpoints one for each, in order; 'none' for no key.",
+            ACCESS,
+            metavar="VARIABLE",
+        ),
+    ] = None
+    key_file: Annotated[
+        list[Path] | None,
+        Option("File with the API key; one for each endpoint, or 'none'.", ACCESS),
+    ] = None
+    header: Annotated[
+        list[str] | None,
+        Option(
+            "Further header, as in api-key=env:VARIABLE or api-key=file:PATH; 2:api-key=... is "
+            "for the second endpoint.",
+            ACCESS,
+            metavar="NAME=env:VARIABLE",
+        ),
+    ] = None
+    tls: Tls = field(default_factory=Tls)
+
+    def accesses(self, endpoints: int) -> list[dict[str, Any]]:
+        """The fields of an Access for each endpoint, or of one for all."""
+        headers = [_numbered_header(text, endpoints) for text in self.header or ()]
+        numbers = {number for number, _, _ in headers}
+        given = [keys for keys in (self.key_env, self.key_file) if keys]
+        has_several = any(numbers) or any(len(keys) > 1 for keys in given)
+        count = endpoints if has_several else 1
+        for keys in given:
+            if len(keys) != count:
+                raise SettingError(
+                    f"{len(keys)} keys for {count} endpoints: give --key-env or --key-file once "
+                    f"for each --endpoint, in the same order; '{NO_KEY}' where none is needed"
+                )
+        if count > 1 and 0 in numbers:
+            raise SettingError(
+                "with several endpoints say which one a header is for, as in "
+                "--header 2:api-key=env:VARIABLE for the second"
+            )
+        return [
+            {
+                "key_env": self.key_env[index] if self.key_env else None,
+                "key_file": self.key_file[index] if self.key_file else None,
+                "headers": {
+                    name: value for number, name, value in headers if number in (0, index + 1)
+                },
+                "tls": self.tls,
+            }
+            for index in range(count)
+        ]
+
+
+@dataclass(frozen=True)
+class VlmAccess(AccessOptions):
+    """What lets requests into the endpoint of the model under test."""
+
+    key_env: Annotated[
+        list[str] | None,
+        Option(
+            "Environment variable with the API key; HISTOEVAL_SUBJECT_KEY when omitted; 'none' "
+            "for no key.",
+            ACCESS,
+            metavar="VARIABLE",
+        ),
+    ] = None
+
+
+def _numbered_header(text: str, endpoints: int) -> tuple[int, str, str]:
+    """The number of the endpoint that a header is for (0: not given), its name and its value."""
+    name, equals, value = text.partition("=")
+    prefix, colon, rest = name.partition(":")
+    number = int(prefix) if colon and prefix.isdecimal() and prefix.isascii() else 0
+    if not equals or (colon and not 1 <= number <= endpoints):
+        raise SettingError(
+            f"--header {prefix} is not understood: write {prefix}=env:VARIABLE or "
+            f"{prefix}=file:PATH, and 2:{prefix}=... for the second of several endpoints"
+        )
+    return number, rest if colon else name, value
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text or "{}")
+    except (ValueError, RecursionError) as error:
+        raise SettingError(f"--body is not JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise SettingError("--body must be a JSON object")
+    return body
+
+
+@dataclass(frozen=True)
+class RequestOptions:
+    """What else each request contains, how many are sent at a time, and what is kept."""
+
+    body: Annotated[
+        Mapping[str, Any],
+        Option(
+            "Extra JSON for the request body; null removes a field, as in "
+            '\'{"seed": null, "reasoning_effort": "low"}\'.',
+            REQUESTS,
+            shell=str | None,
+            read=_json_object,
+            metavar="JSON",
+        ),
+    ] = field(default_factory=dict)
+    concurrency: Annotated[int, Option("Requests at a time.", REQUESTS, min=1, max=1024)] = 16
+    log_requests: Annotated[
+        Path | None,
+        Option("File to append every request to, with the reports and without keys.", REQUESTS),
+    ] = None
+    patience: RetryPolicy = field(default_factory=RetryPolicy)
+    cache: CacheFile = None
+    keep: Annotated[bool, Option("Do not cache replies.", name="--no-cache")] = True
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of an EndpointConfig."""
+        names = ("concurrency", "log_requests", "patience", "cache", "keep")
+        return {name: getattr(self, name) for name in names}

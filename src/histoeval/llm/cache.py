@@ -52,6 +52,7 @@ _MIGRATION = (
 )
 """From layout 3, which had no checksums."""
 
+_NO_AGE = timedelta(0)
 _UNREADABLE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _ADVICE = "name another file with --cache, or delete it and have everything asked again"
 
@@ -89,30 +90,23 @@ class Cache:
             )
             weakref.finalize(self, self._file.close)
             self._file.create_function("checksum", -1, _checksum, deterministic=True)
-            self._lay_out()
+            self._check_layout()  # a file with other tables is left as it is
+            for end in ("", "-wal", "-shm"):  # SQLite gives the files beside it the same mode
+                file = Path(f"{path}{end}")
+                if path is not None and file.exists() and file.stat().st_mode & 0o077:
+                    with suppress(PermissionError):  # it belongs to somebody else, who shares it
+                        file.chmod(0o600)
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")
+            with self._file:
+                self._file.execute("BEGIN IMMEDIATE")
+                is_older = self._check_layout() == _LAYOUT_BEFORE
+                for statement in _MIGRATION if is_older else [_TABLE]:
+                    self._file.execute(statement)
+                self._file.execute(f"PRAGMA user_version = {_LAYOUT}")
 
     def __reduce__(self) -> tuple[type["Cache"], tuple[Path | None]]:
         return Cache, (self.path,)
-
-    def _lay_out(self) -> None:
-        """Create or migrate the table; a file with other tables is refused and left as it is."""
-        self._check_layout()
-        self._hide()
-        self._file.execute("PRAGMA journal_mode=WAL")
-        self._file.execute("PRAGMA synchronous=NORMAL")
-        with self._file:
-            self._file.execute("BEGIN IMMEDIATE")
-            for statement in _MIGRATION if self._check_layout() == _LAYOUT_BEFORE else [_TABLE]:
-                self._file.execute(statement)
-            self._file.execute(f"PRAGMA user_version = {_LAYOUT}")
-
-    def _hide(self) -> None:
-        """Let only the owner read the file; SQLite gives those beside it the same mode."""
-        for end in ("", "-wal", "-shm"):
-            path = None if self.path is None else Path(f"{self.path}{end}")
-            if path is not None and path.exists() and path.stat().st_mode & 0o077:
-                with suppress(PermissionError):  # it belongs to somebody else, who shares it
-                    path.chmod(0o600)
 
     def _check_layout(self) -> int:
         (layout,) = self._file.execute("PRAGMA user_version").fetchone()
@@ -155,7 +149,6 @@ class Cache:
             )
 
     def stats(self) -> list[CacheStats]:
-        """What is cached, by judge and prompt."""
         with self._errors():
             rows = self._file.execute(
                 "SELECT judge, prompt, COUNT(*), TOTAL(tokens_in), TOTAL(tokens_out), "
@@ -163,15 +156,12 @@ class Cache:
                 "FROM replies GROUP BY judge, prompt ORDER BY judge, prompt"
             ).fetchall()
         return [
-            CacheStats(judge, prompt, replies, int(tokens_in), int(tokens_out), int(chars), seconds)
-            for judge, prompt, replies, tokens_in, tokens_out, chars, seconds in rows
+            CacheStats._make((judge, prompt, *map(int, counts), seconds))
+            for judge, prompt, *counts, seconds in rows
         ]
 
     def clear(
-        self,
-        judge: str | None = None,
-        prompt: str | None = None,
-        older_than: timedelta = timedelta(0),
+        self, judge: str | None = None, prompt: str | None = None, older_than: timedelta = _NO_AGE
     ) -> int:
         """Delete all replies, or those that are old or of judges or prompts with this prefix."""
         limit = (datetime.now(UTC) - older_than).strftime("%Y-%m-%d %H:%M:%S")
@@ -196,7 +186,6 @@ class Cache:
                 yield json.dumps(about | _reply(reply)._asdict(), ensure_ascii=False)
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._file.close()
 

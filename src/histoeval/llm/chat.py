@@ -62,7 +62,6 @@ class Instruction(Noun):
 
     @property
     def identity(self) -> str:
-        """Name, version and hash, for signatures."""
         return f"{self.name}-{self.version}-{self.hash}"
 
 
@@ -94,7 +93,6 @@ class Request:
 
     @property
     def characters(self) -> int:
-        """How long the conversation is."""
         return sum(len(message["content"]) for message in self.messages)
 
 

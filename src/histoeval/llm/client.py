@@ -52,8 +52,6 @@ class ClientError(Exception):
 
 
 class Response(NamedTuple):
-    """What a server answered."""
-
     status: int
     headers: Mapping[str, str]
     """By lower-case names."""
@@ -117,7 +115,6 @@ class HttpClient:
                 self._idle.append(client)
 
     async def close(self) -> None:
-        """Close all connections."""
         for client in self._clients:
             await client.aclose()
 
@@ -128,16 +125,17 @@ def tls_context(endpoint: str, tls: Tls | None = None) -> ssl.SSLContext:
     The system's certificates are loaded only where TLS is spoken, since that takes 70 ms.
     """
     variable = next((name for name in _CERTIFICATES if os.environ.get(name)), "")
-    named = (variable, os.environ.get(variable, ""))
+    place = os.environ.get(variable, "")
     if tls is not None and tls != Tls():
-        context = _system_context(*named)
+        context = _system_context.__wrapped__(variable, place)
         tls.add_to(context)
         return context
     if any(url.startswith("https:") for url in (endpoint, *getproxies().values())):
-        return _shared_context(*named)
+        return _system_context(variable, place)
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
 
 
+@cache
 def _system_context(variable: str, place: str) -> ssl.SSLContext:
     """The certificates of the system, or those that a variable of the environment names."""
     import httpx2
@@ -154,9 +152,6 @@ def _system_context(variable: str, place: str) -> ssl.SSLContext:
         reason = error.strerror or str(error)
         raise SettingError(f"{where} cannot be used as CA certificates: {reason}") from error
     return context
-
-
-_shared_context = cache(_system_context)
 
 
 def check_proxies() -> None:
@@ -178,8 +173,8 @@ def check_proxies() -> None:
 
 def _proxy(scheme: str) -> tuple[str, str, str]:
     """The variable of a proxy, its scheme, and its address without user and password."""
-    kind, found, rest = getproxies().get(scheme, "").rpartition("://")
-    return f"{scheme.upper()}_PROXY", kind if found else "http", rest.rpartition("@")[2]
+    kind, separator, rest = getproxies().get(scheme, "").rpartition("://")
+    return f"{scheme.upper()}_PROXY", kind if separator else "http", rest.rpartition("@")[2]
 
 
 def _through(endpoint: str) -> str:
@@ -206,22 +201,19 @@ def _reason(error: Exception) -> str:
     """Why there is no answer, without the text of the error where that may quote the answer."""
     import httpx2
 
-    untrusted = (
-        "its certificate is not trusted: {0.verify_message}; name the CA that signed it (PEM) with "
-        "--ca, or in the environment as SSL_CERT_FILE"
-    )
-    known: tuple[tuple[type[BaseException], str], ...] = (
-        (ConnectionRefusedError, REFUSED),
-        (socket.gaierror, "unknown host"),
-        (ssl.SSLCertVerificationError, untrusted),
-        (ssl.SSLError, "no TLS connection: {0.reason}"),
-        (httpx2.DecodingError, "the compressed answer is broken"),
-        (httpx2.ProxyError, "the proxy refuses: {0}"),
-        (httpx2.NetworkError, DROPPED),
-        (httpx2.RemoteProtocolError, DROPPED),
-    )
+    reasons: dict[type[BaseException], str] = {
+        ConnectionRefusedError: REFUSED,
+        socket.gaierror: "unknown host",
+        ssl.SSLCertVerificationError: "its certificate is not trusted: {0.verify_message}; name "
+        "the CA that signed it (PEM) with --ca, or in the environment as SSL_CERT_FILE",
+        ssl.SSLError: "no TLS connection: {0.reason}",
+        httpx2.DecodingError: "the compressed answer is broken",
+        httpx2.ProxyError: "the proxy refuses: {0}",
+        httpx2.NetworkError: DROPPED,
+        httpx2.RemoteProtocolError: DROPPED,
+    }
     causes = list(_causes(error))
-    for kind, text in known:
+    for kind, text in reasons.items():
         for cause in causes:
             if isinstance(cause, kind):
                 return printable(text.format(cause))
@@ -238,8 +230,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         if isinstance(error, BaseExceptionGroup):
-            for each in error.exceptions:
-                yield from _causes(each)
+            for member in error.exceptions:
+                yield from _causes(member)
         error = error.__cause__ or error.__context__
 
 
@@ -253,17 +245,13 @@ class BackgroundLoop:
     """An event loop in a daemon thread of its own, so that notebooks with a loop can use it too."""
 
     def __init__(self) -> None:
-        ready = threading.Event()
-        self._loop: asyncio.AbstractEventLoop
-        self._thread = threading.Thread(target=self._serve, args=[ready], daemon=True)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
-        ready.wait()
 
-    def _serve(self, ready: threading.Event) -> None:
-        with asyncio.Runner() as runner:
-            self._loop = runner.get_loop()
-            self._loop.call_soon(ready.set)
-            self._loop.run_forever()
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.get_loop().run_forever()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for work that is done in the loop; Ctrl-C cancels it."""
@@ -277,7 +265,6 @@ class BackgroundLoop:
         return future.result()
 
     def close(self) -> None:
-        """Cancel what is left and end the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
@@ -297,7 +284,7 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
 _START = b'{"time": "'
 """How a log begins."""
 
-_PICTURE = re.compile(r'(?<="data:image/)[a-z]{1,10};base64,[A-Za-z0-9+/=]+(?=")')
+_PICTURE = re.compile(r'(?<="data:image/)([a-z]{1,10});base64,([A-Za-z0-9+/=]+)(?=")')
 
 
 class RequestLog:
@@ -311,7 +298,14 @@ class RequestLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            _check_log(path)
+            is_log = True
+            if path.is_file():
+                with path.open("rb") as file:
+                    is_log = file.read(len(_START)) in (b"", _START)
+            if not is_log or any(path.name in files for files in VERB_FILES.values()):
+                raise OutputError(
+                    f"{path} is no log of requests; give another name to --log-requests"
+                )
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             if path.is_file():  # and no device
                 path.chmod(0o600)
@@ -319,12 +313,9 @@ class RequestLog:
             raise self._unusable(error) from error
 
     def add(self, url: str, body: bytes, model: str = "", purpose: str = "") -> None:
-        """Append a request."""
 
         def hashed(picture: re.Match[str]) -> str:
-            """A picture's kind and hash in place of its content."""
-            kind, _, content = picture.group().partition(";base64,")
-            return f"{kind};sha256,{hashlib.sha256(b64decode(content)).hexdigest()}"
+            return f"{picture[1]};sha256,{hashlib.sha256(b64decode(picture[2])).hexdigest()}"
 
         sent = json.loads(_PICTURE.sub(hashed, body.decode()))
         line = sent_line(url, model, purpose, body) | {"body": sent}
@@ -335,13 +326,3 @@ class RequestLog:
 
     def _unusable(self, error: OSError) -> OutputError:
         return OutputError(f"requests cannot be logged in {self.path}: {error.strerror or error}")
-
-
-def _check_log(path: Path) -> None:
-    """Refuse to add to a file that holds something else, or that a run writes results to."""
-    is_log = True
-    if path.is_file():
-        with path.open("rb") as file:
-            is_log = file.read(len(_START)) in (b"", _START)
-    if not is_log or any(path.name in files for files in VERB_FILES.values()):
-        raise OutputError(f"{path} is no log of requests; give another name to --log-requests")

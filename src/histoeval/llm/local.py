@@ -34,7 +34,6 @@ class Slot(NamedTuple):
 
 
 def slots_of(schema: Mapping[str, Any]) -> list[Slot]:
-    """The form that a schema of integers and texts describes."""
     found: list[Slot] = []
     before = "{"
     for name, kind in schema["properties"].items():
@@ -94,7 +93,6 @@ class LocalChat:
         """It is in this process."""
 
     async def ask(self, request: Request) -> Reply:
-        """The filled form."""
         assert self._turn is not None, "a chat must be entered before it is asked"
         async with self._turn:
             return await asyncio.to_thread(self.answer, request)

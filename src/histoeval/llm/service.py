@@ -15,14 +15,14 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field
 
 from histoeval.errors import EndpointError, SettingError
 from histoeval.io.tables.records import shown
-from histoeval.llm.access import JUDGE_KEY, SUBJECT_KEY, Access, Secret, Tls, discreet
+from histoeval.llm.access import JUDGE_KEY, SUBJECT_KEY, Access, RetryPolicy, Secret, Tls, discreet
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import NoReply, Reply, Request, RequestRefused
 from histoeval.llm.client import (
@@ -34,7 +34,6 @@ from histoeval.llm.client import (
     printable,
     tls_context,
 )
-from histoeval.llm.options import RetryPolicy
 from histoeval.llm.replies import Unreadable, unique_keys
 from histoeval.llm.usage import CHARACTERS_PER_TOKEN, LOOPBACK
 from histoeval.runtime.audit import note_sent
@@ -66,9 +65,7 @@ class RateLimit:
         now = self._clock()
         self._request_at = max(now, self._request_at)
         self._token_at = max(now, self._token_at)
-        at = max(
-            self._request_at if self._requests else now, self._token_at if self._tokens else now
-        )
+        at = max(self._request_at, self._token_at)
         if self._requests:
             self._request_at = at + 60 / self._requests
         self.correct(tokens)
@@ -107,7 +104,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 FORMATS = ("json_schema", "json_object", "plain")
 """Ways to have a server enforce the schema, the strictest first."""
 
-
 KEY_ADVICE = (
     f"give the key in the environment as {JUDGE_KEY} (for generate, trust and experiment: "
     f"{SUBJECT_KEY}), or name it with --key-env, --key-file or --header"
@@ -121,7 +117,6 @@ ADVICE = {
 """What to do about statuses that every request would get."""
 
 PING_TIMEOUT_S = 30.0
-
 
 _SECRET = re.compile("key|token|secret|sig|passw|auth|code|credential", re.IGNORECASE)
 """Names of parameters in an address whose values must not be on a command line."""
@@ -145,10 +140,6 @@ class EndpointConfig(Access):
         return Cache((self.cache or default_cache()) if self.keep else None)
 
 
-class BadCompletion(Exception):  # noqa: N818 - it says what the answer is
-    """The server's answer is not a chat completion; the message quotes nothing of it."""
-
-
 class Service:
     """One model of one endpoint."""
 
@@ -164,9 +155,8 @@ class Service:
         log: Path | None = None,
         purpose: str = "chat",
     ) -> None:
-        address = checked_endpoint(endpoint)
+        self.endpoint, self._query = checked_endpoint(endpoint)
         check_proxies()
-        self.endpoint, self._query = address.plain, address.query
         self.model = model
         self.retries = 0
         self._secrets = dict(secrets or {})
@@ -183,7 +173,6 @@ class Service:
 
     @property
     def identity(self) -> str:
-        """The model and where it is."""
         return f"{self.model}@{self.endpoint}"
 
     async def __aenter__(self) -> Self:
@@ -203,7 +192,7 @@ class Service:
         """Check that the endpoint is reachable and accepts the API key."""
         try:
             async with asyncio.timeout(PING_TIMEOUT_S):
-                response = await self._sent("GET", "/models")
+                response = await self._send("GET", "/models")
         except (ClientError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
             raise EndpointError(f"{self.endpoint} cannot be reached: {reason}") from error
@@ -221,7 +210,7 @@ class Service:
             headers: Mapping[str, str] = {}
             began = perf_counter()
             try:
-                response, form = await self._posted(request)
+                response, form = await self._post(request)
                 if response.status == 200:
                     reply = read_reply(response, form, perf_counter() - began)
                     if reply.tokens_in is not None:
@@ -229,7 +218,7 @@ class Service:
                     return reply
                 headers = response.headers
                 reason = self._reason(response, request)
-            except (ClientError, BadCompletion) as error:
+            except ClientError as error:
                 reason = str(error)
             except TimeoutError:
                 reason = f"no answer within {self._policy.timeout_s:g} s"
@@ -243,31 +232,28 @@ class Service:
                 await asyncio.sleep(wait)
         raise NoReply(f"given up after {self._policy.attempts} attempts; the last: {reason}")
 
-    async def _posted(self, request: Request) -> tuple[Response, str]:
+    async def _post(self, request: Request) -> tuple[Response, str]:
         """A response, and the format in which the model was asked.
 
         A server that rejects the strictest format is asked in the next one, and from then on if
-        that helped; a request that is wrong in itself changes nothing.
+        that helped; a request that is wrong in itself changes nothing. Newer servers have another
+        name for `max_tokens`.
         """
+        path, newer = "/chat/completions", "max_completion_tokens"
         for form in self._forms:
-            response = await self._posted_as(request, form)
+            body = body_of(self.model, request, form, self._limit)
+            response = await self._send("POST", path, body)
+            if response.status == 400 and newer in complaint_in(response):
+                self._limit = newer
+                body = body_of(self.model, request, form, newer)
+                response = await self._send("POST", path, body)
             if response.status not in (400, 422):
                 if response.status == 200 and form in self._forms:
                     self._forms = self._forms[self._forms.index(form) :]
                 break
         return response, form
 
-    async def _posted_as(self, request: Request, form: str) -> Response:
-        """A response; newer servers have another name for `max_tokens`."""
-        body = body_of(self.model, request, form, self._limit)
-        response = await self._sent("POST", "/chat/completions", body)
-        if response.status == 400 and "max_completion_tokens" in complaint_in(response):
-            self._limit = "max_completion_tokens"
-            body = body_of(self.model, request, form, self._limit)
-            response = await self._sent("POST", "/chat/completions", body)
-        return response
-
-    async def _sent(self, method: str, path: str, body: bytes = b"") -> Response:
+    async def _send(self, method: str, path: str, body: bytes = b"") -> Response:
         if self._client is None:
             raise RuntimeError("a service must be entered before it is asked")
         url = f"{self.endpoint}{path}"
@@ -284,31 +270,23 @@ class Service:
         words = {word for value in private for word in (value, value.split()[-1]) if len(word) > 3}
         complaint = discreet(complaint_in(response), words, request.texts)
         reason = f"the server answers {response.status}" + (f": {complaint}" if complaint else "")
-        if advice := _advice(response):
+        advice = ADVICE.get(response.status)
+        if response.status // 100 == 3:
+            location = printable(response.headers.get("location", "").partition("?")[0])
+            target = location.removesuffix("/chat/completions") or "nowhere"
+            advice = f"it redirects to {target}: if you trust it, name that as --endpoint"
+        if advice:
             raise EndpointError(f"{self.identity}: {reason}; {advice}")
         if response.status not in TRANSIENT:
             raise RequestRefused(reason)
         return reason
 
 
-def _advice(response: Response) -> str:
-    """What to do where no request can succeed; empty where others may."""
-    if response.status // 100 == 3:
-        location = printable(response.headers.get("location", "").partition("?")[0])
-        where = location.removesuffix("/chat/completions") or "nowhere"
-        return f"it redirects to {where}: if you trust it, name that as --endpoint"
-    return ADVICE.get(response.status, "")
+def checked_endpoint(endpoint: str) -> tuple[str, str]:
+    """An address that can be asked, and its query, which is written nowhere.
 
-
-class Address(NamedTuple):
-    """An endpoint, and the query that is sent to it and written nowhere."""
-
-    plain: str
-    query: str
-
-
-def checked_endpoint(endpoint: str) -> Address:
-    """An address that can be asked and holds no secret; unencrypted ones are warned of."""
+    An address that holds a secret is refused, an unencrypted one is warned of.
+    """
     try:
         parts = urlsplit(endpoint)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -336,7 +314,7 @@ def checked_endpoint(endpoint: str) -> Address:
             "way; use https:// where the server has it",
             stacklevel=3,
         )
-    return Address(plain, parts.query)
+    return plain, parts.query
 
 
 def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
@@ -353,16 +331,19 @@ def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
 
 
 def read_reply(response: Response, form: str, seconds: float | None = None) -> Reply:
-    """The reply in a response, which may be one object or a stream of events."""
+    """The reply in a response, which may be one object or a stream of events.
+
+    A `ClientError` quotes nothing of an answer that is no chat completion.
+    """
     kind = response.headers.get("content-type", "")
     content = _streamed(response.body) if "event-stream" in kind else _object(response.body)
     try:
         choice = content["choices"][0]
         text = choice["message"]["content"]
     except (KeyError, IndexError, TypeError) as error:
-        raise BadCompletion("the server's answer holds no message") from error
+        raise ClientError("the server's answer holds no message") from error
     if text is not None and not isinstance(text, str):
-        raise BadCompletion("the server's message is not a text")
+        raise ClientError("the server's message is not a text")
     finish = choice.get("finish_reason")
     return Reply(
         text=shown(text or ""),
@@ -391,19 +372,18 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         content = json.loads(body, object_pairs_hook=unique_keys)
     except Unreadable as error:
-        raise BadCompletion(f"in the server's answer {error}") from error
+        raise ClientError(f"in the server's answer {error}") from error
     except (ValueError, RecursionError) as error:
-        raise BadCompletion("the server's answer is not JSON") from error
+        raise ClientError("the server's answer is not JSON") from error
     if not isinstance(content, dict):
-        raise BadCompletion("the server's answer is no JSON object")
+        raise ClientError("the server's answer is no JSON object")
     return content
 
 
 def _streamed(body: bytes) -> dict[str, Any]:
     """A stream of events put together; one that does not end is an error."""
-    pieces: list[str] = []
-    usage: Any = None
-    finish = None
+    text = ""
+    usage = finish = None
     for line in body.decode("utf-8", "replace").split("\n"):
         data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
         if data == "[DONE]":
@@ -411,25 +391,18 @@ def _streamed(body: bytes) -> dict[str, Any]:
             break
         event = _object(data.encode()) if data else {}
         usage = event.get("usage") or usage
-        piece, end = _piece(event)
-        pieces.append(piece)
-        finish = end or finish
+        if not event.get("choices"):
+            continue
+        try:
+            choice = event["choices"][0]
+            text += str((choice.get("delta") or {}).get("content") or "")
+            finish = choice.get("finish_reason") or finish
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ClientError("an event of the server's stream holds no message") from error
     if finish is None:
-        raise BadCompletion("the server's stream was cut off")
-    message = {"content": "".join(pieces)}
-    return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
-
-
-def _piece(event: Mapping[str, Any]) -> tuple[str, Any]:
-    """The text that an event adds, and the finish reason if it has one."""
-    if not event.get("choices"):
-        return "", None
-    try:
-        choice = event["choices"][0]
-        text = (choice.get("delta") or {}).get("content") or ""
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise BadCompletion("an event of the server's stream holds no message") from error
-    return str(text), choice.get("finish_reason")
+        raise ClientError("the server's stream was cut off")
+    choices = [{"message": {"content": text}, "finish_reason": finish}]
+    return {"choices": choices, "usage": usage}
 
 
 def _count(usage: Any, name: str) -> int | None:

@@ -38,10 +38,8 @@ RENAMED = {"obstacle": "unavailable_reason", "pins": "fingerprint"}
 
 
 def _renamed(old: str, new: str, method: Callable[..., T]) -> Callable[..., T]:
-    """The method of a class under its old name."""
 
     def call(self: Any) -> T:
-        """Warn, and do what the new name does."""
         _warn_renamed(old, new)
         return method(self)
 
@@ -171,24 +169,18 @@ class MetricBase(ABC):
         self._collected.extend(self._answers(candidates, references))
 
     def reset(self) -> None:
-        """Forget the pairs that `update` has collected."""
         self._collected.clear()
 
     @cached_property
     def _collected(self) -> list[Score | Problem]:
-        """What `update` has scored: the one thing of a metric that changes."""
         return []
 
     def _answers(self, candidates: Texts, references: Texts) -> list[Score | Problem]:
         self._demand_available()
-        ours = listed_texts(candidates, "candidates")
-        theirs = listed_texts(references, "references")
-        if len(ours) != len(theirs):
-            raise SettingError(
-                f"{len(ours)} candidates for {len(theirs)} references; there must be one for each"
-            )
+        texts = zip(*equally_long(candidates, references), strict=True)
         pairs = [
-            pair_of(*texts, number=n) for n, texts in enumerate(zip(theirs, ours, strict=True))
+            pair_of(reference, candidate, number=number)
+            for number, (candidate, reference) in enumerate(texts)
         ]
         usable = [pair for pair in pairs if isinstance(pair, Pair)]
         answers = iter(self.score(usable) if usable else ())
@@ -198,25 +190,38 @@ class MetricBase(ABC):
         if reason := self.unavailable_reason():
             raise SettingError(f"{self.name} {reason}")
 
+    def _failed(self, message: str) -> Problem:
+        """The problem of a pair that it cannot score."""
+        return Problem(code="metric_failed", metric=self.name, message=message)
+
     obstacle = _renamed("obstacle", "unavailable_reason", unavailable_reason)
 
 
-def listed_texts(given: Any, what: str) -> list[Any]:
-    """Texts as a list, whatever they come in: a list, a column, a generator, or one text alone."""
-    if isinstance(given, str):
-        return [given]
-    if isinstance(given, bytes | Mapping | AbstractSet) or not isinstance(given, Iterable):
-        raise SettingError(f"{what} are a {type(given).__name__}: give a list of texts")
-    return list(given)
+def equally_long(candidates: Any, references: Any) -> tuple[list[Any], list[Any]]:
+    """Candidates and their references as lists: of a list, a column, a generator, or one text."""
+    given = {"candidates": candidates, "references": references}
+    for name, texts in given.items():
+        if isinstance(texts, str):
+            given[name] = [texts]
+        elif isinstance(texts, bytes | Mapping | AbstractSet) or not isinstance(texts, Iterable):
+            raise SettingError(f"{name} are a {type(texts).__name__}: give a list of texts")
+        else:
+            given[name] = list(texts)
+    ours, theirs = given.values()
+    if len(ours) != len(theirs):
+        raise SettingError(
+            f"{len(ours)} candidates for {len(theirs)} references; there must be one for each"
+        )
+    return ours, theirs
 
 
 def length_problem(**texts: str) -> Problem | None:
-    """Why texts, each by what it is called, are too long to be read; None where they are not."""
-    for what, text in texts.items():
+    """Why texts, each by its name, are too long to be read; None where they are not."""
+    for name, text in texts.items():
         if len(text) > MAX_CHARS:
             return Problem(
                 code="too_long",
-                message=f"the {what} has {len(text):,} characters, and a report is read up to "
+                message=f"the {name} has {len(text):,} characters, and a report is read up to "
                 f"{MAX_CHARS:,}: divide it into its reports, or leave it out",
             )
     return None
@@ -226,8 +231,8 @@ def pair_of(reference: object, candidate: object, *, number: int = 0) -> Pair | 
     """A pair, or why its texts cannot be scored, as for a row of a table."""
     texts: dict[str, Any] = {"reference": reference, "candidate": candidate}
     for name, text in texts.items():
-        if not isinstance(found := text_of(text), str):
-            return found.problem(f"pair {number + 1}", name)
+        if not isinstance(fault := text_of(text), str):
+            return fault.problem(f"pair {number + 1}", name)
     return Pair(id=str(number), **texts)
 
 
@@ -254,8 +259,8 @@ def explain_pair(metric: Metric, pair: Pair | Problem) -> Explanation:
     answer = metric.explain(pair) if isinstance(metric, MetricBase) else metric.score([pair])[0]
     if isinstance(answer, Problem):
         raise HistoEvalError(f"{metric.name} could not score {pair.id!r}: {answer.message}")
-    found = answer if isinstance(answer, Explanation) else explained(answer)
-    return found.model_copy(update={"pair": pair})
+    explanation = answer if isinstance(answer, Explanation) else explained(answer)
+    return explanation.model_copy(update={"pair": pair})
 
 
 class AdaptedMetric(MetricBase):
@@ -271,24 +276,20 @@ class AdaptedMetric(MetricBase):
 
     @property
     def name(self) -> str:
-        """As it calls itself."""
         return str(self._metric.name)
 
     @property
     def higher_is_better(self) -> bool:
-        """As it says; otherwise more is better."""
         return bool(getattr(self._metric, "higher_is_better", True))
 
     @property
     def range(self) -> tuple[float, float]:
-        """As it says; otherwise from 0 to 1."""
         return cast("tuple[float, float]", getattr(self._metric, "range", super().range))
 
     @property
     def signature(self) -> Signature:
-        """As it says; otherwise its name."""
-        found = getattr(self._metric, "signature", None)
-        return found if isinstance(found, Signature) else super().signature
+        signature = getattr(self._metric, "signature", None)
+        return signature if isinstance(signature, Signature) else super().signature
 
     def unavailable_reason(self) -> str | None:
         """As it says, under the new or the old name."""
@@ -298,17 +299,14 @@ class AdaptedMetric(MetricBase):
         return None if ask is None else cast("str | None", ask())
 
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:
-        """As it says; otherwise the mean."""
         ask = getattr(self._metric, "corpus_value", None)
         return mean if ask is None else float(ask(mean, counts))
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """One answer per pair."""
         return cast("list[Score | Problem]", self._metric.score(pairs))
 
 
 def as_metric(metric: object) -> Metric:
-    """Any object with `name` and `score` as a metric that can do all that ours can."""
     if isinstance(metric, MetricBase | Metric):
         return metric
     if not hasattr(metric, "name") or not callable(getattr(metric, "score", None)):
@@ -324,8 +322,8 @@ class SettledMetric(MetricBase):
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings, models and what `update` has collected; all else is worked out again."""
-        kept = {f.name: getattr(self, f.name) for f in fields(self)}
-        return kept | {"_collected": list(self._collected)}
+        settings = {f.name: getattr(self, f.name) for f in fields(self)}
+        return settings | {"_collected": list(self._collected)}
 
     @property
     def unsigned(self) -> frozenset[str]:
@@ -360,12 +358,10 @@ class ModelMetric(SettledMetric, ABC):
         return self.models
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """One answer per pair."""
         self._demand_available()
         return self.score_ready(pairs)
 
     def unavailable_reason(self) -> str | None:
-        """Which models are missing, and how to name them."""
         missing = [name for name in self.needed if getattr(self, name) is None]
         if not missing:
             return None
@@ -374,12 +370,11 @@ class ModelMetric(SettledMetric, ABC):
 
     def fingerprint(self) -> dict[str, str]:
         """The models, down to their weights."""
-        given = {name: getattr(self, name) for name in self.models}
-        return {name: model.identity for name, model in given.items() if model is not None}
+        loaded = ((name, getattr(self, name)) for name in self.models)
+        return {name: model.identity for name, model in loaded if model is not None}
 
     @property
     def unsigned(self) -> frozenset[str]:
-        """Models sign for themselves."""
         return frozenset({"name", *self.models})
 
 
@@ -390,22 +385,20 @@ class EnglishMetric(ModelMetric, ABC):
     language: Language = "en"
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """One answer per pair."""
         self._demand_available()
-        found = [self.unreadable(pair) for pair in pairs]
-        readable = [pair for pair, no in zip(pairs, found, strict=True) if no is None]
+        problems = [self.unreadable(pair) for pair in pairs]
+        readable = [pair for pair, problem in zip(pairs, problems, strict=True) if problem is None]
         scores = iter(self.score_ready(readable) if readable else ())
-        return [next(scores) if no is None else no for no in found]
+        return [next(scores) if problem is None else problem for problem in problems]
 
     def unreadable(self, pair: Pair) -> Problem | None:
         """Why a pair is not read: its length or its language; None where it is."""
         texts = {"reference": pair.reference, "candidate": pair.candidate}
-        no = length_problem(**texts) or english_problem(self.language, **texts)
-        return None if no is None else replace(no, metric=self.name)
+        problem = length_problem(**texts) or english_problem(self.language, **texts)
+        return None if problem is None else replace(problem, metric=self.name)
 
     @property
     def unsigned(self) -> frozenset[str]:
-        """The default language is not listed."""
         return super().unsigned | ({"language"} if self.language == "en" else set())
 
 
@@ -418,13 +411,13 @@ class PairMetric(SettledMetric, ABC):
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """Each pair by itself; a pair that cannot be scored is a problem, not a number."""
-        return [self._answer(pair) for pair in pairs]
-
-    def _answer(self, pair: Pair) -> Score | Problem:
-        try:
-            return self.score_pair(pair.reference, pair.candidate)
-        except HistoEvalError as error:
-            return Problem(code="metric_failed", metric=self.name, message=str(error))
+        answers: list[Score | Problem] = []
+        for pair in pairs:
+            try:
+                answers.append(self.score_pair(pair.reference, pair.candidate))
+            except HistoEvalError as error:
+                answers.append(self._failed(str(error)))
+        return answers
 
 
 def one_each(scores: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:

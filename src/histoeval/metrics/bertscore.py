@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import unit
 from histoeval.errors import Problem
 from histoeval.metric import Score
 from histoeval.metrics.base import ModelMetric
-from histoeval.metrics.hare_f1 import Nearest, harmonic_mean, nearest
+from histoeval.metrics.hare_f1 import harmonic_mean, nearest
 from histoeval.report import Pair
 
 
@@ -35,11 +33,11 @@ class BertScore(ModelMetric):
 
     def _match(self, reference: Any, candidate: Any) -> Score | Problem:
         if reference.special.all() or candidate.special.all():
-            message = "a side has no token that counts: nothing but special ones"
-            return Problem(code="metric_failed", metric=self.name, message=message)
+            return self._failed("a side has no token that counts: nothing but special ones")
         reference_rows, candidate_rows = unit(reference.states), unit(candidate.states)
-        recall = _counted(nearest(reference_rows, candidate_rows), reference.special)
-        precision = _counted(nearest(candidate_rows, reference_rows), candidate.special)
+        recalls = nearest(reference_rows, candidate_rows).cosine[~reference.special]
+        precisions = nearest(candidate_rows, reference_rows).cosine[~candidate.special]
+        recall, precision = float(recalls.mean()), float(precisions.mean())
         return Score(
             value=harmonic_mean(precision, recall),
             parts={
@@ -50,8 +48,3 @@ class BertScore(ModelMetric):
             },
             signature=self.signature,
         )
-
-
-def _counted(found: Nearest, special: NDArray[np.bool_]) -> float:
-    """The mean over ordinary tokens."""
-    return float(found.cosine[~special].mean())

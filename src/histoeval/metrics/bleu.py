@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import sacrebleu
 from pydantic import Field
@@ -19,18 +19,12 @@ MAX_CACHED_CHARS = 10_000
 """Longer texts are not cached."""
 
 
-def _without_caches() -> Callable[[str], str]:
-    """The tokeniser of mteval-v13a as sacrebleu has it, without its caches.
-
-    They would hold 65,536 texts of any length, twice: gigabytes over a corpus of long reports.
-    """
-    tokenizer: Any = Tokenizer13a()  # type: ignore[no-untyped-call]
-    inner = TokenizerRegexp()  # type: ignore[no-untyped-call]
-    tokenizer._post_tokenizer = partial(TokenizerRegexp.__call__.__wrapped__, inner)
-    return partial(Tokenizer13a.__call__.__wrapped__, tokenizer)
-
-
-_tokenize = _without_caches()
+# The tokeniser of mteval-v13a without the caches of sacrebleu, which would hold 65,536 texts of any
+# length, twice: gigabytes over a corpus of long reports.
+_tokenizer: Any = Tokenizer13a()  # type: ignore[no-untyped-call]
+_inner = TokenizerRegexp()  # type: ignore[no-untyped-call]
+_tokenizer._post_tokenizer = partial(TokenizerRegexp.__call__.__wrapped__, _inner)
+_tokenize: Callable[[str], str] = partial(Tokenizer13a.__call__.__wrapped__, _tokenizer)
 _cached_tokens = lru_cache(maxsize=1 << 12)(_tokenize)
 
 
@@ -49,18 +43,13 @@ class Bleu(PairMetric):
     """
 
     order: Annotated[int, Field(ge=1, le=9)] = 4
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """In per cent, as sacrebleu has it."""
-        return (0.0, 100.0)
+    range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
     @cached_property
     def _bleu(self) -> BLEU:
         return BLEU(max_ngram_order=self.order, effective_order=True, tokenize="none")
 
     def fingerprint(self) -> dict[str, str]:
-        """Tokeniser and smoothing of sacrebleu, and its version."""
         return {"tok": "13a", "smooth": "exp", "sacrebleu": sacrebleu.__version__}
 
     def score_pair(self, reference: str, candidate: str) -> Score:
@@ -99,18 +88,13 @@ class Chrf(PairMetric):
     char_order: Annotated[int, Field(ge=1)] = 6
     word_order: Annotated[int, Field(ge=0)] = 0
     beta: Annotated[int, Field(ge=1)] = 2
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """In per cent, as sacrebleu has it."""
-        return (0.0, 100.0)
+    range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
     @cached_property
     def _chrf(self) -> CHRF:
         return CHRF(self.char_order, self.word_order, self.beta)
 
     def fingerprint(self) -> dict[str, str]:
-        """Case and orders as sacrebleu has them by default, and its version."""
         return {"case": "mixed", "eff": "yes", "space": "no", "sacrebleu": sacrebleu.__version__}
 
     def score_pair(self, reference: str, candidate: str) -> Score:

@@ -8,24 +8,22 @@ docs/metrics.md has what differs.
 from __future__ import annotations
 
 import hashlib
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, FiniteFloat, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 from pydantic.dataclasses import dataclass
 
-from histoeval.concordance.evidence import ComparedPart, Severity, evidence_of
-from histoeval.errors import SettingError, explain_validation
-from histoeval.metric import PartCost, Score
+from histoeval.concordance.evidence import Severity, evidence_of
+from histoeval.io.settings_files import read_model, read_toml
+from histoeval.metric import PartCost, Score, Signature
 from histoeval.metrics.concordance import Concordance, ReportComparison
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 
 ErrorClass = Literal["missed", "false", "attribute"]
-CLASSES: tuple[ErrorClass, ...] = ("missed", "false", "attribute")
 FINDING = "finding"
 """The weight of what has none of its own."""
 
@@ -33,7 +31,7 @@ Weight = Annotated[FiniteFloat, Field(ge=0)]
 
 
 class ErrorWeights(Noun):
-    """What errors of each severity and class weigh, and what both reports have in common."""
+    """Weights of errors of each severity and class, and of what both reports have in common."""
 
     severity: Mapping[Literal["critical", "major", "moderate", "minor"], Weight]
     classes: Annotated[Mapping[ErrorClass, Weight], Field(alias="class")]
@@ -42,8 +40,8 @@ class ErrorWeights(Noun):
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         tables: list[tuple[str, set[str], set[str]]] = [
-            ("severity", {each.name.lower() for each in Severity}, set(self.severity)),
-            ("class", set(CLASSES), set(self.classes)),
+            ("severity", {severity.name.lower() for severity in Severity}, set(self.severity)),
+            ("class", set(get_args(ErrorClass)), set(self.classes)),
             ("agreed", {FINDING}, set(self.agreed)),
         ]
         for table, wanted, given in tables:
@@ -51,86 +49,49 @@ class ErrorWeights(Noun):
                 raise ValueError(f"[{table}] needs {', '.join(missing)}")
         return self
 
-    def of_error(self, severity: int, kind: ErrorClass) -> float:
-        """The weight of an error."""
-        name = Severity(severity).name.lower()
-        return self.severity[name] * self.classes[kind]  # type: ignore[index]
-
-    def of_match(self, part: str, similarity: float) -> float:
-        """The weight of what is in both reports: less where it is not quite the same."""
-        return self.agreed.get(part, self.agreed[FINDING]) * similarity
-
-
-class WeightedEvidence(NamedTuple):
-    """Matches and errors with their weights, and the sums of these."""
-
-    evidence: dict[str, Any]
-    correct: float
-    errors: dict[ErrorClass, float]
-
     @property
-    def total(self) -> float:
-        """All that there is to be right or wrong about."""
-        return self.correct + sum(self.errors.values())
+    def hash(self) -> str:
+        """Twelve characters that change with any weight, for signatures."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
-    @property
-    def value(self) -> float:
-        """The share that is right; 1 where there is nothing."""
-        return self.correct / self.total if self.total else 1.0
+    def score(self, evidence: Mapping[str, Any], signature: Signature) -> Score:
+        """The share of all weight that is right, with a weight on every match and every error."""
+        matches, errors = [], []
+        for match in evidence["matches"]:
+            weight = self.agreed.get(match["part"], self.agreed[FINDING]) * match["similarity"]
+            matches.append({**match, "weight": weight})
+        for error in evidence["errors"]:
+            severity: Any = Severity(error["severity"]).name.lower()
+            kind = class_of(error)
+            weight = self.severity[severity] * self.classes[kind]
+            errors.append({**error, "class": kind, "weight": weight})
+        parts = {"correct": sum(match["weight"] for match in matches)}
+        for kind in get_args(ErrorClass):
+            parts[kind] = sum(error["weight"] for error in errors if error["class"] == kind)
+        total = _total(parts)
+        return Score(
+            value=parts["correct"] / total if total else 1.0,
+            parts=parts,
+            evidence={"matches": matches, "errors": errors},
+            signature=signature,
+        )
 
-    @property
-    def parts(self) -> dict[str, float]:
-        """The sums by name."""
-        return {"correct": self.correct} | {str(name): sum_ for name, sum_ in self.errors.items()}
 
-    def costs(self) -> list[PartCost]:
-        """What each class of errors takes off."""
-        return [
-            PartCost(part=name, value=1 - weight / self.total, weight=1.0, cost=weight / self.total)
-            for name, weight in self.errors.items()
-            if weight
-        ]
-
-
-def weighted(evidence: Mapping[str, Any], weights: ErrorWeights) -> WeightedEvidence:
-    """The evidence of a comparison with a weight on every match and every error."""
-    matches = [
-        {**each, "weight": weights.of_match(each["part"], each["similarity"])}
-        for each in evidence["matches"]
-    ]
-    errors = [
-        {**each, "class": kind, "weight": weights.of_error(each["severity"], kind)}
-        for each in evidence["errors"]
-        for kind in [class_of(each)]
-    ]
-    sums = {kind: sum(e["weight"] for e in errors if e["class"] == kind) for kind in CLASSES}
-    correct = sum(each["weight"] for each in matches)
-    return WeightedEvidence({"matches": matches, "errors": errors}, correct, sums)
+def _total(parts: Mapping[str, float]) -> float:
+    return parts["correct"] + sum(parts[kind] for kind in get_args(ErrorClass))
 
 
 def class_of(error: Mapping[str, Any]) -> ErrorClass:
-    """Whether something is missed, false, or in both reports and wrong."""
+    """An error is missed, false, or about something in both reports."""
     if error["candidate"] is None:
         return "missed"
     return "false" if error["reference"] is None else "attribute"
 
 
-def read_weights(path: Path) -> ErrorWeights:
-    """The weights of a file."""
-    try:
-        return ErrorWeights.model_validate(tomllib.loads(path.read_text("utf-8")))
-    except OSError as error:
-        raise SettingError(f"cannot read the weights {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingError(f"the weights {path} are not TOML: {error}") from error
-    except ValidationError as error:
-        fault = explain_validation(error)
-        raise SettingError(f"the weights {path} cannot be used: {fault}") from error
-
-
-def weights_hash(weights: ErrorWeights) -> str:
-    """The weights in a few characters, for signatures."""
-    return hashlib.sha256(weights.model_dump_json().encode()).hexdigest()[:12]
+def read_weights(file: str) -> ErrorWeights:
+    """The weights of a TOML file; without one, those of this package."""
+    path = Path(file or resource_path("metrics/data/error_weights.toml"))
+    return read_model(path, ErrorWeights, "the weights", read_toml)
 
 
 @dataclass(frozen=True)
@@ -141,37 +102,29 @@ class ErrorSeverity(Concordance):
     """A TOML file; without one, the weights of this package."""
 
     def __post_init__(self) -> None:
-        """Report weights that cannot be used before work begins."""
-        _ = self.error_weights
-
-    @property
-    def _file(self) -> Path:
-        return Path(self.weights or resource_path("metrics/data/error_weights.toml"))
+        _ = self.error_weights  # those that cannot be used are reported before work begins
 
     @cached_property
     def error_weights(self) -> ErrorWeights:
-        """The weights themselves."""
-        return read_weights(self._file)
+        return read_weights(self.weights)
 
     @property
     def unsigned(self) -> frozenset[str]:
-        """The weights are signed by their content."""
         return super().unsigned | {"weights"}
 
     def fingerprint(self) -> dict[str, str]:
         """The models, and these weights in place of concordance's."""
-        return super().fingerprint() | {"weights": weights_hash(self.error_weights)}
+        return super().fingerprint() | {"weights": self.error_weights.hash}
 
     def score_compared(self, compared: ReportComparison) -> Score:
-        """The weighed errors of one pair."""
-        found = self._weighted(compared.parts.values())
-        return Score(
-            value=found.value, parts=found.parts, evidence=found.evidence, signature=self.signature
-        )
+        return self.error_weights.score(evidence_of(compared.parts.values()), self.signature)
 
     def breakdown(self, compared: ReportComparison) -> list[PartCost]:
         """What each class of errors takes off."""
-        return self._weighted(compared.parts.values()).costs()
-
-    def _weighted(self, parts: Iterable[ComparedPart]) -> WeightedEvidence:
-        return weighted(evidence_of(parts), self.error_weights)
+        parts = self.score_compared(compared).parts
+        total = _total(parts)
+        return [
+            PartCost(part=kind, value=1 - weight / total, weight=1.0, cost=weight / total)
+            for kind in get_args(ErrorClass)
+            if (weight := parts[kind])
+        ]

@@ -28,13 +28,10 @@ class Peer(SettledMetric, ABC):
     """A metric of another package: what it is called there, and how it is asked."""
 
     package: ClassVar[str]
-    """What pip calls it."""
-
+    """Its name for pip."""
     module: ClassVar[str]
-    """What Python calls it."""
-
     downloads: ClassVar[str]
-    """What it fetches when it is first used."""
+    """The models that it fetches when it is first used."""
 
     @abstractmethod
     def make(self) -> Ask:
@@ -51,7 +48,6 @@ class Peer(SettledMetric, ABC):
         return import_module(self.module)
 
     def unavailable_reason(self) -> str | None:
-        """That the package is not installed, and how to get it."""
         if find_spec(self.module) is not None:
             return None
         return (
@@ -60,7 +56,6 @@ class Peer(SettledMetric, ABC):
         )
 
     def fingerprint(self) -> dict[str, str]:
-        """The version of the package."""
         try:
             return {self.package: version(self.package)}
         except PackageNotFoundError:
@@ -72,11 +67,10 @@ class Peer(SettledMetric, ABC):
         values = self.ask([pair.reference for pair in pairs], [pair.candidate for pair in pairs])
         if len(values) != len(pairs):
             raise SettingError(f"{self.package} gave {len(values)} scores for {len(pairs)} pairs")
-        message = f"{self.package} gave no finite score"
         return [
             Score(value=value, signature=self.signature)
             if math.isfinite(value)
-            else Problem(code="metric_failed", metric=self.name, message=message)
+            else self._failed(f"{self.package} gave no finite score")
             for value in map(float, values)
         ]
 
@@ -97,7 +91,6 @@ class PackagedBertScore(Peer):
         return (-1.0, 1.0) if not self.rescale else (-math.inf, math.inf)
 
     def make(self) -> Ask:
-        """Its scorer gives precision, recall and F1."""
         scorer = self.library.BERTScorer(
             model_type=self.model, lang="en", rescale_with_baseline=self.rescale
         )
@@ -106,8 +99,6 @@ class PackagedBertScore(Peer):
 
 @dataclass(frozen=True, config=STRICT)
 class RadGraphXL(Peer):
-    """F1 of entities and relations of radiology reports, as RadGraph-XL reads them."""
-
     reward: Literal["simple", "partial", "complete"] = "partial"
     model: str = "radgraph-xl"
     package: ClassVar[str] = "radgraph"
@@ -115,7 +106,6 @@ class RadGraphXL(Peer):
     downloads: ClassVar[str] = "the RadGraph-XL model"
 
     def make(self) -> Ask:
-        """Its scorer gives the mean, then the reward of each pair."""
         scorer = self.library.F1RadGraph(reward_level=self.reward, model_type=self.model)
         return lambda references, candidates: scorer(hyps=candidates, refs=references)[1]
 
@@ -134,14 +124,10 @@ class RaTEScore(Peer):
     downloads: ClassVar[str] = "its entity model and its encoder"
 
     def make(self) -> Ask:
-        """Candidates come first."""
         import torch
 
-        scorer = self.library.RaTEScore(
-            bert_model=self.bert_model,
-            eval_model=self.eval_model,
-            use_gpu=torch.cuda.is_available(),
-        )
+        models = {"bert_model": self.bert_model, "eval_model": self.eval_model}
+        scorer = self.library.RaTEScore(**models, use_gpu=torch.cuda.is_available())
         return lambda references, candidates: scorer.compute_score(candidates, references)
 
 
@@ -183,19 +169,19 @@ class RadEval(Peer):
             ) from error
 
         def ask(references: list[str], candidates: list[str]) -> Sequence[float]:
-            """The scores under the name that is meant."""
             answer = scorer(refs=references, hyps=candidates)
-            numbers = {
-                name: each for name, each in answer.items() if isinstance(each, list | tuple)
+            numbers: dict[str, Sequence[float]] = {
+                name: values for name, values in answer.items() if isinstance(values, list | tuple)
             }
-            usual = [name for name in (self.metric, f"{self.metric}_partial") if name in numbers]
-            key = self.key or next(iter(usual or (numbers if len(numbers) == 1 else ())), "")
-            if key not in numbers:
-                raise SettingError(
-                    "which number of RadEval is meant? Name it, as in "
-                    f"radeval:metric={self.metric}:key=NAME, of {', '.join(numbers) or 'none'}"
-                )
-            scores: Sequence[float] = numbers[key]
-            return scores
+            names = [self.key] if self.key else [self.metric, f"{self.metric}_partial"]
+            if not self.key and len(numbers) == 1:
+                names += numbers
+            for name in names:
+                if name in numbers:
+                    return numbers[name]
+            raise SettingError(
+                "which number of RadEval is meant? Name it, as in "
+                f"radeval:metric={self.metric}:key=NAME, of {', '.join(numbers) or 'none'}"
+            )
 
         return ask

@@ -12,12 +12,13 @@ import hashlib
 from collections.abc import Sequence, Set
 from dataclasses import asdict
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from itertools import chain
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from histoeval.align.aligner import Aligner, LexicalAligner
+from histoeval.align.aligner import Aligner, LexicalAligner, Vectors
 from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.facts.normalise import NormalisedText, normalised
@@ -33,20 +34,20 @@ from histoeval.metrics.hare_f1 import (
 )
 from histoeval.metrics.hare_graded import (
     SETTINGS,
-    GradedComparison,
     JudgedReport,
     ReportMentions,
     compare,
     mentions_of,
+    weighted_agreement,
 )
 from histoeval.reader.reader import Reader
 from histoeval.report import (
     HARE_RELATION_TYPES,
     HARE_TYPES,
     Assertion,
+    Entity,
     EntityType,
     Pair,
-    Relation,
     Report,
 )
 from histoeval.resources import resource_bytes
@@ -82,7 +83,6 @@ class Hare(EnglishMetric):
     models: ClassVar[tuple[str, ...]] = ("reader", "aligner")
 
     def __post_init__(self) -> None:
-        """The threshold of the paper, where its arithmetic is wanted; otherwise all counts."""
         if self.threshold is None:
             usual = 0.0 if self.mode == "graded" else PAPER_THRESHOLD
             object.__setattr__(self, "threshold", usual)
@@ -104,7 +104,6 @@ class Hare(EnglishMetric):
         return (0.0, 2.0) if self.mode == "paper" else (0.0, 1.0)
 
     def unavailable_reason(self) -> str | None:
-        """HARE needs a reader that reads relations, and an aligner."""
         if lacking := super().unavailable_reason():
             return lacking
         if not self.reader.reads_relations:
@@ -129,103 +128,53 @@ class Hare(EnglishMetric):
         if self.mode == "graded":
             return self._score_graded(pairs)
         reader: Reader = self.reader
-        aligner: Aligner = self.aligner
         texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
-        readings = [
-            _Reading(report, self._counting(report, HARE_TYPES), self._threshold)
-            for report in reader.read(texts)
-        ]
-        phrases = list(dict.fromkeys(e.text for reading in readings for e in reading.entities))
-        vectors = aligner.embed(phrases)
-        row = {phrase: i for i, phrase in enumerate(phrases)}
+        readings = [self._reading(report) for report in reader.read(texts)]
+        rows = self._embedded([[e.text for e in reading.entities] for reading in readings])
         return [
-            self._compare(
-                reference,
-                candidate,
-                vectors[[row[e.text] for e in reference.entities]],
-                vectors[[row[e.text] for e in candidate.entities]],
-            )
-            for reference, candidate in zip(readings[::2], readings[1::2], strict=True)
+            self._compare(readings[at], readings[at + 1], rows[at], rows[at + 1])
+            for at in range(0, len(texts), 2)
         ]
 
+    def _embedded(self, phrases: Sequence[Sequence[str]]) -> list[Vectors]:
+        """The vectors of the phrases of each report; each phrase is embedded once."""
+        aligner: Aligner = self.aligner
+        distinct = list(dict.fromkeys(chain.from_iterable(phrases)))
+        vectors = aligner.embed(distinct)
+        row = {phrase: number for number, phrase in enumerate(distinct)}
+        return [vectors[[row[phrase] for phrase in own]] for own in phrases]
+
     def _counting(self, report: Report, types: Set[EntityType]) -> set[int]:
-        """What is compared of a report: what the reader is sure of, all of it or what it concludes.
+        """The entities to compare: those the reader is sure of, all of them or what is concluded.
 
         The paper's confidence is of words. A reader that gives the chance of a whole phrase has
         many words to get right, so that the mean over words (the geometric one) is compared.
         Of a conclusion everything counts that is not denied, if nothing stands under its heading.
         """
         by_phrase = getattr(self.reader, "sure_of_phrases", False)
-        sure = [
-            e.score ** (1 / max(1, len(e.text.split()))) if by_phrase else e.score
-            for e in report.entities
-        ]
-        counting = {
-            place
-            for place, entity in enumerate(report.entities)
-            if entity.type in types and sure[place] > self._threshold
-        }
+        counting = set()
+        for place, entity in enumerate(report.entities):
+            root = 1 / max(1, len(entity.text.split())) if by_phrase else 1
+            if entity.type in types and entity.score**root > self._threshold:
+                counting.add(place)
         if self.of == "report":
             return counting
         affirmed = {p for p in counting if report.entities[p].assertion != Assertion.ABSENT}
         scope = scope_of(report.text)
         return {p for p in affirmed if scope.concludes(report.entities[p].start)} or affirmed
 
-    def _score_graded(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """Texts are normalised as for concordance, which then reads them only once."""
-        reader: Reader = self.reader
-        aligner: Aligner = self.aligner
-        texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
-        normal = {text: normalised(text) for text in texts}
-        distinct = list(dict.fromkeys(each.text for each in normal.values()))
-        every = frozenset(EntityType)
-        mentions = {
-            text: mentions_of(report, self._counting(report, every))
-            for text, report in zip(distinct, reader.read(distinct), strict=True)
-        }
-        phrases = list(
-            dict.fromkeys(m.entity.text for each in mentions.values() for m in each.items)
-        )
-        vectors = aligner.embed(phrases)
-        row = {phrase: i for i, phrase in enumerate(phrases)}
-        rows = {
-            text: vectors[[row[m.entity.text] for m in each.items]]
-            for text, each in mentions.items()
-        }
-        scores: list[Score | Problem] = []
-        for pair in pairs:
-            both = normal[pair.reference], normal[pair.candidate]
-            one, other = (mentions[each.text] for each in both)
-            compared = compare(one, other, *(rows[each.text] for each in both))
-            scores.append(self._graded(compared, one, other, *both))
-        return scores
-
-    def _graded(
-        self,
-        compared: GradedComparison,
-        reference: ReportMentions,
-        candidate: ReportMentions,
-        reference_text: NormalisedText,
-        candidate_text: NormalisedText,
-    ) -> Score:
-        parts = _named("entity", compared.entities)
-        if compared.relations is not None:
-            parts |= _named("relation", compared.relations)
-        whole = compared.whole
-        return Score(
-            value=whole.f1,
-            parts={"precision": whole.precision, "recall": whole.recall} | parts,
-            evidence={
-                "reference": _found(compared.reference, reference, candidate, reference_text),
-                "candidate": _found(compared.candidate, candidate, reference, candidate_text),
-                "relations": {
-                    "shared": _links(compared.reference, reference, agreed=True),
-                    "omitted": _links(compared.reference, reference, agreed=False),
-                    "invented": _links(compared.candidate, candidate, agreed=False),
-                },
-            },
-            signature=self.signature,
-        )
+    def _reading(self, report: Report) -> _Reading:
+        """The entities that count, and the paper's relations of these."""
+        counting = self._counting(report, HARE_TYPES)
+        links: set[Link] = set()
+        for relation in report.relations:
+            is_sure = relation.score > self._threshold
+            is_known = report.relation_type(relation) in HARE_RELATION_TYPES
+            if is_sure and is_known and {relation.head, relation.tail} <= counting:
+                head, tail = report.entities[relation.head], report.entities[relation.tail]
+                kind = "marker-result" if head.type == "marker" else "diagnosis-descriptor"
+                links.add((_plain(head.text), _plain(tail.text), kind))
+        return _Reading([report.entities[place] for place in sorted(counting)], links)
 
     def _compare(
         self, reference: _Reading, candidate: _Reading, reference_rows: Any, candidate_rows: Any
@@ -249,6 +198,56 @@ class Hare(EnglishMetric):
             signature=self.signature,
         )
 
+    def _score_graded(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """Texts are normalised as for concordance, which then reads them only once."""
+        reader: Reader = self.reader
+        texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
+        normal = {text: normalised(text) for text in texts}
+        distinct = list(dict.fromkeys(text.text for text in normal.values()))
+        every = frozenset(EntityType)
+        mentions = {
+            text: mentions_of(report, self._counting(report, every))
+            for text, report in zip(distinct, reader.read(distinct), strict=True)
+        }
+        phrases = [[m.entity.text for m in mentioned.items] for mentioned in mentions.values()]
+        rows = dict(zip(mentions, self._embedded(phrases), strict=True))
+        scores: list[Score | Problem] = []
+        for pair in pairs:
+            reference, candidate = normal[pair.reference], normal[pair.candidate]
+            both = mentions[reference.text], mentions[candidate.text]
+            judged = compare(*both, rows[reference.text], rows[candidate.text])
+            scores.append(self._graded(judged, both, (reference, candidate)))
+        return scores
+
+    def _graded(
+        self,
+        judged: tuple[JudgedReport, JudgedReport],
+        mentions: tuple[ReportMentions, ReportMentions],
+        texts: tuple[NormalisedText, NormalisedText],
+    ) -> Score:
+        reference, candidate = judged
+        whole = weighted_agreement(
+            reference.entities + reference.links, candidate.entities + candidate.links
+        )
+        parts = {"precision": whole.precision, "recall": whole.recall}
+        parts |= _named("entity", weighted_agreement(reference.entities, candidate.entities))
+        if reference.links or candidate.links:
+            parts |= _named("relation", weighted_agreement(reference.links, candidate.links))
+        return Score(
+            value=whole.f1,
+            parts=parts,
+            evidence={
+                "reference": _found(reference, *mentions, texts[0]),
+                "candidate": _found(candidate, *mentions[::-1], texts[1]),
+                "relations": {
+                    "shared": _links(reference, mentions[0], agreed=True),
+                    "omitted": _links(reference, mentions[0], agreed=False),
+                    "invented": _links(candidate, mentions[1], agreed=False),
+                },
+            },
+            signature=self.signature,
+        )
+
     @cached_property
     def _upstream(self) -> Any:
         from histoeval.reader.upstream import UpstreamReader
@@ -259,7 +258,7 @@ class Hare(EnglishMetric):
         try:
             reference, candidate = self._upstream.read([pair.reference, pair.candidate])
         except HistoEvalError as error:
-            return Problem(code="metric_failed", metric=self.name, message=str(error))
+            return self._failed(str(error))
         words = [
             [e.word for e in reading.entities if e.score > self._threshold]
             for reading in (reference, candidate)
@@ -292,31 +291,15 @@ def _agreement_as_published(precision: float, recall: float) -> PrecisionRecall:
     return PrecisionRecall(*(round(each, UPSTREAM_DECIMALS) for each in (precision, recall, f1)))
 
 
-class _Reading:
-    """What HARE sees of a report: the entities that count, and the paper's relations of these."""
+class _Reading(NamedTuple):
+    """What HARE sees of a report in paper mode."""
 
-    def __init__(self, report: Report, counting: Set[int], threshold: float) -> None:
-        def links(relation: Relation) -> bool:
-            """Whether a relation is sure, of a kind that counts, between entities that do."""
-            return (
-                relation.score > threshold
-                and report.relation_type(relation) in HARE_RELATION_TYPES
-                and relation.head in counting
-                and relation.tail in counting
-            )
-
-        self.entities = [report.entities[place] for place in sorted(counting)]
-        self.links: set[Link] = {_link(report, r) for r in report.relations if links(r)}
-
-
-def _link(report: Report, relation: Relation) -> Link:
-    """Both phrases and the kind of relation; case and spacing do not tell relations apart."""
-    head, tail = report.entities[relation.head], report.entities[relation.tail]
-    kind = "marker-result" if head.type == "marker" else "diagnosis-descriptor"
-    return _plain(head.text), _plain(tail.text), kind
+    entities: list[Entity]
+    links: set[Link]
 
 
 def _plain(phrase: str) -> str:
+    """A phrase, whatever its case and spacing."""
     return " ".join(phrase.casefold().split())
 
 
@@ -362,8 +345,9 @@ def _found(
 
 def _links(side: JudgedReport, own: ReportMentions, *, agreed: bool) -> list[Link]:
     """The relations of one report on which the other agrees, or those on which it does not."""
-    return [
-        (head.plain, tail.plain, f"{head.type}-{tail.type}")
-        for judged, (head, tail) in zip(side.links, own.linked(), strict=True)
-        if judged.agreed == agreed
-    ]
+    links = []
+    for judged, (head, tail) in zip(side.links, own.links, strict=True):
+        if judged.agreed == agreed:
+            first, second = own.items[head], own.items[tail]
+            links.append((first.plain, second.plain, f"{first.type}-{second.type}"))
+    return links

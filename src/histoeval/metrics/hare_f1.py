@@ -66,7 +66,6 @@ def rounded_cosines(rows: Vectors, others: Vectors) -> NDArray[np.float64]:
 
 
 def relation_agreement(reference: Set[Hashable], candidate: Set[Hashable]) -> PrecisionRecall:
-    """Precision, recall and F1 of two sets."""
     if not reference or not candidate:
         return NONE if reference or candidate else FULL
     shared = len(reference & candidate)

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from statistics import fmean
 from typing import Any, ClassVar
 
@@ -15,20 +14,13 @@ from histoeval.errors import Problem
 from histoeval.judges.alignment import Alignment, models_of, read_alignment
 from histoeval.judges.listing import Listing, ListPrompt, load_list_prompt
 from histoeval.judges.panel import JudgeAnswer, JudgePanel, missing_problem, score_of
-from histoeval.judges.prompt import Prompt, load_prompt
-from histoeval.judges.queue import MissingAnswer
+from histoeval.judges.prompt import JudgePrompt, Prompt, load_prompt
 from histoeval.llm.local import LocalChat
 from histoeval.metric import FrozenDict, Score
 from histoeval.metrics.base import STRICT, ModelMetric
-from histoeval.metrics.error_severity import (
-    ErrorWeights,
-    read_weights,
-    weighted,
-    weights_hash,
-)
-from histoeval.metrics.statements import Measure, nothing_stated, shares
+from histoeval.metrics.error_severity import ErrorWeights, read_weights
+from histoeval.metrics.statements import Measure, nothing_stated, statement_score
 from histoeval.report import Pair
-from histoeval.resources import resource_path
 
 AHEAD = 16
 """Questions that are prefetched for each slot: while one is retried, the others need not wait."""
@@ -41,14 +33,13 @@ class JudgedMetric(ModelMetric):
     judge: Any = None
     models: ClassVar[tuple[str, ...]] = ("judge",)
 
-    @cached_property
+    @property
     @abstractmethod
-    def loaded(self) -> Prompt | ListPrompt:
+    def loaded(self) -> JudgePrompt:
         """The prompt itself."""
 
     @property
     def panel(self) -> JudgePanel:
-        """The judges that are asked."""
         panel: JudgePanel = self.judge
         return panel
 
@@ -65,7 +56,6 @@ class JudgedMetric(ModelMetric):
         return prompt | {"judge": "+".join(self.seated), "manner": self.panel.manner.identity}
 
     def unavailable_reason(self) -> str | None:
-        """How to name a judge."""
         if self.judge is not None:
             return None
         return (
@@ -81,6 +71,26 @@ class JudgedMetric(ModelMetric):
         """Stop asking; what was answered is cached."""
         self.panel.close()
 
+    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        """The score of every pair, by all that the judges answer."""
+        known = [self.score_unasked(pair) for pair in pairs]
+        asked = [pair for pair, score in zip(pairs, known, strict=True) if score is None]
+        answers = iter(self.panel.ask(self.loaded, asked) if asked else ())
+        return [self._score(next(answers)) if score is None else score for score in known]
+
+    def score_unasked(self, pair: Pair) -> Score | Problem | None:  # noqa: ARG002
+        """The score of a pair about which no judge need be asked."""
+        return None
+
+    def _score(self, answers: Sequence[JudgeAnswer]) -> Score | Problem:
+        given = [answer for answer in answers if answer.judge in self.seated]
+        usual = [answer for answer in given if answer.order == "usual"]
+        return missing_problem(usual, self.name) or self.combine(given)
+
+    @abstractmethod
+    def combine(self, answers: Sequence[JudgeAnswer]) -> Score:
+        """One score of the answers of all judges, in both orders where both were asked."""
+
 
 @dataclass(frozen=True, config=STRICT)
 class JudgeMetric(JudgedMetric):
@@ -95,20 +105,18 @@ class JudgeMetric(JudgedMetric):
     """A file of `histoeval judge align`; the scores of the judge stay beside the aligned ones."""
 
     def __post_init__(self) -> None:
-        """Report a prompt that cannot be used before work begins."""
-        _ = self.loaded
+        # a prompt or an alignment that cannot be used is reported before work begins
+        name, identity = f"judge_{self.loaded.name}", self.loaded.identity
         if self.aligned is not None:
             judges = "" if self.judge is None else models_of("+".join(self.seated))
-            self.aligned.demand_fit(f"judge_{self.loaded.name}", self.loaded.identity, judges)
+            self.aligned.demand_fit(name, identity, judges)
 
     @cached_property
     def aligned(self) -> Alignment | None:
-        """The alignment itself, where one is named."""
         return read_alignment(self.alignment) if self.alignment else None
 
     @cached_property
     def loaded(self) -> Prompt:
-        """The prompt itself."""
         return load_prompt(self.prompt)
 
     @property
@@ -131,19 +139,12 @@ class JudgeMetric(JudgedMetric):
 
     @property
     def ahead(self) -> int:
-        """How many pairs to prefetch, so that no judge waits for work."""
+        """The number of pairs to prefetch, so that no judge waits for work."""
         return max(1, AHEAD * self.panel.concurrency // self.panel.questions_a_pair)
 
-    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """The score of every pair."""
-        scores: list[Score | Problem] = []
-        for answers in self.panel.ask(self.loaded, pairs):
-            counted = [answer for answer in answers if answer.judge in self.seated]
-            score = score_of(self.loaded, counted, self.name, self.signature)
-            if self.aligned is not None and isinstance(score, Score):
-                score = self.aligned.applied(score)
-            scores.append(score)
-        return scores
+    def combine(self, answers: Sequence[JudgeAnswer]) -> Score:
+        score = score_of(self.loaded, answers, self.signature)
+        return score if self.aligned is None else self.aligned.applied(score)
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -151,41 +152,24 @@ class JudgeLists(JudgedMetric):
     """Judges list things about each pair; the value is made of the lists of all of them."""
 
     asked: ClassVar[str]
-    """The prompt."""
+    """The name of the prompt."""
 
     @cached_property
     def loaded(self) -> ListPrompt:
-        """The prompt itself."""
         return load_list_prompt(self.asked)
 
     def unavailable_reason(self) -> str | None:
-        """How to name a judge, or that this one cannot write lists."""
         if reason := super().unavailable_reason():
             return reason
         if any(isinstance(chat, LocalChat) for chat in self.panel.chats):
             return "needs a judge behind an endpoint: a local model only fills in scores, not lists"
         return None
 
-    def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """The score of every pair; nothing is asked about one that states nothing."""
-        settled = [self.settled(pair) for pair in pairs]
-        asked = [pair for pair, score in zip(pairs, settled, strict=True) if score is None]
-        answers = iter(self.panel.ask(self.loaded, asked) if asked else ())
-        return [self._score(next(answers)) if score is None else score for score in settled]
-
-    def settled(self, pair: Pair) -> Score | Problem | None:
-        """The answer that needs no judge; None where one is asked."""
-        del pair
-        return None
-
-    def _score(self, given: Sequence[JudgeAnswer]) -> Score | Problem:
-        counted = [each for each in given if each.order == "usual"]
-        if missing := [each for each in counted if isinstance(each.outcome, MissingAnswer)]:
-            return missing_problem(missing, self.name)
-        lists = [each.outcome.content for each in counted if isinstance(each.outcome, Listing)]
-        scores = [self.weigh(content) for content in lists]
-        parts = {name: fmean(each.parts[name] for each in scores) for name in scores[0].parts}
-        value = fmean(each.value for each in scores)
+    def combine(self, answers: Sequence[JudgeAnswer]) -> Score:
+        usual = [answer.outcome for answer in answers if answer.order == "usual"]
+        scores = [self.weigh(lists.content) for lists in usual if isinstance(lists, Listing)]
+        parts = {name: fmean(score.parts[name] for score in scores) for name in scores[0].parts}
+        value = fmean(score.value for score in scores)
         return scores[0].model_copy(update={"value": value, "parts": FrozenDict(parts)})
 
     @abstractmethod
@@ -200,23 +184,22 @@ class JudgeStatements(JudgeLists):
     measure: Measure = "f1"
     asked: ClassVar[str] = "statements"
 
-    def settled(self, pair: Pair) -> Score | Problem | None:
+    def score_unasked(self, pair: Pair) -> Score | Problem | None:
         """Where a report states nothing there is nothing to ask."""
-        if stated(pair.reference) and stated(pair.candidate):
+        reports = {"reference": stated(pair.reference), "candidate": stated(pair.candidate)}
+        if all(reports.values()):
             return None
-        sides = {
-            side: [{"text": each.text, "verdict": "neither"} for each in stated(text)]
-            for side, text in (("reference", pair.reference), ("candidate", pair.candidate))
-        }
-        if not any(sides.values()) and pair.reference != pair.candidate:
+        if not any(reports.values()) and pair.reference != pair.candidate:
             return nothing_stated(self.name)
-        return self.weigh(sides)
+        return self.weigh(
+            {
+                side: [{"text": statement.text, "verdict": "neither"} for statement in statements]
+                for side, statements in reports.items()
+            }
+        )
 
     def weigh(self, content: Mapping[str, Any]) -> Score:
-        """Precision, recall and F1 of the verdicts."""
-        parts = shares(content["reference"], content["candidate"])
-        value = parts[self.measure]
-        return Score(value=value, parts=parts, evidence=content, signature=self.signature)
+        return statement_score(**content, measure=self.measure, signature=self.signature)
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -228,26 +211,18 @@ class JudgeErrors(JudgeLists):
     asked: ClassVar[str] = "errors"
 
     def __post_init__(self) -> None:
-        """Report weights that cannot be used before work begins."""
-        _ = self.error_weights
+        _ = self.error_weights  # those that cannot be used are reported before work begins
 
     @cached_property
     def error_weights(self) -> ErrorWeights:
-        """The weights themselves."""
-        return read_weights(Path(self.weights or resource_path("metrics/data/error_weights.toml")))
+        return read_weights(self.weights)
 
     @property
     def unsigned(self) -> frozenset[str]:
-        """The weights are signed by their content."""
         return super().unsigned | {"weights"}
 
     def fingerprint(self) -> dict[str, str]:
-        """The judges, and the weights."""
-        return super().fingerprint() | {"weights": weights_hash(self.error_weights)}
+        return super().fingerprint() | {"weights": self.error_weights.hash}
 
     def weigh(self, content: Mapping[str, Any]) -> Score:
-        """The weighed errors."""
-        found = weighted(content, self.error_weights)
-        return Score(
-            value=found.value, parts=found.parts, evidence=found.evidence, signature=self.signature
-        )
+        return self.error_weights.score(content, self.signature)

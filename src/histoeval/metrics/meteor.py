@@ -64,11 +64,9 @@ class Meteor(PairMetric):
         return [stages[matcher] for matcher in self.matchers.split("+")]
 
     def unavailable_reason(self) -> str | None:
-        """That synonyms are asked for and WordNet is not here."""
         return NO_WORDNET if "synonym" in self.matchers and self._wordnet is None else None
 
     def fingerprint(self) -> dict[str, str]:
-        """Tokeniser, the version of nltk, and which WordNet the synonyms are from."""
         pins = {"tok": "wordpunct", "nltk": nltk.__version__}
         if "synonym" in self.matchers:
             pins["wordnet"] = wordnet.identity(self._wordnet) if self._wordnet else "missing"
@@ -80,29 +78,21 @@ class Meteor(PairMetric):
         ours, theirs = wordpunct_tokenize(candidate), wordpunct_tokenize(reference)
         matches = align(ours, theirs, stages)
         chunks = count_chunks(matches)
-        precision = len(matches) / len(ours) if matches else 0.0
-        recall = len(matches) / len(theirs) if matches else 0.0
-        penalty = self.gamma * (chunks / len(matches)) ** self.beta if matches else 0.0
-        return Score(
-            value=(1 - penalty) * self._mean(precision, recall) if matches else 0.0,
-            parts={
-                "precision": precision,
-                "recall": recall,
-                "penalty": penalty,
-                "chunks": chunks,
-                "matches": len(matches),
-            },
-            signature=self.signature,
-        )
-
-    def _mean(self, precision: float, recall: float) -> float:
-        return precision * recall / (self.alpha * precision + (1 - self.alpha) * recall)
+        value = precision = recall = penalty = 0.0
+        if matches:
+            precision, recall = len(matches) / len(ours), len(matches) / len(theirs)
+            penalty = self.gamma * (chunks / len(matches)) ** self.beta
+            mean = precision * recall / (self.alpha * precision + (1 - self.alpha) * recall)
+            value = (1 - penalty) * mean
+        parts = {"precision": precision, "recall": recall, "penalty": penalty, "chunks": chunks}
+        parts["matches"] = len(matches)
+        return Score(value=value, parts=parts, signature=self.signature)
 
 
 def align(
     candidate: Sequence[str], reference: Sequence[str], stages: Sequence[MeteorStage]
 ) -> list[tuple[int, int]]:
-    """Which word of the candidate stands for which of the reference, in the candidate's order."""
+    """Pairs of a word of the candidate and its match in the reference, in the candidate's order."""
     ours, theirs = dict(enumerate(candidate)), dict(enumerate(reference))
     matches = []
     for stage in stages:
@@ -134,7 +124,7 @@ def _matches(
 
 
 def count_chunks(matches: Sequence[tuple[int, int]]) -> int:
-    """How many pieces the matches form that run on in both texts; they come in order."""
+    """The number of pieces that the matches, in order, form in both texts."""
     breaks = sum((a + 1, b + 1) != following for (a, b), following in pairwise(matches))
     return breaks + 1 if matches else 0
 

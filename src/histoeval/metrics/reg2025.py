@@ -45,18 +45,16 @@ class Reg2025(ModelMetric):
         keys = [keywords(report) for report in self.reader.read(texts)]
         vectors = self.encoder.embed(texts)
         cosines = (vectors[::2] * vectors[1::2]).sum(axis=1)
-        return [
-            self._combine(pair, self._key(reference, candidate), float(cosine))
-            for pair, reference, candidate, cosine in zip(
-                pairs, keys[::2], keys[1::2], cosines, strict=True
-            )
-        ]
-
-    def _key(self, reference: frozenset[str], candidate: frozenset[str]) -> float:
-        """Shared of all entities; where neither side has any, they agree, but not literally."""
-        if self.mode == "corrected" and not reference and not candidate:
-            return 1.0
-        return jaccard(reference, candidate)
+        scores: list[Score | Problem] = []
+        for pair, reference, candidate, cosine in zip(
+            pairs, keys[::2], keys[1::2], cosines, strict=True
+        ):
+            both = reference | candidate
+            shared = len(reference & candidate) / len(both) if both else 0.0
+            if self.mode == "corrected" and not both:
+                shared = 1.0  # the challenge has 0 where neither side has an entity
+            scores.append(self._combine(pair, shared, float(cosine)))
+        return scores
 
     @cached_property
     def _rouge(self) -> Rouge:
@@ -91,15 +89,8 @@ class Reg2025(ModelMetric):
 
 
 def keywords(report: Report) -> frozenset[str]:
-    """Lower-cased entities of at least three characters."""
-    found = (entity.text.lower() for entity in report.entities)
-    return frozenset(word for word in found if len(word) >= SHORTEST_ENTITY)
-
-
-def jaccard(reference: frozenset[str], candidate: frozenset[str]) -> float:
-    """Shared of all; 0 where neither side has any, as the challenge has it."""
-    union = reference | candidate
-    return len(reference & candidate) / len(union) if union else 0.0
+    words = (entity.text.lower() for entity in report.entities)
+    return frozenset(word for word in words if len(word) >= SHORTEST_ENTITY)
 
 
 def literal_bleu4(reference: str, candidate: str) -> float:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple, TypeVar, overload
+from operator import attrgetter
+from typing import Any, TypeVar, overload
 
 from pydantic import ValidationError
 
@@ -23,48 +24,8 @@ from histoeval.resources import load_toml
 
 M = TypeVar("M", bound=Callable[..., Any])
 
-
 GROUP = "histoeval.metrics"
 """The entry point group of plug-ins."""
-
-
-class PlugIn(NamedTuple):
-    """A metric that an installed package offers, and why it is not used where it cannot be."""
-
-    name: str
-    package: str
-    target: str
-    """As it is declared: ``module:name``."""
-    refused: str = ""
-
-    def __str__(self) -> str:
-        return f"the metric {self.name!r} of {self.package}"
-
-
-@cache
-def plug_ins() -> tuple[PlugIn, ...]:
-    """Every entry point of the group; of two that share a name the first is used."""
-    found: dict[str, PlugIn] = {}
-    refused: list[PlugIn] = []
-    for point in entry_points(group=GROUP):
-        package = point.dist.name if point.dist else "an unknown package"
-        plug_in = PlugIn(point.name, package, point.value)
-        if reason := _fault(point, found):
-            refused.append(plug_in._replace(refused=reason))
-        else:
-            found[point.name] = plug_in
-    return (*found.values(), *refused)
-
-
-def _fault(point: EntryPoint, found: Mapping[str, PlugIn]) -> str:
-    """Why an entry point cannot be used; empty where it can."""
-    if not point.name or set(point.name) & set(":,= \t"):
-        return "a name has no colon, comma, equals sign or space"
-    if EntryPoint.pattern.fullmatch(point.value) is None or ":" not in point.value:
-        return f"its entry point must be of the form module:Class, and is {point.value!r}"
-    if other := found.get(point.name):
-        return f"{other.package} has one of that name"
-    return ""
 
 
 @dataclass(frozen=True)
@@ -84,7 +45,6 @@ class MetricEntry:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a metric of this package."""
         return isinstance(self.target, str) and self.target.startswith("histoeval.metrics.")
 
     def resolve(self) -> Callable[..., Any]:
@@ -92,10 +52,8 @@ class MetricEntry:
         if not isinstance(self.target, str):
             return self.target
         module, _, attribute = self.target.partition(":")
-        made: Any = import_module(module.strip())
-        for part in attribute.strip().split("."):
-            made = getattr(made, part)
-        return made  # type: ignore[no-any-return]
+        found: Any = attrgetter(attribute.strip())(import_module(module.strip()))
+        return found  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -147,24 +105,36 @@ def register(name: str, entry: MetricEntry | None = None) -> Callable[[M], M] | 
     return enter
 
 
+@cache
+def installed_plug_ins() -> tuple[dict[str, MetricEntry], tuple[str, ...]]:
+    """Metrics that installed packages offer by name, and a sentence on each that is not used.
+
+    Of two that share a name the first is used.
+    """
+    usable: dict[str, MetricEntry] = {}
+    ignored: list[str] = []
+    for point in entry_points(group=GROUP):
+        package = point.dist.name if point.dist else "an unknown package"
+        reason = ""
+        if not point.name or set(point.name) & set(":,= \t"):
+            reason = "a name has no colon, comma, equals sign or space"
+        elif EntryPoint.pattern.fullmatch(point.value) is None or ":" not in point.value:
+            reason = f"its entry point must be of the form module:Class, and is {point.value!r}"
+        elif point.name in usable:
+            reason = f"{usable[point.name].summary} has one of that name"
+        elif point.name in METRICS and METRICS[point.name].is_ours:
+            reason = "a metric of histoeval has that name; rename the entry point"
+        else:
+            usable[point.name] = MetricEntry(point.value, f"plug-in of {package}")
+        if reason:
+            ignored.append(f"the metric {point.name!r} of {package} is ignored: {reason}")
+    return usable, tuple(ignored)
+
+
 def metric_entries() -> dict[str, MetricEntry]:
     """Every metric by name: ours and registered ones, then plug-ins, which cannot replace ours."""
-    offered = {
-        each.name: MetricEntry(each.target, f"plug-in of {each.package}")
-        for each in plug_ins()
-        if not each.refused
-    }
-    return METRICS | {name: entry for name, entry in offered.items() if name not in METRICS}
-
-
-def refused_plug_ins() -> list[PlugIn]:
-    """The plug-ins that are not used, each with the reason."""
-    taken = "a metric of histoeval has that name; rename the entry point"
-    return [
-        each if each.refused else each._replace(refused=taken)
-        for each in plug_ins()
-        if each.refused or ((ours := METRICS.get(each.name)) is not None and ours.is_ours)
-    ]
+    usable, _ = installed_plug_ins()
+    return METRICS | {name: entry for name, entry in usable.items() if name not in METRICS}
 
 
 def create(spec: str, models: Mapping[str, object] | None = None, **settings: Any) -> Metric:
@@ -187,33 +157,31 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
             raise SettingError(f"in metric {spec!r}: {key!r} cannot be set here")
     full = ":".join([spec, *(f"{key}={value}" for key, value in settings.items())])
     filled: dict[str, Any] = {model: (models or {}).get(model) for model in needed}
-    takes = inspect.signature(kind).parameters.values()
-    if any(each.name == "name" or each.kind == each.VAR_KEYWORD for each in takes):
+    takes = inspect.signature(kind).parameters
+    if "name" in takes or any(each.kind == each.VAR_KEYWORD for each in takes.values()):
         filled["name"] = full  # somebody else's class need not take the name it is found by
     try:
-        made = kind(**{**entry.settings, **given, **filled})
+        metric = kind(**{**entry.settings, **given, **filled})
     except ValidationError as error:
-        fixed = ("name", *entry.settings, *needed)
-        free = [key for key in inspect.signature(kind).parameters if key not in fixed]
+        free = [key for key in takes if key not in ("name", *entry.settings, *needed)]
         raise SettingError(f"in metric {spec!r}: {_first_complaint(error, free)}") from error
     except Exception as error:  # whatever a plug-in raises
         if name in METRICS or isinstance(error, HistoEvalError):
             raise
         raise _broken(name, entry, error) from error
     try:
-        return as_metric(made)
+        return as_metric(metric)
     except SettingError as error:
         raise SettingError(f"the metric {name!r} cannot be used: {error}") from error
 
 
 def models_of(metric: object) -> tuple[str, ...]:
     """The models that a metric, or a class of metrics, has fields for."""
-    needed: tuple[str, ...] = getattr(metric, "models", ())
-    return needed
+    names: tuple[str, ...] = getattr(metric, "models", ())
+    return names
 
 
 def models_needed(specs: Iterable[str]) -> set[str]:
-    """The models that the metrics of these specifications have fields for."""
     return {model for spec in specs for model in models_of(_resolved(spec.partition(":")[0])[1])}
 
 
@@ -239,9 +207,10 @@ def _broken(name: str, entry: MetricEntry, error: BaseException) -> SettingError
 
 def _first_complaint(error: ValidationError, settings: Sequence[str]) -> str:
     fault = error.errors()[0]
-    if fault["type"] == "unexpected_keyword_argument":
-        where = ".".join(map(str, fault["loc"]))
-        there = f"there are {', '.join(settings)}" if settings else "it has none"
-        hint = "" if settings else " (a setting is a field of a @dataclass(frozen=True))"
-        return f"there is no setting {where!r}{did_you_mean(where, settings)}; {there}{hint}"
-    return explain_validation(error, "")
+    if fault["type"] != "unexpected_keyword_argument":
+        return explain_validation(error, "")
+    name = ".".join(map(str, fault["loc"]))
+    known = "it has none (a setting is a field of a @dataclass(frozen=True))"
+    if settings:
+        known = f"there are {', '.join(settings)}"
+    return f"there is no setting {name!r}{did_you_mean(name, settings)}; {known}"

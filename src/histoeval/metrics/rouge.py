@@ -32,7 +32,6 @@ class Rouge(PairMetric):
         return RougeScorer([f"rouge{self.kind}"], tokenizer=self)
 
     def fingerprint(self) -> dict[str, str]:
-        """The version of rouge-score, and of nltk where its stemmer is used."""
         stemmer = {"nltk": version("nltk")} if self.stem else {}
         return {"tok": "rouge_score", "rouge_score": version("rouge-score")} | stemmer
 
@@ -41,7 +40,6 @@ class Rouge(PairMetric):
         return list(tokenize(text, stems if self.stem else None))
 
     def score_pair(self, reference: str, candidate: str) -> Score:
-        """F-measure of one pair, with the precision and the recall behind it."""
         precision, recall, value = self._shares(reference, candidate)
         return Score(
             value=value,

@@ -15,13 +15,12 @@ from pydantic.dataclasses import dataclass
 from histoeval.concordance.statements import stated
 from histoeval.concordance.verification import (
     ENTAILED,
-    Verification,
     VerifiedStatement,
     answers_to,
     questions_between,
 )
 from histoeval.errors import Problem
-from histoeval.metric import Score
+from histoeval.metric import Score, Signature
 from histoeval.metrics.base import STRICT, EnglishMetric
 from histoeval.report import Pair
 
@@ -29,7 +28,7 @@ Measure = Literal["f1", "precision", "recall"]
 SUPPORTED, CONTRADICTED, NEITHER = VERDICTS = ("supported", "contradicted", "neither")
 
 Statements = Sequence[Mapping[str, Any]]
-"""The statements of one report, each with its verdict and, where there is one, what it is by."""
+"""The statements of one report, each with its verdict and, if any, the one that decides it."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -44,40 +43,34 @@ class StatementF1(EnglishMetric):
         """The statements of all pairs, asked about together."""
         asked = [questions_between(stated(p.reference), stated(p.candidate)) for p in pairs]
         answers = answers_to(self.nli, asked)
-        return [
-            self._answer(pair, each.answered(answers))
-            for pair, each in zip(pairs, asked, strict=True)
-        ]
-
-    def _answer(self, pair: Pair, found: Verification) -> Score | Problem:
-        if not (found.reference or found.candidate) and pair.reference != pair.candidate:
-            return nothing_stated(self.name)
-        both = [[_judged(each) for each in side] for side in (found.reference, found.candidate)]
-        parts = shares(*both)
-        return Score(
-            value=parts[self.measure],
-            parts=parts,
-            evidence={"reference": both[0], "candidate": both[1]},
-            signature=self.signature,
-        )
+        scores: list[Score | Problem] = []
+        for pair, questions in zip(pairs, asked, strict=True):
+            verified = questions.answered(answers)
+            reference = [_judged(each) for each in verified.reference]
+            candidate = [_judged(each) for each in verified.candidate]
+            if not (reference or candidate) and pair.reference != pair.candidate:
+                scores.append(nothing_stated(self.name))
+                continue
+            scores.append(statement_score(reference, candidate, self.measure, self.signature))
+        return scores
 
 
-def _judged(each: VerifiedStatement) -> dict[str, Any]:
-    """A statement as evidence: where it stands, what became of it, and by what."""
-    verdict = NEITHER
-    if each.answer.entailment >= ENTAILED:
+def _judged(verified: VerifiedStatement) -> dict[str, Any]:
+    """A statement as evidence: its place, its verdict, and the statement that decides it."""
+    verdict = CONTRADICTED if verified.is_contradicted else NEITHER
+    if verified.answer.entailment >= ENTAILED:
         verdict = SUPPORTED
-    elif each.is_contradicted:
-        verdict = CONTRADICTED
-    place = each.statement.span
-    found = {
-        "text": each.statement.text,
-        "start": place.start,
-        "end": place.start + len(each.statement.text),
+    text, start = verified.statement.text, verified.statement.span.start
+    evidence = {
+        "text": text,
+        "start": start,
+        "end": start + len(text),
         "verdict": verdict,
-        "entailment": round(each.answer.entailment, 4),
+        "entailment": round(verified.answer.entailment, 4),
     }
-    return found | ({"by": each.nearest.text} if each.nearest and verdict != NEITHER else {})
+    if verified.nearest and verdict != NEITHER:
+        evidence["by"] = verified.nearest.text
+    return evidence
 
 
 def shares(reference: Statements, candidate: Statements) -> dict[str, float]:
@@ -99,6 +92,15 @@ def shares(reference: Statements, candidate: Statements) -> dict[str, float]:
 
 def _share(side: Statements, verdict: str) -> float:
     return sum(each["verdict"] == verdict for each in side) / len(side) if side else 0.0
+
+
+def statement_score(
+    reference: Statements, candidate: Statements, measure: Measure, signature: Signature
+) -> Score:
+    """Precision, recall or F1 of statements with their verdicts, which are the evidence."""
+    parts = shares(reference, candidate)
+    evidence = {"reference": reference, "candidate": candidate}
+    return Score(value=parts[measure], parts=parts, evidence=evidence, signature=signature)
 
 
 def nothing_stated(metric: str) -> Problem:

@@ -60,7 +60,6 @@ def is_whole(place: Path) -> bool:
 
 
 def read(place: Path, name: str) -> bytes:
-    """One file of a WordNet in a folder or in a zip file."""
     if place.is_dir():
         return (place / name).read_bytes()
     with ZipFile(place) as archive:
@@ -87,7 +86,6 @@ class _Root(nltk.data.PathPointer):  # type: ignore[misc]
         self.name = name
 
     def join(self, fileid: str) -> _Root:
-        """The file of this name in the same place, as nltk asks for it."""
         return _Root(self.path, fileid)
 
     def file_size(self) -> int:

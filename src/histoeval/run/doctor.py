@@ -16,9 +16,9 @@ from histoeval.metric import Metric
 from histoeval.metrics.registry import (
     MetricEntry,
     create,
+    installed_plug_ins,
     metric_entries,
     models_of,
-    refused_plug_ins,
 )
 from histoeval.run.models import Models, load_metrics, load_reader
 from histoeval.version import __version__
@@ -134,7 +134,7 @@ def plug_ins() -> list[str]:
 def plug_in_problems() -> list[str]:
     """Why metrics of other packages cannot be used: a sentence for each that is broken."""
     broken = [reason for name in plug_ins() if (reason := _why_broken(name))]
-    return broken + [f"{each} is ignored: {each.refused}" for each in refused_plug_ins()]
+    return [*broken, *installed_plug_ins()[1]]
 
 
 def _why_broken(name: str) -> str | None:

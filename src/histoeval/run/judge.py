@@ -17,7 +17,7 @@ from histoeval.io.results import ResultRow, result_folder
 from histoeval.io.writing import whole_file, write_json, writing_to
 from histoeval.judges.choice import named_panel
 from histoeval.judges.panel import JudgePanel, JudgeSampling
-from histoeval.judges.prompt import Prompt, load_prompt, read_answer
+from histoeval.judges.prompt import Prompt, load_prompt
 from histoeval.judges.queue import cached_replies
 from histoeval.judges.stability import AnswerStability, short_names
 from histoeval.llm.replies import Unreadable
@@ -184,7 +184,7 @@ def _write_missing(
             for question in questions:
                 raw = cached_replies(panel.cache, question)
                 try:
-                    is_readable = bool(raw) and bool(read_answer(raw[-1], prompt))
+                    is_readable = bool(raw) and bool(prompt.read(raw[-1]))
                 except Unreadable:
                     is_readable = False
                 if not is_readable:

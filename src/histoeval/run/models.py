@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 from histoeval.align.aligner import Aligner, LexicalAligner
 from histoeval.errors import SettingError
 from histoeval.labels import read_labels
-from histoeval.llm.access import JUDGE_ENDPOINT, JUDGE_MODEL
-from histoeval.llm.options import AccessOptions
+from histoeval.llm.access import JUDGE_ENDPOINT, JUDGE_MODEL, AccessOptions
 from histoeval.metric import Metric
 from histoeval.metrics.base import EnglishMetric, as_metric
 from histoeval.metrics.registry import create, metric_entries, models_needed

@@ -19,8 +19,7 @@ from histoeval.io.tables.columns import (
     SystemColumn,
 )
 from histoeval.io.tables.remote import local_input
-from histoeval.llm.access import JUDGE_ENDPOINT, JUDGE_MODEL
-from histoeval.llm.options import RequestOptions, Temperature, VlmAccess
+from histoeval.llm.access import JUDGE_ENDPOINT, JUDGE_MODEL, RequestOptions, Temperature, VlmAccess
 from histoeval.metric import Metric
 from histoeval.metrics.registry import metric_entries
 from histoeval.pathgls.policy.policy import POLICIES, Policy
@@ -224,7 +223,7 @@ class VlmRequests(RequestOptions):
                 model=model,
                 device=device,
                 manner=manner,
-                **self.access.only(),
+                **self.access.accesses(1)[0],
                 **self.fields(),
             )
 

@@ -5,7 +5,6 @@ for weighted rows; with weights of 1 it is the usual one.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -69,19 +68,19 @@ def correlate_within(
     Groups without one (fewer than two rows, or constant scores) are skipped.
     """
     one, other, _ = scores_of(metric, expert, resamples.case)
-    found = []
+    cases, values = [], []
     for rows in grouped(groups):
         if len(np.unique(resamples.case[rows])) > 1:
             raise SettingError("groups that span several cases cannot be averaged over cases")
         alone = np.zeros(len(rows), dtype=np.intp)
         value = weighted(coefficient, one[rows], other[rows], alone, 1)(np.ones((1, 1)))[0]
         if not np.isnan(value):
-            found.append((int(resamples.case[rows[0]]), float(value)))
-    if not found:
+            cases.append(resamples.case[rows[0]])
+            values.append(value)
+    if not values:
         return Estimate(reason="in no group do both scores vary")
-    case = np.array([at for at, _ in found], dtype=np.intp)
-    drawn = Resamples(case, resamples.times)
-    return estimate(mean_of(np.array([value for _, value in found]), drawn), drawn, null=0.0)
+    drawn = Resamples(np.array(cases, dtype=np.intp), resamples.times)
+    return estimate(mean_of(np.array(values), drawn), drawn, null=0.0)
 
 
 def mean_of(column: Numbers, drawn: Resamples) -> Statistic:
@@ -106,23 +105,22 @@ def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) 
 
 
 def scores_of(*scores: ArrayLike) -> tuple[Numbers, ...]:
-    """Columns of scores, which must be of one length and finite; what nearly ties is made to."""
-    columns = tuple(np.asarray(column, dtype=np.float64) for column in scores)
+    """Columns of scores, which must be of one length and finite.
+
+    Of scores that differ by the noise of float32 only, each becomes the lowest.
+    """
+    columns = [np.asarray(column, dtype=np.float64) for column in scores]
     if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
         raise SettingError("scores must be columns of one length")
     if not all(np.isfinite(column).all() for column in columns):
         raise SettingError("scores must be finite numbers: drop the rows that have none")
-    return tuple(map(_with_ties, columns))
-
-
-def _with_ties(scores: Numbers) -> Numbers:
-    """The same scores; of those that differ by the noise of float32 only, each as the lowest."""
-    levels = np.unique(scores)
-    new = np.diff(levels, prepend=-np.inf) > SINGLE * np.abs(scores).max(initial=0)
-    if new.all():
-        return scores
-    lowest = levels[new][np.cumsum(new) - 1]
-    return np.asarray(lowest[np.searchsorted(levels, scores)])
+    for place, column in enumerate(columns):
+        levels = np.unique(column)
+        is_new = np.diff(levels, prepend=-np.inf) > SINGLE * np.abs(column).max(initial=0)
+        if not is_new.all():
+            lowest = levels[is_new][np.cumsum(is_new) - 1]
+            columns[place] = np.asarray(lowest[np.searchsorted(levels, column)])
+    return tuple(columns)
 
 
 def undefined_reason(metric: Numbers, expert: Numbers) -> str | None:
@@ -138,7 +136,7 @@ def undefined_reason(metric: Numbers, expert: Numbers) -> str | None:
 
 
 def is_constant(scores: Numbers) -> bool:
-    """Whether scores differ by no more than rounding errors."""
+    """True if scores differ by no more than rounding errors."""
     return bool(np.ptp(scores) <= NO_SPREAD * np.abs(scores).max())
 
 
@@ -154,12 +152,12 @@ def weighted(
     coefficient: Coefficient, one: Numbers, other: Numbers, case: Positions, cases: int
 ) -> Statistic:
     """A coefficient as a function of how often each case was drawn."""
-    made = {
+    statistics = {
         Coefficient.PEARSON: _pearson,
         Coefficient.SPEARMAN: _spearman,
         Coefficient.KENDALL: _kendall,
     }
-    return made[coefficient](one, other, case, cases)
+    return statistics[coefficient](one, other, case, cases)
 
 
 def ratio(above: Numbers, below: Numbers) -> Numbers:
@@ -192,26 +190,20 @@ def _above_rounding(variances: Numbers) -> Numbers:
     return np.where(variances > NO_SPREAD, variances, 0.0)
 
 
-@dataclass(frozen=True)
 class _Levels:
     """The distinct scores of a column in rising order, and the level of each row."""
 
-    order: Positions
-    starts: Positions
-    of_row: Positions
+    def __init__(self, scores: Numbers) -> None:
+        self._order = np.argsort(scores, kind="stable")
+        ordered = scores[self._order]
+        is_new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        self._starts = np.flatnonzero(is_new)
+        self.of_row = np.empty(len(scores), dtype=np.intp)
+        self.of_row[self._order] = np.cumsum(is_new) - 1
 
     def weights(self, times: Numbers) -> Numbers:
         """The weight of each level (levels x resamples), from those of the rows."""
-        return np.asarray(np.add.reduceat(times[self.order], self.starts, axis=0))
-
-
-def _levels(scores: Numbers) -> _Levels:
-    order = np.argsort(scores, kind="stable")
-    ordered = scores[order]
-    new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    of_row = np.empty(len(scores), dtype=np.intp)
-    of_row[order] = np.cumsum(new) - 1
-    return _Levels(order, np.flatnonzero(new), of_row)
+        return np.asarray(np.add.reduceat(times[self._order], self._starts, axis=0))
 
 
 def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:  # noqa: ARG001
@@ -220,7 +212,7 @@ def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Stat
     Ranks are centred, so their mean is 0 and the sum of their squares is
     (n^3 - sum of t^3) / 12 over the sizes t of ties.
     """
-    x, y = _levels(one), _levels(other)
+    x, y = _Levels(one), _Levels(other)
 
     def value(times: Numbers) -> Numbers:
         rows = times[case]
@@ -228,19 +220,14 @@ def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Stat
         ranks = _middle_ranks(in_x)[x.of_row]
         ranks *= _middle_ranks(in_y)[y.of_row]
         cube = rows.sum(axis=0) ** 3
-        spread = (cube - _cubes(in_x)) * (cube - _cubes(in_y))
+        spread_x, spread_y = (
+            cube - np.einsum("lb,lb,lb->b", ties, ties, ties) for ties in (in_x, in_y)
+        )
+        spread = spread_x * spread_y
         shared = np.einsum("rb,rb->b", rows, ranks)
         return np.clip(ratio(12 * shared, np.sqrt(spread)), -1, 1)
 
     return lambda times: in_blocks(value, times, len(one))
-
-
-def _squares(weights: Numbers) -> Numbers:
-    return np.asarray(np.einsum("lb,lb->b", weights, weights))
-
-
-def _cubes(weights: Numbers) -> Numbers:
-    return np.asarray(np.einsum("lb,lb,lb->b", weights, weights, weights))
 
 
 def _middle_ranks(weights: Numbers) -> Numbers:
@@ -264,16 +251,20 @@ def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
 
     A row that is drawn several times is tied with itself.
     """
-    of_row = _levels(scores).of_row
+    of_row = _Levels(scores).of_row
     sizes = np.bincount(of_row)
     of_case = np.bincount(case, minlength=cases).astype(np.float64)
     singles = np.bincount(case[sizes[of_row] == 1], minlength=cases).astype(np.float64)
     shared = np.zeros((len(sizes), cases))
     np.add.at(shared, (of_row, case), 1.0)
     shared = shared[sizes > 1]
-    return lambda times: (
-        (of_case @ times) ** 2 - singles @ (times * times) - _squares(shared @ times)
-    )
+
+    def untied(times: Numbers) -> Numbers:
+        ties = shared @ times
+        squares = np.einsum("lb,lb->b", ties, ties)
+        return np.asarray((of_case @ times) ** 2 - singles @ (times * times) - squares)
+
+    return untied
 
 
 def signs(scores: Numbers) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:

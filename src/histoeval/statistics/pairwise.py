@@ -73,15 +73,10 @@ class _Pairs:
         gained = np.concatenate([[0.0], np.cumsum(self.turn * weight)[self.last]])
         return np.asarray(np.einsum("p,p->", weight, self.right) + gained)
 
-    def epsilon(self, place: int) -> float:
-        """The epsilon at this place of the accuracies."""
-        return float(self.apart[self.last[place - 1]]) if place else 0.0
-
 
 def pairwise_accuracy(metric: ArrayLike, expert: ArrayLike, resamples: Resamples) -> Accuracy:
     """Over all pairs of rows."""
-    rows = [np.arange(len(resamples.case))]
-    return _accuracy(metric, expert, rows, resamples)
+    return _accuracy(metric, expert, [np.arange(len(resamples.case))], resamples)
 
 
 def pairwise_accuracy_within(
@@ -103,20 +98,22 @@ def _accuracy(
     if not groups:
         return Accuracy(reason="no group has two rows")
     pairs = _pairs(one, other, groups)
-    weight = _weights(pairs, np.ones(len(one)), _inside(groups, resamples))
+    is_inside = np.array([len(np.unique(resamples.case[rows])) == 1 for rows in groups])
+    weight = _weights(pairs, np.ones(len(one)), is_inside)
     accuracies = pairs.accuracies(weight)
-    epsilon = pairs.epsilon(_best(accuracies))
-    found = estimate(_weighted(one, other, groups, epsilon, resamples), resamples)
-    lower = _optimism(pairs, accuracies, groups, resamples)
+    best = int(np.argmax(accuracies.round(10)))  # of equal ones, that with the smallest epsilon
+    epsilon = float(pairs.apart[pairs.last[best - 1]]) if best else 0.0
+    accuracy = estimate(_weighted(one, other, groups, is_inside, epsilon, resamples), resamples)
+    optimism = _optimism(pairs, accuracies, is_inside, resamples)
     return Accuracy(
-        value=found.value,
+        value=accuracy.value,
         epsilon=epsilon,
-        low=None if found.low is None else max(0.0, found.low - lower),
-        high=None if found.high is None else found.high - lower,
-        optimism=None if found.low is None else lower,
+        low=None if accuracy.low is None else max(0.0, accuracy.low - optimism),
+        high=None if accuracy.high is None else accuracy.high - optimism,
+        optimism=None if accuracy.low is None else optimism,
         expert_ties=float(np.einsum("p,p->", weight, pairs.right_if_equal)),
         pairs=len(pairs.apart),
-        reason=found.reason,
+        reason=accuracy.reason,
     )
 
 
@@ -143,45 +140,35 @@ def _pairs(one: Numbers, other: Numbers, groups: Sequence[Positions]) -> _Pairs:
     )
 
 
-def _best(accuracies: Numbers) -> int:
-    """The place of the highest; of equal ones, that with the smallest epsilon."""
-    return int(np.argmax(accuracies.round(10)))
-
-
-def _inside(groups: Sequence[Positions], resamples: Resamples) -> NDArray[np.bool_]:
-    """Which groups have rows of a single case."""
-    return np.array([len(np.unique(resamples.case[rows])) == 1 for rows in groups])
-
-
-def _weights(pairs: _Pairs, rows: Numbers, inside: NDArray[np.bool_]) -> Numbers:
+def _weights(pairs: _Pairs, rows: Numbers, is_inside: NDArray[np.bool_]) -> Numbers:
     """The weight of each pair when rows are drawn several times; the sum is 1.
 
     Groups within one case weigh as often as the case was drawn, others the same as each other.
     """
     drawn = rows[pairs.first]
-    if not inside.all():
+    if not is_inside.all():
         across = rows[pairs.second]
-        drawn *= np.where(inside[pairs.group], 1.0, across) if inside.any() else across
-    if len(inside) == 1:
+        drawn *= np.where(is_inside[pairs.group], 1.0, across) if is_inside.any() else across
+    if len(is_inside) == 1:
         return np.asarray(drawn / max(drawn.sum(), 1.0))
-    totals = np.asarray(np.bincount(pairs.group, drawn, len(inside)), dtype=np.float64)
-    sizes = np.bincount(pairs.group, minlength=len(inside))
-    counts = np.where(inside, totals / sizes, totals > 0)
+    totals = np.asarray(np.bincount(pairs.group, drawn, len(is_inside)), dtype=np.float64)
+    sizes = np.bincount(pairs.group, minlength=len(is_inside))
+    counts = np.where(is_inside, totals / sizes, totals > 0)
     share = np.nan_to_num(ratio(counts, totals)) / max(counts.sum(), 1.0)
     return np.asarray(share[pairs.group] * drawn)
 
 
 def _optimism(
-    pairs: _Pairs, accuracies: Numbers, groups: Sequence[Positions], resamples: Resamples
+    pairs: _Pairs, accuracies: Numbers, is_inside: NDArray[np.bool_], resamples: Resamples
 ) -> float:
-    """How much better epsilon does where it was chosen than elsewhere (Efron's bootstrap).
+    """The gain of epsilon where it was chosen over its gain elsewhere (Efron's bootstrap).
 
     In each resample the best epsilon is chosen again, and tested on all data.
     """
-    inside = _inside(groups, resamples)
     excess = []
     for drawn in resamples.times.T[:CALIBRATIONS]:
-        again = pairs.accuracies(_weights(pairs, drawn[resamples.case].astype(np.float64), inside))
+        weight = _weights(pairs, drawn[resamples.case].astype(np.float64), is_inside)
+        again = pairs.accuracies(weight)
         place = int(np.argmax(again))
         excess.append(again[place] - accuracies[place])
     return max(0.0, float(np.mean(excess)))
@@ -191,6 +178,7 @@ def _weighted(
     one: Numbers,
     other: Numbers,
     groups: Sequence[Positions],
+    is_inside: NDArray[np.bool_],
     epsilon: float,
     resamples: Resamples,
 ) -> Statistic:
@@ -199,15 +187,16 @@ def _weighted(
     A group within one case counts as often as its case; one that spans several depends on what is
     drawn of them. A row paired with its own copy is not counted.
     """
-    cases = len(resamples.times)
-    of_one_case = _inside(groups, resamples)
-    inside = [rows for rows, one_case in zip(groups, of_one_case, strict=True) if one_case]
-    across = [rows for rows, one_case in zip(groups, of_one_case, strict=True) if not one_case]
-    shares = [(_agreed(one[rows], other[rows], epsilon).sum(), len(rows)) for rows in inside]
-    values = np.array([(total / (n * (n - 1)), 1.0) for total, n in shares]).reshape(-1, 2)
-    firsts = np.array([resamples.case[rows[0]] for rows in inside], dtype=np.intp)
-    sums = by_case(values, firsts, cases)
-    spanning = [_spanning(one, other, rows, epsilon, resamples) for rows in across]
+    shares, firsts, spanning = [], [], []
+    for rows, is_of_one_case in zip(groups, is_inside, strict=True):
+        if is_of_one_case:
+            agreed, n = _agreed(one[rows], other[rows], epsilon).sum(), len(rows)
+            shares.append((agreed / (n * (n - 1)), 1.0))
+            firsts.append(resamples.case[rows[0]])
+        else:
+            spanning.append(_spanning(one, other, rows, epsilon, resamples))
+    columns = np.array(shares).reshape(-1, 2)
+    sums = by_case(columns, np.array(firsts, dtype=np.intp), len(resamples.times))
 
     def value(times: Numbers) -> Numbers:
         total, count = (times.T @ sums).T
@@ -226,7 +215,6 @@ def _spanning(
     """Accuracy in one group of rows of several cases."""
     case = resamples.case[rows]
     agreed = pair_sums(_agreed(one[rows], other[rows], epsilon), case, len(resamples.times))
-
     rows_of = np.bincount(case, minlength=len(resamples.times)).astype(np.float64)
 
     def share(times: Numbers) -> Numbers:

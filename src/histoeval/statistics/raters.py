@@ -42,21 +42,17 @@ def krippendorff_alpha(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     """Krippendorff's alpha for ordinal scores; rows may lack ratings."""
     table = _table(ratings, resamples)
     rated_twice = (~np.isnan(table)).sum(axis=1) > 1
-    some = table[rated_twice]
-    if reason := _undefined_reason(some):
+    table, drawn = table[rated_twice], resamples.of(rated_twice)
+    if reason := _undefined_reason(table):
         return Estimate(reason=reason)
-    return estimate(_alpha(some, resamples.of(rated_twice)), resamples.of(rated_twice))
-
-
-def _alpha(table: Numbers, resamples: Resamples) -> Statistic:
-    """From coincidences of levels; the distance of two levels is that of their mid-ranks."""
     levels = np.unique(table[~np.isnan(table)])
     counts = (table[:, :, None] == levels).sum(axis=1).astype(np.float64)
     both = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(levels))
     both /= counts.sum(axis=1)[:, None, None] - 1
-    sums = by_case(both.reshape(len(both), -1), resamples.case, len(resamples.times))
+    sums = by_case(both.reshape(len(both), -1), drawn.case, len(drawn.times))
 
-    def value(times: Numbers) -> Numbers:
+    def alpha(times: Numbers) -> Numbers:
+        """From coincidences of levels; the distance of two levels is that of their mid-ranks."""
         coincide = (times.T @ sums).reshape(-1, len(levels), len(levels))
         margin = coincide.sum(axis=2)
         middle = np.cumsum(margin, axis=1) - margin / 2
@@ -65,7 +61,7 @@ def _alpha(table: Numbers, resamples: Resamples) -> Statistic:
         expected = np.einsum("bc,bk,bck->b", margin, margin, distance)
         return 1 - ratio(observed * (margin.sum(axis=1) - 1), expected)
 
-    return value
+    return estimate(alpha, drawn)
 
 
 def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
@@ -76,9 +72,9 @@ def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     """
     table = _table(ratings, resamples)
     parts = []
-    for one, other in combinations(range(table.shape[1]), 2):
-        both = _complete(table[:, [one, other]])
-        pair = table[both][:, [one, other]]
+    for raters in combinations(range(table.shape[1]), 2):
+        both = _complete(table[:, raters])
+        pair = table[both][:, raters]
         if _undefined_reason(pair) is None:
             parts.append(_kappa(pair, resamples.of(both)))
     if not parts:
@@ -89,26 +85,26 @@ def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
 def rater_biases(ratings: ArrayLike) -> list[float | None]:
     """By how much each rater scores higher than the mean of the others, on rows they share."""
     table = np.asarray(ratings, dtype=np.float64)
-    found: list[float | None] = []
+    biases: list[float | None] = []
     for rater in range(table.shape[1]):
         others = np.delete(table, rater, axis=1)
-        counted = (~np.isnan(others)).sum(axis=1)
-        shared = (counted > 0) & ~np.isnan(table[:, rater])
-        means = np.nansum(others[shared], axis=1) / counted[shared]
-        found.append(float((table[shared, rater] - means).mean()) if shared.any() else None)
-    return found
+        counts = (~np.isnan(others)).sum(axis=1)
+        shared = (counts > 0) & ~np.isnan(table[:, rater])
+        means = np.nansum(others[shared], axis=1) / counts[shared]
+        biases.append(float((table[shared, rater] - means).mean()) if shared.any() else None)
+    return biases
 
 
 def kappas_of_pairs(ratings: ArrayLike) -> dict[tuple[int, int], tuple[int, float | None]]:
     """For every two raters, the rows that they share and their kappa, None if undefined."""
     table = np.asarray(ratings, dtype=np.float64)
-    found = {}
-    for one, other in combinations(range(table.shape[1]), 2):
-        pair = table[:, [one, other]]
+    kappas = {}
+    for raters in combinations(range(table.shape[1]), 2):
+        pair = table[:, raters]
         pair = pair[_complete(pair)]
-        defined = _undefined_reason(pair) is None
-        found[one, other] = len(pair), kappa_of_two(*pair.T) if defined else None
-    return found
+        is_defined = _undefined_reason(pair) is None
+        kappas[raters] = len(pair), kappa_of_two(*pair.T) if is_defined else None
+    return kappas
 
 
 def kappa_of_two(one: ArrayLike, other: ArrayLike) -> float:
@@ -137,18 +133,18 @@ def icc(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     """ICC(2,1) of Shrout and Fleiss: absolute agreement of single raters, on complete rows."""
     table = _table(ratings, resamples)
     complete = _complete(table)
-    some = table[complete]
-    if reason := _undefined_reason(some):
+    table, drawn = table[complete], resamples.of(complete)
+    if reason := _undefined_reason(table):
         return Estimate(reason=reason)
     raters = table.shape[1]
-    squares = _mean_squares(some, resamples.of(complete))
+    squares = _mean_squares(table, drawn)
 
     def value(times: Numbers) -> Numbers:
         count, rows, columns, error = squares(times)
         below = rows + (raters - 1) * error + raters * ratio(columns - error, count)
         return ratio(rows - error, below)
 
-    return estimate(value, resamples.of(complete))
+    return estimate(value, drawn)
 
 
 def ceiling(ratings: ArrayLike, resamples: Resamples) -> Ceiling:
@@ -159,31 +155,26 @@ def ceiling(ratings: ArrayLike, resamples: Resamples) -> Ceiling:
     """
     table = _table(ratings, resamples)
     complete = _complete(table)
-    some = table[complete]
-    if reason := _undefined_reason(some):
-        return Ceiling(rows=len(some), reason=reason)
+    table = table[complete]
+    if reason := _undefined_reason(table):
+        return Ceiling(rows=len(table), reason=reason)
     whole = np.ones((len(resamples.times), 1))
-    _, (rows,), _, (error,) = _mean_squares(some, resamples.of(complete))(whole)
+    _, (rows,), _, (error,) = _mean_squares(table, resamples.of(complete))(whole)
     if rows <= 0:
-        return Ceiling(rows=len(some), reason="raters cancel out: all rows have the same mean")
+        return Ceiling(rows=len(table), reason="raters cancel out: all rows have the same mean")
     raters = table.shape[1]
     single = (rows - error) / (rows + (raters - 1) * error)
+    held_out = []
+    for rater in range(raters):
+        own, others = table[:, rater], np.delete(table, rater, axis=1).mean(axis=1)
+        if np.ptp(own) > 0 and np.ptp(others) > 0:
+            held_out.append(float(np.corrcoef(own, others)[0, 1]))
     return Ceiling(
         one_rater=float(max(0.0, single) ** 0.5),
         mean_of_raters=float(max(0.0, 1 - error / rows) ** 0.5),
-        held_out=_held_out(some),
-        rows=len(some),
+        held_out=float(np.mean(held_out)) if held_out else None,
+        rows=len(table),
     )
-
-
-def _held_out(table: Numbers) -> float | None:
-    """Mean Pearson correlation of each rater with the mean of the others."""
-    found = []
-    for rater in range(table.shape[1]):
-        own, others = table[:, rater], np.delete(table, rater, axis=1).mean(axis=1)
-        if np.ptp(own) > 0 and np.ptp(others) > 0:
-            found.append(float(np.corrcoef(own, others)[0, 1]))
-    return float(np.mean(found)) if found else None
 
 
 def _mean_squares(table: Numbers, resamples: Resamples) -> Statistic:
@@ -222,7 +213,7 @@ def _table(ratings: ArrayLike, resamples: Resamples) -> Numbers:
 
 
 def _complete(table: Numbers) -> NDArray[np.bool_]:
-    """Which rows have all ratings."""
+    """True for each row that has all ratings."""
     return np.asarray(~np.isnan(table).any(axis=1))
 
 

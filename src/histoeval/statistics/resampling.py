@@ -82,21 +82,16 @@ def resample(cases: Sequence[Hashable], resamples: int = RESAMPLES, seed: int = 
         raise SettingError(f"{resamples} resamples cannot be drawn: give 1 or more")
     known: dict[Hashable, int] = {}
     case = np.array([known.setdefault(name, len(known)) for name in cases], dtype=np.intp)
-    return Resamples(case, _draws(len(known), resamples, seed))
-
-
-def _draws(cases: int, resamples: int, seed: int) -> NDArray[np.uint16]:
-    """How often each case is drawn in each resample."""
-    times = np.empty((cases, resamples), dtype=np.uint16)
-    for first, counts in _drawn_in_blocks(cases, resamples, seed):
+    times = np.empty((len(known), resamples), dtype=np.uint16)
+    for first, counts in _drawn_in_blocks(len(known), resamples, seed):
         times[:, first : first + counts.shape[1]] = counts
-    return times
+    return Resamples(case, times)
 
 
 def _drawn_in_blocks(
     cases: int, resamples: int, seed: int
 ) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The same, some resamples at a time (cases x some), each with the number of its first."""
+    """How often each case is drawn, some resamples at a time (cases x some), with the first."""
     source = np.random.default_rng(seed)
     step = max(1, _DRAW_BLOCK // max(1, cases))
     for first in range(0, resamples, step):
@@ -149,7 +144,9 @@ def estimated(value: float, values: Numbers, cases: int, null: float | None = No
     if np.isnan(value):
         return Estimate(reason="it is not defined for these scores")
     if cases < MIN_CASES:
-        return Estimate(value=value, reason=_too_few(cases))
+        are = "is one case" if cases == 1 else f"are {cases} cases"
+        reason = f"no interval: there {are} only, and {MIN_CASES} are needed"
+        return Estimate(value=value, reason=reason)
     known = values[~np.isnan(values)]
     if len(known) < (1 - MAX_UNDEFINED) * len(values):
         reason = "no interval: too many resamples have constant scores only"
@@ -157,11 +154,6 @@ def estimated(value: float, values: Numbers, cases: int, null: float | None = No
     low, high = interval(known, cases)
     p = None if null is None else p_value(known, cases, null)
     return Estimate(value=value, low=low, high=high, p=p)
-
-
-def _too_few(cases: int) -> str:
-    are = "is one case" if cases == 1 else f"are {cases} cases"
-    return f"no interval: there {are} only, and {MIN_CASES} are needed"
 
 
 def resampled(statistic: Statistic, resamples: Resamples) -> Numbers:
@@ -221,25 +213,20 @@ def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statisti
     sums = np.add.reduceat(sums[:, order], starts, axis=1)
     largest = 2 * int(sizes.max()) ** 2 * cases * int(abs(matrix).max(initial=1))
     kind = np.float32 if largest < _EXACT_IN_SINGLE else np.float64
-    strips = _upper_strips(sums.astype(kind))
+    sums = sums.astype(kind)
+    strips: list[tuple[int, NDArray[Any]]] = []  # from the diagonal on; the rest counts twice
+    for first in range(0, len(sums), _STRIP):
+        strip = sums[first : first + _STRIP, first:].copy()
+        strip[:, _STRIP:] *= 2
+        strips.append((first, strip))
 
     def total(times: Numbers) -> Numbers:
         drawn: NDArray[Any] = times[present].astype(kind)
-        found = np.zeros(times.shape[1])
+        totals = np.zeros(times.shape[1])
         for first, strip in strips:
-            with_each = strip @ drawn[first:]
+            products = strip @ drawn[first:]
             some = drawn[first : first + len(strip)]
-            found += np.einsum("cb,cb->b", some, with_each, dtype=np.float64)
-        return found
+            totals += np.einsum("cb,cb->b", some, products, dtype=np.float64)
+        return totals
 
     return total
-
-
-def _upper_strips(square: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:
-    """A symmetric matrix as strips from the diagonal on; what is right of it counts twice."""
-    strips = []
-    for first in range(0, len(square), _STRIP):
-        strip = square[first : first + _STRIP, first:].copy()
-        strip[:, _STRIP:] *= 2
-        strips.append((first, strip))
-    return strips

@@ -51,7 +51,7 @@ def perm_both(
     seed: int = 0,
 ) -> Estimate:
     """The difference of two correlations, and p from swapping the metrics on single pairs."""
-    cases = np.arange(np.size(np.asarray(expert))).tolist()
+    cases = range(np.size(np.asarray(expert)))
     return perm_cases(coefficient, one, other, expert, cases, permutations, seed)
 
 
@@ -87,7 +87,7 @@ def perm_cases(
 
 
 def reaches(values: Numbers, observed: float) -> NDArray[np.bool_]:
-    """Which differences are at least as large as the observed one, in either direction."""
+    """True for differences at least as large as the observed one, in either direction."""
     return np.abs(values) >= abs(observed) - _ROUNDING
 
 
@@ -185,12 +185,12 @@ def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's correction for the tests that have a p-value."""
-    known = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
+    known = sorted((p, test) for test, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for place, (p, at) in enumerate(known):
+    for place, (p, test) in enumerate(known):
         highest = max(highest, min(1.0, p * (len(known) - place)))
-        corrected[at] = highest
+        corrected[test] = highest
     return corrected
 
 
@@ -281,12 +281,13 @@ def pairs_needed(
     if abs(difference) < MIN_DIFFERENCE:
         return SampleSize(difference=difference, reason="the two metrics do not differ at all")
 
-    def power(drawn: int) -> float:
-        found = power_at(statistic, units, drawn, level, simulations, seed)
-        progress(PowerStep(cases=drawn, power=found))
-        return found
+    def step_at(cases: int) -> PowerStep:
+        power = power_at(statistic, units, cases, level, simulations, seed)
+        step = PowerStep(cases=cases, power=power)
+        progress(step)
+        return step
 
-    needed, steps = _search(power, units, target)
+    needed, steps = _search(step_at, units, target)
     pairs = None if needed is None else -(-needed * len(x) // units)
     reason = None
     if not needed:
@@ -302,7 +303,7 @@ def power_at(
 ) -> float:
     """The share of simulated sheets of this many cases on which the test finds a difference."""
     source = np.random.default_rng([seed, drawn])
-    found = 0
+    detected = 0
     for _ in range(simulations):
         times = source.multinomial(drawn, np.full(units, 1 / units))[:, None]
         kept = source.binomial(times, 0.5, (units, PERMUTATIONS))
@@ -311,25 +312,25 @@ def power_at(
         if np.isnan(values[0]):
             continue
         p = (1 + reaches(values[1:], float(values[0])).sum()) / (1 + PERMUTATIONS)
-        found += bool(p <= level)
-    return found / simulations
+        detected += bool(p <= level)
+    return detected / simulations
 
 
 def _search(
-    power: Callable[[int], float], cases: int, target: float
+    step_at: Callable[[int], PowerStep], cases: int, target: float
 ) -> tuple[int | None, tuple[PowerStep, ...]]:
     """The smallest number of cases with enough power: double, then bisect."""
-    steps = [PowerStep(cases=cases, power=power(cases))]
-    too_few, enough = MIN_CASES, None
-    while steps[-1].power < target and enough is None and steps[-1].cases < MAX_GROWTH * cases:
+    steps = [step_at(cases)]
+    too_few = MIN_CASES
+    while steps[-1].power < target and steps[-1].cases < MAX_GROWTH * cases:
         too_few = steps[-1].cases
-        steps.append(PowerStep(cases=2 * too_few, power=power(2 * too_few)))
+        steps.append(step_at(2 * too_few))
     if steps[-1].power < target:
         return None, tuple(steps)
     enough = steps[-1].cases
     while enough > CLOSE * too_few and enough - too_few > 1:
         middle = max(too_few + 1, min(enough - 1, round((enough * too_few) ** 0.5)))
-        steps.append(PowerStep(cases=middle, power=power(middle)))
+        steps.append(step_at(middle))
         if steps[-1].power < target:
             too_few = middle
         else:

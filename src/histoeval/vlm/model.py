@@ -97,7 +97,7 @@ class CachedVlm(Remade, ABC):
         replies: dict[str, Reply | Problem] = {}
         for key in dict.fromkeys(keys):
             if (cached := self.cache.find(key)) is not None:
-                self.usage.found(cached)
+                self.usage.cached += 1
                 replies[key] = cached
         new = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in replies}
         if new:
@@ -119,7 +119,7 @@ class CachedVlm(Remade, ABC):
 
     def _keep(self, key: str, ask: Ask, reply: Reply) -> None:
         self.cache.store(key, self.name, ask.instruction.identity, len(ask.text), reply)
-        self.usage.paid(reply)
+        self.usage.add_reply(reply)
 
     def _key(self, ask: Ask) -> str:
         """The hash under which a reply is cached."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from histoeval import Pair, Score, SettingError
+from histoeval import InputError, Pair, Score
 from histoeval.align.aligner import LexicalAligner
 from histoeval.metrics.error_severity import ErrorSeverity
 from histoeval.reader.builtin import BuiltinReader
@@ -102,7 +102,7 @@ def test_weights_that_cannot_be_used_are_refused(
 ) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(content, "utf-8")
-    with pytest.raises(SettingError, match=complaint):
+    with pytest.raises(InputError, match=complaint):
         ErrorSeverity(name="error_severity", weights=str(file))
-    with pytest.raises(SettingError, match="cannot read"):
+    with pytest.raises(InputError, match="cannot read"):
         ErrorSeverity(name="error_severity", weights=str(tmp_path / "none.toml"))

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from histoeval.agreement.systems import Duel
 from histoeval.challenge.standings import ChallengeRanking, TeamStanding
-from histoeval.challenge.teams import FileFault, fault_kinds
+from histoeval.challenge.teams import fault_kinds
+from histoeval.io.submissions import SubmissionProblem
 from histoeval.table import NONE, ResultTable, number
 from histoeval.view.terminal.agreement import interval, p_text
 
@@ -102,7 +103,7 @@ def duel_table(team: str, others: Sequence[str], duels: Sequence[Duel]) -> Resul
     )
 
 
-def fault_table(faults: Sequence[FileFault]) -> ResultTable:
+def fault_table(faults: Sequence[SubmissionProblem]) -> ResultTable:
     """The faults of a file by id and reason; many of one kind in one row."""
     return ResultTable.of(
         "What is wrong",

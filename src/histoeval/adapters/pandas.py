@@ -17,7 +17,7 @@ pandas = imported("pandas", "pandas")
 
 @pandas.api.extensions.register_dataframe_accessor("histoeval")
 class HistoEvalAccessor:
-    """What HistoEval does with a frame of reports."""
+    """Scores for a frame of reports."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

@@ -26,7 +26,7 @@ class TrackedRun:
 
     name: str
     settings: dict[str, str]
-    """What the numbers depend on: input, versions, signatures."""
+    """Input, versions and signatures: the numbers depend on them."""
     numbers: dict[str, float]
     """By ``metric/what/system``, as in ``concordance/mean/model_a``."""
     rows: list[dict[str, Any]]

@@ -22,7 +22,7 @@ torch = imported("torch", "torchmetrics")
 torchmetrics = imported("torchmetrics", "torchmetrics")
 
 MOST_COUNTS = 64
-"""What a corpus value may be counted from; every process has room for so many numbers."""
+"""Numbers that a corpus value may be counted from; every process has room for so many."""
 
 
 class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]

@@ -1,1 +1,1 @@
-"""How well a metric follows experts and known edits, with statistics that fit the data."""
+"""Agreement of metrics and judges with experts, with statistics that fit the data."""

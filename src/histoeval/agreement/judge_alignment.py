@@ -1,4 +1,4 @@
-"""How far a judge is from experts, criterion by criterion, and what brings it closer.
+"""Distance of a judge from experts, criterion by criterion, and mappings that bring it closer.
 
 A mapping is fitted on experts' scores and judged on cases that it was not fitted on. Which kind of
 mapping is used is decided inside each fold, on the cases of the other folds alone, so that the
@@ -38,7 +38,7 @@ class AgreementFigures(Noun):
 
 
 class ConfusionMatrix(Noun):
-    """How often the judge gave a score (rows) where experts gave another (columns)."""
+    """Counts of the scores of the judge (rows) beside those of experts (columns)."""
 
     levels: tuple[int, ...]
     counts: tuple[tuple[int, ...], ...]

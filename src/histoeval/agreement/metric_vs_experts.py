@@ -1,4 +1,4 @@
-"""How well one metric agrees with experts."""
+"""Agreement of metrics with experts."""
 
 from collections.abc import Sequence
 from itertools import combinations

@@ -77,7 +77,7 @@ class RaterPair(Noun):
 
 
 class Raters(Noun):
-    """How well experts agree with each other, and the ceiling that this sets."""
+    """Agreement of experts with each other, and the ceiling that this sets."""
 
     names: tuple[str, ...]
     each: tuple[Rater, ...] = ()
@@ -153,7 +153,7 @@ def _by_label(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[Metr
 
 
 def rater_agreement(panel: Panel, drawn: Resamples) -> Raters:
-    """How well the experts of a panel agree with each other."""
+    """Agreement of the experts of a panel with each other."""
     table, names = panel.ratings, tuple(panel.raters)
     given = [column[~np.isnan(column)] for column in table.T]
     return Raters(

@@ -136,7 +136,7 @@ def contest(
 
 
 def randomisation_p(apart: Numbers, case: Positions, permutations: int, seed: int) -> list[float]:
-    """How often each difference (a column) is as large when systems are swapped on random cases.
+    """Share of random swaps of systems on cases in which each difference (a column) is as large.
 
     The data count as one of the permutations, so p is never 0.
     """

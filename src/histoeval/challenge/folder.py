@@ -41,7 +41,7 @@ _TEMPLATES = {
     "Containerfile": "Containerfile",
     "evaluate": "evaluate.sh",
 }
-"""What `init` writes, and the file of this package that it is a copy of."""
+"""Files that `init` writes, each with the file of this package that it is a copy of."""
 
 
 @dataclass(frozen=True)

@@ -26,14 +26,14 @@ Seconds = Annotated[FiniteFloat, Field(gt=0)]
 
 
 class MetricRule(Noun):
-    """How one metric counts.
+    """Weight, direction and bounds of one metric.
 
     `worst` and `best` are the values that count as 0 and 1; by default those of the metric itself.
     """
 
     weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     direction: Literal["up", "down"] | None = None
-    """Whether more is better (`up`) or worse (`down`); by default as the metric says."""
+    """More is better (`up`) or worse (`down`); by default as the metric says."""
     worst: FiniteFloat | None = None
     best: FiniteFloat | None = None
 
@@ -57,7 +57,7 @@ class MetricRule(Noun):
 
 
 class Limits(Noun):
-    """What a file of predictions may not exceed; None is no limit."""
+    """Limits of a file of predictions; None is no limit."""
 
     max_chars: Annotated[int, Field(ge=1, le=MAX_CHARS)] = 20_000
     """Characters of a report; a longer one counts as missing."""
@@ -89,11 +89,11 @@ class ChallengePolicy(Noun):
     cases: Text = "all"
     """`all` of the truth, the ids `shared` by all teams, or a file with a list of ids."""
     loose_ids: bool = False
-    """Whether ids count that differ from those asked for only in ending, case, spaces or zeros."""
+    """Accept ids that differ from those asked for only in ending, case, spaces or zeros."""
     missing: Literal["worst", "exclude"] = "worst"
     """A case without a score has the worst value; or its team is not ranked."""
     references: Literal["best", "mean"] = "best"
-    """What counts where the truth has several reports on a case."""
+    """The score that counts where the truth has several reports on a case."""
     groups: Text | None = None
     """A table of id and case: what is of one case (or patient) is resampled together."""
     subgroups: Text | None = None

@@ -205,7 +205,7 @@ def _cases(challenge: Challenge, teams: Sequence[Team]) -> tuple[tuple[str, ...]
 
 
 def _notes(challenge: Challenge, cases: Sequence[str], lacking: Mapping[str, int]) -> Iterator[str]:
-    """What to know of ranked teams that lack cases, and of cases without a subgroup."""
+    """Notes on ranked teams that lack cases, and on cases without a subgroup."""
     most = max(lacking, key=lambda team: lacking[team])
     if lacking[most]:
         yield (

@@ -49,7 +49,7 @@ Combine = Literal["mean-then-rank", "rank-then-mean"]
 
 
 def metric_used(policy: ChallengePolicy, metric: Metric) -> MetricUsed:
-    """How a metric counts, by the policy and by its own range."""
+    """Weight, direction and bounds of a metric, by the policy and by its own range."""
     rule = policy.metrics[metric.name]
     up = metric.higher_is_better if rule.direction is None else rule.direction == "up"
     worst, best = metric.range if up else metric.range[::-1]

@@ -108,7 +108,7 @@ def _is_of(folder: Path, metrics: Sequence[Metric]) -> bool:
 
 
 def _stored(store: Path, metrics: Sequence[Metric]) -> dict[str, ResultRow]:
-    """What earlier runs have scored, also those that were stopped; failures are tried again."""
+    """Scores of earlier runs, also of those that were stopped; failures are tried again."""
     stored: dict[str, ResultRow] = {}
     for folder in sorted(store.glob("pairs-*")):
         file = folder / SCORES

@@ -80,7 +80,7 @@ class Unranked(Noun):
 
 
 class MetricUsed(Noun):
-    """How a metric counted."""
+    """Weight, direction and bounds of a metric in the ranking."""
 
     signature: str
     weight: FiniteFloat

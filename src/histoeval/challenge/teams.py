@@ -1,4 +1,4 @@
-"""What a team has handed in: a table of ids and reports, or the jobs of a platform."""
+"""Files of teams: a table of ids and reports, or the jobs of a platform."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Team:
     sha256: str = ""
     excluded: str | None = None
     notes: tuple[str, ...] = ()
-    """What to know of how the file was read, such as an encoding that was guessed."""
+    """Remarks on how the file was read, such as an encoding that was guessed."""
 
 
 def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team:
@@ -116,7 +116,7 @@ def _submission(path: Path, truth: Truth, policy: ChallengePolicy) -> Submission
 
 
 def _notes(handed_in: Submission, limits: Limits, *, is_timed: bool) -> Iterator[str]:
-    """What was taken for granted of a file."""
+    """Assumptions in reading a file."""
     if renamed := handed_in.renamed:
         written, id_ = next(iter(renamed.items()))
         yield (
@@ -180,7 +180,7 @@ def _is_job(item: object) -> bool:
 def _from_jobs(
     jobs: Sequence[Any], home: Path, truth: Truth, policy: ChallengePolicy
 ) -> tuple[Submission, dict[str, float]]:
-    """What the jobs have written, read as one table, and the seconds of each case."""
+    """The reports of all jobs, read as one table, and the seconds of each case."""
     rows: list[dict[str, Any]] = []
     problems: list[SubmissionProblem] = []
     seconds: dict[str, float] = {}
@@ -308,7 +308,7 @@ class FileCheck(Noun):
     faults: tuple[SubmissionProblem, ...]
     excluded: str | None = None
     notes: tuple[str, ...] = ()
-    """What to know of how the file was read, such as an encoding that was guessed."""
+    """Remarks on how the file was read, such as an encoding that was guessed."""
 
     @property
     def is_complete(self) -> bool:

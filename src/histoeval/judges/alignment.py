@@ -22,7 +22,7 @@ from histoeval.report import Noun
 
 MappingKind = Literal["none", "offset", "thresholds", "curve"]
 RAW = "_raw"
-"""What the name of a part ends in that holds a score as the judge gave it."""
+"""Suffix of the part that holds a score as the judge gave it."""
 
 
 class ScoreMapping(Noun):

@@ -32,7 +32,7 @@ class CheckPair(NamedTuple):
 
 
 class CriterionVerdict(Noun):
-    """How a judge did on one criterion, and whether it may be used for it."""
+    """The shares that a judge reached on one criterion, and its fitness for that criterion."""
 
     criterion: str
     answered: FiniteFloat
@@ -53,15 +53,15 @@ def trials() -> tuple[CheckPair, ...]:
         kind: {name: (low, high) for name, (low, high) in deserved.items()}
         for kind, deserved in content["kinds"].items()
     }
-    found: list[CheckPair] = []
+    pairs: list[CheckPair] = []
     for case in content["cases"]:
         name, reference = case.pop("id"), case.pop("reference")
         injected = f"{case['flip']} {content['injections'][name]}"
         also = {"copy": reference, "nothing": content["nothing"], "injection": injected}
         for kind, candidate in (case | also).items():
             pair = Pair(id=f"{name}-{kind}", reference=reference, candidate=candidate)
-            found.append(CheckPair(name, kind, pair, kinds[kind]))
-    return tuple(found)
+            pairs.append(CheckPair(name, kind, pair, kinds[kind]))
+    return tuple(pairs)
 
 
 def checkable(prompt: Prompt) -> list[str]:

@@ -68,26 +68,7 @@ class _Errors(BaseModel):
     errors: list[_Error]
 
 
-_FORMS: dict[str, tuple[type[BaseModel], str]] = {
-    "statements": (
-        _Verdicts,
-        'Answer at once, with a single JSON object with the keys "reference" and "candidate": for '
-        'each report a list with one object for each of its statements, in their order, {"n": its '
-        'number, "verdict": "supported", "contradicted" or "neither", "by": the numbers of the '
-        "statements of the other report that decide it, [] where none does}. No other text, no "
-        "code fence.",
-    ),
-    "errors": (
-        _Errors,
-        'Answer at once, with a single JSON object with the keys "agreed", a list of {"part": '
-        f'{", ".join(get_args(AgreedPart))}, "reference": words of the reference, "candidate": '
-        'words of the candidate}, and "errors", a list of {"kind": '
-        f'{", ".join(ErrorKind)}, "severity": minor, moderate, major or critical, "reference": '
-        'words of the reference or null, "candidate": words of the candidate or null, "message": '
-        "the error in one sentence}. Words of a report are copied exactly. No other text, no code "
-        "fence.",
-    ),
-}
+_FORMS: dict[str, type[BaseModel]] = {"statements": _Verdicts, "errors": _Errors}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +82,8 @@ class ListPrompt(JudgePrompt):
     """A prompt whose answer is lists."""
 
     form: Literal["statements", "errors"]
+    answer: str
+    """The form of the answer in words; `{parts}` and `{kinds}` are filled in."""
     answer_tokens: int = 400
     most_tokens: int = 4096
 
@@ -110,11 +93,13 @@ class ListPrompt(JudgePrompt):
 
     @cached_property
     def schema_of_answer(self) -> dict[str, Any]:
-        return _FORMS[self.form][0].model_json_schema()
+        return _FORMS[self.form].model_json_schema()
 
     @cached_property
     def instructions(self) -> str:
-        return "\n\n".join([self.system.strip(), RULE, _FORMS[self.form][1]])
+        answer = self.answer.strip().replace("{parts}", ", ".join(get_args(AgreedPart)))
+        answer = answer.replace("{kinds}", ", ".join(ErrorKind))
+        return "\n\n".join([self.system.strip(), RULE, answer])
 
     def shown(self, report: str) -> str:
         if self.form == "errors":
@@ -125,7 +110,7 @@ class ListPrompt(JudgePrompt):
     def read(self, text: str, reference: str = "", candidate: str = "") -> Listing:
         content = only_object(strip_reasoning(text))
         try:
-            answer = _FORMS[self.form][0].model_validate(content)
+            answer = _FORMS[self.form].model_validate(content)
         except ValidationError as error:
             raise unreadable(error) from error
         if isinstance(answer, _Verdicts):

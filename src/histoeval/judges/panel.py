@@ -25,7 +25,7 @@ Form = Literal["auto", "json_schema", "json_object", "plain"]
 
 
 class JudgeSampling(Noun):
-    """How judges are asked; all of it is part of the cache key."""
+    """Sampling, repeats and form of questions to judges; all of it is part of the cache key."""
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
     seed: int = 0
@@ -151,7 +151,7 @@ class RequestEstimate(Noun):
     tokens_in: int
     tokens_out: int
     measured: bool
-    """Whether tokens are estimated from earlier replies of this judge, or guessed."""
+    """True if tokens are estimated from earlier replies of this judge, and not guessed."""
     seconds: float | None
     """None where the judge has never answered before."""
     cost: float | None

@@ -147,7 +147,7 @@ class Rule(Noun):
     at_most: dict[str, int]
 
     def broken_by(self, scores: Mapping[str, int]) -> str | None:
-        """How the scores contradict each other; None if they do not."""
+        """The contradiction between the scores; None if there is none."""
         for name, score in self.when.items():
             if scores[name] > score:
                 return None

@@ -45,7 +45,7 @@ Outcome = Answer | Listing | MissingAnswer
 
 @dataclass(frozen=True)
 class Question:
-    """What a judge is asked; equal questions are asked once."""
+    """A question to a judge; equal questions are asked once."""
 
     judge: str
     prompt: JudgePrompt = field(repr=False, compare=False)
@@ -90,7 +90,7 @@ MIN_FAILURES = 8
 """A judge is given up after this many failures in a row, and at least one for each slot."""
 
 GRACE_S = 10.0
-"""How long requests in flight may still be answered once a judge is given up."""
+"""Time for requests in flight to be answered once a judge is given up."""
 
 
 class JudgeQueue:

@@ -1,4 +1,4 @@
-"""How stable judges are: between repeats, between each other, and when the reports are swapped.
+"""Stability of judges: between repeats, between each other, and when the reports are swapped.
 
 Computed from the rows of a run as they come; from a random sample of at most `MAX_PAIRS`.
 """

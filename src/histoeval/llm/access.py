@@ -1,4 +1,4 @@
-"""How endpoints are asked: keys, headers, certificates, and the settings of requests.
+"""Access to endpoints: keys, headers, certificates, and the settings of requests.
 
 Secrets come from the environment or from files, never from the command line. Each belongs to one
 endpoint: with endpoints on different hosts every key and header is named for the one it is for.
@@ -289,7 +289,7 @@ class RetryPolicy(Noun):
 
 @dataclass(frozen=True)
 class AccessOptions:
-    """What lets requests into each endpoint, in their order."""
+    """Keys, headers and certificates for each endpoint, in their order."""
 
     key_env: Annotated[
         list[str] | None,
@@ -348,7 +348,7 @@ class AccessOptions:
 
 @dataclass(frozen=True)
 class VlmAccess(AccessOptions):
-    """What lets requests into the endpoint of the model under test."""
+    """Key, headers and certificates for the endpoint of the model under test."""
 
     key_env: Annotated[
         list[str] | None,
@@ -386,7 +386,7 @@ def _json_object(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """What else each request contains, how many are sent at a time, and what is kept."""
+    """Extra fields, concurrency, retries, log and cache of requests."""
 
     body: Annotated[
         Mapping[str, Any],

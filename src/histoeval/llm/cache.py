@@ -58,7 +58,7 @@ _ADVICE = "name another file with --cache, or delete it and have everything aske
 
 
 class CacheStats(NamedTuple):
-    """How much is cached for one judge and one prompt."""
+    """Cached replies of one judge to one prompt."""
 
     judge: str
     prompt: str

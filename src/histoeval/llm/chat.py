@@ -1,4 +1,4 @@
-"""What a chat model is sent and answers: messages, instructions, fenced reports, replies.
+"""Requests to chat models and their replies: messages, instructions, fenced reports.
 
 Reports are data: they are fenced so that no text in them can pass for instructions. Each stands
 between two lines with a mark, a hash of both texts: the same pair always gives the same prompt, and
@@ -42,7 +42,7 @@ class Instruction(Noun):
     sites: tuple[str, ...] = ()
     """Organs that `{site}` is drawn from; never one that the report or the specimen names."""
     most_tokens: Annotated[int, Field(ge=16)] = 768
-    """How long the answer may be."""
+    """The longest answer."""
 
     @model_validator(mode="after")
     def _has_its_placeholders(self) -> Self:
@@ -66,7 +66,7 @@ class Instruction(Noun):
 
 
 class Reply(NamedTuple):
-    """What a model answered, and what it cost."""
+    """The answer of a model, and its cost."""
 
     text: str
     finish: str | None = None
@@ -74,9 +74,9 @@ class Reply(NamedTuple):
     tokens_in: int | None = None
     tokens_out: int | None = None
     constrained: bool = False
-    """Whether the server enforced the schema."""
+    """True if the server enforced the schema."""
     seconds: float | None = None
-    """How long the answer took, without the waits before it."""
+    """Duration of the answer, without the waits before it."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Chat(Protocol):
 
     @property
     def retries(self) -> int:
-        """How often a request was repeated so far."""
+        """The number of repeated requests so far."""
 
     async def __aenter__(self) -> Self:
         """Open connections."""
@@ -169,7 +169,7 @@ def disarmed(text: str) -> str:
 
 @cache
 def _control_sequences() -> tuple[str, re.Pattern[str], re.Pattern[str]]:
-    """What sequences begin with; the place behind the first character of each; what is invisible.
+    """First characters of sequences; the place behind the first character; invisible characters.
 
     The rest of a sequence is looked at and not consumed, so that those that overlap are found.
     """

@@ -120,7 +120,7 @@ class HttpClient:
 
 
 def tls_context(endpoint: str, tls: Tls | None = None) -> ssl.SSLContext:
-    """What connections to an endpoint are made with; `SettingError` where it cannot be.
+    """The TLS settings for connections to an endpoint; `SettingError` where they cannot be used.
 
     The system's certificates are loaded only where TLS is spoken, since that takes 70 ms.
     """
@@ -221,7 +221,7 @@ def _reason(error: Exception) -> str:
 
 
 def printable(text: str) -> str:
-    """What a server or proxy says, without characters that steer a terminal."""
+    """A message of a server or proxy, without characters that steer a terminal."""
     return "".join(character for character in text[:300] if character.isprintable())
 
 
@@ -238,7 +238,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 T = TypeVar("T")
 
 POLL_S = 0.5
-"""How often a waiting thread looks for Ctrl-C where a lock cannot be interrupted (Windows)."""
+"""A waiting thread looks for Ctrl-C this often where a lock cannot be interrupted (Windows)."""
 
 
 class BackgroundLoop:
@@ -282,7 +282,7 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
 
 
 _START = b'{"time": "'
-"""How a log begins."""
+"""The beginning of every log."""
 
 _PICTURE = re.compile(r'(?<="data:image/)([a-z]{1,10});base64,([A-Za-z0-9+/=]+)(?=")')
 

@@ -34,17 +34,17 @@ class Slot(NamedTuple):
 
 
 def slots_of(schema: Mapping[str, Any]) -> list[Slot]:
-    found: list[Slot] = []
+    slots: list[Slot] = []
     before = "{"
     for name, kind in schema["properties"].items():
         before += f"{json.dumps(name)}: "
         if kind["type"] == "integer":
-            found.append(Slot(before, tuple(map(str, kind["enum"]))))
+            slots.append(Slot(before, tuple(map(str, kind["enum"]))))
             before = ", "
         else:
-            found.append(Slot(f'{before}"', ()))
+            slots.append(Slot(f'{before}"', ()))
             before = '", '
-    return found
+    return slots
 
 
 class LocalChat:

@@ -67,7 +67,7 @@ def only_object(text: str) -> dict[str, Any]:
     """
     if not text:
         raise Unreadable("the answer is empty")
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     begun = _OBJECT.search(text)
     while begun:
         try:
@@ -76,13 +76,13 @@ def only_object(text: str) -> dict[str, Any]:
             raise Unreadable("the JSON object is broken or cut off") from error
         if begun["list"] and not _LIST_END.match(text, end):
             raise Unreadable("there is a list; there must be one JSON object")
-        found.append(value)
+        objects.append(value)
         begun = _OBJECT.search(text, end)
-    if not found:
+    if not objects:
         raise Unreadable("there is no JSON object")
-    if any(other != found[0] for other in found[1:]):
+    if any(value != objects[0] for value in objects[1:]):
         raise Unreadable("there are several JSON objects that differ; there must be one")
-    return found[0]
+    return objects[0]
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -114,7 +114,7 @@ ADVICE = {
     404: "is --model a name that it knows, and --endpoint right: does it end in /v1?",
     405: "is --endpoint right: does it end in /v1?",
 }
-"""What to do about statuses that every request would get."""
+"""Advice on statuses that every request would get."""
 
 PING_TIMEOUT_S = 30.0
 
@@ -123,13 +123,13 @@ _SECRET = re.compile("key|token|secret|sig|passw|auth|code|credential", re.IGNOR
 
 
 class EndpointConfig(Access):
-    """How endpoints are reached, whoever asks them."""
+    """Settings of requests to endpoints, shared by judges and the model under test."""
 
     patience: RetryPolicy = RetryPolicy()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
     keep: bool = True
-    """Whether replies are cached on disk."""
+    """True to cache replies on disk."""
     log_requests: Path | None = None
     """A file to which every request is appended, without its headers."""
     device: str | None = None

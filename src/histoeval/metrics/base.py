@@ -1,4 +1,4 @@
-"""What the metrics share: single pairs, corpus scores, settings that are checked and signed.
+"""Base classes of metrics: single pairs, corpus scores, settings that are checked and signed.
 
 A metric of your own derives from `PairMetric` (one pair at a time), `ModelMetric` (with models) or
 `MetricBase` (anything that has `score`).
@@ -57,11 +57,11 @@ class MetricBase(ABC):
 
         @property
         def name(self) -> str:
-            """What it is called in results: its specification."""
+            """Its name in results: its specification."""
 
         @property
         def higher_is_better(self) -> bool:
-            """Whether more is better."""
+            """True if more is better."""
     else:
         higher_is_better = True
 
@@ -339,7 +339,7 @@ class SettledMetric(MetricBase):
         return self._signed(settings | self.fingerprint())
 
     def fingerprint(self) -> dict[str, str]:
-        """What a number depends on besides the settings: library versions, model hashes."""
+        """Library versions, model hashes and all else that numbers depend on besides settings."""
         return {}
 
 

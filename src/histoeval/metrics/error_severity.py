@@ -120,7 +120,7 @@ class ErrorSeverity(Concordance):
         return self.error_weights.score(evidence_of(compared.parts.values()), self.signature)
 
     def breakdown(self, compared: ReportComparison) -> list[PartCost]:
-        """What each class of errors takes off."""
+        """The cost of each class of errors."""
         parts = self.score_compared(compared).parts
         total = _total(parts)
         return [

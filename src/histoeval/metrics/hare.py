@@ -292,7 +292,7 @@ def _agreement_as_published(precision: float, recall: float) -> PrecisionRecall:
 
 
 class _Reading(NamedTuple):
-    """What HARE sees of a report in paper mode."""
+    """The entities and relations of a report that count in paper mode."""
 
     entities: list[Entity]
     links: set[Link]

@@ -21,7 +21,7 @@ _DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class PrecisionRecall:
-    """How much of the candidate is in the reference, of the reference in the candidate, and F1."""
+    """Share of the candidate in the reference, of the reference in the candidate, and F1."""
 
     precision: float
     recall: float

@@ -228,7 +228,7 @@ def compare(
 
 
 def likeness(one: WeightedMention, other: WeightedMention, cosine: float) -> float:
-    """How alike two things are that are named, from 0 to 1, whatever is said of them."""
+    """Likeness of two things that are named, from 0 to 1, whatever is said of them."""
     if one.plain == other.plain:
         return 1.0
     similarity = settings()["similarity"]

@@ -50,7 +50,7 @@ def places() -> Iterator[Path]:
 
 
 def is_whole(place: Path) -> bool:
-    """Whether the files are there that synonyms are read from."""
+    """True if the files are there that synonyms are read from."""
     if place.is_dir():
         return all((place / name).is_file() for name in NEEDED)
     if not is_zipfile(place):
@@ -76,7 +76,7 @@ def identity(place: Path) -> str:
 
 
 class _Root(nltk.data.PathPointer):  # type: ignore[misc]
-    """What nltk wants as the root of a corpus.
+    """The root of a corpus, as nltk wants it.
 
     Its own pointers refuse folders that are not in its data path, such as Debian's.
     """

@@ -42,7 +42,7 @@ class Coefficient(StrEnum):
 
 
 RANKED_BY = Coefficient.SPEARMAN
-"""What metrics are ranked by unless somebody asks for another: it needs no straight line."""
+"""The default for ranking metrics: it needs no straight line."""
 
 
 def correlate(

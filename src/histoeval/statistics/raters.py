@@ -1,4 +1,4 @@
-"""How well experts agree with each other, and the ceiling that this sets for a metric.
+"""Agreement of experts with each other, and the ceiling that this sets for a metric.
 
 Ratings are a table, rows by raters, with NaN for missing ratings. All measures are computed from
 sums over cases, and so have intervals by case. They are written from the published definitions, as

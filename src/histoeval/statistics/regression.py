@@ -5,8 +5,6 @@ square of Pearson's r, and RMSE is the standard deviation of the expert scores t
 neither says how well the line would do on other pairs.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import FiniteFloat
@@ -62,15 +60,11 @@ Floats = NDArray[np.float64]
 
 _DAMPING = 1e-6
 """Keeps Newton's method from dividing by nothing where all values are alike."""
+_MOST_STEPS = 200
 
 
 def fit_logistic(
-    values: Floats,
-    targets: Floats,
-    weights: Floats | None = None,
-    *,
-    ridge: float = 0.0,
-    steps: int = 200,
+    values: Floats, targets: Floats, weights: Floats | None = None, *, ridge: float = 0.0
 ) -> tuple[float, float]:
     """The slope and offset of the most likely logistic curve, by Newton's method.
 
@@ -85,7 +79,7 @@ def fit_logistic(
         return float(counted @ (np.logaddexp(0, odds) - targets * odds) + ridge / 2 * line @ line)
 
     line = np.array([1.0, 0.0])
-    for _ in range(steps):
+    for _ in range(_MOST_STEPS):
         chances = logistic(design @ line)
         slope = design.T @ (counted * (chances - targets)) + ridge * line
         bend = (design * (counted * chances * (1 - chances))[:, None]).T @ design
@@ -101,20 +95,3 @@ def fit_logistic(
 def logistic(odds: Floats) -> Floats:
     """Log odds as probabilities; beyond 30 nothing changes."""
     return np.asarray(1 / (1 + np.exp(-np.clip(odds, -30, 30))), np.float64)
-
-
-def fit_monotone(
-    values: Floats, targets: Floats, knots: Sequence[float], bottom: float, top: float
-) -> tuple[float, ...]:
-    """Heights at the knots of the rising line that is nearest to the targets.
-
-    It begins at the bottom at the first knot and ends at the top at the last.
-    """
-    from scipy.optimize import nnls
-
-    at = np.array(knots)
-    rises = np.clip((values[:, None] - at[:-1]) / np.diff(at), 0, 1)
-    short = 1 - rises  # below the top by what has not risen yet
-    steps, _ = nnls(short, top - targets)
-    heights = np.maximum(top - np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]]), bottom)
-    return (bottom, *(float(height) for height in heights[1:]))

@@ -27,7 +27,7 @@ NaN stands for an undefined value; it never leaves this package."""
 
 COVERED = 0.95
 RESAMPLES = PERMUTATIONS = 10_000
-"""How many are made unless somebody asks for another number: the same from Python and the shell."""
+"""Default numbers, the same from Python and the shell."""
 
 MIN_CASES = 4
 """With fewer cases there are too few different resamples for an interval."""
@@ -91,7 +91,7 @@ def resample(cases: Sequence[Hashable], resamples: int = RESAMPLES, seed: int = 
 def _drawn_in_blocks(
     cases: int, resamples: int, seed: int
 ) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """How often each case is drawn, some resamples at a time (cases x some), with the first."""
+    """Counts of the draws of each case, some resamples at a time (cases x some), with the first."""
     source = np.random.default_rng(seed)
     step = max(1, _DRAW_BLOCK // max(1, cases))
     for first in range(0, resamples, step):
@@ -126,8 +126,8 @@ def mean_estimates(
             means[:, first : first + len(rows)] = totals / rows
     whole = columns.mean(axis=0)
     return [
-        estimated(float(value), found, cases, null)
-        for value, found, null in zip(whole, means, nulls, strict=True)
+        estimated(float(value), resampled_means, cases, null)
+        for value, resampled_means, null in zip(whole, means, nulls, strict=True)
     ]
 
 

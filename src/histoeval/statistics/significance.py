@@ -244,9 +244,6 @@ class SampleSize(Noun):
     reason: str | None = None
 
 
-Progress = Callable[[PowerStep], None]
-
-
 def pairs_needed(
     coefficient: Coefficient,
     one: ArrayLike,
@@ -258,12 +255,8 @@ def pairs_needed(
     level: float = LEVEL,
     simulations: int = SIMULATIONS,
     seed: int = 0,
-    progress: Progress = lambda step: None,  # noqa: ARG005
 ) -> SampleSize:
-    """Pairs needed for the permutation test by case to find the difference of two metrics.
-
-    `progress` is called after each simulated number of cases.
-    """
+    """Pairs needed for the permutation test by case to find the difference of two metrics."""
     x, y, z = scores_of(one, other, expert)
     if not 0 < target < 1 or simulations < 1:
         raise SettingError("power must be between 0 and 1, and simulations at least 1")
@@ -283,9 +276,7 @@ def pairs_needed(
 
     def step_at(cases: int) -> PowerStep:
         power = power_at(statistic, units, cases, level, simulations, seed)
-        step = PowerStep(cases=cases, power=power)
-        progress(step)
-        return step
+        return PowerStep(cases=cases, power=power)
 
     needed, steps = _search(step_at, units, target)
     pairs = None if needed is None else -(-needed * len(x) // units)

@@ -12,7 +12,7 @@ from histoeval.cli.verb import verb
 from histoeval.errors import MissingDependency, SettingError
 from histoeval.io.reports import open_reports
 from histoeval.io.writing import make_folder, write_text, writing_to
-from histoeval.llm.options import VlmAccess
+from histoeval.llm.access import VlmAccess
 from histoeval.pathgls.policy.policy import PAPER, DimensionWeights, weights_of
 from histoeval.progress import row_progress, step_progress
 from histoeval.run.models import (
@@ -156,7 +156,7 @@ def perturb(
     subject = None
     if endpoint is not None and model is not None:
         with single_line_validation_errors():
-            subject = load_vlm(VlmConfig(endpoint=endpoint, model=model, **access.only()))
+            subject = load_vlm(VlmConfig(endpoint=endpoint, model=model, **access.accesses(1)[0]))
     elif endpoint is not None or model is not None:
         raise SettingError("a language model needs both --endpoint and --model")
     loaded = load_reader(Models(reader=reader))

@@ -35,7 +35,6 @@ from histoeval.io.writing import write_json
 from histoeval.metrics.concordance import TOP, Concordance
 from histoeval.report import Noun
 from histoeval.statistics.raters import kappa_of_two
-from histoeval.statistics.regression import fit_monotone
 from histoeval_research.train.cards import card
 from histoeval_research.train.core.loop import Checkpoint
 from histoeval_research.train.core.model_folder import ModelFolder, file_of, sha256_of
@@ -393,5 +392,12 @@ def _ordered(scored: FitData) -> tuple[Integers, Integers, Floats]:
 
 def fit_curve(means: Floats, scores: Floats, bottom: float, top: float) -> MonotoneCurve:
     """The rising line through a few points that is nearest to the scores; it ends at the top."""
-    heights = fit_monotone(means, scores, _KNOTS, bottom, top)
-    return MonotoneCurve(at=_KNOTS, value=tuple(round(height, 4) for height in heights))
+    from scipy.optimize import nnls
+
+    knots = np.array(_KNOTS)
+    rises = np.clip((means[:, None] - knots[:-1]) / np.diff(knots), 0, 1)
+    short = 1 - rises  # below the top by what has not risen yet
+    steps, _ = nnls(short, top - scores)
+    heights = np.maximum(top - np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]]), bottom)
+    values = (bottom, *(float(height) for height in heights[1:]))
+    return MonotoneCurve(at=_KNOTS, value=tuple(round(height, 4) for height in values))

@@ -78,12 +78,6 @@ def test_what_cannot_be_read_is_said_with_what_can(tmp_path: Path) -> None:
         open_reports(tmp_path / "none.csv")
 
 
-def test_a_mapping_gives_its_keys_as_ids(tmp_path: Path) -> None:
-    file = tmp_path / "in.json"
-    file.write_text('{"a": {"id": "x", "report": "one"}, "b": {"report": "two"}}', "utf-8")
-    assert [(row.id, row.text) for row in open_reports(file).rows()] == [("a", "one"), ("b", "two")]
-
-
 def test_rows_can_be_read_more_than_once(tmp_path: Path) -> None:
     source = open_reports(write(tmp_path, [{"id": "a", "text": "one"}, {"id": "a", "text": "two"}]))
     for _ in range(2):

@@ -14,13 +14,11 @@ import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import histoeval
 from histoeval import InputError, OutputError, SettingError
-from histoeval.cli.main import app
 from histoeval.io import row_files, store
-from histoeval.io.finished_run import has_texts, read_texts
+from histoeval.io.finished_run import read_texts
 from histoeval.io.results import MetricResult, ReadRow, ResultFolder, ResultRow, read_rows
 from histoeval.io.row_files import FORMS, pack, row_lines, stored_as
 from histoeval.io.store import RowStore
@@ -235,17 +233,6 @@ def test_what_extract_writes_is_packed_by_its_ending(ending: str, tmp_path: Path
         histoeval.extract(reports[:2], output=packed)
 
 
-def test_the_command_line_packs_and_says_where(tmp_path: Path) -> None:
-    pairs = tmp_path / "pairs.csv"
-    pairs.write_text("id,reference,candidate\n1,a b c d,a b c d\n", "utf-8")
-    arguments = ["score", str(pairs), "--metrics", "bleu", "--output", str(tmp_path / "out")]
-    outcome = CliRunner().invoke(app, [*arguments, "--format", "parquet"])
-    assert outcome.exit_code == 0, outcome.output
-    assert str(tmp_path / "out" / "scores.parquet") in outcome.output.replace("\n", "")
-    refused = CliRunner().invoke(app, [*arguments[:-2], "--format", "parquet"])
-    assert "give --output DIR" in str(refused.exception)
-
-
 @pytest.mark.parametrize("form", PACKED)
 def test_a_damaged_file_is_named(form: str, tmp_path: Path) -> None:
     scored(tmp_path / "run", form)
@@ -263,16 +250,6 @@ def test_parquet_of_another_program_is_no_file_of_results(tmp_path: Path) -> Non
         [*read_rows(tmp_path / "scores.parquet")]
     with pytest.raises(OutputError, match="do not say what made them"):
         scored(tmp_path)
-
-
-def test_texts_that_are_not_to_be_kept_are_not_in_any_form(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored(tmp_path, "jsonl.gz")
-    assert has_texts(tmp_path)
-    monkeypatch.setenv("HISTOEVAL_KEEP_TEXTS", "0")
-    scored(tmp_path)
-    assert not has_texts(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -236,30 +235,6 @@ def test_text_columns_can_be_named_too(tmp_path: Path) -> None:
     file = long(tmp_path, {"id": 1, "said": "Naevus.", "wrote": "Mole.", "r1": 2})
     sheet = read_sheet(file, columns=Columns(reference="said", candidates=("wrote",)))
     assert (sheet.rated[0].pair.reference, sheet.rated[0].pair.candidate) == ("Naevus.", "Mole.")
-
-
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet"])
-def test_a_sheet_says_the_same_in_every_format(ending: str, tmp_path: Path) -> None:
-    rows = [
-        {**LONG, "r1": 1.5, "r2": 4.0, "case": "k"},
-        {**LONG, "id": "b", "r1": None, "r2": 3.0, "case": "k"},
-    ]
-    frame, file = pl.DataFrame(rows), tmp_path / f"sheet.{ending}"
-    match ending:
-        case "csv":
-            frame.write_csv(file)
-        case "tsv":
-            frame.write_csv(file, separator="\t")
-        case "jsonl":
-            frame.write_ndjson(file)
-        case "json":
-            frame.write_json(file)
-        case _:
-            frame.write_parquet(file)
-    sheet = read_sheet(file)
-    expected = [("a", "candidate", {"r1": 1.5, "r2": 4.0}), ("b", "candidate", {"r2": 3.0})]
-    assert found(sheet) == expected
-    assert [each.group for each in sheet.rated] == ["k", "k"]
 
 
 def test_one_typo_does_not_make_a_column_of_scores_a_column_of_text(tmp_path: Path) -> None:

@@ -48,22 +48,38 @@ def make_row(number: int) -> ResultRow:
     return ResultRow(id=f"case {number}", system="candidate", row=number, scores=scores)
 
 
+def file_store(path: Path) -> RowStore[ResultRow]:
+    return RowStore(path, ResultRow.model_validate_json)
+
+
+@pytest.fixture(params=["folder", "file"])
+def store(tmp_path: Path, request: pytest.FixtureRequest) -> RowStore[ResultRow]:
+    """A folder or a file with three finished rows."""
+    made: RowStore[ResultRow] = ResultFolder(tmp_path / "results")
+    if request.param == "file":
+        made = file_store(tmp_path / "results" / "out.jsonl")
+    with made.opened(RUN):
+        made.write(map(make_row, (1, 2, 3)))
+    return made
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> ResultFolder:
-    """A folder with three finished rows."""
     made = ResultFolder(tmp_path / "results")
     with made.opened(RUN):
         made.write(map(make_row, (1, 2, 3)))
     return made
 
 
-def prepare(folder: ResultFolder, run: Mapping[str, Any], *, overwrite: bool = False) -> None:
+def prepare(
+    folder: RowStore[ResultRow], run: Mapping[str, Any], *, overwrite: bool = False
+) -> None:
     with folder.opened(run, overwrite=overwrite):
         pass
 
 
-def contents(folder: ResultFolder) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.home.iterdir()}
+def contents(store: RowStore[ResultRow]) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in store.path.parent.iterdir()}
 
 
 @given(st.lists(rows, max_size=3))
@@ -107,48 +123,45 @@ def test_what_is_kept_of_a_score_is_all_but_its_signature_and_texts() -> None:
     assert MetricResult.of(score).model_dump() == expected
 
 
-def test_a_new_folder_and_those_above_it_are_made(tmp_path: Path) -> None:
-    folder = ResultFolder(tmp_path / "a" / "b")
-    prepare(folder, RUN)
-    assert json.loads((folder.home / "run.json").read_bytes()) == RUN
-    assert list(folder) == []
+def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
+    for store in (ResultFolder(tmp_path / "a" / "b"), file_store(tmp_path / "c" / "d" / "e.jsonl")):
+        prepare(store, RUN)
+        assert list(store) == []
+    assert json.loads((tmp_path / "a" / "b" / "run.json").read_bytes()) == RUN
 
 
-def test_the_same_run_goes_on_after_what_is_there(folder: ResultFolder) -> None:
-    with folder.opened(RUN):
-        folder.write([make_row(4)])
-    assert list(folder) == [make_row(number) for number in (1, 2, 3, 4)]
+def test_the_same_run_goes_on_after_what_is_there(store: RowStore[ResultRow]) -> None:
+    with store.opened(RUN):
+        store.write([make_row(4)])
+    assert list(store) == [make_row(number) for number in (1, 2, 3, 4)]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 30, 100])
-def test_half_a_line_is_dropped(folder: ResultFolder, cut: int) -> None:
-    whole = folder.path.read_bytes()
-    folder.path.write_bytes(whole[:-cut])
-    prepare(folder, RUN)
-    assert list(folder) == [make_row(1), make_row(2)]
-    assert whole.startswith(folder.path.read_bytes())
+def test_half_a_line_is_dropped(store: RowStore[ResultRow], cut: int) -> None:
+    whole = store.path.read_bytes()
+    store.path.write_bytes(whole[:-cut])
+    prepare(store, RUN)
+    assert list(store) == [make_row(1), make_row(2)]
+    assert whole.startswith(store.path.read_bytes())
 
 
-def test_half_a_line_longer_than_the_piece_that_is_read_back_is_dropped(
-    folder: ResultFolder,
+@pytest.mark.parametrize(("kept", "half"), [(True, b"x" * 200_000), (False, b'{"id": "cas')])
+def test_half_a_line_of_any_length_is_dropped(
+    folder: ResultFolder, kept: bool, half: bytes
 ) -> None:
-    whole = folder.path.read_bytes()
-    folder.path.write_bytes(whole + b"x" * 200_000)
+    whole = folder.path.read_bytes() if kept else b""
+    folder.path.write_bytes(whole + half)
     prepare(folder, RUN)
     assert folder.path.read_bytes() == whole
 
 
-def test_a_file_of_nothing_but_half_a_line_starts_anew(folder: ResultFolder) -> None:
-    folder.path.write_bytes(b'{"id": "cas')
-    prepare(folder, RUN)
-    assert folder.path.read_bytes() == b""
-
-
-def test_another_run_is_refused_by_what_differs_and_left_as_it_is(folder: ResultFolder) -> None:
-    before = contents(folder)
+def test_another_run_is_refused_by_what_differs_and_left_as_it_is(
+    store: RowStore[ResultRow],
+) -> None:
+    before = contents(store)
     with pytest.raises(OutputError, match=r"different: input, sha256\).*--overwrite"):
-        prepare(folder, RUN | {"input": "other.csv", "sha256": "1"})
-    assert contents(folder) == before
+        prepare(store, RUN | {"input": "other.csv", "sha256": "1"})
+    assert contents(store) == before
 
 
 def test_a_run_that_ended_before_its_first_row_is_no_results(tmp_path: Path) -> None:
@@ -167,16 +180,32 @@ def test_another_run_may_replace_it_when_told_to(folder: ResultFolder) -> None:
 
 @pytest.mark.parametrize("content", ["", "[1]", "no json", None])
 def test_results_that_do_not_say_what_made_them_are_refused(
-    folder: ResultFolder, content: str | None
+    store: RowStore[ResultRow], content: str | None
 ) -> None:
-    run = folder.home / "run.json"
-    run.unlink()
+    store.meta.unlink()
     if content is not None:
-        run.write_text(content)
-    before = contents(folder)
+        store.meta.write_text(content)
+    before = contents(store)
     with pytest.raises(OutputError, match="do not say what made them"):
-        prepare(folder, RUN)
-    assert contents(folder) == before
+        prepare(store, RUN)
+    assert contents(store) == before
+
+
+def test_where_the_rows_are_gone_what_is_said_of_them_is_replaced(tmp_path: Path) -> None:
+    store = file_store(tmp_path / "out.jsonl")
+    with store.opened(RUN):
+        store.write([make_row(1)])
+    store.path.unlink()
+    prepare(store, {"input": "other.csv"})
+    assert json.loads(store.meta.read_bytes())["run"] == {"input": "other.csv"}
+
+
+def test_an_output_is_a_file_of_a_form_that_is_known(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"must end in \.jsonl"):
+        file_store(tmp_path / "out.csv")
+    (tmp_path / "out.jsonl").mkdir()
+    with pytest.raises(OutputError, match="is a folder"):
+        prepare(file_store(tmp_path / "out.jsonl"), RUN)
 
 
 def test_a_line_that_is_no_row_is_named(folder: ResultFolder) -> None:
@@ -284,26 +313,16 @@ def test_an_error_of_the_work_is_not_blamed_on_the_output(folder: ResultFolder) 
     assert not isinstance(caught.value, OutputError)
 
 
-@pytest.mark.parametrize("kind", ["folder", "file"])
 def test_a_second_writer_is_refused_at_once_and_told_who_holds_it(
-    tmp_path: Path, kind: str
+    store: RowStore[ResultRow], tmp_path: Path
 ) -> None:
-    def store() -> RowStore[ResultRow]:
-        if kind == "folder":
-            return ResultFolder(tmp_path / "results")
-        return RowStore(tmp_path / "out.jsonl", ResultRow.model_validate_json)
-
-    with store().opened(RUN):
+    again = ResultFolder(store.home) if store.is_folder else file_store(store.home)
+    held = rf"written by another run \(process {os.getpid()} "
+    with store.opened(RUN):
         for overwrite in (False, True):
-            with (
-                pytest.raises(
-                    OutputError, match=rf"written by another run \(process {os.getpid()} "
-                ),
-                store().opened(RUN, overwrite=overwrite),
-            ):
+            with pytest.raises(OutputError, match=held), again.opened(RUN, overwrite=overwrite):
                 pytest.fail("two runs hold one store")
-    with store().opened(RUN):
-        pass
+    prepare(again, RUN)
     assert not [path.name for path in tmp_path.rglob("*lock")]
 
 

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 from string import digits
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, did_you_mean
@@ -72,6 +72,9 @@ class TableLayout(Noun):
         return self.model_dump(mode="json", exclude=unused)
 
 
+L = TypeVar("L", bound=TableLayout)
+
+
 class Layout(TableLayout):
     """The columns of a table of pairs, which may have further references beside the first.
 
@@ -108,28 +111,31 @@ def layout_of(table: RecordTable, named: Columns, file: str, *, several: bool = 
     Rows that bring their id with them need no column for it. `several` takes numbered columns of
     references together.
     """
-    found = table.columns
-    references = _numbered_references(found, named.reference, "reference") if several else ()
+    columns = table.columns
+    references = _numbered_references(columns, named.reference, "reference") if several else ()
     if references:
         named = named.model_copy(update={"reference": references[0]})
-    explicit = (named.reference, *named.candidates, named.id, named.system)
-    demand_columns(explicit, found, file)
+    taken = [named.reference, *named.candidates, named.id, named.system]
+    demand_columns(taken, columns, file)
     if len(set(named.candidates)) < len(named.candidates):
         raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
-    reference = named.reference or _preferred("reference", _besides(found, explicit))
+    reference = named.reference or _preferred("reference", columns, taken)
     if reference is None:
-        raise _no_reference(file, found)
-    id_ = named.id or _preferred("id", _besides(found, (*explicit, reference)))
-    free = _besides(found, (*explicit, reference, id_))
-    candidates = named.candidates or _candidates(found, free)
+        raise _no_reference(file, columns)
+    id_ = named.id or _preferred("id", columns, [*taken, reference])
+    free = [name for name in columns if name not in (*taken, reference, id_)]
+    by_name = columns_by_name(columns)
+    rated = tuple(name for name in free if f"scoring_{normalised(name)}" in by_name)
+    called = tuple(name for name in free if _is_candidate(normalised(name)))
+    candidates = named.candidates or rated or called
     candidates = candidates or _like_reports(table, reference, free, file)
     system = named.system
     if system is None and len(candidates) == 1:
-        system = _preferred("system", _besides(free, candidates))
+        system = _preferred("system", free, candidates)
     if table.keyed:
         id_ = named.id
     elif id_ is None:
-        id_ = _naming(table, _besides(free, (*candidates, system)), system)
+        id_ = _naming(table, free, (*candidates, system), system)
     if system is not None and len(candidates) > 1:
         raise InputError(
             f"in {file}, {system!r} is to name the system of each row, and there are "
@@ -143,8 +149,7 @@ def layout_of(table: RecordTable, named: Columns, file: str, *, several: bool = 
         system=system,
         more_references=references[1:],
     )
-    _check_spelling(layout, file)
-    return layout
+    return _readable(layout, file)
 
 
 def text_layout_of(
@@ -161,18 +166,16 @@ def text_layout_of(
     Columns that are taken by something else are not guessed at. `several` takes numbered columns
     of references together.
     """
-    found = table.columns
-    references = _numbered_references(found, text, "reference", "text") if several else ()
+    columns = table.columns
+    references = _numbered_references(columns, text, "reference", "text") if several else ()
     if references:
         text, *taken = references
-    demand_columns((text, id_), found, file)
-    text = text or _guessed_text(_besides(found, (id_, *taken)), found, file)
+    demand_columns((text, id_), columns, file)
+    text = text or _guessed_text(columns, (id_, *taken), file)
     if id_ is None and not table.keyed:
-        free = _besides(found, (text, *taken))
-        id_ = _preferred("id", free) or _naming(table, free, None)
-    layout = TextLayout(text=text, id=id_, more_references=references[1:])
-    _check_spelling(layout, file)
-    return layout
+        taken = (text, *taken)
+        id_ = _preferred("id", columns, taken) or _naming(table, columns, taken, None)
+    return _readable(TextLayout(text=text, id=id_, more_references=references[1:]), file)
 
 
 def case_layout_of(
@@ -188,7 +191,7 @@ def case_layout_of(
         for kind in (AUGMENTED, ATTACKED)
     )
     taken = {image, specimen, *augmented, *attacked} - {text, id_}
-    text = text or _preferred("report", _besides(found, tuple(taken)))
+    text = text or _preferred("report", found, tuple(taken))
     layout = text_layout_of(table, text, id_, file, tuple(taken))
     return CaseLayout(
         report=layout.text,
@@ -274,13 +277,13 @@ def columns_by_name(found: Sequence[str]) -> dict[str, str]:
 def recognised(found: Sequence[str], named: Columns) -> int:
     """How many of these names are known or were named: a measure of being a header."""
     wanted = {named.reference, *named.candidates, named.id, named.system}
-    known = {alias for role in HEADINGS for alias in _aliases(role)}
+    known = _names_of(*HEADINGS)
     return sum(name in wanted or normalised(name) in known for name in found)
 
 
 def numbered_columns(found: Sequence[str], *roles: str) -> tuple[str, ...]:
     """Columns of a role that are numbered, as `reference_1`, with the one that has no number."""
-    known = {alias for role in roles for alias in _aliases(role)}
+    known = _names_of(*roles)
     return tuple(name for name in found if normalised(name).rstrip(digits).rstrip("_") in known)
 
 
@@ -295,27 +298,25 @@ def normalised(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name.casefold()).strip("_")
 
 
-def _preferred(role: str, found: Sequence[str]) -> str | None:
+def _names_of(*roles: str) -> list[str]:
+    """The names by which columns of these roles are known, the most preferred first."""
+    names = load_toml("io/tables/columns.toml")
+    return [name for role in roles for name in names[role]]
+
+
+def _preferred(role: str, found: Sequence[str], taken: Sequence[str | None] = ()) -> str | None:
     """The column with the most preferred name for a role; of two equal ones, the left."""
-    by_name = columns_by_name(found)
-    return next((by_name[alias] for alias in _aliases(role) if alias in by_name), None)
-
-
-def _candidates(found: Sequence[str], free: Sequence[str]) -> tuple[str, ...]:
-    """The columns with a column `Scoring NAME` beside them; or else those called a candidate."""
-    names = columns_by_name(found)
-    rated = tuple(name for name in free if f"scoring_{normalised(name)}" in names)
-    return rated or tuple(name for name in free if _is_candidate(normalised(name)))
+    by_name = columns_by_name([name for name in found if name not in taken])
+    return next((by_name[name] for name in _names_of(role) if name in by_name), None)
 
 
 def _is_candidate(name: str) -> bool:
     """True for the name of a candidate, with or without that of a system behind it."""
-    aliases = _aliases("candidate")
-    if name in aliases:
-        return True
-    rests = [name.removeprefix(f"{alias}_") for alias in aliases if name.startswith(f"{alias}_")]
+    known = _names_of("candidate")
+    rests = [name.removeprefix(f"{each}_") for each in known if name.startswith(f"{each}_")]
     last_words = {rest.rpartition("_")[2] for rest in rests}
-    return bool(rests) and last_words.isdisjoint(_aliases("not_a_system"))
+    is_said_of_one = not last_words.isdisjoint(_names_of("not_a_system"))
+    return name in known or (bool(rests) and not is_said_of_one)
 
 
 def _like_reports(
@@ -326,8 +327,8 @@ def _like_reports(
     A column counts if its texts share words with the references beside them and are not much
     shorter. Where another column of texts could be meant as well, the user must say which.
     """
-    other_roles = {name for role in ("id", "system", "name") for name in _aliases(role)}
-    words = set(_aliases("not_a_report"))
+    other_roles = _names_of("id", "system", "name")
+    words = set(_names_of("not_a_report"))
     open_ = [
         name
         for name in free
@@ -338,31 +339,27 @@ def _like_reports(
         for record in islice(table.read((reference, *open_)), ROWS_LOOKED_AT)
         if record.values is not None
     ]
-    like = {name: _like([(row.get(reference), row.get(name)) for row in rows]) for name in open_}
-    possible = tuple(name for name, found in like.items() if found is not None)
-    if not possible or not all(like[name] for name in possible):
-        raise _no_column(file, "candidate", table.columns, possible)
-    return possible
+    is_like: dict[str, bool] = {}
+    for name in open_:
+        pairs = [(row.get(reference), row.get(name)) for row in rows]
+        texts = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
+        if 2 * sum(len(text.split()) > 1 for _, text in texts) <= len(rows):
+            continue  # most cells hold no text of at least two words, and so no report
+        words_of = [[set(_WORD.findall(text.casefold())) for text in both] for both in texts]
+        shared = median(len(a & b) / max(1, min(len(a), len(b))) for a, b in words_of)
+        lengths = [median(len(text.split()) for text in side) for side in zip(*texts, strict=True)]
+        is_like[name] = shared >= SHARED and lengths[1] >= SHARED * lengths[0]
+    if not is_like or not all(is_like.values()):
+        raise _no_column(file, "candidate", table.columns, tuple(is_like))
+    return tuple(is_like)
 
 
-def _like(pairs: Sequence[tuple[object, object]]) -> bool | None:
-    """True if texts look like reports on the same cases as the references beside them.
-
-    None where most cells hold no text of at least two words, and so no report.
-    """
-    texts = [(one, two) for one, two in pairs if isinstance(one, str) and isinstance(two, str)]
-    if 2 * sum(len(text.split()) > 1 for _, text in texts) <= len(pairs):
-        return None
-    words = [[set(_WORD.findall(text.casefold())) for text in both] for both in texts]
-    shared = median(len(one & two) / max(1, min(len(one), len(two))) for one, two in words)
-    lengths = [median(len(text.split()) for text in side) for side in zip(*texts, strict=True)]
-    return shared >= SHARED and lengths[1] >= SHARED * lengths[0]
-
-
-def _naming(table: RecordTable, free: Sequence[str], system: str | None) -> str | None:
+def _naming(
+    table: RecordTable, found: Sequence[str], taken: Sequence[str | None], system: str | None
+) -> str | None:
     """A column that names rows: called so, with a different name in each row of a system."""
-    usual = _aliases("name")
-    called = [name for alias in usual for name in free if normalised(name) == alias]
+    free = [name for name in found if name not in taken]
+    called = [name for usual in _names_of("name") for name in free if normalised(name) == usual]
     called += [name for name in free if normalised(name).rpartition("_")[2] in ("id", "uid")]
     for column in dict.fromkeys(called):
         rows = table.read((column, *([system] if system else ())))
@@ -376,12 +373,12 @@ def _naming(table: RecordTable, free: Sequence[str], system: str | None) -> str 
     return None
 
 
-def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
+def _guessed_text(found: Sequence[str], taken: Sequence[str | None], file: str) -> str:
     """The column called text, or the only one that has one of the other usual names."""
-    usual = {*_aliases("text"), *_aliases("reference")}
-    named = [n for n in free if normalised(n) in usual or _is_candidate(normalised(n))]
-    plain = [n for n in named if normalised(n) == "text"]
-    guesses = plain or named
+    usual = _names_of("text", "reference")
+    plain = {name: normalised(name) for name in found if name not in taken}
+    named = [name for name, n in plain.items() if n in usual or _is_candidate(n)]
+    guesses = [name for name in named if plain[name] == "text"] or named
     if len(guesses) == 1:
         return guesses[0]
     if len(numbered_columns(guesses or found, "reference")) > 1:
@@ -390,12 +387,14 @@ def _guessed_text(free: Sequence[str], found: Sequence[str], file: str) -> str:
     raise InputError(f"{file} has {what}; {_name_it('text')}{columns_found(guesses or found)}")
 
 
-def _check_spelling(layout: TableLayout, file: str) -> None:
+def _readable(layout: L, file: str) -> L:
+    """The layout, where every name of a column can be read."""
     for name in layout.columns:
         if shown(name) != name:
             raise InputError(
                 f"the column name {shown(name)!r} of {file} cannot be read: {save_as_utf8()}"
             )
+    return layout
 
 
 def _no_reference(file: str, found: Sequence[str]) -> InputError:
@@ -425,16 +424,7 @@ def _name_it(role: str) -> str:
     return f"name it: {way}" if way else f"call it {usual!r}"
 
 
-def _besides(found: Sequence[str], taken: Sequence[str | None]) -> list[str]:
-    return [name for name in found if name not in taken]
-
-
 def columns_found(found: Sequence[str]) -> str:
     """The columns there are, for whoever has named one that is not."""
     names = [shown(name if len(name) <= 40 else f"{name[:40]}…") for name in found[:20]]
     return f". Columns found: {', '.join(map(repr, names))}{' …' if len(found) > 20 else ''}"
-
-
-def _aliases(role: str) -> list[str]:
-    names: list[str] = load_toml("io/tables/columns.toml")[role]
-    return names

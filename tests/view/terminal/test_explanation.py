@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.style import Style
 
 from histoeval import Assertion, Entity, EntityType, HistoEvalError, Pair, Score, Signature
@@ -26,7 +24,6 @@ from histoeval.concordance.evidence import (
 from histoeval.console import Console
 from histoeval.metric import Explanation, PartCost
 from histoeval.view.findings import MATCH, SEVERITIES
-from histoeval.view.highlight import HighlightSpan, coloured, in_brackets
 from histoeval.view.terminal.explanation import page, show_explanation
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -62,35 +59,16 @@ BREAST = EntityMatch(
     of_candidate("breast", EntityType.SITE),
     1.0,
 )
+SIZE = of_reference("14 mm", EntityType.MEASUREMENT)
+NECROSIS = of_candidate("Necrosis", EntityType.FINDING)
+DENIED = of_reference("vascular invasion", EntityType.FINDING, Assertion.ABSENT)
+SEEN = of_candidate("Vascular invasion", EntityType.FINDING)
+SIDES = of_reference("Right breast", EntityType.SITE), of_candidate("Left breast", EntityType.SITE)
 ERRORS = (
-    ReportError(
-        ErrorKind.OMISSION,
-        "measurements",
-        Severity.MINOR,
-        of_reference("14 mm", EntityType.MEASUREMENT),
-        None,
-    ),
-    ReportError(
-        ErrorKind.INVENTION,
-        "findings",
-        Severity.MODERATE,
-        None,
-        of_candidate("Necrosis", EntityType.FINDING),
-    ),
-    ReportError(
-        ErrorKind.CONTRADICTION,
-        "findings",
-        Severity.MAJOR,
-        of_reference("vascular invasion", EntityType.FINDING, Assertion.ABSENT),
-        of_candidate("Vascular invasion", EntityType.FINDING),
-    ),
-    ReportError(
-        ErrorKind.WRONG_LATERALITY,
-        "laterality",
-        Severity.CRITICAL,
-        of_reference("Right breast", EntityType.SITE),
-        of_candidate("Left breast", EntityType.SITE),
-    ),
+    ReportError(ErrorKind.OMISSION, "measurements", Severity.MINOR, SIZE, None),
+    ReportError(ErrorKind.INVENTION, "findings", Severity.MODERATE, None, NECROSIS),
+    ReportError(ErrorKind.CONTRADICTION, "findings", Severity.MAJOR, DENIED, SEEN),
+    ReportError(ErrorKind.WRONG_LATERALITY, "laterality", Severity.CRITICAL, *SIDES),
 )
 EVIDENCE = evidence_of([ComparedPart(0.5, (DIAGNOSIS, BREAST), ERRORS)])
 PARTS = {"expert_scale": 3.104, "diagnosis": 1.0, "no_inventions": 0.5, "laterality": 0.0}
@@ -172,29 +150,37 @@ def test_what_parts_and_errors_cost_is_shown_with_the_sum() -> None:
         assert seen.count("without this error: 0.750 (+0.129)") == len(errors)
 
 
-def test_a_part_that_is_no_share_has_a_number_and_no_bar() -> None:
-    seen = shown(score_of({}, {"precision_1": 42.86, "shift": -0.5}))
-    assert "42.86" in seen
-    assert "-0.50" in seen
-    assert "━" not in seen
+IN_BRACKETS = (
+    "[Right [breast](=2)](!!!!1): [invasive ductal carcinoma](=1), grade 2. "
+    "No [vascular invasion](!!!2). [14 mm](!4)."
+)
+IN_COLOUR = "Right breast(=2)(!!!!1): invasive ductal carcinoma(=1), grade 2."
+MEANING = "(=n) is match n below; (!n), (!!n), (!!!n), (!!!!n) is error n below: minor,"
 
 
-def test_without_colours_matches_and_errors_are_numbered_in_brackets() -> None:
-    seen = shown(score_of(EVIDENCE))
-    assert "[Right [breast](=2)](!!!!1): [invasive ductal carcinoma](=1), grade 2." in seen
-    assert "No [vascular invasion](!!!2). [14 mm](!4)." in seen
-    assert "[Necrosis](!!3)" in flat(seen)
-    assert "\x1b" not in seen
-
-
-def test_with_colours_only_the_numbers_are_added() -> None:
-    seen = ESCAPES.sub("", shown(score_of(EVIDENCE), colours="truecolor"))
-    assert "Right breast(=2)(!!!!1): invasive ductal carcinoma(=1), grade 2." in seen
-
-
-@pytest.mark.parametrize("colours", ["standard", None])
-def test_a_terminal_of_few_colours_gets_brackets(colours: str | None) -> None:
-    assert "[invasive ductal carcinoma](=1)" in shown(score_of(EVIDENCE), colours=colours)
+@pytest.mark.parametrize(
+    ("evidence", "parts", "colours", "said"),
+    [
+        (EVIDENCE, PARTS, None, [IN_BRACKETS, "[Necrosis](!!3)", MEANING]),
+        (EVIDENCE, PARTS, "truecolor", [IN_COLOUR]),
+        (EVIDENCE, PARTS, "standard", [IN_BRACKETS]),
+        ({}, {"precision_1": 42.86, "shift": -0.5}, None, ["precision 1 42.86", "shift -0.50"]),
+        ({}, PARTS, None, ["concordance gives no matches or errors to highlight"]),
+        ({"relations": {"shared": []}}, PARTS, None, ["--json prints all of its evidence"]),
+        ({"matches": []}, PARTS, None, ["concordance does not look for errors."]),
+        ({"errors": []}, PARTS, None, ["concordance does not list matches."]),
+        ({"matches": [], "errors": []}, PARTS, None, ["No errors.", "Nothing matches."]),
+    ],
+)
+def test_what_is_found_is_marked_and_what_a_metric_does_not_tell_is_said(
+    evidence: dict[str, Any], parts: dict[str, float], colours: str | None, said: list[str]
+) -> None:
+    seen = shown(score_of(evidence, parts), colours=colours)
+    plain = flat(ESCAPES.sub("", seen))
+    assert all(words in plain for words in said), plain
+    assert ("\x1b" in seen) == (colours is not None)
+    assert flat(REFERENCE) in plain or evidence is EVIDENCE
+    assert ("━" in seen) == (parts is PARTS)
 
 
 def test_a_stretch_with_a_match_and_an_error_has_both_numbers_and_the_worse_style() -> None:
@@ -242,28 +228,6 @@ def test_matches_are_listed_with_part_similarity_and_assertion() -> None:
     seen = flat(shown(score_of(evidence_of([ComparedPart(1.0, (DIAGNOSIS, denied))]))))
     assert "1 diagnosis invasive ductal carcinoma infiltrating ductal carcinoma 0.97" in seen
     assert "2 findings ¬vascular invasion breast 0.50" in seen
-
-
-def test_what_the_marks_mean_is_said() -> None:
-    seen = flat(shown(score_of(EVIDENCE)))
-    assert "(=n) is match n below; (!n), (!!n), (!!!n), (!!!!n) is error n below: minor," in seen
-
-
-@pytest.mark.parametrize(
-    ("evidence", "said"),
-    [
-        ({}, "concordance gives no matches or errors to highlight"),
-        ({"relations": {"shared": []}}, "--json prints all of its evidence"),
-        ({"matches": []}, "concordance does not look for errors."),
-        ({"errors": []}, "concordance does not list matches."),
-        ({"matches": [], "errors": []}, "No errors."),
-        ({"matches": [], "errors": []}, "Nothing matches."),
-    ],
-)
-def test_what_a_metric_does_not_tell_is_said(evidence: dict[str, Any], said: str) -> None:
-    seen = flat(shown(score_of(evidence)))
-    assert said in seen
-    assert flat(REFERENCE) in seen
 
 
 def test_evidence_of_another_form_is_refused_in_plain_words() -> None:
@@ -314,29 +278,6 @@ def test_where_there_is_no_terminal_the_page_is_plain_and_100_wide(
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("sys.stdout", StringIO())
     assert (page().width, page().color_system) == (100, None)
-
-
-TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
-
-
-@given(TEXT, st.data())
-def test_every_character_is_shown_once_whatever_the_spans(text: str, data: st.DataObject) -> None:
-    places = set()
-    for _ in range(data.draw(st.integers(0, 5))):
-        start = data.draw(st.integers(0, len(text) - 1))
-        places.add((start, data.draw(st.integers(start + 1, len(text)))))
-    spans = [HighlightSpan(start, end, "=1", MATCH) for start, end in places]
-    added = {coloured: len("(=1)"), in_brackets: len("[](=1)")}
-    for draw, length in added.items():
-        seen = draw(text, spans).plain
-        assert len(seen) == len(text) + length * len(spans)
-        assert _is_within(text, seen)
-
-
-def _is_within(text: str, longer: str) -> bool:
-    """Whether the characters of a text come in this order in a longer one."""
-    rest = iter(longer)
-    return all(character in rest for character in text)
 
 
 NORMAL = np.eye(3)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from histoeval.nli.builtin import BuiltinEntailer
     from histoeval.pathgls.grounding.builtin import BuiltinEncoder
     from histoeval.reader.builtin import BuiltinReader
+    from tests.support.command import Outcome
 
 # Two workers share two cores: more threads of torch and numpy only wait for each other. What
 # starts a process of its own passes this on.
@@ -152,3 +154,13 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> ModelFolders:
     folder: Path = tmp_path_factory.mktemp("models")
     shape = Shape(layers=1, heads=2, outside=12, spread=6)
     return make_models(folder, [" ".join(WORDS)] * 3, shape)
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Outcome]:
+    """`histoeval` with the given words, run in `tmp_path` and in this process."""
+    from tests.support.command import histoeval_here
+
+    return partial(histoeval_here, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)

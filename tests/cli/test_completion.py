@@ -7,32 +7,21 @@ import shlex
 import shutil
 import subprocess
 import sys
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from histoeval.cli.main import VERBS
 from tests.cli.test_help import heavy_after
-from tests.support.command import environment, histoeval_here
+from tests.support.command import Command, environment
 
 
 @pytest.fixture
-def offered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Offered:
-    return Offered(tmp_path, monkeypatch, capsys)
-
-
-class Offered:
+def offered(command: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """What the command offers a shell: the protocol that the scripts of Typer speak."""
 
-    def __init__(
-        self, cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self.cwd, self.monkeypatch, self.capsys = cwd, monkeypatch, capsys
-
-    def __call__(self, *words: str, shell: str = "bash") -> list[str]:
+    def complete(*words: str, shell: str = "bash") -> list[str]:
         settings = {
             "_HISTOEVAL_COMPLETE": f"complete_{shell}",
             "COMP_WORDS": "\n".join(["histoeval", *words]),
@@ -41,32 +30,34 @@ class Offered:
             "_TYPER_COMPLETE_FISH_ACTION": "get-args",
         }
         for name, value in settings.items():
-            self.monkeypatch.setenv(name, value)
-        done = histoeval_here(cwd=self.cwd, monkeypatch=self.monkeypatch, capsys=self.capsys)
+            monkeypatch.setenv(name, value)
+        done = command()
         assert (done.code, done.err) == (0, "")
         return done.out.splitlines()
 
+    return complete
 
-def test_verbs_and_verbs_of_verbs(offered: Offered) -> None:
+
+def test_verbs_and_verbs_of_verbs(offered: Callable[..., list[str]]) -> None:
     assert offered("") == list(VERBS)
     assert offered("sc") == ["score"]
     assert offered("corpus", "s") == ["stats", "split"]
 
 
-def test_options_of_a_verb_and_their_choices(offered: Offered) -> None:
+def test_options_of_a_verb_and_their_choices(offered: Callable[..., list[str]]) -> None:
     assert "--metrics" in offered("score", "--me")
     assert offered("score", "pairs.csv", "--engine", "") == ["local", "ray", "inline"]
     assert offered("report", "run", "--to", "x") == ["xlsx"]
 
 
-def test_metrics_one_by_one_and_after_a_comma(offered: Offered) -> None:
+def test_metrics_one_by_one_and_after_a_comma(offered: Callable[..., list[str]]) -> None:
     assert offered("score", "--metrics", "conc") == ["concordance"]
     assert "bleu,rouge_l" in offered("score", "--metrics", "bleu,rou")
     assert offered("explain", "--metric", "rubric") == ["rubric_offline"]
     assert "hare" in offered("metrics", "ha")
 
 
-def test_a_file_is_left_to_the_shell(offered: Offered) -> None:
+def test_a_file_is_left_to_the_shell(offered: Callable[..., list[str]]) -> None:
     assert [each for each in offered("score", "pai") if each] == []
 
 
@@ -77,33 +68,29 @@ def test_a_file_is_left_to_the_shell(offered: Offered) -> None:
         ("fish", "concordance\twhat both reports state, as experts weigh it"),
     ],
 )
-def test_other_shells_show_what_a_metric_compares(shell: str, line: str, offered: Offered) -> None:
+def test_other_shells_show_what_a_metric_compares(
+    shell: str, line: str, offered: Callable[..., list[str]]
+) -> None:
     assert line in "\n".join(offered("score", "--metrics", "conc", shell=shell))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_is_shown_and_installed_for_the_shell_that_is_named(
-    shell: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    shell: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "")  # undone afterwards
-    run = partial(histoeval_here, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
-    assert f"complete_{shell}" in run("--show-completion", shell).out
-    assert run("--install-completion", shell).code == 0
+    assert f"complete_{shell}" in command("--show-completion", shell).out
+    assert command("--install-completion", shell).code == 0
     written = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
     assert f"_HISTOEVAL_COMPLETE=complete_{shell}" in written
 
 
 def test_a_shell_that_is_not_known_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "")
-    done = histoeval_here(
-        "--show-completion", "zhs", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys
-    )
+    done = command("--show-completion", "zhs")
     assert done.code == 2
     assert "'--show-completion': 'zhs' is not one of" in done.err
 

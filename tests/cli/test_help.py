@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from histoeval.cli.main import PANELS, VERBS, app, load_verb
-from tests.support.command import histoeval_here
+from tests.support.command import Command
 
 README = Path(__file__).parents[2] / "README.md"
 HEAVY = ("torch", "onnxruntime", "polars", "scipy", "matplotlib", "transformers")
@@ -84,12 +84,10 @@ def test_an_unknown_verb_suggests_the_nearest_one(given: str, near: str) -> None
 
 
 def test_a_verb_of_the_research_package_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.setattr("histoeval.cli.main.entry_points", lambda **_: ())
-    outcome = histoeval_here(
-        "train", "reader", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys
-    )
+    outcome = command("train", "reader")
     assert outcome.code == 2
     assert "comes with the research package: pip install 'histoeval[research]'" in outcome.err
 

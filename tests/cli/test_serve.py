@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -17,7 +18,7 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 import httpx2
 
-from tests.support.command import PROGRAM, environment, histoeval_here
+from tests.support.command import PROGRAM, Command, environment
 
 LINK = re.compile(r"Open (http://127\.0\.0\.1:\d+/\?token=\S{32})")
 
@@ -42,34 +43,39 @@ def test_the_printed_link_opens_the_runs(tmp_path: Path) -> None:
         assert server.stdout.read() == "Stop with Ctrl+C.\n"
 
 
-def refused(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    *words: str | Path,
-) -> str:
-    found = histoeval_here(
-        "serve", *map(str, words), cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys
-    )
-    assert found.code == 2
-    return found.err
+@pytest.fixture
+def refused(command: Command) -> Callable[..., str]:
+    """What `histoeval serve .` with further words says when it does not start."""
+
+    def said(*words: str) -> str:
+        found = command("serve", *(words if "none" in words else (".", *words)))
+        assert found.code == 2
+        return found.err
+
+    return said
 
 
-def test_another_address_needs_an_explicit_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+ELSEWHERE = "this machine has no such address: correct --host, or leave it out ("
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "--host 0.0.0.0",
+            "--host 0.0.0.0 would let other machines read the reports; add --allow-others",
+        ),
+        ("--host 192.0.2.1 --allow-others --port 0", ELSEWHERE),
+        ("--host nowhere.invalid --allow-others --port 0", ELSEWHERE),
+        ("none", "none is not a folder"),
+    ],
+)
+def test_an_address_that_cannot_be_served_is_refused_with_the_cure(
+    words: str, said: str, refused: Callable[..., str]
 ) -> None:
-    said = refused(tmp_path, monkeypatch, capsys, tmp_path, "--host", "0.0.0.0")
-    assert "--host 0.0.0.0 would let other machines read the reports; add --allow-others" in said
-
-
-@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
-def test_an_address_of_another_machine_is_not_blamed_on_the_port(
-    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = (tmp_path, "--host", host, "--allow-others", "--port", "0")
-    said = refused(tmp_path, monkeypatch, capsys, *words)
-    assert "this machine has no such address: correct --host" in said
-    assert "--port" not in said
+    message = refused(*words.split())
+    assert said in message
+    assert "--port" not in message
 
 
 def test_every_address_that_only_this_machine_reaches_is_its_own() -> None:
@@ -81,27 +87,18 @@ def test_every_address_that_only_this_machine_reaches_is_its_own() -> None:
     assert not any(map(_is_loopback, others))
 
 
-def test_a_port_that_is_taken_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_port_that_is_taken_is_named(refused: Callable[..., str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        said = refused(tmp_path, monkeypatch, capsys, tmp_path, "--port", port)
+        said = refused("--port", port)
     assert f"port {port}" in said
     assert "--port 0" in said
 
 
-def test_a_folder_that_is_not_there_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = refused(tmp_path, monkeypatch, capsys, tmp_path / "none")
-    assert "none is not a folder" in said
-
-
 def test_without_the_extra_it_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find = importlib.util.find_spec
 
@@ -111,6 +108,6 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setattr(importlib.util, "find_spec", absent)
     for name in [name for name in sys.modules if name.startswith("histoeval.web")]:
         monkeypatch.delitem(sys.modules, name)
-    said = refused(tmp_path, monkeypatch, capsys, tmp_path)
+    said = refused()
     assert "uvicorn not installed" in said
     assert "pip install 'histoeval[web]'" in said

@@ -14,7 +14,7 @@ from PIL import Image
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
-from tests.support.command import histoeval_here
+from tests.support.command import Command
 from tests.support.painted_slides import draw_ink, glass, put, spoil, stained, write_pyramid
 from tests.support.slide_runs import write_slide_run
 
@@ -109,13 +109,9 @@ def test_microns_that_make_no_sense_are_refused(slide: Path, tmp_path: Path, at:
     assert isinstance(result.exception, SettingError)
 
 
-def test_people_get_one_sentence_and_exit_code_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_people_get_one_sentence_and_exit_code_2(command: Command, tmp_path: Path) -> None:
     (tmp_path / "case.svs").write_text("not a slide")
-    done = histoeval_here(
-        "slide", "info", "case.svs", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys
-    )
+    done = command("slide", "info", "case.svs")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("histoeval: ")
     assert "is not an image, although its name says so" in done.err

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,33 +8,21 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from histoeval.web.study.plan import read_study
 from histoeval.web.study.store import opened_stores
-from tests.support.command import Outcome, histoeval_here
+from tests.support.command import Command
 from tests.support.paths import ROOT
 from tests.support.rating_studies import rating, write_pairs, write_plan
 
 
-@pytest.fixture
-def histoeval(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Outcome]:
-    def run(*arguments: str) -> Outcome:
-        return histoeval_here(*arguments, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
-
-    return run
-
-
-def test_a_study_is_planned_watched_and_exported(
-    histoeval: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_a_study_is_planned_watched_and_exported(command: Command, tmp_path: Path) -> None:
     write_pairs(tmp_path)
-    made = histoeval("study", "init", "pairs.csv", "--rater", "anna", "--rater", "ben")
+    made = command("study", "init", "pairs.csv", "--rater", "anna", "--rater", "ben")
     assert made.code == 0, made.err
     assert "for 12 pairs" in made.out
     study = read_study(tmp_path / "STUDY.yaml")
     assert study.file.raters == ("anna", "ben")
-    before = histoeval("study", "status", "STUDY.yaml")
+    before = command("study", "status", "STUDY.yaml")
     assert "No pair has two ratings yet" in before.out
-    assert histoeval("study", "export", "STUDY.yaml").code == 2
+    assert command("study", "export", "STUDY.yaml").code == 2
     with opened_stores(study) as stores:
         for rater, shift in (("anna", 0.0), ("ben", 0.5)):
             for number, pair in enumerate(study.pairs[:6]):
@@ -45,49 +32,43 @@ def test_a_study_is_planned_watched_and_exported(
                     request=f"request-{number}",
                     is_draft=False,
                 )
-    after = histoeval("study", "status", "STUDY.yaml")
+    after = command("study", "status", "STUDY.yaml")
     assert "Krippendorff's alpha" in after.out
     assert "Pairs on which raters differ most" in after.out
-    written = histoeval("study", "export", "STUDY.yaml", "--output", "tables")
+    written = command("study", "export", "STUDY.yaml", "--output", "tables")
     assert "Next: histoeval agree tables/sheet.csv --scale 0,5" in written.out
-    read = histoeval("agree", "tables/sheet.csv", "--scale", "0,5", "--metrics", "bleu")
+    read = command("agree", "tables/sheet.csv", "--scale", "0,5", "--metrics", "bleu")
     assert read.code == 0, read.err
     assert "rater_anna (0 to 4), rater_ben (0.5 to 4.5)" in read.out
 
 
-def test_a_plan_is_never_replaced(histoeval: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_a_plan_is_never_replaced(command: Command, tmp_path: Path) -> None:
     write_plan(tmp_path)
-    again = histoeval("study", "init", "pairs.csv", "--rater", "anna")
+    again = command("study", "init", "pairs.csv", "--rater", "anna")
     assert again.code == 2
     assert "exists already" in again.err
 
 
-def test_a_plan_that_cannot_be_used_is_not_left(
-    histoeval: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_a_plan_that_cannot_be_used_is_not_left(command: Command, tmp_path: Path) -> None:
     write_pairs(tmp_path)
-    refused = histoeval("study", "init", "pairs.csv", "--rater", "Dr. Anna")
+    refused = command("study", "init", "pairs.csv", "--rater", "Dr. Anna")
     assert refused.code == 2
     assert "small letters" in refused.err
     assert not (tmp_path / "STUDY.yaml").exists()
 
 
-def test_links_are_for_the_address_that_raters_use(
-    histoeval: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_links_are_for_the_address_that_raters_use(command: Command, tmp_path: Path) -> None:
     write_plan(tmp_path)
-    found = histoeval("study", "links", "STUDY.yaml", "--address", "http://lab:80/")
+    found = command("study", "links", "STUDY.yaml", "--address", "http://lab:80/")
     assert found.out.count("http://lab:80/study/") == 4
-    again = histoeval("study", "links", "STUDY.yaml", "--address", "http://lab:80")
+    again = command("study", "links", "STUDY.yaml", "--address", "http://lab:80")
     assert again.out == found.out
 
 
-def test_a_study_and_a_folder_are_not_served_together(
-    histoeval: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_a_study_and_a_folder_are_not_served_together(command: Command, tmp_path: Path) -> None:
     write_plan(tmp_path)
     for given in (["serve", ".", "--study", "STUDY.yaml"], ["serve"]):
-        refused = histoeval(*given)
+        refused = command(*given)
         assert refused.code == 2
         assert "--study STUDY.yaml to collect experts' scores" in refused.err
 

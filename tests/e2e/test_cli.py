@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,7 @@ import sacrebleu
 from histoeval import __version__
 from histoeval.cli import main
 from histoeval.metrics.registry import METRICS
-from tests.support.command import PROGRAM, Outcome, environment, histoeval, histoeval_here
-
-Run = Callable[..., Outcome]
+from tests.support.command import PROGRAM, Command, Outcome, environment, histoeval
 
 COLUMNS = ("id", "reference", "candidate")
 TABLE = [
@@ -34,13 +31,6 @@ TABLE = [
 ]
 RECORDS = [dict(zip(COLUMNS, row, strict=True)) for row in TABLE]
 BLEU = [sacrebleu.sentence_bleu(row[2], [row[1]]).score for row in TABLE]
-
-
-@pytest.fixture
-def here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Run:
-    return partial(histoeval_here, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
 
 
 def write_delimited(path: Path, delimiter: str) -> None:
@@ -76,18 +66,20 @@ def values(folder: Path, metric: str = "bleu") -> list[float]:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_every_kind_of_table_gives_the_same_scores(here: Run, tmp_path: Path, name: str) -> None:
+def test_every_kind_of_table_gives_the_same_scores(
+    command: Command, tmp_path: Path, name: str
+) -> None:
     WRITERS[name](tmp_path / name)
-    outcome = here("score", name, "--metrics", "bleu", "--output", "results")
+    outcome = command("score", name, "--metrics", "bleu", "--output", "results")
     assert outcome.code == 0, outcome
     assert values(tmp_path / "results") == pytest.approx(BLEU, abs=1e-9)
 
 
-def test_text_files_with_a_report_per_line(here: Run, tmp_path: Path) -> None:
+def test_text_files_with_a_report_per_line(command: Command, tmp_path: Path) -> None:
     for name, column in (("truth.txt", 1), ("ours.txt", 2), ("copy.txt", 1)):
         (tmp_path / name).write_text("".join(f"{row[column]}\n" for row in TABLE), "utf-8")
     files = ("truth.txt", "ours.txt", "copy.txt")
-    outcome = here("score", *files, "--metrics", "bleu", "--output", "results")
+    outcome = command("score", *files, "--metrics", "bleu", "--output", "results")
     assert outcome.code == 0
     found = values(tmp_path / "results")
     assert found[0::2] == pytest.approx(BLEU)
@@ -95,12 +87,12 @@ def test_text_files_with_a_report_per_line(here: Run, tmp_path: Path) -> None:
     assert re.search(r"metric\b.*\bours\b.*\bcopy\b", outcome.out)
 
 
-def test_folders_with_a_file_per_report(here: Run, tmp_path: Path) -> None:
+def test_folders_with_a_file_per_report(command: Command, tmp_path: Path) -> None:
     for folder, column in (("truth", 1), ("ours", 2)):
         (tmp_path / folder).mkdir()
         for row in TABLE:
             (tmp_path / folder / f"{row[0]}.txt").write_text(row[column], "utf-8")
-    outcome = here("score", "truth", "ours", "--metrics", "bleu", "--output", "results")
+    outcome = command("score", "truth", "ours", "--metrics", "bleu", "--output", "results")
     assert outcome.code == 0
     assert values(tmp_path / "results") == pytest.approx(BLEU)
 
@@ -233,10 +225,10 @@ def test_two_runs_leave_the_same_bytes(mixed: Outcome, place: Path) -> None:
 
 
 def test_hare_needs_no_flag_and_says_which_reader_and_aligner_it_used(
-    here: Run, tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     write_delimited(tmp_path / "good.csv", ",")
-    outcome = here("score", "good.csv", "--output", "plain")
+    outcome = command("score", "good.csv", "--output", "plain")
     assert (outcome.code, outcome.err) == (0, "")
     scores = values(tmp_path / "plain", "hare")
     assert scores[0] > scores[2]
@@ -247,19 +239,19 @@ def test_hare_needs_no_flag_and_says_which_reader_and_aligner_it_used(
     assert re.search(r"\|aligner:histoeval-aligner@[0-9a-f]{12}/onnxruntime.*/channel\d", signature)
 
 
-def test_a_run_without_output_writes_nothing(here: Run, tmp_path: Path) -> None:
+def test_a_run_without_output_writes_nothing(command: Command, tmp_path: Path) -> None:
     write_delimited(tmp_path / "pairs.csv", ",")
-    outcome = here("score", str(tmp_path / "pairs.csv"), "--metrics", "bleu")
+    outcome = command("score", str(tmp_path / "pairs.csv"), "--metrics", "bleu")
     assert (outcome.code, outcome.err) == (0, "")
     assert "Written" not in outcome.out
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
 
 
-def test_columns_are_named_on_the_command_line(here: Run, tmp_path: Path) -> None:
+def test_columns_are_named_on_the_command_line(command: Command, tmp_path: Path) -> None:
     lines = ["nr;wahr;a;b", "x;one two;one two;one", "y;three four;three;three four"]
     (tmp_path / "befund.csv").write_text("\n".join(lines), "utf-8")
     named = ("--reference", "wahr", "--candidate", "b", "--candidate", "a", "--id", "nr")
-    outcome = here(*("score", "befund.csv", *named), "--metrics", "rouge_1", "--output", "o")
+    outcome = command(*("score", "befund.csv", *named), "--metrics", "rouge_1", "--output", "o")
     assert outcome.code == 0
     assert [(row["id"], row["system"]) for row in read_rows(tmp_path / "o")] == [
         ("x", "b"),
@@ -284,20 +276,20 @@ def test_columns_are_named_on_the_command_line(here: Run, tmp_path: Path) -> Non
     ],
 )
 def test_what_cannot_be_done_exits_with_2_and_a_sentence(
-    here: Run, tmp_path: Path, arguments: tuple[str, ...], says: str
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], says: str
 ) -> None:
     write_delimited(tmp_path / "good.csv", ",")
-    outcome = here("score", *arguments, "--output", "never")
+    outcome = command("score", *arguments, "--output", "never")
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err
     assert not (tmp_path / "never").exists()
 
 
 def test_a_file_without_a_single_good_row_exits_with_2_and_says_why(
-    here: Run, tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.csv").write_text("reference,candidate\na,\n,b\n", "utf-8")
-    outcome = here("score", "bad.csv", "--metrics", "bleu")
+    outcome = command("score", "bad.csv", "--metrics", "bleu")
     assert outcome.code == 2
     assert "empty_text" in outcome.out
 
@@ -307,8 +299,8 @@ def one_screen(text: str) -> bool:
     return len(lines) <= 32 and all(len(line) <= 80 for line in lines)
 
 
-def test_metrics_lists_every_metric_on_one_screen(here: Run) -> None:
-    outcome = here("metrics")
+def test_metrics_lists_every_metric_on_one_screen(command: Command) -> None:
+    outcome = command("metrics")
     assert (outcome.code, outcome.err) == (0, "")
     for name in METRICS:
         shown = re.sub(r"^bleu_[1-4]$", "bleu_1", re.sub(r"^statement_.*", "statement_f1", name))
@@ -319,16 +311,16 @@ def test_metrics_lists_every_metric_on_one_screen(here: Run) -> None:
     assert one_screen(outcome.out)
 
 
-def test_one_metric_is_shown_in_full_with_why_it_cannot_run(here: Run) -> None:
-    outcome = here("metrics", "bertscore", "bleu_4")
+def test_one_metric_is_shown_in_full_with_why_it_cannot_run(command: Command) -> None:
+    outcome = command("metrics", "bertscore", "bleu_4")
     assert outcome.code == 0
     assert re.search(r"bertscore +0 to 1, higher is better", outcome.out)
     assert "It needs models: name --encoder" in outcome.out
     assert re.search(r"bleu_4 +0 to 100, higher is better.\s+bleu_4\|order:4\|", outcome.out)
 
 
-def test_doctor_shows_on_one_screen_what_is_ready_and_what_is_missing(here: Run) -> None:
-    outcome = here("doctor")
+def test_doctor_shows_on_one_screen_what_is_ready_and_what_is_missing(command: Command) -> None:
+    outcome = command("doctor")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith(f"histoeval {__version__}, Python ")
     assert re.search(r"^histoeval +ready ", outcome.out, re.MULTILINE)
@@ -338,8 +330,8 @@ def test_doctor_shows_on_one_screen_what_is_ready_and_what_is_missing(here: Run)
     assert one_screen(outcome.out)
 
 
-def test_doctor_has_every_version_when_asked(here: Run) -> None:
-    outcome = here("doctor", "--all")
+def test_doctor_has_every_version_when_asked(command: Command) -> None:
+    outcome = command("doctor", "--all")
     assert outcome.code == 0
     assert re.search(rf"sacrebleu +{re.escape(version('sacrebleu'))} +every run", outcome.out)
     assert "bertscore needs models" in outcome.out
@@ -364,15 +356,15 @@ def test_an_unexpected_error_is_one_sentence_and_exit_code_2(
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
-def test_version(here: Run) -> None:
-    assert here("--version") == (0, f"histoeval {__version__}\n", "")
+def test_version(command: Command) -> None:
+    assert command("--version") == (0, f"histoeval {__version__}\n", "")
 
 
 def test_names_that_a_terminal_could_misread_are_printed_as_they_are(
-    here: Run, tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     write_delimited(tmp_path / "[red]pairs[bold].csv", ",")
-    outcome = here("score", "[red]pairs[bold].csv", "--metrics", "bleu", "--output", "[blue]")
+    outcome = command("score", "[red]pairs[bold].csv", "--metrics", "bleu", "--output", "[blue]")
     assert outcome.code == 0
     assert "[red]pairs[bold].csv: mean" in outcome.out
     assert "Written: [blue]/scores.jsonl" in outcome.out
@@ -422,12 +414,12 @@ def test_a_file_whose_name_is_not_unicode_is_scored(tmp_path: Path) -> None:
     assert summary["input"]["name"] == name
 
 
-def test_numbers_of_many_systems_are_not_cut_to_fit(here: Run, tmp_path: Path) -> None:
+def test_numbers_of_many_systems_are_not_cut_to_fit(command: Command, tmp_path: Path) -> None:
     systems = [f"candidate_of_a_system_with_number_{n}" for n in range(8)]
     cells = ["one two three " + "four " * n for n in range(8)]
     lines = [",".join(["reference", *systems]), ",".join(["one two three four", *cells])]
     (tmp_path / "many.csv").write_text("\n".join(lines), "utf-8")
-    outcome = here("score", "many.csv", "--metrics", "rouge_1")
+    outcome = command("score", "many.csv", "--metrics", "rouge_1")
     printed = [float(number) for number in re.findall(r"\b[01]\.\d{4}\b", outcome.out)]
     shared = [(3, 3), (4, 4), *[(4, 3 + n) for n in range(2, 8)]]
     expected = [2 * both / (4 + length) for both, length in shared]

@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,10 @@ class Outcome(NamedTuple):
     code: int
     out: str
     err: str
+
+
+Command = Callable[..., Outcome]
+"""The fixture `command`: `histoeval` with the given words."""
 
 
 def environment(**changes: str) -> dict[str, str]:

@@ -14,30 +14,13 @@ import pytest
 
 from histoeval.cli import start
 from histoeval.resources import resource_bytes, resource_text
-from tests.support.command import Outcome, environment, histoeval_here
+from tests.support.command import Command, environment
 
 
 @pytest.fixture
-def shell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Shell:
-    return Shell(tmp_path, monkeypatch, capsys)
-
-
-class Shell:
-    """A folder to run commands in, in this process."""
-
-    def __init__(
-        self, cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self.cwd, self.monkeypatch, self.capsys = cwd, monkeypatch, capsys
-
-    def __call__(self, line: str) -> Outcome:
-        program, *words = shlex.split(line)
-        assert program == "histoeval"
-        return histoeval_here(
-            *words, cwd=self.cwd, monkeypatch=self.monkeypatch, capsys=self.capsys
-        )
+def shell(command: Command) -> Command:
+    """Runs a line as it would be typed."""
+    return lambda line: command(*shlex.split(line)[1:])
 
 
 @pytest.fixture
@@ -50,14 +33,14 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_demo_scores_writes_its_page_and_names_three_commands_that_run(
-    shell: Shell, opened: list[str]
+    shell: Command, tmp_path: Path, opened: list[str]
 ) -> None:
     done = shell("histoeval demo --output 'a demo'")
     assert done.code == 0, done.err
     assert "rouge_l" in done.out
     assert "written by language models" in done.out
-    assert (shell.cwd / "a demo" / "pairs.csv").read_bytes() == resource_bytes("examples/pairs.csv")
-    page = (shell.cwd / "a demo" / "results" / "report.html").read_text("utf-8")
+    assert (tmp_path / "a demo" / "pairs.csv").read_bytes() == resource_bytes("examples/pairs.csv")
+    page = (tmp_path / "a demo" / "results" / "report.html").read_text("utf-8")
     assert "breast-02" in page
     commands = re.findall(r"^  (histoeval .+)$", done.out.partition("Next:")[2], re.MULTILINE)
     assert [each.split()[1] for each in commands] == ["explain", "compare", "quickstart"]
@@ -67,20 +50,24 @@ def test_the_demo_scores_writes_its_page_and_names_three_commands_that_run(
     assert opened == [], "there is no terminal"
 
 
-def test_a_second_demo_scores_nothing_again(shell: Shell, opened: list[str]) -> None:
+def test_a_second_demo_scores_nothing_again(
+    shell: Command, tmp_path: Path, opened: list[str]
+) -> None:
     shell("histoeval demo")
-    scores = shell.cwd / "histoeval-demo" / "results" / "scores.jsonl"
+    scores = tmp_path / "histoeval-demo" / "results" / "scores.jsonl"
     before = scores.stat().st_mtime_ns
     assert shell("histoeval demo").code == 0
     assert scores.stat().st_mtime_ns == before
 
 
-def test_a_demo_replaces_no_file_of_yours(shell: Shell, opened: list[str]) -> None:
-    (shell.cwd / "pairs.csv").write_text("id,reference,candidate\n1,mine,mine\n")
+def test_a_demo_replaces_no_file_of_yours(
+    shell: Command, tmp_path: Path, opened: list[str]
+) -> None:
+    (tmp_path / "pairs.csv").write_text("id,reference,candidate\n1,mine,mine\n")
     refused = shell("histoeval demo --output .")
     assert (refused.code, refused.out) == (2, "")
     assert "pairs.csv exists and is another file: name another folder" in refused.err
-    assert "mine" in (shell.cwd / "pairs.csv").read_text()
+    assert "mine" in (tmp_path / "pairs.csv").read_text()
 
 
 @pytest.mark.parametrize(
@@ -108,25 +95,25 @@ def test_a_page_is_opened_where_somebody_can_see_it(
 
 
 def test_no_open_opens_nothing(
-    shell: Shell, opened: list[str], monkeypatch: pytest.MonkeyPatch
+    shell: Command, tmp_path: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(start, "_has_display", lambda: True)
     shell("histoeval demo --no-open")
     assert opened == []
     shell("histoeval demo")
-    assert opened == [(shell.cwd / "histoeval-demo" / "results" / "report.html").as_uri()]
+    assert opened == [(tmp_path / "histoeval-demo" / "results" / "report.html").as_uri()]
 
 
-def test_a_quickstart_refuses_a_folder_with_something_in_it(shell: Shell) -> None:
-    (shell.cwd / "mine").mkdir()
+def test_a_quickstart_refuses_a_folder_with_something_in_it(shell: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
     assert shell("histoeval quickstart mine").code == 0
-    before = {file.name: file.read_bytes() for file in (shell.cwd / "mine").iterdir()}
+    before = {file.name: file.read_bytes() for file in (tmp_path / "mine").iterdir()}
     assert sorted(before) == ["README.md", "pairs.csv", "score.py", "score.sh", "settings.toml"]
     refused = shell("histoeval quickstart mine")
     assert refused.code == 2
     assert "mine already exists and is not empty" in refused.err
-    assert before == {file.name: file.read_bytes() for file in (shell.cwd / "mine").iterdir()}
-    (shell.cwd / "file").touch()
+    assert before == {file.name: file.read_bytes() for file in (tmp_path / "mine").iterdir()}
+    (tmp_path / "file").touch()
     assert "file already exists" in shell("histoeval quickstart file").err
 
 
@@ -138,7 +125,7 @@ def test_both_scripts_of_a_quickstart_have_the_same_settings() -> None:
 
 
 @pytest.mark.slow
-def test_the_scripts_of_a_quickstart_run_from_anywhere(shell: Shell, tmp_path: Path) -> None:
+def test_the_scripts_of_a_quickstart_run_from_anywhere(shell: Command, tmp_path: Path) -> None:
     shell("histoeval quickstart 'my reports'")
     folder = tmp_path / "my reports"
     table = (folder / "pairs.csv").read_text("utf-8")

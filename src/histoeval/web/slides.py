@@ -206,19 +206,14 @@ def _facts(pyramid: TilePyramid, path: Path) -> dict[str, Any]:
 
 
 def _listed(run: StoredRun, cases: SlideShelf, most: int) -> dict[str, Any]:
+    listed: dict[str, Any] = {"id": run.id, "name": run.name, "problem": ""}
     try:
         _, finished, _ = cases.run(run.id)
         pictured = [case for case in finished.cases() if case.image is not None]
     except HistoEvalError as error:
-        problem = without_paths(str(error), run.folder)
-        return {"id": run.id, "name": run.name, "problem": problem}
-    rows = [
-        {"row": case.row, "id": case.id, "route": case.route, "image": PurePath(case.image).name}
-        for case in pictured[:most]
-        if case.image is not None
-    ]
+        return listed | {"problem": without_paths(str(error), run.folder)}
     more = max(0, len(pictured) - most)
-    return {"id": run.id, "name": run.name, "problem": "", "cases": rows, "more": more}
+    return listed | {"cases": pictured[:most], "more": more, "name_of": lambda p: PurePath(p).name}
 
 
 def _scores(case: OpenCase) -> PatchScores:

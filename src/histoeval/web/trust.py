@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -51,7 +51,6 @@ DECISIONS: tuple[str, ...] = get_args(Decision)
 _lock = Lock()
 
 A_PAGE = 100  # reports of the queue on one page
-WORDS = {"accept": "accepted", "send_back": "sent back", "reopen": "opened again"}
 
 
 class Review(Noun):
@@ -63,6 +62,16 @@ class Review(Noun):
     comment: str = ""
     reviewer: str = ""
     time: str
+
+    @property
+    def words(self) -> str:
+        return {"accept": "accepted", "send_back": "sent back", "reopen": "opened again"}[
+            self.decision
+        ]
+
+    @property
+    def when(self) -> str:
+        return f"{self.time[:16].replace('T', ' ')} UTC"
 
 
 def add_review(
@@ -119,6 +128,10 @@ class QueuedReport(NamedTuple):
     def address(self) -> str:
         return f"/review/{self.run.id}/{self.row.row}"
 
+    @property
+    def reasons(self) -> list[str]:
+        return [each.words for each in worded_reasons(self.row, self.policy)]
+
 
 def routes(shelf: Shelf) -> list[BaseRoute]:
     """The queue, a report of it, and a decision."""
@@ -158,7 +171,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
                 ("", "all", len(routes)),
                 *((name, name, routes.count(name)) for name in reversed(ROUTES) if name in routes),
             ],
-            reports=[_line(each) for each in listed[(number - 1) * A_PAGE : number * A_PAGE]],
+            reports=listed[(number - 1) * A_PAGE : number * A_PAGE],
             number=number,
             pages=pages,
         )
@@ -187,8 +200,8 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
             meaning=verdict_meanings(report.policy)[report.row.route],
             checks=check_meanings(),
             row=report.row,
-            reviews=[_said(each) for each in report.reviews],
-            decided=next((_line(each) for each in reports if str(each.row.row) == just), None),
+            reviews=report.reviews,
+            decided=next((each for each in reports if str(each.row.row) == just), None),
             before=reports[place - 1].address if place else None,
             after=reports[place + 1].address if place + 1 < len(reports) else None,
             left=sum(each.is_open for each in reports),
@@ -254,21 +267,3 @@ def _asked_for(request: Request, shelf: Shelf) -> tuple[StoredRun, QueuedReport]
         if report.row.row == number:
             return run, report
     raise HTTPException(404, "There is no such report in this run.")
-
-
-def _line(report: QueuedReport) -> dict[str, Any]:
-    row = report.row
-    return {
-        "address": report.address,
-        "id": row.id,
-        "run": report.run.name,
-        "route": row.route,
-        "cancer_checked": row.cancer_check != "not_checked",
-        "reasons": [each.words for each in worded_reasons(row, report.policy)],
-        "review": _said(report.reviews[-1]) if report.reviews else None,
-    }
-
-
-def _said(review: Review) -> dict[str, Any]:
-    when = review.time[:16].replace("T", " ")
-    return {**review.model_dump(), "words": WORDS[review.decision], "when": f"{when} UTC"}

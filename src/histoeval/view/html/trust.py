@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from heapq import nsmallest
@@ -12,7 +13,6 @@ from typing import Any
 from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.store import read_json
 from histoeval.io.writing import write_text, writing_to
-from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DIMENSIONS
 from histoeval.progress import row_progress
 from histoeval.run.inputs import case_source
@@ -102,8 +102,8 @@ def page_text(
 
     worst = nsmallest(MAX_ROWS, counted(), key=lambda each: worst_first(each[0]))
     shown = [row for row, _ in worst]
-    routes = [row.route for row in shown]
-    policy, meanings = summary["policy"], verdict_meanings(tally.policy)
+    evidence = [row.evidence[name] for row in shown for name in DIMENSIONS if name in row.evidence]
+    policy = summary["policy"]
     return render(
         "trust.html",
         site=site,
@@ -111,18 +111,10 @@ def page_text(
         styles=["trust.css"],
         title=f"Trust in reports: {summary['input']['name']}",
         rows=tally.verdicts.total(),
-        verdicts=[
-            {
-                "name": name,
-                "count": tally.verdicts[name],
-                "shown": routes.count(name),
-                "meaning": meanings[name],
-                "reasons": tally.commonest(name) if name != "deploy" else [],
-            }
-            for name in reversed(ROUTES)
-        ],
+        verdicts=verdict_meanings(tally.policy),
+        tally=tally,
+        shown=Counter(row.route for row in shown),
         checks=check_meanings(),
-        next_steps=tally.next_steps(),
         reports=[card(row, text, tally.policy, gallery) for row, text in worst],
         technical={  # for those who run the checks
             "policy": policy_line(policy),
@@ -131,13 +123,6 @@ def page_text(
             "made_with": [
                 f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None
             ],
-            "signatures": sorted(
-                {
-                    row.evidence[n]["signature"]
-                    for row in shown
-                    for n in DIMENSIONS
-                    if n in row.evidence
-                }
-            ),
+            "signatures": sorted({found["signature"] for found in evidence}),
         },
     )

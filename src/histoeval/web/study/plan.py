@@ -247,18 +247,9 @@ def write_starter(
     }
     with writing_to(path.parent):
         text = resource_text("web/study/starter.yaml")
-        write_text(path, _aligned(text.format(file=path.name, seed=seed, **settings)))
+        write_text(path, text.format(file=path.name, seed=seed, **settings))
     try:
         return read_study(path)
     except Exception:
         path.unlink()
         raise
-
-
-def _aligned(text: str) -> str:
-    """With the comments behind settings one below the other, where they fit."""
-    lines = []
-    for line in text.splitlines():
-        setting, mark, comment = line.partition("  # ")
-        lines.append(f"{setting.rstrip():<29} # {comment.strip()}" if mark else line)
-    return "\n".join(lines) + "\n"

@@ -202,23 +202,23 @@ def open_measures(
     *,
     images: Path | None = None,
     encoder: str | None = None,
-    nli: str | None = None,
     mpp: float | None = None,
     more: Sequence[Measure] = (),
 ) -> MeasureSet:
     """Metrics beside logic, and grounding and stability where the set has what they need.
 
-    Where `models` names no encoder, BERTScore is given the states of the shipped reader.
+    `encoder` is that of images, and the NLI model that of logic. Where `models` names no encoder,
+    BERTScore is given the states of the shipped reader.
     """
     reader = load_reader(models)
-    used: dict[str, Any] = {"reader": reader}
+    used: dict[str, Any] = {"reader": reader, "nli": None}
     if models.encoder in (None, BUILTIN):
         used["encoder"] = ReaderStates()
     loaded = load_models(metrics, models.model_copy(update=used))
     made = [create(spec, loaded) for spec in metrics]
     lacking = {m.name: reason for m in made if (reason := m.unavailable_reason()) is not None}
     measures = [by_metric(metric) for metric in made if metric.name not in lacking]
-    measures.append(by_logic(reader, open_entailer(nli, models.device)))
+    measures.append(by_logic(reader, open_entailer(models.nli, models.device)))
     if any(row.report_attacked for row in perturbed.reports):
         measures.append(by_stability(open_distance("concordance", reader=reader)))
     measures += more

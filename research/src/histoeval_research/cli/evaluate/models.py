@@ -18,15 +18,7 @@ from histoeval.cli.verb import verb
 from histoeval.labels import read_labels
 from histoeval.nli.builtin import open_entailer
 from histoeval.progress import step_progress
-from histoeval.run.models import (
-    AlignerName,
-    DeviceName,
-    Models,
-    Pooling,
-    is_joint,
-    load_aligner,
-    load_reader,
-)
+from histoeval.run.models import DeviceName, Models, is_joint, load_aligner, load_reader
 from histoeval.run.settings import OptionalResamples
 from histoeval.settings import Option
 from histoeval_research.cli.corpus import CorpusFormat, FormatOption
@@ -126,9 +118,7 @@ def aligner(
     opposites: Annotated[
         Path | None, Option("JSON lines of phrase, synonym, opposite, opposite_synonym and axis.")
     ] = None,
-    aligner: AlignerName = None,
-    pooling: Pooling = "cls",
-    device: DeviceName = None,
+    models: Annotated[Models, Option("", only="aligner pooling device")] = Models(),
     output: ResultsFile = None,
     resamples: OptionalResamples = 1000,
 ) -> None:
@@ -140,7 +130,7 @@ def aligner(
     demand_folder(output)
     concepts = list(read_ontology(ontology, kind))
     rows = read_opposites(opposites) if opposites else []
-    loaded = load_aligner(Models(aligner=aligner, pooling=pooling, device=device))
+    loaded = load_aligner(models)
     names = sum(len(concept.names) for concept in concepts)
     with step_progress(f"embedding {ontology.name}", names) as report:
         found = evaluate_aligner(

@@ -15,15 +15,7 @@ from histoeval.io.writing import make_folder, write_text, writing_to
 from histoeval.llm.access import VlmAccess
 from histoeval.pathgls.policy.policy import PAPER, DimensionWeights, weights_of
 from histoeval.progress import row_progress, step_progress
-from histoeval.run.models import (
-    AlignerName,
-    DeviceName,
-    EncoderName,
-    Models,
-    NliName,
-    ReaderName,
-    load_reader,
-)
+from histoeval.run.models import EncoderName, Models, ReaderName, load_reader
 from histoeval.run.settings import Overwrite, TextColumn, metric_option
 from histoeval.settings import COLUMNS, MODELS, Argument, Option, single_line_validation_errors
 from histoeval.table import ResultTable, footnotes
@@ -193,9 +185,7 @@ def pathgls(
         Literal["concordance", "nli", "embedding"], Option("Distance between answers.")
     ] = "concordance",
     encoder: EncoderName = None,
-    nli: NliName = None,
-    reader: ReaderName = None,
-    device: DeviceName = None,
+    models: Annotated[Models, Option("", only="nli reader device")] = Models(),
     run: Annotated[
         list[str] | None,
         Option(
@@ -231,8 +221,8 @@ def pathgls(
         raise SettingError("nothing to measure: give --reports, --tiles or both")
     runs, gaps = tables.benchmark(run or (), draws), tables.gaps(gap or (), draws)
     judges = [row for folder in judge or () for row in tables.judge_variance(folder, draws)]
-    loaded = Models(reader=load_reader(Models(reader=reader)), device=device)
-    bench = CaseBench(loaded, encoder, nli, distance, draws.seed, overwrite)
+    models = models.model_copy(update={"reader": load_reader(models)})
+    bench = CaseBench(models, encoder, distance, draws.seed, overwrite)
     work, cases = output / "work", dict[str, CaseSet]()
     measured: dict[str, MeasuredCases] = {}
     with resumable(output):
@@ -383,10 +373,7 @@ def sensitivity(
             "Encoder of BERTScore: a folder or a hub name; that of the reader when omitted.", MODELS
         ),
     ] = None,
-    nli: NliName = None,
-    reader: ReaderName = None,
-    aligner: AlignerName = None,
-    device: DeviceName = None,
+    models: Annotated[Models, Option("", only="nli reader aligner device")] = Models(),
     mpp: Annotated[float | None, Option("Microns per pixel of the images.")] = None,
     draws: Draws = Draws(),
     overwrite: Overwrite = False,
@@ -396,10 +383,10 @@ def sensitivity(
     Examples:
       histoeval experiment sensitivity perturbed.jsonl --output table1
     """
-    models = Models(reader=reader, aligner=aligner, encoder=text_encoder, device=device)
+    models = models.model_copy(update={"encoder": text_encoder})
     specs = [spec.strip() for spec in metrics.split(",") if spec.strip()]
     reports = read_perturbed(perturbed)
-    bench = open_measures(reports, specs, models, images=images, encoder=encoder, nli=nli, mpp=mpp)
+    bench = open_measures(reports, specs, models, images=images, encoder=encoder, mpp=mpp)
     with step_progress("measuring", len(reports.reports)) as report:
         scored = measure_file(
             reports, output, bench, overwrite=overwrite, watch=lambda done, *_: report(done)

@@ -261,7 +261,6 @@ class CaseBench:
 
     models: Models
     encoder: str | None = None
-    nli: str | None = None
     distance: str = "concordance"
     seed: int = 0
     overwrite: bool = False
@@ -290,7 +289,6 @@ class CaseBench:
             self.models,
             images=cases.images,
             encoder=self.encoder,
-            nli=self.nli,
             more=[
                 by_assumed_answers(assumption, perturbed.reports, reader, distance, self.seed)
                 for assumption in assumptions()

@@ -73,11 +73,11 @@ def assertion_named(value: str) -> Assertion | None:
 
 def assertion_of(value: str) -> Assertion:
     """The assertion that a word must stand for."""
-    found = assertion_named(value)
-    if found is None:
+    assertion = assertion_named(value)
+    if assertion is None:
         expected = ", ".join(Assertion)
         raise RefusedPassage("unknown_assertion", f"the assertion {value!r} is none of {expected}")
-    return found
+    return assertion
 
 
 def attribute(name: str, value: str | None) -> Assertion | None:

@@ -95,10 +95,10 @@ def read_document(draft: PassageDraft, content: str) -> None:
                 "broken_offsets",
                 f"token {row.number} is {row.token!r}, and {written!r} stands at its place",
             )
-    for key, found in _stretches(rows, layers).items():
-        values = dict(zip(found.layer.features, found.values, strict=False))
-        span = (places.character(found.start), places.character(found.end))
-        draft.spans[key] = DraftSpan(*span, *names_and_assertion(found.layer.name, values))
+    for key, stretch in _stretches(rows, layers).items():
+        values = dict(zip(stretch.layer.features, stretch.values, strict=False))
+        span = (places.character(stretch.start), places.character(stretch.end))
+        draft.spans[key] = DraftSpan(*span, *names_and_assertion(stretch.layer.name, values))
     draft.links = [link for layer in layers for link in _links(rows, layer)]
 
 
@@ -141,16 +141,16 @@ def _stretches(
     rows: Sequence[WebAnnoRow], layers: Sequence[Layer]
 ) -> dict[tuple[str, str], _Stretch]:
     """Every annotation of a span, by its layer and its number, or else by its only row."""
-    found: dict[tuple[str, str], _Stretch] = {}
+    stretches: dict[tuple[str, str], _Stretch] = {}
     spans = [layer for layer in layers if layer.kind == SPAN and holds_entities(layer.name)]
     for row, layer in product(rows, spans):
         columns = row.cells[layer.column : layer.column + layer.width]
         for stacked in zip(*map(_cells, columns), strict=False):
             key = (layer.name, _key(stacked[0].number, row.number))
             values = [cell.value for cell in stacked]
-            stretch = found.setdefault(key, _Stretch(layer, values, row.start, row.end))
+            stretch = stretches.setdefault(key, _Stretch(layer, values, row.start, row.end))
             stretch.start, stretch.end = min(stretch.start, row.start), max(stretch.end, row.end)
-    return found
+    return stretches
 
 
 def _links(rows: Sequence[WebAnnoRow], layer: Layer) -> Iterator[Link]:

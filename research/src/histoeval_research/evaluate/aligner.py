@@ -98,8 +98,8 @@ def share_of(
     _, groups = np.unique(concepts, return_inverse=True)
     right, asked = np.bincount(groups, hits.astype(float)), np.bincount(groups).astype(float)
     counts = np.stack([right, asked], axis=1)
-    found = share_estimate(counts, draws_of(len(counts), resamples, seed))
-    return found or ReportEstimate(value=0.0)
+    share = share_estimate(counts, draws_of(len(counts), resamples, seed))
+    return share or ReportEstimate(value=0.0)
 
 
 class Retrieval(Noun):
@@ -117,14 +117,14 @@ def evaluate_names(
     catalogue: Catalogue, vectors: Vectors, resamples: int = 1000
 ) -> dict[str, Retrieval]:
     """Both ways to ask: among preferred names, and among all names but the query."""
-    found = {}
+    results = {}
     for name, index, drop in (
         ("preferred names", np.flatnonzero(catalogue.preferred), False),
         ("all other names", np.arange(len(catalogue.names)), True),
     ):
         hits = find(catalogue, vectors, index, drop=drop)
         first, differ = hits.rank == 0, ~hits.equal
-        found[name] = Retrieval(
+        results[name] = Retrieval(
             names=len(index),
             queries=len(hits.rank),
             first=share_of(first, hits.concepts, resamples),
@@ -134,7 +134,7 @@ def evaluate_names(
             if differ.any()
             else None,
         )
-    return found
+    return results
 
 
 ALL = "all"
@@ -201,7 +201,7 @@ def evaluate_opposites(
         parts.setdefault(row.axis, []).append(place)
     listed = [] if known is None else [is_listed(row, known) for row in rows]
     for part, expected in ((LISTED, True), (UNLISTED, False)):
-        if places := [place for place, found in enumerate(listed) if found == expected]:
+        if places := [place for place, is_in in enumerate(listed) if is_in == expected]:
             parts[part] = places
     scores = {}
     for part, places in parts.items():

@@ -177,14 +177,14 @@ def variants(
     reader = CachingReader(load_reader(models))
     models = models.model_copy(update={"reader": reader, "relations": None, "labels": None})
     aligner = load_aligner(models)
-    found: list[Variant] = []
+    listed: list[Variant] = []
     if "hare" in kinds:
         for (entities, some), (relations, others) in itertools.product(TABLE_7, repeat=2):
             name = f"hare, entities {entities}, relations {relations}"
             name = f"hare, {entities}" if entities == relations else name
             cut = SureReader(reader, PAPER_THRESHOLD, some, others)
             metric = Hare(name="hare", mode="paper", threshold=0, reader=cut, aligner=aligner)
-            found.append(Variant(name, metric, "hare, above 0.7"))
+            listed.append(Variant(name, metric, "hare, above 0.7"))
     if "concordance" in kinds:
         nli = load_entailer(models.nli, models.device)
         whole = Concordance(name="concordance", reader=reader, aligner=aligner, nli=nli)
@@ -194,12 +194,12 @@ def variants(
         )
         for part in (None, *PARTS):
             without = WithoutPart(whole, compared, part)
-            found.append(Variant(without.name, without, "concordance"))
+            listed.append(Variant(without.name, without, "concordance"))
     if grid is not None:
         specs = read_grid(grid)
         metrics = load_metrics(specs, models)
-        found += [Variant(s, metric, specs[0]) for s, metric in zip(specs, metrics, strict=True)]
-    return found
+        listed += [Variant(s, metric, specs[0]) for s, metric in zip(specs, metrics, strict=True)]
+    return listed
 
 
 def read_grid(path: Path) -> list[str]:
@@ -234,12 +234,12 @@ def read_grid(path: Path) -> list[str]:
 
 
 def score_variants(
-    found: Sequence[Variant], pairs: Mapping[tuple[str, str], Pair]
+    listed: Sequence[Variant], pairs: Mapping[tuple[str, str], Pair]
 ) -> tuple[dict[str, ScoredMetric], dict[str, str]]:
     """What each variant says of each pair, and why those that cannot run do not."""
     scored: dict[str, ScoredMetric] = {}
     unavailable: dict[str, str] = {}
-    for name, metric, _ in found:
+    for name, metric, _ in listed:
         if reason := metric.unavailable_reason():
             unavailable[name] = reason
             continue
@@ -304,12 +304,12 @@ def run_ablate(settings: AblateSettings) -> Agreement:
     )
     grid = None if settings.grid is None else Path(settings.grid)
     usual = KINDS if grid is None else ()
-    found = variants(usual if settings.kinds is None else settings.kinds, grid, settings.models)
+    listed = variants(usual if settings.kinds is None else settings.kinds, grid, settings.models)
     pairs = {key_of(row, sheet.wide): row.pair for row in sheet.rated if row.scores}
-    scored, unavailable = score_variants(found, pairs)
+    scored, unavailable = score_variants(listed, pairs)
     only = tuple(
         (variant.base, variant.name)
-        for variant in found
+        for variant in listed
         if variant.name != variant.base and {variant.name, variant.base} <= scored.keys()
     )
     return conclude(source, sheet, scored, unavailable, settings, only=only)

@@ -64,8 +64,8 @@ def each_report(score: Callable[[PerturbedRow], Any], value: str = "value") -> A
     """The score of many reports from that of one: its field `value`, or why there is none."""
 
     def one(row: PerturbedRow) -> Found:
-        found = score(row)
-        return found if isinstance(found, Problem) else float(getattr(found, value))
+        result = score(row)
+        return result if isinstance(result, Problem) else float(getattr(result, value))
 
     return lambda rows: [attempt(partial(one, row)) for row in rows]
 
@@ -82,10 +82,7 @@ def by_metric(metric: Metric) -> Measure:
             for row in rows
         ]
         scores = answers(metric.score, pairs, lambda why: Problem("metric_failed", shown(why)))
-        return [
-            each if isinstance(each, Problem) else (each.value - low) / (high - low)
-            for each in scores
-        ]
+        return [s if isinstance(s, Problem) else (s.value - low) / (high - low) for s in scores]
 
     return Measure(metric.name, str(metric.signature), score)
 
@@ -192,7 +189,7 @@ class MeasureSet:
 
     @property
     def signatures(self) -> dict[str, str]:
-        return {each.name: each.signature for each in self.measures if each.signature}
+        return {measure.name: measure.signature for measure in self.measures if measure.signature}
 
 
 def open_measures(
@@ -268,8 +265,8 @@ class MeasureTask(Task[PerturbedRow, ScoredReport]):
     def failed(self, row: PerturbedRow, problem: Problem) -> ScoredReport:
         return self._scored(row, dict.fromkeys(self.bench.signatures, problem))
 
-    def _scored(self, row: PerturbedRow, found: dict[str, Found]) -> ScoredReport:
-        problems = {name: each for name, each in found.items() if isinstance(each, Problem)}
+    def _scored(self, row: PerturbedRow, scores: dict[str, Found]) -> ScoredReport:
+        problems = {name: score for name, score in scores.items() if isinstance(score, Problem)}
         return ScoredReport(
             id=row.id,
             case=row.case,
@@ -277,8 +274,8 @@ class MeasureTask(Task[PerturbedRow, ScoredReport]):
             group=row.group,
             edit=row.edit,
             level=row.level,
-            scores={n: None if isinstance(each, Problem) else each for n, each in found.items()},
-            errors={name: f"{each.code}: {each.message}" for name, each in problems.items()},
+            scores={n: None if isinstance(s, Problem) else s for n, s in scores.items()},
+            errors={name: f"{error.code}: {error.message}" for name, error in problems.items()},
         )
 
 

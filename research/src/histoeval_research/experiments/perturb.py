@@ -292,13 +292,13 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
             "model": None if subject is None else subject.identity,
         }
 
-    def _check(self, found: PerturbedRow, rows: Iterator[TextRow], path: Path) -> int:
+    def _check(self, finished: PerturbedRow, rows: Iterator[TextRow], path: Path) -> int:
         """All rows of one report are checked against its one row of the input."""
-        is_first = bool(found.errors) or found.edit == CONTROL
+        is_first = bool(finished.errors) or finished.edit == CONTROL
         if is_first:
             self.given = next(rows, None)
-        if self.given is None or (found.case or found.id) != self.given.id:
-            raise not_of_input(found.case or found.id, path)
+        if self.given is None or (finished.case or finished.id) != self.given.id:
+            raise not_of_input(finished.case or finished.id, path)
         return int(is_first)
 
     def _add(self, row: PerturbedRow) -> None:

@@ -178,12 +178,12 @@ def _spearman(score: Numbers, falling: Numbers, drawn: Resamples) -> Estimate:
     return _of_reports(correlate(Coefficient.SPEARMAN, score, falling, drawn))
 
 
-def _of_reports(found: Estimate) -> Estimate:
+def _of_reports(estimate: Estimate) -> Estimate:
     """The estimate, with pairs and experts called what they are here."""
-    reason = found.reason and found.reason.replace(
+    reason = estimate.reason and estimate.reason.replace(
         "the experts give all pairs the same score", "all errors are of one level"
     ).replace("pairs", "reports")
-    return found.model_copy(update={"reason": reason})
+    return estimate.model_copy(update={"reason": reason})
 
 
 def ablation(scores: pl.DataFrame, weights: DimensionWeights = PAPER, draws: Draws = USUAL) -> Row:

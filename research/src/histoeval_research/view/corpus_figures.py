@@ -91,12 +91,12 @@ def corpus_figures(
     `embed` gives vectors of words; by default they are computed from the texts.
     """
     counts = {name: _frequent(texts) for name, texts in corpora}
-    words = sorted({word for found in counts.values() for word in found})
+    words = sorted({word for counted in counts.values() for word in counted})
     if len(words) < 3:
         raise InputError("the corpora have too few words for a map of them")
     every = [text for _, texts in corpora for text in texts]
     vectors = neighbour_vectors(every, words) if embed is None else embed(words)
-    often = {name: [found[word] for word in words] for name, found in counts.items()}
+    often = {name: [counted[word] for word in words] for name, counted in counts.items()}
     title = f"Word embeddings {'from their neighbours' if embed is None else 'by the encoder'}"
     points = flatten(np.asarray(vectors, dtype=np.float64))
     yield "words_map", word_map(points, words, often, title)

@@ -133,7 +133,7 @@ def benchmark_notes(rows: Sequence[Row]) -> list[str]:
 
 def table_notes(table: str, sets: Sequence[MeasuredCases] = ()) -> list[str]:
     """In what our table differs from the paper's, and what could not be measured."""
-    lacking = ((f"{each.name}, {name}", why) for each in sets for name, why in each.lacking.items())
+    lacking = ((f"{own.name}, {name}", why) for own in sets for name, why in own.lacking.items())
     return [*paper()["notes"][table], *footnotes(lacking)]
 
 

@@ -109,7 +109,7 @@ def hierarchy_figure(rows: Sequence[Row]) -> Canvas:
 
 def _values(named: Iterable[tuple[str, Estimate]], digits: int = 3) -> str:
     """The description of a figure for readers who cannot see it."""
-    known = [(name, each.value) for name, each in named if each.value is not None]
+    known = [(name, estimate.value) for name, estimate in named if estimate.value is not None]
     return "; ".join(f"{name} {value:.{digits}f}" for name, value in known)
 
 

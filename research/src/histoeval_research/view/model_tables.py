@@ -147,11 +147,11 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
             f"Reliability: {layout['calibrated'][measure]}",
             calibration.bins,
             {
-                "": lambda each: f"{each.low:.2f}-{each.high:.2f}",
-                "count": lambda each: f"{each.count:,}",
-                "confidence": lambda each: f"{each.confidence:.3f}",
-                "accuracy": lambda each: f"{each.accuracy:.3f}",
-                "difference": lambda each: f"{each.accuracy - each.confidence:+.3f}",
+                "": lambda step: f"{step.low:.2f}-{step.high:.2f}",
+                "count": lambda step: f"{step.count:,}",
+                "confidence": lambda step: f"{step.confidence:.3f}",
+                "accuracy": lambda step: f"{step.accuracy:.3f}",
+                "difference": lambda step: f"{step.accuracy - step.confidence:+.3f}",
             },
         )
 

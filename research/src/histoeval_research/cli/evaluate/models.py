@@ -94,7 +94,9 @@ def reader(
     sources = evaluate_by_source(readings, missing, **drawn) if by == "source" else {}
     results: dict[str, Any] = {"unread": len(source.problems), **whole.model_dump(mode="json")}
     if sources:
-        results["sources"] = {name: each.model_dump(mode="json") for name, each in sources.items()}
+        results["sources"] = {
+            name: evaluation.model_dump(mode="json") for name, evaluation in sources.items()
+        }
     write_results(output, {"corpus": corpus.name, "reader": loaded.identity}, results)
     if errors is not None:
         write_lines(errors, (found.model_dump_json() for found in mistakes(readings)))

@@ -244,7 +244,7 @@ def pathgls(
         again = bench.measure_again(cases[twice], measured[twice].scores, draws)
 
     sets, table = list(measured.values()), TableOutput(output, draws)
-    about = {each.name: {"signatures": each.signatures, "lacking": each.lacking} for each in sets}
+    about = {own.name: {"signatures": own.signatures, "lacking": own.lacking} for own in sets}
     drops = beside.table_1(sets, draws)
     table.write("table1", [table_of("table1", drops)], drops, table_notes("table1", sets), about)
     means = beside.table_2(sets, runs, draws)

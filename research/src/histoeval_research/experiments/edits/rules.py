@@ -156,13 +156,13 @@ def _scales() -> list[tuple[re.Pattern[str], list[str]]]:
 def shifted_grade(grade: str, step: int) -> str | None:
     """The grade N steps up, or down; None where its scale ends, or it is on none of ours."""
     for pattern, words in _scales():
-        found = list(pattern.finditer(grade))
-        if len(found) == 1:
-            word = found[0][0]
+        matches = list(pattern.finditer(grade))
+        if len(matches) == 1:
+            match, word = matches[0], matches[0][0]
             at = [w.casefold() for w in words].index(word.casefold()) + step
             if 0 <= at < len(words):
                 moved = in_case_of(word, words[at]) if words[at].islower() else words[at]
-                return grade[: found[0].start()] + moved + grade[found[0].end() :]
+                return grade[: match.start()] + moved + grade[match.end() :]
     return None
 
 
@@ -300,7 +300,7 @@ def side_conflict(original: Original, chance: Random) -> Changes:
     if original.sentence_at(first.start) != original.sentence_at(last.start):
         return [moved]
     rest = original.text[last.end : last.end + 60]
-    site = next((rest[found.start : found.end] for found in find_sites(rest)), None)
+    site = next((rest[mention.start : mention.end] for mention in find_sites(rest)), None)
     if site is None or side_of(f"left {site}") is None:
         raise NotApplicable("it names a side once, and not of which site")
     frame = chance.choice(tables()["frames"]["side"])

@@ -175,9 +175,9 @@ def figure_3b(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:
             used = dimensions_in(levelled)
             if len(used) < FEWEST_DIMENSIONS or levelled.drop_nulls(used).is_empty():
                 continue
-            found = ablation(levelled, PAPER, draws)
+            ablated = ablation(levelled, PAPER, draws)
             is_whole = len(used) == len(DIMENSIONS)
-            bars = [{"dimension": "", "spearman": found["spearman"]}, *found["without"]]
+            bars = [{"dimension": "", "spearman": ablated["spearman"]}, *ablated["without"]]
             for bar in bars:
                 lost = published["lost"].get(bar["dimension"]) if is_whole else None
                 rho = published["trust"] * (1 - (lost or 0.0) / 100) if is_whole else None
@@ -187,8 +187,8 @@ def figure_3b(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:
                         "answers": assumption,
                         "without": bar["dimension"],
                         "trust": " + ".join(used),
-                        "reports": found["rows"],
-                        "cases": found["cases"],
+                        "reports": ablated["rows"],
+                        "cases": ablated["cases"],
                         "spearman": bar["spearman"],
                         "lost": bar.get("lost", Estimate()),
                         "lost_per_cent": bar.get("lost_per_cent"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import sensitivity
 from histoeval.errors import OutputError, Problem, SettingError
 from histoeval.metrics.registry import create
 from histoeval.report import Entity, EntityType, Report
@@ -194,25 +195,16 @@ def test_the_readers_states_match_a_text_to_itself_and_say_what_was_seen() -> No
     assert "histoeval-reader" in encoder.identity
 
 
-def test_the_benchmark_is_skipped_where_the_data_are_not_there(tmp_path: Path) -> None:
-    from benchmarks.sensitivity import measure
-
-    (table,) = measure(["--shared", str(tmp_path)])
-    assert "not there" in table.rows[0][0]
-
-
-def test_captions_of_tiles_are_true_reworded_and_foreign() -> None:
-    from benchmarks.sensitivity import captioned
-
+def test_the_benchmark_has_captions_that_are_true_reworded_and_foreign(tmp_path: Path) -> None:
+    (table,) = sensitivity.measure(["--shared", str(tmp_path)])
+    assert "not there" in table.rows[0][0], "the data are not"
+    labels = ("colon adenoma benign", "liver carcinoma malignant", "skin melanoma malignant")
     tiles = [
-        {"key": f"k{n}", "organ": organ, "diagnosis": name, "concept": name,
-         "benign_or_malignant": kind, "case_group": f"g{n}"}
-        for n, (organ, name, kind) in enumerate(
-            [("colon", "adenoma", "benign"), ("liver", "carcinoma", "malignant"),
-             ("skin", "melanoma", "malignant"), ("bone", "cyst", "benign")]
-        )
-    ]  # fmt: skip
-    rows = list(captioned(tiles, tiles))
+        {"key": name, "organ": organ, "diagnosis": name, "concept": name, "case_group": name}
+        | {"benign_or_malignant": kind}
+        for organ, name, kind in map(str.split, (*labels, "bone cyst benign"))
+    ]
+    rows = list(sensitivity.captioned(tiles, tiles))
     assert len(rows) == 16
     assert rows[0].report == "Colon, biopsy: adenoma."
     for row in rows:

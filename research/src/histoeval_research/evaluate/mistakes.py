@@ -60,8 +60,18 @@ def mistakes(readings: Iterable[PredictedPassage]) -> Iterator[Mistakes]:
         by_key = {key_of(entity): entity for entity in found.entities if entity.type in ASSERTED}
         known = [(entity, by_key.get(key_of(entity))) for entity in gold.entities]
         wrong = {
-            "mistyped": _pair_off(missing, invented, _same_span),
-            "misplaced": _pair_off(missing, invented, _same_type_overlapping),
+            "mistyped": _pair_off(
+                missing,
+                invented,
+                lambda one, other: (one.start, one.end) == (other.start, other.end),
+            ),
+            "misplaced": _pair_off(
+                missing,
+                invented,
+                lambda one, other: (
+                    one.type == other.type and one.start < other.end and other.start < one.end
+                ),
+            ),
             "misasserted": [
                 Confusion(gold=entity, found=other)
                 for entity, other in known
@@ -90,14 +100,6 @@ def _pair_off(
             invented.remove(found)
             pairs.append(Confusion(gold=gold, found=found))
     return pairs
-
-
-def _same_span(one: Entity, other: Entity) -> bool:
-    return (one.start, one.end) == (other.start, other.end)
-
-
-def _same_type_overlapping(one: Entity, other: Entity) -> bool:
-    return one.type == other.type and one.start < other.end and other.start < one.end
 
 
 def _relations_only_in(one: Report, other: Report) -> list[RelatedEntities]:

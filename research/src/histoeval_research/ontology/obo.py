@@ -154,28 +154,22 @@ def read_mrconso(
     sources: Collection[str] | None = None,
 ) -> Iterator[Row]:
     """Concepts with their names, preferred ones first; suppressed ones are skipped."""
-    kept = (
-        fields
-        for fields in map(_fields, lines)
-        if fields[LANGUAGE] in languages
-        and fields[SUPPRESS] == "N"
-        and (sources is None or fields[SOURCE] in sources)
-    )
-    for concept, group in groupby(kept, key=lambda fields: fields[CUI]):
-        names = sorted(group, key=_preference)
-        yield concept, [fields[NAME] for fields in names], []
 
+    def wanted() -> Iterator[list[str]]:
+        for line in lines:
+            row = line.rstrip("\n").split("|")
+            if len(row) < FIELDS:
+                raise ValueError(f"a line has {len(row)} fields, not {FIELDS}: {line[:60]!r}")
+            is_of_source = sources is None or row[SOURCE] in sources
+            if row[LANGUAGE] in languages and row[SUPPRESS] == "N" and is_of_source:
+                yield row
 
-def _fields(line: str) -> list[str]:
-    fields = line.rstrip("\n").split("|")
-    if len(fields) <= FIELDS - 1:
-        raise ValueError(f"a line has {len(fields)} fields, not {FIELDS}: {line[:60]!r}")
-    return fields
+    def preference(row: list[str]) -> tuple[bool, ...]:
+        """The preferred term first, of that the preferred form, of that the preferred atom."""
+        return row[STATUS] != "P", row[STRING_TYPE] != "PF", row[PREFERRED] != "Y"
 
-
-def _preference(fields: list[str]) -> tuple[bool, bool, bool]:
-    """The preferred name first: preferred term, preferred form of it, preferred atom."""
-    return (fields[STATUS] != "P", fields[STRING_TYPE] != "PF", fields[PREFERRED] != "Y")
+    for concept, rows in groupby(wanted(), key=lambda row: row[CUI]):
+        yield concept, [row[NAME] for row in sorted(rows, key=preference)], []
 
 
 _READERS: dict[Kind, Callable[..., Iterable[Row]]] = {

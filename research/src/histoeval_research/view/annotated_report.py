@@ -69,7 +69,10 @@ def _placed(report: Report) -> Iterator[Word]:
             start, end = at + word.start(), at + word.end()
             over = [e for e in report.entities if e.start < end and start < e.end]
             entity = min(over, key=lambda e: e.end - e.start, default=None)
-            label = "" if entity is None or entity in named else _label(entity)
+            label = ""
+            if entity is not None and entity not in named:
+                is_present = entity.assertion is Assertion.PRESENT
+                label = f"{entity.type}{'' if is_present else f', {entity.assertion}'}"
             x = max(x, free) if label else x
             text = drawable(word[0])
             wide = width_of(text, NORMAL)
@@ -81,8 +84,3 @@ def _placed(report: Report) -> Iterator[Word]:
             yield text, x, y, entity, label
             x += wide + SPACE
         at += len(line)
-
-
-def _label(entity: Entity) -> str:
-    assertion = "" if entity.assertion is Assertion.PRESENT else f", {entity.assertion}"
-    return f"{entity.type}{assertion}"

@@ -90,7 +90,10 @@ def corpus_figures(
 
     `embed` gives vectors of words; by default they are computed from the texts.
     """
-    counts = {name: _frequent(texts) for name, texts in corpora}
+    counts = {}
+    for name, texts in corpora:
+        content = Counter(word for t in texts for word in words_of(t) if _is_content(word))
+        counts[name] = Counter(dict(content.most_common(MAP_WORDS)))
     words = sorted({word for counted in counts.values() for word in counted})
     if len(words) < 3:
         raise InputError("the corpora have too few words for a map of them")
@@ -124,11 +127,6 @@ def words_of(text: str) -> list[str]:
 
 def _is_content(word: str) -> bool:
     return len(word) >= MIN_LETTERS and word not in stopwords()
-
-
-def _frequent(texts: Iterable[str]) -> Counter[str]:
-    counts = Counter(word for text in texts for word in words_of(text) if _is_content(word))
-    return Counter(dict(counts.most_common(MAP_WORDS)))
 
 
 def count_terms(texts: Iterable[str]) -> Counter[str]:

@@ -41,7 +41,7 @@ def write(tiny_models: ModelFolders, home: Path, channel: float) -> Path:
     """An aligner that has learned nothing."""
     from tokenizers import Tokenizer
 
-    from histoeval_research.train.aligner.embedder import Embedder, write_aligner
+    from histoeval_research.train.aligner.train import Embedder, write_aligner
 
     encoder = transformers.AutoModel.from_pretrained(tiny_models.aligner)
     encoder.pooler = None

@@ -32,8 +32,7 @@ from histoeval.evaluate.tile_labels import (
     stain_kind,
     targets_of,
 )
-from histoeval_research.train.grounding.export import fit_curve
-from histoeval_research.train.grounding.trials import fit_images
+from histoeval_research.train.grounding.export import fit_curve, fit_images
 
 
 def tile(organ: str | None, behaviour: str | None = None, **others: str | None) -> LabelledTile:

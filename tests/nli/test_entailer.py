@@ -28,7 +28,7 @@ ODD = ["", " ", "\n\t", "[SEP] [PAD]", "half \ud800 letter", "a" * 5000, "\0", "
 
 @pytest.fixture(scope="module")
 def model(tiny_models: ModelFolders) -> object:
-    from histoeval_research.train.nli.model import CrossEncoder
+    from histoeval_research.train.nli.train import CrossEncoder
 
     torch.manual_seed(0)
     encoder = transformers.AutoModel.from_pretrained(tiny_models.aligner)
@@ -42,7 +42,7 @@ def folder(
 ) -> Path:
     from tokenizers import Tokenizer
 
-    from histoeval_research.train.nli.model import write_entailer
+    from histoeval_research.train.nli.train import write_entailer
 
     home = tmp_path_factory.mktemp("nli") / "model"
     tokenizer = Tokenizer.from_file(str(tiny_models.aligner / "tokenizer.json"))

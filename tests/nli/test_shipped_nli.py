@@ -10,7 +10,7 @@ import pytest
 from histoeval.nli.builtin import BuiltinEntailer
 from histoeval.nli.entailer import NliPair
 from histoeval_research.evaluate.nli import evaluate_nli
-from histoeval_research.train.nli.data import read_pairs
+from histoeval_research.train.nli.pairs import read_pairs
 from tests.support.paths import DATA
 
 HOME = Path(str(files("histoeval") / "models" / "nli"))

@@ -38,8 +38,8 @@ def tagger(
 ) -> Learned:
     """An entity model that has learned the passages by heart."""
     from histoeval_research.train.core.loop import TrainingSite
+    from histoeval_research.train.hare_bench.bench import train_ner
     from histoeval_research.train.hare_bench.config import NerSettings
-    from histoeval_research.train.hare_bench.ner import train_ner
 
     output = tmp_path_factory.mktemp("learned") / "ner"
     data = {"encoder": str(plain_encoder), "train": tiny_corpus, "dev": tiny_corpus}

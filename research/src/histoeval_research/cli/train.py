@@ -49,8 +49,8 @@ def ner(training: TorchTraining) -> None:
       histoeval train ner ner.yaml --output models/ner
     """
     require_hf()
+    from histoeval_research.train.hare_bench.bench import train_ner
     from histoeval_research.train.hare_bench.config import NerSettings
-    from histoeval_research.train.hare_bench.ner import train_ner
 
     training.run(NerSettings, train_ner, lambda found: [training_table(found)])
 
@@ -64,8 +64,8 @@ def relations(training: TorchTraining) -> None:
       histoeval train relations relations.yaml --output models/relations
     """
     require_hf()
+    from histoeval_research.train.hare_bench.bench import train_relations
     from histoeval_research.train.hare_bench.config import RelationSettings
-    from histoeval_research.train.hare_bench.relations import train_relations
 
     training.run(RelationSettings, train_relations, lambda found: [training_table(found)])
 

@@ -14,9 +14,9 @@ transformers = pytest.importorskip("transformers")
 
 from histoeval.errors import ModelError
 from histoeval_research.train.aligner.config import AlignerTraining, EmbedderShape
-from histoeval_research.train.aligner.embedder import Embedder, Lessons, learn, shape_encoder
 from histoeval_research.train.aligner.names import ConceptPool, NamedConcept
 from histoeval_research.train.aligner.sampling import NameSampler, phrases_of
+from histoeval_research.train.aligner.train import Embedder, Lessons, learn, shape_encoder
 from histoeval_research.train.core.encoder import cut_embeddings
 from histoeval_research.train.core.loop import Checkpoint, TrainingStage
 

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from histoeval_research.train.aligner.embedder import multi_similarity
+from histoeval_research.train.aligner.train import multi_similarity
 
 pytestmark = pytest.mark.heavy
 

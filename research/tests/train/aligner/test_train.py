@@ -17,8 +17,7 @@ from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.errors import InputError, OutputError
 from histoeval.runtime.transformer import Runtime
 from histoeval_research.train.aligner.config import AlignerSettings
-from histoeval_research.train.aligner.embedder import learn
-from histoeval_research.train.aligner.train import aligner_request, begin, train_aligner
+from histoeval_research.train.aligner.train import aligner_request, begin, learn, train_aligner
 from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.hare_bench.bench import save
 from tests.support.tiny_corpus import Learned

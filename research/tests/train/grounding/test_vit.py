@@ -13,8 +13,8 @@ pytest.importorskip("onnx")
 
 from histoeval.errors import ModelError
 from histoeval_research.train.grounding.config import AugmentationSettings
+from histoeval_research.train.grounding.learn import normalised, view
 from histoeval_research.train.grounding.model import EPSILON, GRID, trunk_from_onnx
-from histoeval_research.train.grounding.views import normalised, view
 from tests.support.tiny_tiles import WIDTH, write_trunk
 
 pytestmark = pytest.mark.heavy

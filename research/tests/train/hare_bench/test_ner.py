@@ -22,9 +22,15 @@ from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.core.model_folder import sha256_of
-from histoeval_research.train.hare_bench.bench import IGNORE_INDEX, UntrainedClassifier
+from histoeval_research.train.hare_bench.bench import (
+    IGNORE_INDEX,
+    UntrainedClassifier,
+    examples_of,
+    label_names,
+    tags_of,
+    train_ner,
+)
 from histoeval_research.train.hare_bench.config import NerSettings
-from histoeval_research.train.hare_bench.ner import examples_of, label_names, tags_of, train_ner
 from tests.support.tiny_corpus import PASSAGES, Learned, passage
 
 if TYPE_CHECKING:

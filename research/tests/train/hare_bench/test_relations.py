@@ -21,17 +21,17 @@ from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, EntityType
 from histoeval.runtime.transformer import Runtime, Transformer
 from histoeval_research.corpus import write_corpus
 from histoeval_research.train.core.loop import TrainingSite
-from histoeval_research.train.hare_bench.bench import UntrainedClassifier
-from histoeval_research.train.hare_bench.config import RelationSettings
-from histoeval_research.train.hare_bench.relations import (
+from histoeval_research.train.hare_bench.bench import (
     LABELS,
     MARKERS,
     EntityPair,
-    evaluate,
+    UntrainedClassifier,
     pairs_of,
     sample,
+    score_relations,
     train_relations,
 )
+from histoeval_research.train.hare_bench.config import RelationSettings
 from tests.support.tiny_corpus import PASSAGES, Learned, passage
 
 if TYPE_CHECKING:
@@ -83,18 +83,18 @@ def test_the_labels_and_markers_are_those_that_the_reader_knows(untaught: Transf
 
 
 def test_pairs_are_those_whose_types_can_be_related(untaught: Transformer) -> None:
-    pairs = pairs_of(PASSAGES[:1], untaught, RELATION_TYPES)
+    pairs = list(pairs_of(PASSAGES[:1], untaught, RELATION_TYPES))
     assert Counter((str(pair.kind[0]), pair.related) for pair in pairs) == {
         ("diagnosis", True): 2,
         ("marker", True): 2,
         ("marker", False): 2,
     }
-    of_the_paper = pairs_of(PASSAGES[:1], untaught, HARE_RELATION_TYPES)
+    of_the_paper = list(pairs_of(PASSAGES[:1], untaught, HARE_RELATION_TYPES))
     assert len(of_the_paper) == 5
 
 
 def test_both_entities_are_marked_whichever_comes_first(untaught: Transformer) -> None:
-    pairs = pairs_of(PASSAGES[:1], untaught, {(EntityType.DIAGNOSIS, EntityType.SITE)})
+    pairs = list(pairs_of(PASSAGES[:1], untaught, {(EntityType.DIAGNOSIS, EntityType.SITE)}))
     assert [told(untaught, pair) for pair in pairs] == [
         "[CLS] [E2] left breast [/E2] shows [E1] invasive ductal carcinoma [/E1], high grade. "
         "er is positive and pr negative. [SEP]"
@@ -156,12 +156,12 @@ def test_the_results_have_sampled_and_all_pairs_and_kinds(learned: Path) -> None
 
 def test_scores_are_counted_by_hand(learned: Path) -> None:
     model = Transformer(learned, "sequence-classification", CPU)
-    right = pairs_of(PASSAGES, model, RELATION_TYPES)
+    right = list(pairs_of(PASSAGES, model, RELATION_TYPES))
     positives = [pair for pair in right if pair.related]
     negatives = [pair for pair in right if not pair.related]
     lost = EntityPair(KIND, True, ())
     wrong = [EntityPair(pair.kind, False, pair.tokens) for pair in positives[:2]]
-    scores = evaluate(model, [*positives, *negatives, *wrong, lost], [0, 1, len(right), -1])
+    scores = score_relations(model, [*positives, *negatives, *wrong, lost], [0, 1, len(right), -1])
     assert scores["all"]["precision"] == pytest.approx(12 / 14)
     assert scores["all"]["recall"] == pytest.approx(12 / 13)
     assert scores["sampled"]["precision"] == pytest.approx(2 / 3)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError
-from histoeval_research.train.nli.data import (
+from histoeval_research.train.nli.pairs import (
     labelled_sets,
     negation_pairs,
     read_pairs,

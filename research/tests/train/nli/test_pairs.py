@@ -14,8 +14,8 @@ from histoeval.nli.entailer import LABELS, LabelledPair
 from histoeval.resources import resource_path, resource_text
 from histoeval.terms.plain import is_held_out
 from histoeval_research.train.nli.config import PairSettings
-from histoeval_research.train.nli.data import DATA
 from histoeval_research.train.nli.pairs import (
+    DATA,
     MADE,
     MadeSet,
     llm_pairs,

@@ -24,14 +24,20 @@ from histoeval.nli.entailer import NliPair
 from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.nli import train as nli
 from histoeval_research.train.nli.config import NliSettings
-from histoeval_research.train.nli.model import CrossEncoder, answers_of, pair_loss
 from histoeval_research.train.nli.tokens import (
     NO_CONTRADICTION,
     NO_ENTAILMENT,
     UNKNOWN,
     EncodedPairs,
 )
-from histoeval_research.train.nli.train import gather, nli_request, train_nli
+from histoeval_research.train.nli.train import (
+    CrossEncoder,
+    answers_of,
+    gather,
+    nli_request,
+    pair_loss,
+    train_nli,
+)
 from tests.support.report_words import WORDS
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from histoeval_research.train.reader.config import LossWeights, ReaderShape
 from histoeval_research.train.reader.examples import ReaderExample, annotated, collate
 from histoeval_research.train.reader.export import write_reader
 from histoeval_research.train.reader.model import JointReader, loss_of
-from histoeval_research.train.reader.soft_labels import label
+from histoeval_research.train.reader.torch_reader import label
 from tests.support.tiny_corpus import PASSAGES
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from histoeval.reader.windowed import Window
 from histoeval_research.train.core.encoder import load_encoder
 from histoeval_research.train.core.loop import Checkpoint, TrainingSite
 from histoeval_research.train.core.model_folder import TrainingStep
-from histoeval_research.train.reader import steps
+from histoeval_research.train.reader import train as reader_training
 from histoeval_research.train.reader.config import ReaderSettings
 from histoeval_research.train.reader.examples import gold_examples, load_examples, part_of
 from histoeval_research.train.reader.model import STATE
-from histoeval_research.train.reader.steps import ReaderTraining
+from histoeval_research.train.reader.train import ReaderTraining
 from tests.support.reader_corpus import KNOWN, Bench, calm_copy, write_bench
 from tests.support.tiny_corpus import passage
 
@@ -185,7 +185,7 @@ def test_a_teacher_can_be_added_to_those_that_are_there(
 def test_windows_are_labelled_in_parts_and_finished_parts_are_kept(
     bench: Bench, taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "PART", 10)
+    monkeypatch.setattr(reader_training, "PART", 10)
     course = course_of(bench, taken.copy(tmp_path), windows={"words": [20, 30], "most": 1})
     course.labelled.run()
     files = sorted(course.labelled.folder.glob("part-*.npz"))
@@ -205,7 +205,7 @@ def test_windows_are_labelled_in_parts_and_finished_parts_are_kept(
 def one_after_the_other(act: Callable[..., object], jobs: Iterable[Any], most: int) -> None:
     """Stands for processes that finish in another order."""
     for job in reversed(list(jobs)):
-        act(*job)
+        act(job)
 
 
 @pytest.mark.release
@@ -223,8 +223,8 @@ def test_teachers_trained_at_once_are_those_trained_one_by_one(
         state, same = (torch.load(step.folder / STATE, weights_only=True) for step in (one, other))
         assert all(torch.allclose(state[name], same[name], atol=1e-3) for name in state)
     monkeypatch.undo()
-    monkeypatch.setattr(steps, "PART", 10)
-    monkeypatch.setattr(steps, "together", one_after_the_other)
+    monkeypatch.setattr(reader_training, "PART", 10)
+    monkeypatch.setattr(reader_training, "together", one_after_the_other)
     assert course.labelled.run()["windows"] == taken.outcome[1]["windows"]
     labelled, same_windows = (
         [e for file in sorted(c.labelled.folder.glob("*.npz")) for e in load_examples(file)]

@@ -25,9 +25,8 @@ from histoeval.report import Assertion, Report
 from histoeval.runtime.transformer import Runtime
 from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.reader.config import ReaderSettings
-from histoeval_research.train.reader.steps import ReaderTraining
 from histoeval_research.train.reader.torch_reader import TorchReader
-from histoeval_research.train.reader.train import SHIPPED, train_reader
+from histoeval_research.train.reader.train import SHIPPED, ReaderTraining, train_reader
 from tests.support.reader_corpus import KNOWN, write_bench
 from tests.support.tiny_corpus import Learned
 

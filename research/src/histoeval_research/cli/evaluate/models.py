@@ -33,7 +33,7 @@ from histoeval_research.evaluate.reader import (
 )
 from histoeval_research.ontology.obo import Kind, read_ontology
 from histoeval_research.train.aligner.names import listed
-from histoeval_research.train.nli.data import labelled_sets
+from histoeval_research.train.nli.pairs import labelled_sets
 from histoeval_research.view.model_tables import (
     aligner_tables,
     evaluation_tables,

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from histoeval.errors import ModelError
 from histoeval.evaluate.tile_labels import SIDE
-from histoeval_research.train.aligner.embedder import Embedder
+from histoeval_research.train.aligner.train import Embedder
 
 PATCH = 14
 GRID = SIDE // PATCH

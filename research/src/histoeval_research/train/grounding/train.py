@@ -23,8 +23,7 @@ from histoeval.evaluate.tile_labels import (
 from histoeval.pathgls.grounding.builtin import TextTower
 from histoeval.resources import resource_bytes
 from histoeval_research.train.aligner.config import EmbedderShape
-from histoeval_research.train.aligner.embedder import Embedder, shape_encoder
-from histoeval_research.train.aligner.train import encoded_by
+from histoeval_research.train.aligner.train import Embedder, encoded_by, shape_encoder
 from histoeval_research.train.cards import card
 from histoeval_research.train.core.encoder import cut_vocabulary, load_encoder
 from histoeval_research.train.core.loop import (
@@ -45,11 +44,21 @@ from histoeval_research.train.core.model_folder import (
 from histoeval_research.train.grounding.config import GroundingSettings
 from histoeval_research.train.grounding.export import (
     Trials,
+    case_folds,
+    cross_validate,
     keep_held_out,
+    laboratory_folds,
+    usual_rows,
     write_limits,
     write_towers,
 )
-from histoeval_research.train.grounding.learn import TileDataset, continue_trunk, distil, learn
+from histoeval_research.train.grounding.learn import (
+    TileDataset,
+    continue_trunk,
+    distil,
+    learn,
+    normalised,
+)
 from histoeval_research.train.grounding.model import (
     ContrastiveModel,
     DensityReference,
@@ -60,13 +69,6 @@ from histoeval_research.train.grounding.model import (
     measured_density,
     trunk_from_onnx,
 )
-from histoeval_research.train.grounding.trials import (
-    case_folds,
-    cross_validate,
-    laboratory_folds,
-    usual_rows,
-)
-from histoeval_research.train.grounding.views import normalised
 
 _LEARNED = ("train", "val")
 _PIXELS_ONLY = "unlabelled"

@@ -1,23 +1,51 @@
-"""How every model of the bench is trained: an encoder with a new head, taught, judged, kept."""
+"""The models of the HARE paper: classifiers on any encoder, of words and of pairs of entities.
+
+All tokens of a word are taught the tag of the word, and not only its first one: the readers that
+load such a model average over the tokens of a word, and a token that was taught nothing would
+have its say there too.
+
+The relation model learns from all pairs that are related and from some of those that are not, and
+is given the entities; only pairs whose types can be related are ever looked at, as the reader does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from histoeval.errors import ModelError
-from histoeval.reader.huggingface import RELATIONS_LEARNED
+from histoeval.errors import InputError, ModelError
+from histoeval.reader.huggingface import RELATIONS_LEARNED, HuggingFaceReader
+from histoeval.reader.reader import Reader
+from histoeval.reader.tagging import mark, read_tags, relation_label, softmax
 from histoeval.reader.windowed import Window, windows
+from histoeval.report import HARE_RELATION_TYPES, RELATION_TYPES, Entity, EntityType, Report
 from histoeval.runtime.transformer import Runtime, Task, Transformer
 from histoeval_research.corpus import AnnotatedPassage
-from histoeval_research.evaluate.matches import Matches, rates
+from histoeval_research.evaluate.corpus import HARE_NAMES
+from histoeval_research.evaluate.matches import (
+    Matches,
+    Tally,
+    exact_matches,
+    merge,
+    overlap_matches,
+    rates,
+    total,
+)
 from histoeval_research.train.cards import card
-from histoeval_research.train.core.loop import Checkpoint, TrainingSite, TrainingStage, fit
+from histoeval_research.train.core.loop import (
+    THIS_MACHINE,
+    Checkpoint,
+    TrainingSite,
+    TrainingStage,
+    fit,
+)
 from histoeval_research.train.core.model_folder import (
     ModelFolder,
     request_of,
@@ -27,13 +55,13 @@ from histoeval_research.train.core.model_folder import (
 from histoeval_research.train.hare_bench.config import (
     NerSettings,
     RelationSettings,
+    Types,
     read_passages,
     shared_reports,
 )
 
 if TYPE_CHECKING:
     import torch
-
 
 OVERLAP = 96
 """Tokens that neighbouring windows share, as in the reader."""
@@ -116,69 +144,26 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
             logging.enable_progress_bar()
 
 
-def loss_of(
-    transformer: Transformer, examples: Sequence[ClassifierExample]
-) -> Callable[[Sequence[int]], torch.Tensor]:
-    """The mean cross-entropy of some of these examples, padded to the longest of them."""
-    import torch
-
-    padding = transformer.tokenizer.pad_token_id or 0
-
-    def loss(positions: Sequence[int]) -> torch.Tensor:
-        some = [examples[i] for i in positions]
-        width = max(len(example.tokens) for example in some)
-
-        def tensor(rows: list[Any], fill: int) -> torch.Tensor:
-            padded = [row if isinstance(row, int) else _padded(row, width, fill) for row in rows]
-            return torch.tensor(padded).to(transformer.device)
-
-        output = transformer.model(
-            input_ids=tensor([example.tokens for example in some], padding),
-            attention_mask=tensor([[1] * len(example.tokens) for example in some], 0),
-            labels=tensor([example.label for example in some], IGNORE_INDEX),
-        )
-        return output.loss
-
-    return loss
-
-
-def _padded(numbers: Sequence[int], width: int, fill: int) -> list[int]:
-    return [*numbers, *[fill] * (width - len(numbers))]
-
-
-def windows_of(text: str, model: Transformer, room: int = 0) -> list[Window]:
-    """The windows of a text that a model reads at once, with room for so many tokens more."""
-    most = model.most_tokens - model.tokenizer.num_special_tokens_to_add() - room
-
-    def measure(fragment: str) -> int:
-        return len(model.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
-
-    return windows(text, measure, most, min(OVERLAP, most // 4))
-
-
-class Lesson(Protocol):
-    """What sets one model of the bench apart from another."""
-
-    task: str
-    learned: str
-    """What is learned, for people."""
-    beginning: UntrainedClassifier
-
-    def examples(
-        self, passages: Sequence[AnnotatedPassage], model: Transformer
-    ) -> list[ClassifierExample]:
-        """What there is to learn in some passages."""
-
-    def judge(
-        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
-    ) -> tuple[int, dict[str, Any]]:
-        """The number of samples, and the scores of the model in a folder as its users see it."""
-
-
-def teach(
-    lesson: Lesson, settings: NerSettings | RelationSettings, output: Path, site: TrainingSite
+def train_ner(
+    settings: NerSettings, output: Path, site: TrainingSite = THIS_MACHINE
 ) -> dict[str, Any]:
-    """Train a model and write its folder; the results, at once if it is there already."""
+    """Train an entity model and write its folder; the results, at once if it is finished."""
+    return _train(EntityLesson(settings), settings, output, site)
+
+
+def train_relations(
+    settings: RelationSettings, output: Path, site: TrainingSite = THIS_MACHINE
+) -> dict[str, Any]:
+    """Train a relation model and write its folder; the results, at once if it is finished."""
+    return _train(RelationLesson(settings), settings, output, site)
+
+
+def _train(
+    lesson: EntityLesson | RelationLesson,
+    settings: NerSettings | RelationSettings,
+    output: Path,
+    site: TrainingSite,
+) -> dict[str, Any]:
     folder = ModelFolder(output)
     files = {"train": settings.train, "dev": settings.dev}
     request = request_of(lesson.task, settings, files, dict.fromkeys(files, True))
@@ -213,8 +198,295 @@ def teach(
     return folder.fill(request, make, partial(card, "hare_bench"), overwrite=site.overwrite)
 
 
+def loss_of(
+    transformer: Transformer, examples: Sequence[ClassifierExample]
+) -> Callable[[Sequence[int]], torch.Tensor]:
+    """The mean cross-entropy of some of these examples, padded to the longest of them."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    padding = transformer.tokenizer.pad_token_id or 0
+
+    def padded(rows: Iterable[Sequence[int]], fill: int) -> torch.Tensor:
+        tensors = [torch.tensor(row) for row in rows]
+        together = pad_sequence(tensors, batch_first=True, padding_value=fill)
+        return together.to(transformer.device)
+
+    def loss(positions: Sequence[int]) -> torch.Tensor:
+        some = [examples[i] for i in positions]
+        # A label for each token, or one for each window, which is as if it had one token.
+        labels = [[e.label] if isinstance(e.label, int) else e.label for e in some]
+        is_of_windows = isinstance(some[0].label, int)
+        wanted = padded(labels, IGNORE_INDEX)
+        output = transformer.model(
+            input_ids=padded((example.tokens for example in some), padding),
+            attention_mask=padded(([1] * len(example.tokens) for example in some), 0),
+            labels=wanted[:, 0] if is_of_windows else wanted,
+        )
+        return output.loss
+
+    return loss
+
+
+def windows_of(text: str, model: Transformer, room: int = 0) -> list[Window]:
+    """The windows of a text that a model reads at once, with room for so many tokens more."""
+    most = model.most_tokens - model.tokenizer.num_special_tokens_to_add() - room
+
+    def measure(fragment: str) -> int:
+        return len(model.tokenizer.encode(fragment, add_special_tokens=False, verbose=False))
+
+    return windows(text, measure, most, min(OVERLAP, most // 4))
+
+
 def scores_of(matches: Matches) -> dict[str, float]:
     """Precision, recall and F1, and what they were counted from; `one` is the truth."""
     precision, recall, f1 = map(float, rates(np.array(matches.counts, dtype=float)))
     counts = {"gold": matches.one, "found": matches.other}
     return {"precision": precision, "recall": recall, "f1": f1, **counts}
+
+
+# --- entities ---------------------------------------------------------------------------------
+
+
+class EntityLesson:
+    """What an entity model is taught, and how it is judged."""
+
+    task, learned = "ner", "entities"
+
+    def __init__(self, settings: NerSettings) -> None:
+        self.names = label_names(settings.types)
+        tags, tokens = tags_of(self.names), settings.tokens
+        self.beginning = UntrainedClassifier(
+            settings.encoder, "token-classification", tags, tokens, settings.seed
+        )
+
+    def examples(
+        self, passages: Sequence[AnnotatedPassage], model: Transformer
+    ) -> list[ClassifierExample]:
+        tags = self.beginning.labels
+        return [e for passage in passages for e in examples_of(passage, model, self.names, tags)]
+
+    def judge(
+        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
+    ) -> tuple[int, dict[str, Any]]:
+        """The number of passages, and the scores of the reader that loads the folder."""
+        reader = HuggingFaceReader(folder, None, runtime=Runtime(device, "float32"))
+        return len(passages), score_tagger(reader, passages, self.names)
+
+
+def label_names(types: Types) -> dict[EntityType, str]:
+    """The label of each type that is learned: ours, or the paper's five."""
+    if types == "all":
+        return {kind: str(kind) for kind in EntityType}
+    named = {kind: name.replace(" ", "_") for name, kinds in HARE_NAMES.items() for kind in kinds}
+    return {kind: named[kind] for kind in EntityType if kind in named}
+
+
+def tags_of(names: Mapping[EntityType, str]) -> list[str]:
+    """The labels of the classifier, in the IOB2 scheme."""
+    return ["O"] + [f"{place}-{name}" for name in dict.fromkeys(names.values()) for place in "BI"]
+
+
+def examples_of(
+    passage: AnnotatedPassage,
+    model: Transformer,
+    names: Mapping[EntityType, str],
+    tags: Sequence[str],
+) -> Iterator[ClassifierExample]:
+    """The windows of a passage; a word is learned in the one that owns it, and nowhere else."""
+    numbers = {tag: number for number, tag in enumerate(tags)}
+    for window in windows_of(passage.text, model):
+        encoding = model.tokenizer(passage.text[window.start : window.end])[0]
+        word_tags = _word_tags(passage.content, encoding, window, names)
+        labels = [
+            numbers[word_tags[word]] if word in word_tags else IGNORE_INDEX
+            for word in encoding.word_ids
+        ]
+        if any(label != IGNORE_INDEX for label in labels):
+            yield ClassifierExample(encoding.ids, labels)
+
+
+def _word_tags(
+    report: Report, encoding: Any, window: Window, names: Mapping[EntityType, str]
+) -> dict[int, str]:
+    """The tag of each word that the window owns, by the tokenizer's number of the word.
+
+    A word that is partly an entity is of the one that holds most of it.
+    """
+    tags: dict[int, str] = {}
+    last: Entity | None = None
+    for word, group in groupby(range(len(encoding.ids)), key=lambda i: encoding.word_ids[i]):
+        if word is None:
+            continue
+        tokens = list(group)
+        start = window.start + encoding.offsets[tokens[0]][0]
+        end = window.start + encoding.offsets[tokens[-1]][1]
+        held = [
+            (min(end, entity.end) - max(start, entity.start), -entity.start, entity.end, entity)
+            for entity in report.entities
+            if entity.type in names and entity.start < end and start < entity.end
+        ]
+        entity = max(held, key=lambda found: found[:3])[3] if held else None
+        if window.own_start <= start < window.own_end:
+            begins = entity is not None and entity != last and entity.start >= window.start
+            tags[word] = "O" if entity is None else f"{'BI'[not begins]}-{names[entity.type]}"
+        last = entity
+    return tags
+
+
+def score_tagger(
+    reader: Reader, passages: Sequence[AnnotatedPassage], names: Mapping[EntityType, str]
+) -> dict[str, Any]:
+    """Precision, recall and F1 of what a reader finds, exact and overlapping.
+
+    Entities are compared in the types that a reader can give back: the paper has no grade of its
+    own.
+    """
+    learned = {kind: read_tags([f"B-{name}"])[0].type for kind, name in names.items()}
+    exact: Tally = {}
+    overlapping: Tally = {}
+    reports = reader.read([passage.text for passage in passages])
+    for passage, report in zip(passages, reports, strict=True):
+        entities = [
+            entity.model_copy(update={"type": learned[entity.type]})
+            for entity in passage.content.entities
+            if entity.type in names
+        ]
+        gold = Report(text=passage.text, entities=tuple(entities))
+        exact = merge(exact, exact_matches(gold, report))
+        overlapping = merge(overlapping, overlap_matches(gold, report))
+    return {
+        "entities": scores_of(total(exact)),
+        "overlapping": scores_of(total(overlapping)),
+        "types": {kind: scores_of(m) for kind, m in exact.items() if m.one or m.other},
+    }
+
+
+# --- relations --------------------------------------------------------------------------------
+
+Kind = tuple[EntityType, EntityType]
+
+LABELS = ("no_relation", "relation")
+"""As positions: 0 for a pair that is not related, 1 for one that is."""
+
+MARKERS = ("[E1]", "[/E1]", "[E2]", "[/E2]")
+WORDS_CUT = 16
+"""Tokens that words may become more when a marker cuts them in two."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPair:
+    """Two entities of types that can be related, and whether they are.
+
+    The tokens are those of the marked window; there are none where no window shows both.
+    """
+
+    kind: Kind
+    related: bool
+    tokens: tuple[int, ...]
+
+
+class RelationLesson:
+    """What a relation model is taught, and how it is judged."""
+
+    task = learned = "relations"
+
+    def __init__(self, settings: RelationSettings) -> None:
+        self.settings = settings
+        self.kinds = RELATION_TYPES if settings.types == "all" else HARE_RELATION_TYPES
+        self.beginning = UntrainedClassifier(
+            settings.encoder,
+            "sequence-classification",
+            LABELS,
+            settings.tokens,
+            settings.seed,
+            MARKERS,
+            sorted("-".join(kind) for kind in self.kinds),
+        )
+
+    def examples(
+        self, passages: Sequence[AnnotatedPassage], model: Transformer
+    ) -> list[ClassifierExample]:
+        """Related pairs and sampled others, as far as a window shows them."""
+        pairs = [pair for pair in pairs_of(passages, model, self.kinds) if pair.tokens]
+        if not any(pair.related for pair in pairs):
+            raise InputError(f"{self.settings.train} has no relations of the types to be learned")
+        chosen = sample(pairs, self.settings.negatives, f"{self.settings.seed}/train")
+        some = [pairs[place] for place in chosen]
+        return [ClassifierExample(pair.tokens, int(pair.related)) for pair in some]
+
+    def judge(
+        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
+    ) -> tuple[int, dict[str, Any]]:
+        """The size of a sample of pairs, and the scores on all pairs and on those."""
+        model = Transformer(folder, "sequence-classification", Runtime(device, "float32"))
+        pairs = list(pairs_of(passages, model, self.kinds))
+        tested = sample(pairs, self.settings.test_negatives, f"{self.settings.seed}/dev")
+        return len(tested), score_relations(model, pairs, tested)
+
+
+def pairs_of(
+    passages: Sequence[AnnotatedPassage], model: Transformer, kinds: Collection[Kind]
+) -> Iterator[EntityPair]:
+    """All pairs of some passages whose types can be related."""
+    for passage in passages:
+        entities = passage.content.entities
+        linked = {(relation.head, relation.tail) for relation in passage.content.relations}
+        cut = windows_of(passage.text, model, len(MARKERS) + WORDS_CUT)
+        for h, t in product(range(len(entities)), repeat=2):
+            kind = entities[h].type, entities[t].type
+            if kind in kinds:
+                tokens = _marked_tokens(passage.text, entities[h], entities[t], cut, model)
+                yield EntityPair(kind, (h, t) in linked, tokens)
+
+
+def _marked_tokens(
+    text: str, head: Entity, tail: Entity, cut: Sequence[Window], model: Transformer
+) -> tuple[int, ...]:
+    """The marked window that the reader would choose: the one that owns the head, if it can be."""
+    first, last = min(head.start, tail.start), max(head.end, tail.end)
+    showing = [window for window in cut if window.start <= first and last <= window.end]
+    owning = [window for window in showing if window.own_start <= head.start < window.own_end]
+    for window in [*owning, *showing][:1]:
+        spans = [(e.start - window.start, e.end - window.start) for e in (head, tail)]
+        marked = mark(text[window.start : window.end], *spans)
+        tokens = model.tokenizer.encode(marked, verbose=False)
+        if len(tokens) <= model.most_tokens:
+            return tuple(tokens)
+    return ()
+
+
+def sample(pairs: Sequence[EntityPair], negatives: float, seed: str) -> list[int]:
+    """Positions of all related pairs, and of so many others for each, or of all there are."""
+    related = [place for place, pair in enumerate(pairs) if pair.related]
+    others = [place for place, pair in enumerate(pairs) if not pair.related]
+    wanted = min(len(others), round(negatives * len(related)))
+    return sorted(related + random.Random(seed).sample(others, wanted))
+
+
+def score_relations(
+    model: Transformer, pairs: Sequence[EntityPair], tested: Sequence[int]
+) -> dict[str, Any]:
+    """Precision, recall and F1 of a model on all pairs, by type, and on those that are tested.
+
+    A pair that no window shows is not related, to the reader. `sampled_micro` is the paper's
+    number: over both labels, which is the share that is right.
+    """
+    related = relation_label([model.model.config.id2label[n] for n in range(len(LABELS))])
+    shown = [pair.tokens for pair in pairs if pair.tokens]
+    logits = iter(model.forward(shown, lambda output: output.logits))
+    answers = [(pair, bool(pair.tokens and softmax(next(logits))[related] > 0.5)) for pair in pairs]
+
+    def scored(some: Sequence[tuple[EntityPair, bool]]) -> dict[str, float]:
+        both = sum(pair.related and answer for pair, answer in some)
+        one, other = sum(pair.related for pair, _ in some), sum(answer for _, answer in some)
+        return scores_of(Matches(one, other, both, both))
+
+    some = [answers[place] for place in tested]
+    kinds = sorted({pair.kind for pair in pairs})
+    return {
+        "sampled": scored(some),
+        "sampled_micro": sum(pair.related == answer for pair, answer in some) / max(1, len(some)),
+        "all": scored(answers),
+        "types": {"-".join(k): scored([a for a in answers if a[0].kind == k]) for k in kinds},
+    }

@@ -14,14 +14,13 @@ from histoeval.errors import ModelError
 from histoeval.io.writing import write_json, writing_to
 from histoeval.table import markdown_table
 from histoeval_research.train.core.loop import THIS_MACHINE, TrainingSite
+from histoeval_research.train.hare_bench.bench import train_ner, train_relations
 from histoeval_research.train.hare_bench.config import (
     Corpora,
     NerSettings,
     RelationSettings,
     SelectSettings,
 )
-from histoeval_research.train.hare_bench.ner import train_ner
-from histoeval_research.train.hare_bench.relations import train_relations
 
 COLUMNS = {
     "NER P": ("ner", "precision"),

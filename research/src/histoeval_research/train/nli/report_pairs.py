@@ -24,7 +24,7 @@ from histoeval.terms.catalogue import Concept, closeness, concepts, diagnosis_tr
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_sites, site_closeness, site_tree, sites
 from histoeval.terms.values.laterality import Side, written_sides
-from histoeval_research.train.nli.data import lines_of, wordings
+from histoeval_research.train.nli.pairs import lines_of, wordings
 
 _NOT_MORPHOLOGY = re.compile(
     r"\b(?:stage|recurrent|refractory|adult|childhood|pediatric|metastatic|ajcc|unresectable|"

@@ -21,8 +21,7 @@ from histoeval.nli.builtin import (
 from histoeval.nli.entailer import LABELS, Entailer, Label, NliPair
 from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.resources import load_toml
-from histoeval_research.train.nli.data import DATA
-from histoeval_research.train.nli.pairs import llm_written_pairs
+from histoeval_research.train.nli.pairs import DATA, llm_written_pairs
 
 Labelled = tuple[str, str, Label]
 _PENALTY = 0.7

@@ -37,8 +37,14 @@ from histoeval_research.evaluate.reader import (
     read_passages,
 )
 from histoeval_research.train.core.onnx_int8 import OnnxPart, Unpadded, write_parts
-from histoeval_research.train.hare_bench.bench import IGNORE_INDEX, UntrainedClassifier, save
-from histoeval_research.train.hare_bench.ner import examples_of, label_names, tags_of
+from histoeval_research.train.hare_bench.bench import (
+    IGNORE_INDEX,
+    UntrainedClassifier,
+    examples_of,
+    label_names,
+    save,
+    tags_of,
+)
 from histoeval_research.train.reader.model import JointReader
 
 

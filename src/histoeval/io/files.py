@@ -34,9 +34,7 @@ from histoeval.io.tables.records import (
     place,
 )
 
-GUESS = Columns()
-"""No column was named."""
-
+GUESS = Columns()  # no column was named
 INSPECT_LOG = "inspect log"
 
 ENDINGS = {
@@ -55,20 +53,15 @@ ENDINGS = {
     ".txt": "text",
 }
 _NO_TABLE = ("text", "docx", "pdf")
-TABLES = frozenset(ENDINGS.values()) - {"text"}
-"""Formats that are a table."""
+TABLES = frozenset(ENDINGS.values()) - {"text"}  # formats that are a table
+DOCUMENTS = frozenset({"docx", "pdf"})  # formats that hold one report
+PACKED = frozenset({"parquet", INSPECT_LOG, *DOCUMENTS})  # formats that are packed already
 
-DOCUMENTS = frozenset({"docx", "pdf"})
-"""Formats that hold one report."""
-
-PACKED = frozenset({"parquet", INSPECT_LOG, *DOCUMENTS})
-"""Formats that are packed already."""
-
+# What to do with files that people have.
 _TO_READ = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV"),
     **dict.fromkeys((".zip", ".tar", ".7z", ".tgz"), ": unpack it first"),
 }
-"""What to do with files that people have."""
 
 ONE_TABLE = (
     f"one table ({', '.join(name for name, kind in ENDINGS.items() if kind not in _NO_TABLE)}; all "
@@ -264,7 +257,7 @@ class TableSource(OpenedTable, ABC, Generic[L, Row]):
         """The rows of a record, good or broken; one that cannot be read at all has no values."""
 
     def name_of(self, record: Record, seen: SeenNames, group: str = "") -> tuple[str, Fault | None]:
-        """What the row is called, and what is wrong with that; in each group a name comes once.
+        """The name of a row, and its fault if it has one; within a group a name comes once.
 
         It is called by a column, by a key, or by its place counted from 0.
         """

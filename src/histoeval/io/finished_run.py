@@ -138,11 +138,10 @@ def _extracted(path: Path) -> FinishedRun:
 T = TypeVar("T")
 
 TEXTS = "texts.jsonl"
+# Set this in the environment to 0 where results must not hold whole reports.
 KEEP = "HISTOEVAL_KEEP_TEXTS"
-"""Set this in the environment to 0 where results must not hold whole reports."""
 
-RowTexts = Mapping[str, str | None]
-"""Of one row: its id, and its texts by name."""
+RowTexts = Mapping[str, str | None]  # of one row: its id, and its texts by name
 
 
 def write_texts(folder: Path, rows: Iterable[RowTexts], *, packed: bool = False) -> None:
@@ -201,22 +200,21 @@ def beside(rows: Iterable[dict[str, Any]], folder: Path) -> Iterator[tuple[dict[
 
 # --- rows without texts --------------------------------------------------------------------------
 
-NOT_KEPT = "not kept"
-"""In place of a message that may quote a report."""
+NOT_KEPT = "not kept"  # in place of a message that may quote a report
 
+# Keys whose values are names that we or the input gave, and no words of a report.
 NAMES = frozenset(
     "id system code column metric dimension route kind part type assertion judge order "
     "verdict".split()
 )
-"""Keys whose values are names that we or the input gave, and no words of a report."""
 
+# The same in rows of trust, whose evidence is all ours.
 TRUST_NAMES = NAMES | frozenset(
     "shows file image image_hash signature source attack policy cancer_check stated".split()
 )
-"""The same in rows of trust, whose evidence is all ours."""
 
+# What a page is made of beside rows.
 ABOUT = ("run.json", "summary.json", "usage.json", "trust.jsonl.meta.json")
-"""What a page is made of beside rows."""
 
 N = TypeVar("N", bound=Noun)
 

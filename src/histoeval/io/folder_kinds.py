@@ -18,12 +18,12 @@ SCORES, TRUST, AGREEMENT, COMPARISON, RANKING = (
     "comparison.json",
     "ranking.json",
 )
+# The names of a file of scores, whatever its form.
 SCORES_FILES = (SCORES, "scores.jsonl.gz", "scores.parquet")
-"""The names of a file of scores, whatever its form."""
 
 
 class FolderKind(NamedTuple):
-    """What a verb writes into a folder; folder_kinds.toml says what each field is."""
+    """A kind of folder that a verb writes; folder_kinds.toml describes the fields."""
 
     name: str
     files: Sequence[str]
@@ -40,7 +40,7 @@ class FolderKind(NamedTuple):
         return next((name for name in matches if name), None)
 
     def describe(self, folder: Path) -> str:
-        """What the folder is, and how it is read."""
+        """One sentence on a folder of this kind: its content and the command that reads it."""
         return f"{folder} is {self.noun}: {self.use.format(folder, parent=folder.parent.parent)}"
 
 
@@ -49,8 +49,8 @@ _TABLES = load_toml("io/folder_kinds.toml")
     FolderKind(name, **entry) for name, entry in _TABLES.items() if name != "writes"
 )
 KINDS = {kind.name: kind for kind in FOLDER_KINDS}
+# What each verb writes into a folder; by the first of these files its results are known.
 VERB_FILES: dict[str, list[str]] = _TABLES["writes"]
-"""What each verb writes into a folder; by the first of these files its results are known."""
 
 _CACHE_NAME = re.compile(r"pairs-[0-9a-f]{12}")
 

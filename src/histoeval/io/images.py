@@ -8,16 +8,16 @@ from pathlib import Path
 from histoeval.errors import InputError, OutputError, Problem
 from histoeval.io.store import ADVICE
 
+# What may have the name of an image; to open it could wait for ever.
 NO_FILES = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-"""What may have the name of an image; to open it could wait for ever."""
 
+# Bytes up to which a file is hashed whole; a larger one by its size and by pieces of it.
 HASHED_WHOLE = 32 << 20
-"""Bytes up to which a file is hashed whole; a larger one by its size and by pieces of it."""
 
 PIECES, PIECE_BYTES = 16, 256 << 10
 
@@ -110,5 +110,5 @@ def _file_hash(path: Path) -> str:
 
 def _listing(folder: Path) -> bytes:
     files = sorted((path, path.lstat()) for path in folder.rglob("*"))
-    lines = [f"{path.relative_to(folder)}\0{found.st_size}" for path, found in files]
+    lines = [f"{path.relative_to(folder)}\0{status.st_size}" for path, status in files]
     return "\n".join(lines).encode("utf-8", "surrogateescape")

@@ -57,7 +57,7 @@ ACCEPTED = (
 
 
 class Joining(Noun):
-    """How what belongs to one case is brought together.
+    """Rules for bringing the reports of one case together.
 
     `loose_ids` accepts ids that differ only in ending, case, spaces or zeros; `references` is what
     counts where a case has several.
@@ -78,8 +78,7 @@ class Joining(Noun):
         return self.model_dump(exclude_defaults=True)
 
 
-AS_WRITTEN = Joining()
-"""Ids must be the same, and a case has one reference."""
+AS_WRITTEN = Joining()  # ids must be the same, and a case has one reference
 
 
 class PairRow(NamedTuple):
@@ -103,7 +102,7 @@ class PairRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PairSource(TableSource[Layout, PairRow]):
-    """What was opened, and the pairs in it: of each record, one row per system.
+    """An opened table and its pairs: of each record, one row per system.
 
     Rows that systems have `outside` of the cases of a truth come last.
     """

@@ -73,7 +73,7 @@ class TextRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TextSource(TableSource[TextLayout, TextRow]):
-    """What was opened, and the texts in it."""
+    """An opened table and its texts."""
 
     def rows_of(
         self, record: Record, values: Mapping[str, object], seen: SeenNames
@@ -150,8 +150,8 @@ def exports_in(folder: Path) -> list[Path]:
         return [path for path in files if path.suffix.lower() == ".hl7"]
     if endings & {*TEXT_ENDINGS, *DOCUMENT_ENDINGS}:
         return []
-    found = [path for path in files if path.suffix.lower() in FHIR_ENDINGS]
-    return [path for path in found if is_fhir(path, "utf-8")]
+    candidates = [path for path in files if path.suffix.lower() in FHIR_ENDINGS]
+    return [path for path in candidates if is_fhir(path, "utf-8")]
 
 
 def _read_exports(
@@ -213,7 +213,7 @@ class TrustCase(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CaseSource(TableSource[CaseLayout, TrustCase]):
-    """What was opened, and the cases in it; images are named relative to `folder`."""
+    """An opened table and its cases; images are named relative to `folder`."""
 
     folder: Path = field(repr=False, default=Path())
 

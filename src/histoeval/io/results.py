@@ -19,12 +19,11 @@ from histoeval.io.store import RowStore, read_json, read_lines
 from histoeval.metric import Evidence, FrozenDict, Numbers, Score
 from histoeval.report import Noun, Report
 
-Key = tuple[str, str]
-"""The id of a pair and the system that wrote its candidate."""
+Key = tuple[str, str]  # the id of a pair and the system that wrote its candidate
 
 
 class MetricResult(Noun):
-    """What a row of results says of one metric: a score without its signature."""
+    """The score of one metric in a row of results, without its signature."""
 
     value: float
     parts: Numbers = FrozenDict()
@@ -143,7 +142,7 @@ def read_rows(path: Path) -> Iterator[ResultRow]:
 
 
 def read_summary(path: Path) -> Mapping[str, Any]:
-    """What the summary beside a file of results says of its metrics; nothing if there is none."""
+    """The metrics in the summary beside a file of results; empty without a summary."""
     folder = path if path.is_dir() else path.parent
     file = folder / "summary.json"
     metrics = read_json(file, folder).get("metrics", {}) if file.is_file() else {}

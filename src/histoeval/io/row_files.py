@@ -28,16 +28,13 @@ from histoeval.io.writing import whole_file
 RowForm = Literal["jsonl", "jsonl.gz", "parquet"]
 FORMS: tuple[str, ...] = get_args(RowForm)
 
-LEVEL = 6
-"""Of gzip: 9 takes three times as long and saves a few percent."""
-
+LEVEL = 6  # of gzip: 9 takes three times as long and saves a few percent
 LAYOUT = "layout"
 SCORES, PARTS, VALUE = "scores", "parts", "value"
+# Rows that are written and read together; never another number, so that bytes do not change.
 ROW_GROUP = 4096
-"""Rows that are written and read together; never another number, so that bytes do not change."""
 
-Place = tuple[str, ...]
-"""Where a value stands in a row: the names that lead to it."""
+Place = tuple[str, ...]  # where a value stands in a row: the names that lead to it
 
 
 def in_form(plain: Path, form: str) -> Path:

@@ -26,16 +26,14 @@ from histoeval.errors import (
 )
 from histoeval.io.folder_kinds import wrong_folder
 
-Place = tuple[str, ...]
-"""The keys that lead to a value; items of a list by their numbers."""
-
+Place = tuple[str, ...]  # the keys that lead to a value; items of a list by their numbers
 _MERGE = "tag:yaml.org,2002:merge"
 
 Settings = TypeVar("Settings", bound=BaseModel)
 
 
 class YamlFile(NamedTuple):
-    """What a file says, and in which line, from 1 on, it says it."""
+    """The content of a file, with the line of each key, from 1 on."""
 
     content: Any
     lines: Mapping[Place, int]
@@ -43,8 +41,8 @@ class YamlFile(NamedTuple):
     def line_of(self, place: Sequence[object]) -> int | None:
         """The line of a key, or of the nearest thing around it that stands in the file."""
         keys = tuple(map(str, place))
-        found = (self.lines.get(keys[:depth]) for depth in range(len(keys), 0, -1))
-        return next((line for line in found if line is not None), None)
+        lines = (self.lines.get(keys[:depth]) for depth in range(len(keys), 0, -1))
+        return next((line for line in lines if line is not None), None)
 
 
 def _text_of(path: Path, name: str) -> str:
@@ -103,7 +101,7 @@ def read_model(
 
 
 def fault_of(error: Any) -> str:
-    """What the parser stumbled on, and in which line."""
+    """The complaint of the parser, with its line."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     return f"line {mark.line + 1}: {problem}" if mark and problem else str(error)
 
@@ -147,8 +145,8 @@ def _keys(node: Any, place: Place, seen: set[int]) -> Iterator[tuple[Place, Any]
 
 
 _SHORT = Repr()
+# A message shows what was written, and of much of it the beginning.
 _SHORT.maxstring = _SHORT.maxother = 200
-"""A message shows what was written, and of much of it the beginning."""
 
 
 class _Typed(str):
@@ -170,11 +168,11 @@ def _folder_or_name(value: Any, info: ValidationInfo) -> Any:
     return str(path if path.is_dir() else value) if isinstance(path, Path) else value
 
 
+# A file or folder, whether it is there or not.
 FilePath = Annotated[Path, BeforeValidator(_whole_path)]
-"""A file or folder, whether it is there or not."""
 
+# A model: a folder that is there, or else a name on the hub.
 ModelName = Annotated[str, BeforeValidator(_folder_or_name)]
-"""A model: a folder that is there, or else a name on the hub."""
 
 
 def read_settings(

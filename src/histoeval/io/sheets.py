@@ -28,36 +28,29 @@ from histoeval.io.tables.records import Fault, Record, RecordTable, kind_of, nam
 from histoeval.report import Noun, Pair
 from histoeval.resources import load_toml
 
-EXPERT = "expert"
-"""What the one score of HARE's layout is called."""
-
+EXPERT = "expert"  # what the one score of HARE's layout is called
 GROUP_NAMES = ("case", "case_id")
-SET_NAMES = ("set",)
-"""Names by which the columns of cases and of subsets are known."""
-
+SET_NAMES = ("set",)  # names by which the columns of cases and of subsets are known
 Range = tuple[float, float]
 
 NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-LARGEST = 1e300
-"""What a score looks like, and what none exceeds."""
-
+LARGEST = 1e300  # what a score looks like, and what none exceeds
+# After such trouble, what is one row and what are two is a guess.
 MISCOUNTING = frozenset({"broken_quotes", "record_too_long", "wrong_column_count"})
-"""After such trouble, what is one row and what are two is a guess."""
 
+# A word of a column's name that starts so names a person.
 RATER = re.compile(
     r"annotator|assessor|clinician|doctor|evaluator|examiner|expert|grader|human|observer"
     r"|pathologist|physician|rater|reader|reviewer|scorer|specialist|r\d+$"
 )
-"""A word of a column's name that starts so names a person."""
 
+# On one scale, the highest score of one rater is at most this many times that of another.
 SPREAD = 2.0
-"""On one scale, the highest score of one rater is at most this many times that of another."""
 
+# A scale starts below this, or below half of the range of its scores: ages and years do not.
 LOWEST = 5.0
-"""A scale starts below this, or below half of the range of its scores: ages and years do not."""
 
-MIN_DISTINCT = 6
-"""From so many rows on, whole numbers that never come up twice number the rows."""
+MIN_DISTINCT = 6  # from so many rows on, whole numbers that never come up twice number the rows
 
 
 class RatedPair(Noun):
@@ -279,7 +272,7 @@ def guess_raters(
 
 
 def naming_raters() -> str:
-    """How raters are named, from Python or the command line."""
+    """The option that names raters, for Python or the command line."""
     return argument("raters", ["NAME"]) or argument("rater", "NAME")
 
 

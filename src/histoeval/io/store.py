@@ -199,7 +199,7 @@ class RowStore(Generic[R]):
             self._drop_unfinished()
 
     def _written(self) -> Iterable[Path]:
-        """What a run leaves, and what --overwrite removes."""
+        """The files that a run leaves, and that --overwrite removes."""
         if self._verb:
             return [self.path.with_name(name) for name in VERB_FILES[self._verb]]
         return (self.path, self.meta, self.summary) if self.is_folder else (self.path, self.home)

@@ -20,15 +20,13 @@ from histoeval.io.reports import TextSource, open_reports
 from histoeval.io.tables.columns import reference_texts
 from histoeval.io.tables.records import Fault, Record, name_of
 
+# Endings of files that one side of a study leaves in its ids and the other does not.
 ID_ENDINGS = tuple(
     ".tiff .tif .svs .ndpi .mrxs .scn .bif .vms .vmu .qptiff .isyntax .czi .dcm .png .jpg .jpeg "
     ".ome .txt .md .json .xml .docx .pdf .hl7".split()
 )
-"""Endings of files that one side of a study leaves in its ids and the other does not."""
 
-REFERENCES = "the references"
-"""What a truth is called where whoever reads of it has it before them."""
-
+REFERENCES = "the references"  # what a truth is called where whoever reads of it has it before them
 _NUMBER = re.compile(r"(\d+)(?:\.0+)?", re.ASCII)
 
 
@@ -43,13 +41,12 @@ class ReportLine(NamedTuple):
     id: str | None
     texts: tuple[str, ...] | Fault = ()
     problem: Problem | None = None
-    kind: str = ""
-    """What sort of problem it is."""
+    kind: str = ""  # what sort of problem it is
 
 
 @dataclass(frozen=True)
 class SubmissionProblem:
-    """What is wrong with one row or one id of a file, and what to do about it.
+    """A fault of one row or one id of a file, and what to do about it.
 
     `row` counts from 1, and is None for a report that is not there at all. `code` is one of
     not_an_object, repeated_key, broken_json, missing_id, not_a_name (an id that is no text or
@@ -63,8 +60,7 @@ class SubmissionProblem:
     row: int | None
     code: str
     reason: str
-    meant: str | None = None
-    """The id that a near one may mean."""
+    meant: str | None = None  # the id that a near one may mean
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Submission:
-    """What a system has handed in: the reports by the ids of the truth, in its order.
+    """The reports that a system has handed in, by the ids of the truth and in its order.
 
     `renamed` has the ids that were written differently and were accepted, as they were written.
     """
@@ -95,15 +91,14 @@ class Submission:
 
 @dataclass(frozen=True)
 class IdMatches:
-    """How the rows of one system fit the ids of the truth."""
+    """The rows of one system, matched with the ids of the truth."""
 
     reports: Mapping[str, ReportLine]
     strangers: Sequence[ReportLine]
     broken: Sequence[ReportLine]
+    # Ids that are not in the truth, by the one of the truth that each may mean.
     near: Mapping[str, str]
-    """Ids that are not in the truth, by the one of the truth that each may mean."""
-    renamed: Mapping[str, str]
-    """Such ids that were accepted."""
+    renamed: Mapping[str, str]  # such ids that were accepted
 
 
 def read_truth(
@@ -251,13 +246,13 @@ def plain_id(name: str) -> str:
 
 
 def near_hint(other: str) -> str:
-    """What to do about an id that is almost one of the truth."""
+    """Advice on an id that is almost one of the truth."""
     accept = argument("loose_ids")
     return f"correct the id to {other!r}" + (accept and f", or accept such ids: {accept}")
 
 
 def how_ids_differ(meant: Mapping[str, str]) -> str:
-    """What ids lack or have too much of the ones that they may mean, if it is the same for all."""
+    """The part that all ids lack or have too much, beside the ids that they may mean."""
     for verb, pairs in (("lack", meant.items()), ("have", [(b, a) for a, b in meant.items()])):
         ends = {long.removeprefix(short) if long.startswith(short) else "" for short, long in pairs}
         starts = {long.removesuffix(short) if long.endswith(short) else "" for short, long in pairs}
@@ -302,7 +297,7 @@ def _id_problems(matched: IdMatches, name: str, truth: Truth) -> Iterator[Submis
 
 
 def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:
-    """What systems are called: like their files, with the folder where two are called the same."""
+    """Names of systems: those of their files, with the folder where two are the same."""
     stems = [
         path.resolve().name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
         for path in paths

@@ -1,4 +1,4 @@
-"""How files of results are made: whole or not at all, readable by their owner only, never an input.
+"""Files of results: written whole or not at all, readable by their owner only, never an input.
 
 Results hold report texts, so files are created with mode 0600 and folders with 0700 whatever the
 umask is; what exists keeps its mode. `HISTOEVAL_SHARED_FILES=1` leaves both to the umask.
@@ -19,15 +19,13 @@ from filelock import FileLock, SoftFileLock, Timeout
 
 from histoeval.errors import OutputError
 
+# Set this in the environment to 1 where colleagues share result folders.
 SHARED = "HISTOEVAL_SHARED_FILES"
-"""Set this in the environment to 1 where colleagues share result folders."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
-FileIdentity = tuple[int, int]
-"""Device and inode, which are the same for every link to a file."""
-
+FileIdentity = tuple[int, int]  # device and inode, which are the same for every link to a file
 _inputs: ContextVar[frozenset[FileIdentity]] = ContextVar("inputs", default=frozenset())
 
 
@@ -47,8 +45,8 @@ def protecting(inputs: Iterable[Path]) -> Iterator[None]:
 
 def protect(inputs: Iterable[Path]) -> None:
     """Add to what `protecting` protects, until that is closed."""
-    found = map(_identity, inputs)
-    _inputs.set(_inputs.get() | {each for each in found if each is not None})
+    identities = map(_identity, inputs)
+    _inputs.set(_inputs.get() | {each for each in identities if each is not None})
 
 
 def check_not_input(outputs: Iterable[Path]) -> None:
@@ -67,10 +65,10 @@ def check_not_input(outputs: Iterable[Path]) -> None:
 
 def _identity(path: Path) -> FileIdentity | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return None
-    return None if stat.S_ISDIR(found.st_mode) else (found.st_dev, found.st_ino)
+    return None if stat.S_ISDIR(status.st_mode) else (status.st_dev, status.st_ino)
 
 
 def file_mode() -> int:

@@ -1,1 +1,1 @@
-"""How work is executed: chunks, resume, totals."""
+"""Execution of work: blocks, resuming, totals."""

@@ -1,4 +1,4 @@
-"""How well metrics follow the experts of a sheet: ``histoeval.agree("sheet.tsv")``."""
+"""Agreement of metrics with the experts of a sheet: ``histoeval.agree("sheet.tsv")``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from histoeval.version import __version__
 
 @dataclass(frozen=True, repr=False)
 class Agreement(Frames):
-    """How well each metric follows the experts, the scores behind that, and what was skipped.
+    """The agreement of each metric with the experts, the scores behind it, and what was skipped.
 
     It has a row for each metric: iterate over them, or take one by the name of the metric.
     """
@@ -78,10 +78,14 @@ class Agreement(Frames):
         for row in self:
             flat: dict[str, Any] = {"metric": row.metric, "n": row.n, "coverage": row.coverage}
             for coefficient in Coefficient:
-                found = row.coefficient(coefficient)
+                estimate = row.coefficient(coefficient)
                 name = coefficient.value
-                flat |= {name: found.value, f"{name}.low": found.low, f"{name}.high": found.high}
-                flat[f"{name}.p"] = found.p
+                flat |= {
+                    name: estimate.value,
+                    f"{name}.low": estimate.low,
+                    f"{name}.high": estimate.high,
+                }
+                flat[f"{name}.p"] = estimate.p
             flat |= {"r2": row.r2, "rmse": row.rmse, "slope": row.slope, "ties": row.ties}
             yield flat | {"reason": row.reason}
 
@@ -137,7 +141,7 @@ def _metric_pair(text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class StudySettings:
-    """How metrics are compared with experts."""
+    """Settings of a comparison of metrics with experts."""
 
     cases: Annotated[
         PathLike | None,
@@ -203,7 +207,7 @@ SHEET = Argument(
 
 @dataclass(frozen=True)
 class AgreeSettings(StudySettings):
-    """What `agree` takes."""
+    """The settings of `agree`."""
 
     sheet: Annotated[Any, SHEET]
     _: KW_ONLY
@@ -373,11 +377,9 @@ def conclude(
     )
 
 
-HARE_SCALE = (0.0, 5.0)
-"""From what to what the experts of HARE's sheet score."""
-
+HARE_SCALE = (0.0, 5.0)  # from what to what the experts of HARE's sheet score
+# What every sheet has, whatever its columns: words that `group` and `by` know.
 OWN = ("case", "system", "set", "row")
-"""What every sheet has, whatever its columns: words that `group` and `by` know."""
 
 
 def panel_of(
@@ -407,7 +409,7 @@ def panel_of(
 
 
 def key_of(row: RatedPair, wide: bool) -> Key:
-    """What a pair is called in results: there the candidate is not part of the id."""
+    """The key of a pair in results, where the candidate is not part of the id."""
     system = row.pair.system or ""
     return (row.pair.id.removesuffix(f".{system}") if wide else row.pair.id), system
 
@@ -460,7 +462,7 @@ def experts_line(sheet: Sheet, panel: Panel, raters: Sequence[str]) -> str:
 
 
 def remarks_on(sheet: Sheet, panel: Panel, scale: Range | None) -> Iterable[str]:
-    """What was skipped or taken for granted when the sheet was read."""
+    """Notes on what was skipped or assumed when the sheet was read."""
     if sheet.problems:
         first = sheet.problems[0].message
         yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"

@@ -39,8 +39,8 @@ from histoeval.run.stored import stored_pairs
 from histoeval.settings import COLUMNS, STATISTICS, Argument, Option
 from histoeval.version import __version__
 
+# The rubric without a language model, which costs nothing: what a judge has to beat.
 BASELINE = "rubric_offline"
-"""The rubric without a language model, which costs nothing: what a judge has to beat."""
 
 Results = Mapping[Key, MetricResult]
 
@@ -64,7 +64,7 @@ class _Fit:
     ) -> AlignedMetric:
         """Every criterion that experts have scored too."""
         scales = _scales(metric, scored)
-        found: list[CriterionAlignment] = []
+        criteria: list[CriterionAlignment] = []
         gaps: list[ScoreGap] = []
         for criterion in self.experts.columns:
             keys = [k for k in scored if criterion in self.experts.scores.get(k, {})]
@@ -81,7 +81,7 @@ class _Fit:
                 resamples=self.resamples,
                 seed=self.seed,
             )
-            found.append(each)
+            criteria.append(each)
             gaps += [
                 ScoreGap(
                     id=key[0],
@@ -95,19 +95,19 @@ class _Fit:
                 for key, judged, expert, moved in zip(keys, own, experts, unseen, strict=True)
                 if judged != expert
             ]
-        if not found and self.experts.problems:
+        if not criteria and self.experts.problems:
             raise InputError(
                 f"no score of {self.experts.name} can be used. The first: "
                 f"{self.experts.problems[0].message}"
             )
-        if not found:
+        if not criteria:
             raise InputError(
                 f"no pair of {self.experts.name} has a score of {metric}: are they of other pairs, "
                 f"or called otherwise? The results have the id {next(iter(scored))[0]!r}, the "
                 f"experts {next(iter(self.experts.scores), ('',))[0]!r}"
             )
         worst = sorted(gaps, key=lambda gap: -abs(gap.judge - gap.expert))
-        return AlignedMetric(metric, signature, tuple(found), tuple(worst), usage)
+        return AlignedMetric(metric, signature, tuple(criteria), tuple(worst), usage)
 
     def baseline(
         self, folder: Path, rows: Sequence[ResultRow], about: Mapping[str, Any]
@@ -160,12 +160,12 @@ def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
     """The scale of each criterion: where it is not known, from the lowest score to the highest."""
     if known := _known_scales(metric):
         return known
-    found = {}
+    scales = {}
     for name in criteria_of(scored):
         values = [raw_of(each, name) for each in scored.values()]
         low = min(values)
-        found[name] = (low, max(*values, low + 1))
-    return found
+        scales[name] = (low, max(*values, low + 1))
+    return scales
 
 
 def _cases(experts: ExpertScores, folder: Path, rows: Sequence[ResultRow]) -> Mapping[Key, str]:
@@ -178,7 +178,7 @@ def _cases(experts: ExpertScores, folder: Path, rows: Sequence[ResultRow]) -> Ma
 
 
 def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
-    """What was not used, and why."""
+    """Notes on what was not used, and why."""
     if problems := experts.problems:
         first = problems[0].message
         yield f"cells of {experts.name} that cannot be used: {len(problems):,}. The first: {first}"
@@ -201,10 +201,8 @@ class AlignedMetric:
     metric: str
     signature: str
     criteria: tuple[CriterionAlignment, ...]
-    gaps: tuple[ScoreGap, ...]
-    """Where it and the experts differ, the worst first."""
-    usage: Mapping[str, Any]
-    """By judge: requests, tokens, seconds, cost."""
+    gaps: tuple[ScoreGap, ...]  # where it and the experts differ, the worst first
+    usage: Mapping[str, Any]  # by judge: requests, tokens, seconds, cost
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,12 +222,12 @@ class JudgeAgreement(Frames):
         """A row for each criterion and metric, as it is and aligned."""
         for metric in self.metrics:
             for each in metric.criteria:
-                for state, found in (("as it is", each.before), ("aligned", each.after)):
-                    if found is not None:
+                for state, figures in (("as it is", each.before), ("aligned", each.after)):
+                    if figures is not None:
                         flat: dict[str, Any] = {"criterion": each.criterion}
                         flat |= {"metric": metric.metric, "scores": state, "pairs": each.pairs}
                         for name in AgreementFigures.model_fields:
-                            figure = getattr(found, name)
+                            figure = getattr(figures, name)
                             ends = {"": figure.value, ".low": figure.low, ".high": figure.high}
                             flat |= {f"{name}{end}": value for end, value in ends.items()}
                         yield flat
@@ -401,8 +399,8 @@ def alignment_of(judge: AlignedMetric, experts: ExpertScores) -> Alignment:
     )
 
 
-def _values(found: AgreementFigures) -> dict[str, Any]:
+def _values(figures: AgreementFigures) -> dict[str, Any]:
     return {
-        name: None if (value := getattr(found, name).value) is None else round(value, 4)
+        name: None if (value := getattr(figures, name).value) is None else round(value, 4)
         for name in AgreementFigures.model_fields
     }

@@ -1,4 +1,4 @@
-"""What this machine has, for `histoeval doctor` and `histoeval metrics`.
+"""The packages and models of this machine, for `histoeval doctor` and `histoeval metrics`.
 
 The short answers import no model and no torch, so that they come at once.
 """
@@ -25,9 +25,10 @@ from histoeval.version import __version__
 
 READY, MISSING, BROKEN = "ready", "missing", "broken"
 
+# The models that this package brings to every metric that has a field for them.
 OURS = {"reader", "aligner", "nli"}
-"""The models that this package brings to every metric that has a field for them."""
 
+# What each extra of this package is for; without a name, the package itself.
 EXTRAS = {
     "": "scoring, explaining, extracting, judging, trust",
     "hf": "Hugging Face models, local judges",
@@ -45,7 +46,6 @@ EXTRAS = {
     "wandb": "runs logged to Weights & Biases",
     "peers": "third-party metrics",
 }
-"""What each extra of this package is for; without a name, the package itself."""
 
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
 
@@ -100,8 +100,8 @@ def details() -> Iterator[Item]:
 
 def packages(extra: str) -> list[str]:
     """The packages that an extra installs; without a name, those of every installation."""
-    found = (_REQUIREMENT.match(line) for line in requires("histoeval") or ())
-    named = [match.groups(default="") for match in found if match]
+    matches = (_REQUIREMENT.match(line) for line in requires("histoeval") or ())
+    named = [match.groups(default="") for match in matches if match]
     return [name for name, group in named if group == extra and name != "histoeval"]
 
 
@@ -114,7 +114,7 @@ def metric_states() -> list[MetricState]:
 
 
 def ready_line(states: Iterable[MetricState]) -> str:
-    """How many metrics are ready, and what the others need."""
+    """One line: the number of metrics that are ready, and what the others need."""
     every = list(states)
     lacking: dict[str, list[str]] = {}
     for each in every:

@@ -116,8 +116,8 @@ class EntailJob(Job[PairRow, EntailedRow]):
     def _add(self, row: EntailedRow) -> None:
         super()._add(row)
         if not row.errors:
-            found = Entailment(row.entailment or 0, row.neutral or 0, row.contradiction or 0)
-            self.labels[found.label] += 1
+            entailment = Entailment(row.entailment or 0, row.neutral or 0, row.contradiction or 0)
+            self.labels[entailment.label] += 1
 
     def _totals(self) -> dict[str, Any]:
         return {"labels": dict(sorted(self.labels.items()))}

@@ -30,8 +30,7 @@ class ExpertScores(Noun):
 
     name: str
     sha256: str
-    columns: Mapping[str, tuple[str, ...]]
-    """The columns of each criterion."""
+    columns: Mapping[str, tuple[str, ...]]  # the columns of each criterion
     scores: Mapping[Key, Mapping[str, float]]
     cases: Mapping[Key, str]
     problems: tuple[Problem, ...] = ()
@@ -87,7 +86,7 @@ def read_expert_scores(
             f"name it with --id{columns_found(table.columns)}"
         )
     system, case = columns.system or by_name.get("system"), case or by_name.get("case")
-    found: dict[Key, dict[str, list[float]]] = {}
+    ratings: dict[Key, dict[str, list[float]]] = {}
     cases: dict[Key, str] = {}
     problems: list[Problem] = []
     every = [column for names in rated.values() for column in names]
@@ -110,12 +109,12 @@ def read_expert_scores(
                 if isinstance(rating, Fault):
                     problems.append(rating.problem(record.place, column))
                 elif rating is not None:
-                    found.setdefault(key, {}).setdefault(criterion, []).append(rating)
+                    ratings.setdefault(key, {}).setdefault(criterion, []).append(rating)
     return ExpertScores(
         name=opened.name,
         sha256=opened.sha256,
         columns=rated,
-        scores={key: {n: fmean(s) for n, s in by.items()} for key, by in found.items()},
+        scores={key: {n: fmean(s) for n, s in by.items()} for key, by in ratings.items()},
         cases=cases,
         problems=tuple(problems),
     )
@@ -132,16 +131,16 @@ def _criteria_columns(
         raise InputError(
             f"the judge has no criterion {min(unknown)!r}; its criteria: {', '.join(criteria)}"
         )
-    found: dict[str, tuple[str, ...]] = {}
+    columns_of: dict[str, tuple[str, ...]] = {}
     for criterion in criteria:
         plain = normalised(criterion)
         exact = tuple(name for name in columns if normalised(name) == plain)
         raters = tuple(name for name in columns if normalised(name).endswith(f"_{plain}"))
         names = tuple(named.get(criterion, ())) or exact or (raters if "_" in criterion else ())
-        found |= {criterion: names} if names else {}
-    if not found:
+        columns_of |= {criterion: names} if names else {}
+    if not columns_of:
         raise InputError(
             f"{path} has no column for any criterion of the judge ({', '.join(criteria)}): name "
             f"one, as in --criterion {criteria[0]}=COLUMN{columns_found(columns)}"
         )
-    return found
+    return columns_of

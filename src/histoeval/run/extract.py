@@ -103,10 +103,10 @@ class ExtractJob(Job[TextRow, ReadRow]):
     def _settings(self) -> dict[str, Any]:
         return {"reader": self.reader.identity}
 
-    def _is_result(self, found: ReadRow, given: TextRow) -> bool:
-        if found.id != given.id or found.report is None:
-            return found.id == given.id
-        there, here = found.report.text, given.text or ""
+    def _is_result(self, row: ReadRow, given: TextRow) -> bool:
+        if row.id != given.id or row.report is None:
+            return row.id == given.id
+        there, here = row.report.text, given.text or ""
         return there == here if self.texts else len(there) == len(here)
 
     def _add(self, row: ReadRow) -> None:
@@ -124,7 +124,7 @@ class ExtractJob(Job[TextRow, ReadRow]):
 
 
 def read_failed(message: str) -> Problem:
-    """What stands in place of a report that the reader broke on."""
+    """The problem of a report that the reader broke on."""
     return Problem(code="reader_failed", message=shown(message))
 
 

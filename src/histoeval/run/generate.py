@@ -67,31 +67,28 @@ from histoeval.vlm.model import Vlm
 
 IMAGE_NAMES = ("image", "image_path", "slide", "file", "path", "filename")
 REFERENCE = "reference"
-NOTHING = "none"
-"""The level of specimen information at which a model is given nothing."""
+NOTHING = "none"  # the level of specimen information at which a model is given nothing
 
 
 class ImageCase(NamedTuple):
     """One image to be reported on, or the problems that stand in its way."""
 
     id: str
-    image: str
-    """As results name it: relative to the folder, or as the table has it."""
+    image: str  # as results name it: relative to the folder, or as the table has it
     path: Path
-    about: Mapping[str, str]
-    """What is known of the specimen, by column."""
+    about: Mapping[str, str]  # what is known of the specimen, by column
     reference: str | None = None
     problems: tuple[Problem, ...] = ()
 
 
 class ContextLevel(NamedTuple):
-    """How much of a specimen a model is given: these columns of the table."""
+    """A level of specimen information: the columns of the table that a model is given."""
 
     name: str
     columns: tuple[str, ...]
 
     def specimen(self, case: ImageCase) -> str | Problem:
-        """What is given of a case, in lines; or what the table lacks of it."""
+        """The lines that a model is given of a case, or the problem of a value that is missing."""
         if lacking := [name for name in self.columns if not case.about.get(name)]:
             return Problem(
                 "missing_value",
@@ -109,11 +106,10 @@ class ReportTask(NamedTuple):
 
 
 class Cases(NamedTuple):
-    """What was opened, and the cases in it; a row of it is a case at one of the levels."""
+    """An opened table or folder and its cases; a row of it is a case at one of the levels."""
 
     name: str
-    sha256: str
-    """Of the table; of a folder, of the names of its images."""
+    sha256: str  # of the table; of a folder, of the names of its images
     columns: tuple[str, ...]
     cases: tuple[ImageCase, ...]
     levels: Sequence[ContextLevel] = ()
@@ -153,17 +149,17 @@ def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[ContextLevel
     for spec in dict.fromkeys(spec.strip() for spec in specs):
         named = [] if spec == NOTHING else [normalised(part) for part in spec.split("+")]
         if unknown := [part for part in named if part not in known]:
-            found = f"; columns: {', '.join(columns)}" if columns else ""
+            listed = f"; columns: {', '.join(columns)}" if columns else ""
             guess = did_you_mean(unknown[0], columns)
             raise SettingError(
-                f"--specimen {spec}: there is no column {unknown[0]!r}{guess}{found}"
+                f"--specimen {spec}: there is no column {unknown[0]!r}{guess}{listed}"
             )
         levels.append(ContextLevel(spec, tuple(known[part] for part in named)))
     return levels
 
 
 class RequestCount(NamedTuple):
-    """How many images there are, and how many requests they would take."""
+    """Numbers of images, and of the requests that they would take."""
 
     pictures: int
     slides: int
@@ -172,7 +168,7 @@ class RequestCount(NamedTuple):
 
 
 def counted(cases: Cases, levels: Sequence[ContextLevel], examination: Examination) -> RequestCount:
-    """How many pictures, slides and requests there are at most; none is sent.
+    """Count pictures, slides and requests at most, without sending any.
 
     A slide whose tissue is small has fewer tiles than are counted here.
     """
@@ -211,12 +207,12 @@ def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:
 def _of_table(path: Path, images: Path, encoding: str | None) -> Cases:
     opened = open_table(path, encoding=encoding)
     columns = opened.table.columns
-    found = columns_by_name(columns)
-    image = next((found[name] for name in IMAGE_NAMES if name in found), None)
+    by_name = columns_by_name(columns)
+    image = next((by_name[name] for name in IMAGE_NAMES if name in by_name), None)
     if image is None:
         raise InputError(f"{path} has no column 'image'{columns_found(columns)}")
     demand_rows(opened.table, columns, path)
-    id_, reference = found.get("id"), found.get(REFERENCE)
+    id_, reference = by_name.get("id"), by_name.get(REFERENCE)
     about = tuple(name for name in columns if name not in (image, id_, reference))
     layout = _ImageLayout(id=id_, image=image, reference=reference, about=about)
     cases = tuple(_ImageSource(**vars(opened), layout=layout, folder=images).rows())
@@ -251,8 +247,7 @@ class _ImageSource(TableSource[_ImageLayout, ImageCase]):
 
 ROWS, TABLE, SUMMARY = "reports.jsonl", "reports.csv", "summary.json"
 
-IMAGE_BATCH = 8
-"""Images whose reports are requested together."""
+IMAGE_BATCH = 8  # images whose reports are requested together
 
 
 class GeneratedRow(Noun):
@@ -260,13 +255,11 @@ class GeneratedRow(Noun):
 
     id: str
     image: str
+    # Of the content of the image, so that a resumed run notices another one.
     image_hash: str | None = None
-    """Of the content of the image, so that a resumed run notices another one."""
     system: str
-    level: str
-    """The level of specimen information."""
-    specimen: str = ""
-    """What the model is given at that level."""
+    level: str  # the level of specimen information
+    specimen: str = ""  # what the model is given at that level
     report: str | None = None
     reference: str | None = None
     notes: tuple[str, ...] = ()
@@ -333,16 +326,16 @@ class GenerateTask(Task[ReportTask, GeneratedRow]):
             planned += _planned(case, self.examination, levels)
         drafts = [each for each, _ in planned if isinstance(each, TileReportDraft)]
         reports = iter(write_all(drafts, self.subject, self.examination.merge))
-        found = []
+        written = []
         for task, (each, notes), content in zip(rows, planned, hashes, strict=True):
             outcome = next(reports) if isinstance(each, TileReportDraft) else each
             row = _row(task.case, task.level, self.names[task.level.name], outcome, notes)
-            found.append(row.model_copy(update={"image_hash": content}))
+            written.append(row.model_copy(update={"image_hash": content}))
         if self.subject.gone is not None:
             raise EndpointError(
                 f"{self.subject.gone}. Every answer is cached: the same command resumes there"
             )
-        return found
+        return written
 
     def failed(self, row: ReportTask, problem: Problem) -> GeneratedRow:
         return _row(row.case, row.level, self.names[row.level.name], problem, ())
@@ -385,8 +378,8 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
         return super().request() | {"system": self.system}
 
     def summary(self) -> dict[str, Any]:
-        found = super().summary()
-        return {"input": found.pop("input"), "images": len(self.cases.cases), **found}
+        summary = super().summary()
+        return {"input": summary.pop("input"), "images": len(self.cases.cases), **summary}
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -396,16 +389,16 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
             **self.examination.views_pins(),
         }
 
-    def _is_result(self, found: GeneratedRow, given: ReportTask) -> bool:
+    def _is_result(self, row: GeneratedRow, given: ReportTask) -> bool:
         case = given.case
-        if (found.id, found.level) != (case.id, given.level.name):
+        if (row.id, row.level) != (case.id, given.level.name):
             return False
-        refuse_changed(case.image, case.path, found.image_hash)
+        refuse_changed(case.image, case.path, row.image_hash)
         return True
 
 
+# What is to be written, or why it cannot be; and notes on the image.
 Planned = tuple[TileReportDraft | tuple[Problem, ...], tuple[str, ...]]
-"""What is to be written, or why it cannot be; and notes on the image."""
 
 
 def _planned(

@@ -47,14 +47,10 @@ from histoeval.run.compare.systems import differences
 from histoeval.runtime.audit import cache_folder
 from histoeval.version import __version__
 
-DEPTH = 4
-"""Folders below the one that is searched in which runs are looked for."""
-
-UPLOAD = "upload.json"
-"""What `serve` is to score: beside a table that was uploaded."""
-
+DEPTH = 4  # folders below the one that is searched in which runs are looked for
+UPLOAD = "upload.json"  # what `serve` is to score: beside a table that was uploaded
+# How the file ends that says of a file of results what made it.
 META = tuple(f"{ending}.meta.json" for ending in (".jsonl", ".jsonl.gz", ".parquet"))
-"""How the file ends that says of a file of results what made it."""
 
 
 class StoredRun(NamedTuple):
@@ -63,8 +59,7 @@ class StoredRun(NamedTuple):
     id: str
     name: str
     kind: str
-    place: Path
-    """A folder, or the file that `extract` has written."""
+    place: Path  # a folder, or the file that `extract` has written
     changed: float
     finished: bool
 
@@ -74,7 +69,7 @@ class StoredRun(NamedTuple):
 
     @property
     def stamp(self) -> tuple[str, float]:
-        """What changes when the results do."""
+        """A value that changes when the results do."""
         return self.id, self.changed
 
 
@@ -209,7 +204,7 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def about_run(run: StoredRun) -> str:
-    """What a run is of, in a few words; nothing where its summary does not say."""
+    """A few words on the content of a run; empty where its summary does not say."""
     try:
         return _in_words(run)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -330,7 +325,7 @@ class ScoreDifference(NamedTuple):
 
     @property
     def size(self) -> float:
-        """How far apart they are; what only one run has comes first."""
+        """The distance of the two; infinite where only one run has a score."""
         if self.one is None or self.other is None:
             return float("inf")
         return abs(self.one - self.other)
@@ -343,13 +338,12 @@ class RunDiff(NamedTuple):
     signatures: list[Difference]
     means: list[Difference]
     scores: list[ScoreDifference]
-    compared: int
-    """Scores that both runs have."""
+    compared: int  # scores that both runs have
 
     def content(self) -> dict[str, Any]:
         lists = ("settings", "signatures", "means", "scores")
-        found = {name: [each._asdict() for each in getattr(self, name)] for name in lists}
-        return {**found, "compared": self.compared}
+        content = {name: [each._asdict() for each in getattr(self, name)] for name in lists}
+        return {**content, "compared": self.compared}
 
 
 def diff_runs(one: RunDetails, other: RunDetails) -> RunDiff:
@@ -381,7 +375,7 @@ def diff_runs(one: RunDetails, other: RunDetails) -> RunDiff:
 
 
 def _settings(details: RunDetails) -> dict[str, Any]:
-    """What was asked for, and by which versions, with a flat name each."""
+    """The settings and versions of a run, with a flat name each."""
     request = {name: each for name, each in details.request.items() if name != "metrics"}
     return {
         **flat(request),
@@ -393,10 +387,12 @@ def _settings(details: RunDetails) -> dict[str, Any]:
 
 def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Nested settings by names such as `columns.reference`."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, each in content.items():
-        found |= flat(each, f"{before}{name}.") if isinstance(each, dict) else {before + name: each}
-    return found
+        settings |= (
+            flat(each, f"{before}{name}.") if isinstance(each, dict) else {before + name: each}
+        )
+    return settings
 
 
 def signatures_of(details: RunDetails) -> dict[str, str]:
@@ -438,13 +434,10 @@ def _values(details: RunDetails) -> dict[tuple[str, str, str], float]:
 
 # --- runs whose time is over ---------------------------------------------------------------------
 
-VERBS = {"score": "score or judge", "judge": "score or judge"}
-"""How `VERB_FILES` calls verbs."""
-
+VERBS = {"score": "score or judge", "judge": "score or judge"}  # how `VERB_FILES` calls verbs
 ENDINGS = ("html", "csv", "xlsx", "md", "json")
 PAGES = tuple(f"report.{ending}" for ending in ENDINGS)
-SCORES_FOLDER = "scores"
-"""Where `agree` keeps the scores that it has made, with their texts."""
+SCORES_FOLDER = "scores"  # where `agree` keeps the scores that it has made, with their texts
 EVIDENCE = ("[0-9]*_*.png", "[0-9]*_patches.npz")
 
 
@@ -454,8 +447,7 @@ class Removable(NamedTuple):
     run: StoredRun
     files: tuple[Path, ...]
     kept: str = ""
-    size: int = 0
-    """Bytes of these files before any is removed."""
+    size: int = 0  # bytes of these files before any is removed
 
 
 def old_runs(folder: Path, older_than: timedelta) -> list[Removable]:
@@ -467,13 +459,13 @@ def old_runs(folder: Path, older_than: timedelta) -> list[Removable]:
             continue
         files = tuple(dict.fromkeys(_files(run)))
         if not files:
-            found = Removable(run, (), f"runs of `{run.kind}` are not removed")
+            entry = Removable(run, (), f"runs of `{run.kind}` are not removed")
         elif not details_of(run).version:
-            found = Removable(run, (), "it does not say that histoeval made it")
+            entry = Removable(run, (), "it does not say that histoeval made it")
         else:
             size = sum(file.lstat().st_size for file in files if file.is_file())
-            found = Removable(run, files, size=size)
-        removable.append(found)
+            entry = Removable(run, files, size=size)
+        removable.append(entry)
     return removable
 
 
@@ -499,12 +491,12 @@ def _files(run: StoredRun) -> Iterator[Path]:
         yield from (folder / "evidence").glob(pattern)
 
 
-def remove_run(found: Removable) -> str:
+def remove_run(removable: Removable) -> str:
     """Remove the files of a run; what is left is named, and the folder only goes if it is empty."""
-    run = found.run
+    run = removable.run
     try:
         with locked(run.folder / ".lock", run.place, "it stays"), writing_to(run.place):
-            for file in found.files:
+            for file in removable.files:
                 if file.is_dir() and not file.is_symlink():
                     rmtree(file)
                 else:

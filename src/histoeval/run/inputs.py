@@ -1,4 +1,4 @@
-"""What people hand over: files, folders, data frames, records, lists of texts, or single texts.
+"""Inputs of any kind: files, folders, data frames, records, lists of texts, or single texts.
 
 Every verb takes its input through one of these functions.
 """
@@ -29,8 +29,7 @@ from histoeval.io.submissions import system_names
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.remote import local_input
 
-Texts = str | Sequence[str]
-"""One text, or several."""
+Texts = str | Sequence[str]  # one text, or several
 
 
 def pair_source(
@@ -214,7 +213,7 @@ def _listed(texts: Texts) -> list[str]:
 
 
 def is_path(name: object) -> bool:
-    """Whether this names a file or folder that is there, and is not a text."""
+    """True if this names a file or folder that is there, and is not a text."""
     if not isinstance(name, str | Path):
         return False
     try:

@@ -106,7 +106,7 @@ def run_judges(
 
 
 class JudgeTask(ScoreTask):
-    """What `score` does, and what the judges have cost where they are asked in another process."""
+    """The task of `score`, with the cost of judges that are asked in another process."""
 
     def __init__(
         self, metrics: Sequence[Metric], unavailable: Collection[str], panel: JudgePanel
@@ -151,8 +151,8 @@ class JudgeJob(ScoreJob):
     def _add(self, row: ResultRow) -> None:
         super()._add(row)
         if self.metric.name in row.scores:
-            found = row.scores[self.metric.name]
-            self.stability.add(row.id, found.evidence, found.parts)
+            result = row.scores[self.metric.name]
+            self.stability.add(row.id, result.evidence, result.parts)
 
     def summary(self) -> dict[str, Any]:
         """The summary of `score`, and under `judge` how stable the answers are."""
@@ -175,8 +175,8 @@ def _write_missing(
 ) -> None:
     """Every question of a row with errors that has no answer, with the raw replies."""
     with whole_file(path) as file:
-        for row, found in rows:
-            if row.pair is None or not found.errors:
+        for row, result in rows:
+            if row.pair is None or not result.errors:
                 continue
             questions = [
                 q for pair in single_pairs(row.pair) for q in panel.questions(prompt, pair)

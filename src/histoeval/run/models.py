@@ -29,14 +29,11 @@ T = TypeVar("T")
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l,chrf"
 
-PUBLISHED = "hare"
-"""The word that stands for the models of the HARE paper."""
-
+PUBLISHED = "hare"  # the word that stands for the models of the HARE paper
+# The word that stands for the reader or aligner that is shipped with this package.
 BUILTIN = "builtin"
-"""The word that stands for the reader or aligner that is shipped with this package."""
 
-LEXICAL = "lexical"
-"""The word that stands for the aligner that needs no model."""
+LEXICAL = "lexical"  # the word that stands for the aligner that needs no model
 
 
 ReaderName = Annotated[
@@ -96,11 +93,11 @@ EncoderName = Annotated[
     ),
 ]
 
+# The models and settings of a verb that only reads.
 READING = "reader relations labels device dtype language"
-"""The models and settings of a verb that only reads."""
 
+# The models and settings of metrics that ask no judge.
 SCORING = f"{READING} aligner pooling nli encoder token_budget"
-"""The models and settings of metrics that ask no judge."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +275,7 @@ def load_reader(models: Models) -> Reader:
 
 
 def is_joint(reader: Any) -> bool:
-    """Whether this names a joint reader: the builtin one, or one that was trained like it."""
+    """True for the name of a joint reader: the builtin one, or one that was trained like it."""
     if reader is None or reader == BUILTIN:
         return True
     return isinstance(reader, str | Path) and Path(reader, "reader.json").is_file()

@@ -68,14 +68,14 @@ class ParallelMetric(AdaptedMetric):
         return ParallelMetric, (self._metric, self.workers)
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        found: dict[int, Sequence[Score | Problem]] = {}
+        answers_at: dict[int, Sequence[Score | Problem]] = {}
         try:
             for block, answer in self._running_pool().work(self._blocks(pairs)):
-                found[block.start] = answer.rows
+                answers_at[block.start] = answer.rows
         except KeyboardInterrupt:  # a worker may hang
             self.close()
             raise
-        return [each for start in sorted(found) for each in found[start]]
+        return [each for start in sorted(answers_at) for each in answers_at[start]]
 
     def _blocks(self, pairs: Sequence[Pair]) -> Iterator[Block[Pair]]:
         shares = 1 if self._shares_gpu else SHARES

@@ -41,8 +41,8 @@ from histoeval.version import __version__
 T = TypeVar("T")
 A = TypeVar("A")
 
+# Called with the rows done, those of them with errors, and the bytes of the input read.
 Watch = Callable[[int, int, int], None]
-"""Called with the rows done, those of them with errors, and the bytes of the input read."""
 
 
 def no_progress(rows: int, errors: int, position: int) -> None:
@@ -54,7 +54,7 @@ def write_nothing(summary: dict[str, Any]) -> None:
 
 
 class RunOptions(TypedDict, total=False):
-    """How a job runs, as `Job.run` takes it."""
+    """Options of a run, as `Job.run` takes them."""
 
     overwrite: bool
     watch: Watch
@@ -183,15 +183,15 @@ class TextlessTask(Task[Any, Any]):
 
 
 class Job(ABC, Generic[In, Out]):
-    """What one verb does with rows of input.
+    """The work of one verb on rows of input.
 
     Its task may run anywhere. Everything else is called in the process that writes, in the order
     of the input.
     """
 
     task: Task[In, Out]
+    # How many rows are worked on together at most, if the user does not choose a number.
     block_rows = 256
-    """How many rows are worked on together at most, if the user does not choose a number."""
     block_characters = BLOCK_CHARACTERS
 
     def __init__(self, source: RowSource[In], block_rows: int | None = None) -> None:
@@ -255,12 +255,12 @@ class Job(ABC, Generic[In, Out]):
         """Write beside the rows what a page shows of the input; most verbs keep nothing."""
 
     def request(self) -> dict[str, Any]:
-        """What makes two runs the same: the input and everything that the results depend on."""
+        """The identity of a run: the input and everything that the results depend on."""
         asked = {} if self.texts else {"texts": False}
         return {"histoeval": __version__, **self.source.identity(), **self._settings(), **asked}
 
     def summary(self) -> dict[str, Any]:
-        """What all results come to."""
+        """Everything that `summary.json` says."""
         return {
             "input": self.source.description(),
             **self._settings(),
@@ -276,19 +276,19 @@ class Job(ABC, Generic[In, Out]):
         return {}
 
     def _totals(self) -> dict[str, Any]:
-        """What the summary says beside the numbers of rows and errors."""
+        """Entries of the summary beside the numbers of rows and errors."""
         return {}
 
-    def _is_result(self, found: Out, given: In) -> bool:
-        """Whether a finished row is the result of this row of the input."""
-        return found.id == getattr(given, "id", None)
+    def _is_result(self, row: Out, given: In) -> bool:
+        """True if a finished row is the result of this row of the input."""
+        return row.id == getattr(given, "id", None)
 
     def _add(self, row: Out) -> None:
         """Take a result into the tally."""
         self.tally.count(getattr(row, "errors", ()))
 
     def _resumed(self, store: RowStore[Out] | None, *, overwrite: bool) -> OrderedResults[Out]:
-        """What a stopped run has left, checked against the input and counted."""
+        """The rows of a stopped run, checked against the input and counted."""
         if store is None:
             return OrderedResults(self._add)
         spool = BlockSpool(store.path, self.request())
@@ -308,11 +308,11 @@ class Job(ABC, Generic[In, Out]):
             checked = block.stop
         return OrderedResults(self._add, store, spool, done)
 
-    def _check(self, found: Out, rows: Iterator[In], path: Path) -> int:
+    def _check(self, row: Out, rows: Iterator[In], path: Path) -> int:
         """Refuse a result that is not that of the next row of the input; how many rows it took."""
         given = next(rows, None)
-        if given is None or not self._is_result(found, given):
-            raise not_of_input(found.id, path)
+        if given is None or not self._is_result(row, given):
+            raise not_of_input(row.id, path)
         return 1
 
 

@@ -1,4 +1,4 @@
-"""What a run returns: rows, a summary, frames made of them, and a table in a notebook.
+"""Results of a run: rows, a summary, frames made of them, and a table in a notebook.
 
 `Frames` is what everything shares that can be shown as a table. `Results` is a run over rows, held
 in memory or re-read from disk each time; `Scores`, `Readings` and `Verdicts` are those of `score`
@@ -86,8 +86,8 @@ class RowSequence(Sequence[Row]):
         if isinstance(places, int):
             return next(islice(self._rows, places, None))
         wanted = set(places)
-        found = {at: row for at, row in enumerate(self._rows) if at in wanted}
-        return [found[at] for at in places]
+        rows = {at: row for at, row in enumerate(self._rows) if at in wanted}
+        return [rows[at] for at in places]
 
     def __repr__(self) -> str:
         return f"<{self._count} rows>"
@@ -125,16 +125,16 @@ class Results(Frames, Generic[Row]):
     def __getitem__(self, key: str | tuple[str, str]) -> Row:
         """The row of this id; `[id, system]` where several systems have it."""
         name, system = key if isinstance(key, tuple) else (key, None)
-        found = [row for row in self._called(name) if system in (None, _system(row))]
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        rows = [row for row in self._called(name) if system in (None, _system(row))]
+        if len(rows) == 1:
+            return rows[0]
+        if not rows:
             of_system = "" if system is None else f" of the system {system!r}"
             raise KeyError(f"no row has the id {name!r}{of_system}")
-        systems = ", ".join(repr(_system(row)) for row in found)
+        systems = ", ".join(repr(_system(row)) for row in rows)
         raise KeyError(
-            f"{len(found)} rows have the id {name!r}; give the system too, as in "
-            f"[{name!r}, {_system(found[0])!r}]; systems: {systems}"
+            f"{len(rows)} rows have the id {name!r}; give the system too, as in "
+            f"[{name!r}, {_system(rows[0])!r}]; systems: {systems}"
         )
 
     def _called(self, name: str) -> Sequence[Row]:
@@ -162,12 +162,12 @@ class Scores(Results[ResultRow]):
         There is one for each metric that lists errors (`concordance` does) and each system.
         """
         return [
-            {"metric": name, "system": system, "errors": found["count"], "pairs": found["pairs"]}
-            | found["by_severity"]
-            | found["by_kind"]
+            {"metric": name, "system": system, "errors": errors["count"], "pairs": errors["pairs"]}
+            | errors["by_severity"]
+            | errors["by_kind"]
             for name, metric in self.summary["metrics"].items()
             for system, totals in metric["systems"].items()
-            if (found := totals.get("report_errors")) is not None
+            if (errors := totals.get("report_errors")) is not None
         ]
 
     def records(self) -> Iterator[dict[str, Any]]:

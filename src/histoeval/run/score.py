@@ -39,8 +39,8 @@ LIBRARIES = (
     "numpy sacrebleu rouge-score nltk rapidfuzz onnxruntime tokenizers torch transformers".split()
 )
 
+# Texts that are read ahead, so that memory stays flat where reports are long.
 AHEAD_CHARACTERS = 8_000_000
-"""Texts that are read ahead, so that memory stays flat where reports are long."""
 
 
 def run_score(settings: ScoreSettings) -> Scores:
@@ -92,8 +92,8 @@ def score_source(
 # evidence, under `references`, which reference was the best and what every one of them gave.
 # Matches, errors and other evidence are those of the best.
 
+# Parts of every score: its value by the best reference, and by the mean over all.
 BEST, MEAN = "references_best", "references_mean"
-"""Parts of every score: its value by the best reference, and by the mean over all."""
 
 
 def references_of(pair: Pair) -> tuple[str, ...]:
@@ -304,8 +304,8 @@ class ScoreJob(Job[PairRow, ResultRow]):
             "unavailable": self.unavailable,
         }
 
-    def _is_result(self, found: ResultRow, given: PairRow) -> bool:
-        return (found.id, found.system, found.row) == (given.id, given.system, given.number)
+    def _is_result(self, row: ResultRow, given: PairRow) -> bool:
+        return (row.id, row.system, row.row) == (given.id, given.system, given.number)
 
     def _add(self, row: ResultRow) -> None:
         self.tally.add(row)
@@ -314,13 +314,13 @@ class ScoreJob(Job[PairRow, ResultRow]):
 def _result(row: PairRow, columns: dict[str, Iterator[Score | Problem]]) -> ResultRow:
     if row.pair is None:
         return ResultRow(id=row.id, system=row.system, row=row.number, errors=row.problems)
-    found = {name: next(column) for name, column in columns.items()}
+    answers_of = {name: next(column) for name, column in columns.items()}
     return ResultRow(
         id=row.id,
         system=row.pair.system,
         row=row.number,
-        scores={n: MetricResult.of(a) for n, a in found.items() if isinstance(a, Score)},
-        errors=tuple(answer for answer in found.values() if isinstance(answer, Problem)),
+        scores={n: MetricResult.of(a) for n, a in answers_of.items() if isinstance(a, Score)},
+        errors=tuple(answer for answer in answers_of.values() if isinstance(answer, Problem)),
     )
 
 

@@ -1,4 +1,4 @@
-"""What can be set of each verb, written once: for the shell, for Python, and for the run."""
+"""Settings of each verb, written once: for the shell, for Python, and for the run."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class JudgeRequests(JudgeOptions):
 
 @dataclass(frozen=True)
 class VlmRequests(RequestOptions):
-    """How a vision-language model is asked."""
+    """Settings of requests to a vision-language model."""
 
     temperature: Temperature = 0.0
     access: VlmAccess = field(default_factory=VlmAccess)
@@ -254,7 +254,7 @@ class AttackedVlm:
 
 @dataclass(frozen=True, kw_only=True)
 class ExaminationOptions:
-    """What a vision-language model is shown and asked, as `make_examination` takes it."""
+    """Pictures and prompts for a vision-language model, as `make_examination` takes them."""
 
     neutral: Annotated[
         str, Option("Prompt: neutral, fields, or a YAML file.", INPUT, name="--prompt")
@@ -278,7 +278,7 @@ class ExaminationOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackOptions(ExaminationOptions):
-    """What the model that wrote the reports is shown and asked again."""
+    """Pictures and prompts for asking the model that wrote the reports again."""
 
     attacks: Annotated[
         Sequence[str],
@@ -302,7 +302,7 @@ class AttackOptions(ExaminationOptions):
 
 @dataclass(frozen=True)
 class ScoreSettings(JoinSettings, EngineSettings):
-    """What `score` takes."""
+    """The settings of `score`."""
 
     data: Annotated[
         Any,
@@ -369,7 +369,7 @@ class ScoreSettings(JoinSettings, EngineSettings):
 
 @dataclass(frozen=True)
 class ExtractSettings(EngineSettings):
-    """What `extract` takes."""
+    """The settings of `extract`."""
 
     data: Annotated[
         Any,
@@ -407,7 +407,7 @@ class ExtractSettings(EngineSettings):
 
 @dataclass(frozen=True)
 class JudgeSettings(JoinSettings, EngineSettings):
-    """What `judge` takes."""
+    """The settings of `judge`."""
 
     data: Annotated[
         Any,
@@ -594,7 +594,7 @@ class TrustOptions:
 
 @dataclass(frozen=True)
 class TrustSettings(TrustOptions, EngineSettings):
-    """What `trust` takes."""
+    """The settings of `trust`."""
 
     data: Annotated[
         Any,

@@ -30,9 +30,7 @@ from histoeval.run.models import Models, load_metrics
 
 _ROUNDING = 1e-9
 
-MAX_SUGGESTIONS = 3
-"""How many ids are suggested for one that does not exist."""
-
+MAX_SUGGESTIONS = 3  # how many ids are suggested for one that does not exist
 _NO_PANEL = Panel((), (), {}, {})
 
 
@@ -99,8 +97,8 @@ class ExplainedPair(NamedTuple):
 def stored_pairs(folder: Path) -> Iterator[tuple[ResultRow, Pair | None]]:
     """The rows of a run of `score` or `judge`, each with its pair where the run has its texts."""
     rows = ({"id": row.id, "row": row} for row in read_rows(folder))
-    for found, kept in beside(rows, folder):
-        row, texts = found["row"], kept or {}
+    for entry, kept in beside(rows, folder):
+        row, texts = entry["row"], kept or {}
         reference, candidate = texts.get("reference"), texts.get("candidate")
         if reference is None or candidate is None:
             yield row, None

@@ -153,7 +153,7 @@ class TileJob(Job[TilePlace, TileRow]):
         self.problems: Counter[str] = Counter()
 
     def summary(self) -> dict[str, Any]:
-        """How many tiles there are, and what is wrong with the others."""
+        """Numbers of tiles, and the problems of those that were not written."""
         plan = self.plan
         return {
             "grid": [plan.columns, plan.rows],
@@ -166,11 +166,11 @@ class TileJob(Job[TilePlace, TileRow]):
             "notes": list(plan.notes),
         }
 
-    def _is_result(self, found: TileRow, given: TilePlace) -> bool:
-        """Whether the row is that of the place; an image that was deleted is cut again."""
-        if found.id != given.id:
+    def _is_result(self, row: TileRow, given: TilePlace) -> bool:
+        """True if the row is that of the place; an image that was deleted is cut again."""
+        if row.id != given.id:
             return False
-        if found.content["file"] and not (self.folder.home / found.content["file"]).is_file():
+        if row.content["file"] and not (self.folder.home / row.content["file"]).is_file():
             self.task.cut(given)
         return True
 

@@ -107,7 +107,7 @@ class MetricTotals:
 
 
 class RowCount:
-    """How many rows there are, how many of them have errors, and which."""
+    """Counts of rows, of rows with errors, and of each error."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -130,8 +130,8 @@ class RowCount:
         }
 
 
+# Problems of rows that a system has beside its reports on the cases of a truth.
 OUTSIDE = frozenset({"unknown_id", "repeated_report", "unusable_row"})
-"""Problems of rows that a system has beside its reports on the cases of a truth."""
 
 
 class Totals(RowCount):
@@ -153,7 +153,7 @@ class Totals(RowCount):
 
     @property
     def scores(self) -> int:
-        """How many numbers there are in all."""
+        """The number of scores in all."""
         return sum(totals.scored for totals in self._totals.values())
 
     def add(self, row: ResultRow) -> None:

@@ -24,16 +24,15 @@ from histoeval.errors import MissingDependency, pip_install, reason_of
 from histoeval.io.tables.records import RECORD_LIMIT, Fault
 
 BODY = "word/document.xml"
+# How a file begins that is an old .doc, or a .docx with a password.
 OLD_OFFICE = b"\xd0\xcf\x11\xe0"
-"""How a file begins that is an old .doc, or a .docx with a password."""
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SIGNS = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}noBreakHyphen": "-"}
 _SIGNS |= {f"{_WORD}p": "\n", f"{_WORD}tc": "\t", f"{_WORD}tr": "\n"}
 
-MOST_PAGES = 500
-"""Of one PDF report; a PDF of more is a book, or made to keep readers busy."""
+MOST_PAGES = 500  # of one PDF report; a PDF of more is a book, or made to keep readers busy
 
 _BLOCKS = frozenset(
     "address article blockquote br dd div dl dt footer h1 h2 h3 h4 h5 h6 header hr li ol p pre "

@@ -20,11 +20,11 @@ from histoeval.io.tables.encoding import read_start
 from histoeval.io.tables.json_documents import read_json_lines
 from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, place
 
+# Characters of a file that show whether it is FHIR, which names the type of a resource first.
 SEEN = 1 << 16
-"""Characters of a file that show whether it is FHIR, which names the type of a resource first."""
 
+# Characters of a document that is read whole; more must come as one resource per line.
 LARGEST = 8 * RECORD_LIMIT
-"""Characters of a document that is read whole; more must come as one resource per line."""
 
 WITHDRAWN = ("entered-in-error", "cancelled")
 
@@ -59,10 +59,10 @@ def _read_whole(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[R
             "resource per line, with the ending .ndjson"
         )
     try:
-        found = json.loads(content)
+        content = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from error
-    given = [*_unpacked(found if isinstance(found, list) else [found])]
+    given = [*_unpacked(content if isinstance(content, list) else [content])]
     by_name = dict(_names(given))
     reports = [each for _, each in given if each.get("resourceType") == "DiagnosticReport"]
     for number, report in enumerate(reports, start=1):
@@ -82,8 +82,8 @@ def _read_lines(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[R
         for _, each in given:
             if each.get("resourceType") == "DiagnosticReport":
                 number += 1
-                found = _record(number, each, by_name, record.position)
-                yield found._replace(line=record.line)
+                one_report = _record(number, each, by_name, record.position)
+                yield one_report._replace(line=record.line)
 
 
 def _unpacked(resources: Sequence[object]) -> Iterator[tuple[str, Resource]]:
@@ -130,12 +130,12 @@ def _text(report: Resource, by_name: Mapping[str, Resource]) -> str | Fault:
         if isinstance(shown, str) and shown.strip():
             return shown
         fault = fault or (shown if isinstance(shown, Fault) else None)
-    found = [*_observations(report, by_name)]
+    parts = [*_observations(report, by_name)]
     if conclusion := _string(report.get("conclusion")):
-        found.append(conclusion)
+        parts.append(conclusion)
     narrative = report.get("text")
     html = _string(narrative.get("div")) if isinstance(narrative, Mapping) else ""
-    return "\n".join(found) or html_text(html) or fault or Fault("no_form")
+    return "\n".join(parts) or html_text(html) or fault or Fault("no_form")
 
 
 def _attached(form: Resource) -> str | Fault:
@@ -155,7 +155,7 @@ def _attached(form: Resource) -> str | Fault:
 
 
 def _observations(report: Resource, by_name: Mapping[str, Resource]) -> Iterator[str]:
-    """What each result says, under its name, in the order of the report."""
+    """The text of each result under its name, in the order of the report."""
     inside = {
         f"#{each.get('id')}": each
         for each in _list(report.get("contained"))

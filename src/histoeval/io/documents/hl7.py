@@ -17,9 +17,9 @@ from histoeval.io.documents.texts import TEXT
 from histoeval.io.tables.encoding import BAD_BYTES, CHUNK, open_bytes
 from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, place
 
-REPORTS = ("ORU", "MDM")
-"""Messages that carry reports."""
+REPORTS = ("ORU", "MDM")  # messages that carry reports
 
+# What MSH-18 may say (HL7 table 0211), in Python's spelling.
 CHARACTER_SETS = {
     "UNICODE UTF-8": "utf-8",
     "UNICODE": "utf-8",
@@ -33,10 +33,9 @@ CHARACTER_SETS = {
     "CP1252": "cp1252",
     "WINDOWS-1252": "cp1252",
 }
-"""What MSH-18 may say (HL7 table 0211), in Python's spelling."""
 
+# Results that were deleted, sent in error, or never obtained (OBX-11, OBR-25).
 WITHDRAWN = frozenset("DWX")
-"""Results that were deleted, sent in error, or never obtained (OBX-11, OBR-25)."""
 
 _HEAD = re.compile(rb"MSH[^\w\s]")
 _START = re.compile(rb"(?:(?<=[\r\n\x0b\x1c])|\A)(?=MSH[^\w\s])")
@@ -133,22 +132,22 @@ def _by_order(
 
     Observations of a document message (MDM) follow a TXA, whose filler or document number counts.
     """
-    found: dict[str | None, list[_Segment]] = {}
+    orders: dict[str | None, list[_Segment]] = {}
     current: str | None = None
     withdrawn = False
     for segment in segments:
         if segment.name == "OBR":
             current = _number(segment, (3, 2), signs)
             withdrawn = segment.field(25).strip().upper() in WITHDRAWN
-            found.setdefault(current, [])
+            orders.setdefault(current, [])
         elif segment.name == "TXA":
             current = _number(segment, (15, 14, 12), signs) or current
-            found.setdefault(current, [])
+            orders.setdefault(current, [])
         elif segment.name == "OBX":
-            orders = found.setdefault(current, [])
+            observations = orders.setdefault(current, [])
             if not withdrawn and segment.field(11).strip().upper() not in WITHDRAWN:
-                orders.append(segment)
-    return {name: each for name, each in found.items() if each or len(found) == 1} or {None: []}
+                observations.append(segment)
+    return {name: each for name, each in orders.items() if each or len(orders) == 1} or {None: []}
 
 
 def _number(segment: _Segment, places: Sequence[int], signs: Separators) -> str | None:
@@ -183,7 +182,7 @@ def _text(observations: Sequence[_Segment], signs: Separators, codec: str) -> st
 
 
 def _value(segment: _Segment, signs: Separators, codec: str) -> str | Fault:
-    """What an observation says, by its type."""
+    """The text of an observation, by its type."""
     kind, value = segment.field(2).strip().upper(), segment.field(5)
     if kind in ("TX", "FT", "ST", ""):
         return unescaped(value.replace(signs.repetition, "\n"), signs, codec)

@@ -26,9 +26,7 @@ from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable
 
 REFERENCE = "reference"
 
-TEXT = "text"
-"""What the only column of text files, folders, documents and messages is called."""
-
+TEXT = "text"  # what the only column of text files, folders, documents and messages is called
 TEXT_ENDINGS = (".txt", ".md")
 DOCUMENT_ENDINGS = (".docx", ".pdf")
 

@@ -13,13 +13,12 @@ from histoeval.errors import InputError, MissingDependency, pip_install, reason_
 from histoeval.io.tables.records import Record, RecordTable
 
 SLICE_BYTES = 2 * 2**20
+# A slice of Parquet is as many rows as take about this many bytes, and never more than this.
 SLICE_ROWS = 8192
-"""A slice of Parquet is as many rows as take about this many bytes, and never more than this."""
 
 INSPECT_COLUMNS = ("id", "input", "target", "output", "model")
 
-NO_MODEL = "none/"
-"""What stands before the name of a system that inspect_ai cannot ask."""
+NO_MODEL = "none/"  # what stands before the name of a system that inspect_ai cannot ask
 
 _INSPECT_START = re.compile(
     rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:'
@@ -97,7 +96,7 @@ def _read_samples(
 
 
 def _of_inspect(path: Path, read: Callable[[Any], Any]) -> Any:
-    """What is read from a log; whatever inspect_ai says of a damaged one, in a sentence."""
+    """Read from a log; say in a sentence what inspect_ai finds wrong with a damaged one."""
     try:
         from inspect_ai import log
     except ImportError as error:

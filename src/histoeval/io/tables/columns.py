@@ -15,20 +15,18 @@ from histoeval.report import Noun
 from histoeval.resources import load_toml
 from histoeval.settings import COLUMNS, Option
 
+# What the score of a candidate is where its case has several references.
 ReferenceMode = Literal["best", "mean"]
-"""What the score of a candidate is where its case has several references."""
 
-ROWS_LOOKED_AT = 200
-"""How many rows show what a column holds."""
-
+ROWS_LOOKED_AT = 200  # how many rows show what a column holds
+# A report shares at least so many of its words with the reference, and is so long beside it.
 SHARED = 0.2
-"""A report shares at least so many of its words with the reference, and is so long beside it."""
 
+# Roles whose names tell that a line is a header.
 HEADINGS = ("reference", "candidate", "id", "system", "text", "not_a_system")
-"""Roles whose names tell that a line is a header."""
 
+# Columns of reports under attack; with `_NAME` behind it a column is the attack NAME.
 AUGMENTED, ATTACKED = "report_augmented", "report_attacked"
-"""Columns of reports under attack; with `_NAME` behind it a column is the attack NAME."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NOTHING = ("missing_value", "empty_text", "placeholder")
@@ -182,16 +180,16 @@ def case_layout_of(
     table: RecordTable, text: str | None, image: str | None, id_: str | None, file: str
 ) -> CaseLayout:
     """Settle the columns of a table of cases; a reference may stand beside the report."""
-    found = table.columns
-    demand_columns((image,), found, file)
-    image = image or _preferred("image", found)
-    specimen = _preferred("specimen", found)
+    columns = table.columns
+    demand_columns((image,), columns, file)
+    image = image or _preferred("image", columns)
+    specimen = _preferred("specimen", columns)
     augmented, attacked = (
-        tuple(name for name in found if normalised(name).startswith(kind))
+        tuple(name for name in columns if normalised(name).startswith(kind))
         for kind in (AUGMENTED, ATTACKED)
     )
     taken = {image, specimen, *augmented, *attacked} - {text, id_}
-    text = text or _preferred("report", found, tuple(taken))
+    text = text or _preferred("report", columns, tuple(taken))
     layout = text_layout_of(table, text, id_, file, tuple(taken))
     return CaseLayout(
         report=layout.text,
@@ -225,7 +223,7 @@ def reference_texts(
 
 
 def how_to_take() -> str:
-    """How several references are taken together, where the caller has a way to say so."""
+    """The option that takes several references together, where the caller has one."""
     way = argument("several_references", "best") or argument("references", "best")
     return way and f", or take several together: {way}"
 
@@ -261,35 +259,35 @@ def taken_note(guessed: Mapping[str, Sequence[str | None]]) -> list[str]:
     return [shown(f"columns used: {', '.join(taken)}")] if taken else []
 
 
-def demand_columns(named: Sequence[str | None], found: Sequence[str], file: str | Path) -> None:
+def demand_columns(named: Sequence[str | None], columns: Sequence[str], file: str | Path) -> None:
     """Every column that was named must be there."""
     for name in named:
-        if name is not None and name not in found:
-            near = did_you_mean(name, found)
-            raise InputError(f"{file} has no column {name!r}{near}{columns_found(found)}")
+        if name is not None and name not in columns:
+            near = did_you_mean(name, columns)
+            raise InputError(f"{file} has no column {name!r}{near}{columns_found(columns)}")
 
 
-def columns_by_name(found: Sequence[str]) -> dict[str, str]:
+def columns_by_name(columns: Sequence[str]) -> dict[str, str]:
     """Columns by their names as these are compared; of two equal ones, the left."""
-    return {normalised(name): name for name in reversed(found)}
+    return {normalised(name): name for name in reversed(columns)}
 
 
-def recognised(found: Sequence[str], named: Columns) -> int:
-    """How many of these names are known or were named: a measure of being a header."""
+def recognised(columns: Sequence[str], named: Columns) -> int:
+    """Count the names that are known or were named: a measure of being a header."""
     wanted = {named.reference, *named.candidates, named.id, named.system}
     known = _names_of(*HEADINGS)
-    return sum(name in wanted or normalised(name) in known for name in found)
+    return sum(name in wanted or normalised(name) in known for name in columns)
 
 
-def numbered_columns(found: Sequence[str], *roles: str) -> tuple[str, ...]:
+def numbered_columns(columns: Sequence[str], *roles: str) -> tuple[str, ...]:
     """Columns of a role that are numbered, as `reference_1`, with the one that has no number."""
     known = _names_of(*roles)
-    return tuple(name for name in found if normalised(name).rstrip(digits).rstrip("_") in known)
+    return tuple(name for name in columns if normalised(name).rstrip(digits).rstrip("_") in known)
 
 
-def _numbered_references(found: Sequence[str], named: str | None, *roles: str) -> tuple[str, ...]:
+def _numbered_references(columns: Sequence[str], named: str | None, *roles: str) -> tuple[str, ...]:
     """Columns of several references, where nobody has named one column."""
-    numbered = numbered_columns(found, *roles) if named is None else ()
+    numbered = numbered_columns(columns, *roles) if named is None else ()
     return numbered if len(numbered) > 1 else ()
 
 
@@ -304,9 +302,9 @@ def _names_of(*roles: str) -> list[str]:
     return [name for role in roles for name in names[role]]
 
 
-def _preferred(role: str, found: Sequence[str], taken: Sequence[str | None] = ()) -> str | None:
+def _preferred(role: str, columns: Sequence[str], taken: Sequence[str | None] = ()) -> str | None:
     """The column with the most preferred name for a role; of two equal ones, the left."""
-    by_name = columns_by_name([name for name in found if name not in taken])
+    by_name = columns_by_name([name for name in columns if name not in taken])
     return next((by_name[name] for name in _names_of(role) if name in by_name), None)
 
 
@@ -355,10 +353,10 @@ def _like_reports(
 
 
 def _naming(
-    table: RecordTable, found: Sequence[str], taken: Sequence[str | None], system: str | None
+    table: RecordTable, columns: Sequence[str], taken: Sequence[str | None], system: str | None
 ) -> str | None:
     """A column that names rows: called so, with a different name in each row of a system."""
-    free = [name for name in found if name not in taken]
+    free = [name for name in columns if name not in taken]
     called = [name for usual in _names_of("name") for name in free if normalised(name) == usual]
     called += [name for name in free if normalised(name).rpartition("_")[2] in ("id", "uid")]
     for column in dict.fromkeys(called):
@@ -373,18 +371,18 @@ def _naming(
     return None
 
 
-def _guessed_text(found: Sequence[str], taken: Sequence[str | None], file: str) -> str:
+def _guessed_text(columns: Sequence[str], taken: Sequence[str | None], file: str) -> str:
     """The column called text, or the only one that has one of the other usual names."""
     usual = _names_of("text", "reference")
-    plain = {name: normalised(name) for name in found if name not in taken}
+    plain = {name: normalised(name) for name in columns if name not in taken}
     named = [name for name, n in plain.items() if n in usual or _is_candidate(n)]
     guesses = [name for name in named if plain[name] == "text"] or named
     if len(guesses) == 1:
         return guesses[0]
-    if len(numbered_columns(guesses or found, "reference")) > 1:
-        raise _no_reference(file, found)
+    if len(numbered_columns(guesses or columns, "reference")) > 1:
+        raise _no_reference(file, columns)
     what = "more than one column that may hold the text" if guesses else "no column for the text"
-    raise InputError(f"{file} has {what}; {_name_it('text')}{columns_found(guesses or found)}")
+    raise InputError(f"{file} has {what}; {_name_it('text')}{columns_found(guesses or columns)}")
 
 
 def _readable(layout: L, file: str) -> L:
@@ -397,10 +395,10 @@ def _readable(layout: L, file: str) -> L:
     return layout
 
 
-def _no_reference(file: str, found: Sequence[str]) -> InputError:
-    several = numbered_columns(found, "reference")
+def _no_reference(file: str, columns: Sequence[str]) -> InputError:
+    several = numbered_columns(columns, "reference")
     if len(several) < 2:
-        return _no_column(file, "reference", found)
+        return _no_column(file, "reference", columns)
     way = argument("several_references", "best") or argument("references", "best")
     return InputError(
         f"{file} has several columns of references ({', '.join(map(shown, several))}); "
@@ -409,22 +407,22 @@ def _no_reference(file: str, found: Sequence[str]) -> InputError:
 
 
 def _no_column(
-    file: str, role: str, found: Sequence[str], likely: Sequence[str] = ()
+    file: str, role: str, columns: Sequence[str], likely: Sequence[str] = ()
 ) -> InputError:
     meant = f" (perhaps {' or '.join(map(repr, likely))})" if likely else ""
     return InputError(
-        f"{file} has no column for the {role}{meant}; {_name_it(role)}{columns_found(found)}"
+        f"{file} has no column for the {role}{meant}; {_name_it(role)}{columns_found(columns)}"
     )
 
 
 def _name_it(role: str) -> str:
-    """How a column is named, where there is an argument for it; otherwise what to call it."""
+    """Advice: the argument that names the column, or else the name that it should have."""
     way = argument(f"{role}_column", "NAME")
     usual = "report" if role == "text" else role
     return f"name it: {way}" if way else f"call it {usual!r}"
 
 
-def columns_found(found: Sequence[str]) -> str:
+def columns_found(columns: Sequence[str]) -> str:
     """The columns there are, for whoever has named one that is not."""
-    names = [shown(name if len(name) <= 40 else f"{name[:40]}…") for name in found[:20]]
-    return f". Columns found: {', '.join(map(repr, names))}{' …' if len(found) > 20 else ''}"
+    names = [shown(name if len(name) <= 40 else f"{name[:40]}…") for name in columns[:20]]
+    return f". Columns found: {', '.join(map(repr, names))}{' …' if len(columns) > 20 else ''}"

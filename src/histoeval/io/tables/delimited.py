@@ -23,8 +23,8 @@ from histoeval.io.tables.columns import Columns, recognised
 from histoeval.io.tables.encoding import Lines, open_lines
 from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, place, shown
 
+# What the tables of `generate` begin with. In them, and only there, `formula_proof` is undone.
 OWN_HEADER = ("id", "image", "system", "level", "specimen", "report")
-"""What the tables of `generate` begin with. In them, and only there, `formula_proof` is undone."""
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _PROOF = re.compile(rf"\A'(?={_FORMULA.pattern})")  # '=1 is =1 with a proof, ''=1 is '=1 with one
@@ -96,7 +96,7 @@ def _read(
 
 
 def _plain_reason(error: csv.Error) -> str:
-    """What the csv module complains of, in plain words."""
+    """The complaint of the csv module in plain words."""
     if "end of data" in str(error):
         return "one is opened and never closed"
     if "new-line" in str(error):

@@ -19,6 +19,7 @@ from histoeval.io.tables.records import RECORD_LIMIT
 
 CHUNK = 2**20
 
+# Longest first where one begins with another.
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -26,7 +27,6 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Longest first where one begins with another."""
 
 BINARY_BEGINNINGS = {
     b"PK\x03\x04": "an Excel workbook or another zip archive",
@@ -44,8 +44,8 @@ _LATIN = (
     "\udcc0\udcc1\udcc4-\udccf\udcd1-\udcd6\udcd8-\udcdd\udcdf-\udcef\udcf1-\udcf6\udcf8-\udcfd"
 )
 _LETTERS = f"(?:[{_LATIN}]{{1,2}}|[{_WINDOWS_LETTERS}])"
+# Letters that are words of their own, as the French à.
 _WORDS = "\udcc0\udcc5\udcc8\udcc9\udcd2\udcd3\udcd8\udce0\udce5\udce8\udce9\udcf2\udcf3\udcf8"
-"""Letters that are words of their own, as the French à."""
 _LONGEST_RUN = 4
 _OTHER = r"[^\udc80-\udcff]"
 _LIKELY = (
@@ -64,8 +64,8 @@ Other scripts have them in every word, and a character of UTF-8 that was cut sta
 WINDOWS_ONLY = re.compile(f"[{_WINDOWS_SIGNS}{_WINDOWS_LETTERS}]")
 GOOD_AND_NOT_ASCII = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
 
+# Error handler for decoding: each byte that cannot be read becomes one lone surrogate.
 BAD_BYTES = "histoeval.bad_bytes"
-"""Error handler for decoding: each byte that cannot be read becomes one lone surrogate."""
 
 
 def _mark_bad_bytes(error: UnicodeError) -> tuple[str, int]:
@@ -79,7 +79,7 @@ codecs.register_error(BAD_BYTES, _mark_bad_bytes)
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass over a file shows. The hash is that of its content, unpacked."""
+    """Facts on a file from one pass over it; the hash is that of its content, unpacked."""
 
     size: int
     sha256: str
@@ -88,7 +88,7 @@ class Survey:
 
 
 class _Letters:
-    """What bytes beyond ASCII tell of an encoding; those that are not UTF-8 come as surrogates."""
+    """Evidence of the encoding beyond ASCII; bytes that are not UTF-8 come as surrogates."""
 
     def __init__(self) -> None:
         self.good = self.bad = self.unlikely = self.windows = False

@@ -27,8 +27,8 @@ from histoeval.io.tables.records import (
     place,
 )
 
+# Characters of a document, which is in memory as a whole; more must come as JSON lines.
 LARGEST = 2**30
-"""Characters of a document, which is in memory as a whole; more must come as JSON lines."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -80,7 +80,7 @@ def _demand_object(value: object) -> dict[str, object] | Fault:
 
 
 def _reason(message: str, position: int) -> str:
-    """What Python says of broken JSON, with the place counted from 1."""
+    """Python's complaint about broken JSON, with the place counted from 1."""
     return f"{message.removesuffix(' at')} at character {position + 1}"
 
 

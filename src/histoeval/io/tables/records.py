@@ -17,24 +17,24 @@ from histoeval.callers import argument
 from histoeval.errors import InputError, Problem
 from histoeval.resources import load_toml
 
+# The most characters one row may have; more is a quote left open, or no table at all.
 RECORD_LIMIT = 32 * 2**20
-"""The most characters one row may have; more is a quote left open, or no table at all."""
 
+# Control characters that no text holds in number; form feeds are common in scanned text.
 CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r"))
-"""Control characters that no text holds in number; form feeds are common in scanned text."""
 
+# Characters of a refusal; a longer one is left to whoever reads the reports.
 LONGEST_NO_REPORT = 600
-"""Characters of a refusal; a longer one is left to whoever reads the reports."""
 
+# Marks around a placeholder, as in `#N/A!` and `(none)`.
 _AROUND = " \t\r\n.,:;!?#*_~`'\"()[]<>|/\\-\u2013\u2014\u2026"
-"""Marks around a placeholder, as in `#N/A!` and `(none)`."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class Fault(NamedTuple):
-    """What is wrong with a cell or a row, by the name of its sentence and what goes into it."""
+    """A fault of a cell or a row: the name of its sentence in problems.toml, and its values."""
 
     kind: str
     details: Mapping[str, object] = NOTHING
@@ -50,7 +50,7 @@ class Fault(NamedTuple):
 
 
 def save_as_utf8() -> str:
-    """What to do about bytes that cannot be read."""
+    """Advice on bytes that cannot be read."""
     way = argument("encoding", "latin-1")
     return "save the file as UTF-8" + (way and f", or say how it is encoded, for example {way}")
 
@@ -75,10 +75,10 @@ class RepeatedKeys:
 
     def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
         """The object; a key that comes twice is noted."""
-        found = dict(pairs)
-        if len(found) < len(pairs) and self._key is None:
+        content = dict(pairs)
+        if len(content) < len(pairs) and self._key is None:
             self._key = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        return found
+        return content
 
     def take(self) -> Fault | None:
         """The fault of the values that were read since the last time."""
@@ -87,7 +87,7 @@ class RepeatedKeys:
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in plain words."""
+    """The kind of a value in plain words."""
     if isinstance(value, bool):
         return "a yes/no value"
     if isinstance(value, int | float):
@@ -171,8 +171,8 @@ def _is_nan(value: object) -> bool:
 
 # --- records ------------------------------------------------------------------------------------
 
+# How many rows are looked at to learn the columns of a file that has no header.
 ROWS_SHOWING_COLUMNS = 100
-"""How many rows are looked at to learn the columns of a file that has no header."""
 
 
 class Record(NamedTuple):

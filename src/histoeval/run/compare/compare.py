@@ -54,10 +54,10 @@ class Comparison(Frames):
     apart: tuple[dict[str, Any], ...]
     left_out: Mapping[str, int]
     settings: Mapping[str, Any]
+    # What to know before reading on: ids that are missing, other versions, the chosen metric.
     notes: tuple[str, ...] = ()
-    """What to know before reading on: ids that are missing, other versions, the chosen metric."""
+    # Where there is a baseline: the conditions, and the cases that got worse.
     gate: Gate | None = None
-    """Where there is a baseline: the conditions, and the cases that got worse."""
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -250,10 +250,10 @@ def _most_different(
 ) -> list[dict[str, Any]]:
     """The pairs with the largest gap between two systems, with the evidence of both."""
     gaps = {id_: np.ptp([s.rows[id_].value for s in systems]) for id_ in shared}
-    found = []
+    pairs = []
     for id_ in sorted((i for i in shared if gaps[i] > 0), key=lambda i: -gaps[i])[:most]:
         ordered = sorted(systems, key=lambda s: -s.rows[id_].value)
-        found.append(
+        pairs.append(
             {
                 "id": id_,
                 "gap": float(gaps[id_]),
@@ -267,7 +267,7 @@ def _most_different(
                 },
             }
         )
-    return found
+    return pairs
 
 
 def read_case_table(path: Path, what: str = "case") -> dict[str, str]:
@@ -283,14 +283,14 @@ def read_case_table(path: Path, what: str = "case") -> dict[str, str]:
         raise InputError(f"{path} needs the columns id and {what}{columns_found(table.columns)}")
     used = (names["id"], value)
     nothing = Fault("missing_value")
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for record in table.read(used):
         id_, label = (name_of((record.values or {}).get(name), nothing) for name in used)
         if not isinstance(id_, str) or not isinstance(label, str):
             raise InputError(f"{path} has no id or no {what} ({record.place})")
-        if found.setdefault(id_, label) != label:
+        if labels.setdefault(id_, label) != label:
             raise InputError(
-                f"{path} has {id_!r} as {found[id_]!r} and as {label!r} ({record.place}): keep one "
-                "of them"
+                f"{path} has {id_!r} as {labels[id_]!r} and as {label!r} ({record.place}): keep "
+                "one of them"
             )
-    return found
+    return labels

@@ -28,8 +28,8 @@ from histoeval.errors import SettingError
 What = Literal["drop", "rise", "mean", "new errors", "report errors", "errors", "missing"]
 
 SEVERITIES = tuple(each.name.lower() for each in sorted(Severity, reverse=True))
+# The words that begin a condition which does not begin with a metric.
 STARTS = ("new", *SEVERITIES, "errors", "missing")
-"""The words that begin a condition which does not begin with a metric."""
 
 _TOKEN = re.compile(r"[<>]=?|%|[^\s<>%]+")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
@@ -44,7 +44,7 @@ class Bound(NamedTuple):
     percent: bool = False
 
     def is_met(self, value: float) -> bool:
-        """Whether a value fulfils it; what differs by rounding only is equal."""
+        """True if a value fulfils it; what differs by rounding only is equal."""
         apart = value - (self.number / 100 if self.percent else self.number)
         if abs(apart) <= _ROUNDING:
             return self.sign.endswith("=")
@@ -84,15 +84,15 @@ def read_condition(text: str) -> Condition:
     tokens = _Tokens(text)
     first = tokens.take("a metric, " + ", ".join(STARTS[:-1]) + " or missing")
     if first.word in STARTS:
-        found = _count(tokens, first)
+        condition = _count(tokens, first)
     elif first.text[0] in "<>%":
         raise tokens.refused(first, "a condition begins with a metric or a word", STARTS)
     else:
-        found = _score(tokens, first)
+        condition = _score(tokens, first)
     if (rest := tokens.next) is not None:
         hint = "; a test is `with p < 0.05`, and another condition another --fail-if"
         raise tokens.refused(rest, f"nothing more was expected here{hint}", ("with", "%"))
-    return found
+    return condition
 
 
 def _score(tokens: _Tokens, metric: _Token) -> Condition:
@@ -138,7 +138,7 @@ class _Tokens:
     def __init__(self, text: str) -> None:
         self.text = " ".join(text.split())
         self._left: Iterator[_Token] = (
-            _Token(found[0], found.start()) for found in _TOKEN.finditer(self.text)
+            _Token(match[0], match.start()) for match in _TOKEN.finditer(self.text)
         )
         self.next: _Token | None = next(self._left, None)
 
@@ -176,10 +176,10 @@ class _Tokens:
         if name.word != "p":
             raise self.refused(name, "p was expected here, as in: with p < 0.05")
         before = self.next
-        found = self.bound("<", "<=")
-        if not 0 < found.number <= 1:
+        limit = self.bound("<", "<=")
+        if not 0 < limit.number <= 1:
             raise self.refused(before or name, "p is above 0 and at most 1, as in: p < 0.05")
-        return found
+        return limit
 
     def _number(self, *, counted: bool) -> float:
         token = self.take("a number")

@@ -13,14 +13,12 @@ from histoeval.io.results import MetricResult, ResultRow, read_summary
 from histoeval.metric import FrozenDict
 
 Missing = Literal["worst", "skip"]
-ScoredFiles = Sequence[tuple[Path, list[ResultRow]]]
-"""Files of scores, each with its rows."""
-
+ScoredFiles = Sequence[tuple[Path, list[ResultRow]]]  # files of scores, each with its rows
+# Below this share of all ids, systems are compared on what they share only if asked to.
 MIN_SHARED = 0.5
-"""Below this share of all ids, systems are compared on what they share only if asked to."""
 
+# The evidence of a value that `missing="worst"` has set.
 NO_SCORE = "no score: the worst value stands in"
-"""The evidence of a value that `missing="worst"` has set."""
 
 _NOTHING = FrozenDict({"errors": ({"message": NO_SCORE},)})
 
@@ -31,30 +29,27 @@ class System:
 
     name: str
     file: Path
-    place: int = 0
-    """That of its file among those that were given."""
-    own: str = ""
-    """What its rows call it."""
+    place: int = 0  # that of its file among those that were given
+    own: str = ""  # what its rows call it
     rows: dict[str, MetricResult] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    """The ids of rows without a score."""
+    errors: list[str] = field(default_factory=list)  # the ids of rows without a score
 
 
 def systems_in(read: ScoredFiles, metric: str) -> list[System]:
     """Every system of every file, by names that differ: its own, its file's, or with a number."""
-    found: dict[tuple[int, str], System] = {}
+    by_file: dict[tuple[int, str], System] = {}
     for place, (file, rows) in enumerate(read):
         for row in rows:
             key = place, row.system or ""
-            if (system := found.get(key)) is None:
-                system = found[key] = System(key[1], file, place, key[1])
+            if (system := by_file.get(key)) is None:
+                system = by_file[key] = System(key[1], file, place, key[1])
             if metric not in row.scores:
                 system.errors.append(row.id)
             elif row.id in system.rows:
                 raise InputError(f"{file} has {row.id!r} of {key[1]!r} more than once")
             else:
                 system.rows[row.id] = row.scores[metric]
-    systems = [system for system in found.values() if system.name or system.rows]
+    systems = [system for system in by_file.values() if system.name or system.rows]
     often = Counter(system.name for system in systems)
     names = []
     for system in systems:
@@ -98,7 +93,7 @@ def matched(
         raise InputError(f"no id has a {metric} of every system: {examples}")
     short = [(s.name, len(every) - len(s.rows)) for s in systems if len(s.rows) < len(every)]
     lack = ", ".join(f"{name} lacks {count:,}" for name, count in short)
-    found = f"Systems do not have the same ids: of {len(every):,} ids with a {metric}, {lack}"
+    difference = f"Systems do not have the same ids: of {len(every):,} ids with a {metric}, {lack}"
     if missing == "worst":
         low, high = about.get("range", (None, None))
         worst = low if about.get("higher_is_better", True) else high
@@ -109,14 +104,15 @@ def matched(
             )
         filled = {id_: MetricResult(value=worst, evidence=_NOTHING) for id_ in every}
         systems = [replace(system, rows=filled | system.rows) for system in systems]
-        return systems, every, (f"{found}. For these, {worst:g} stands in, the worst value.",)
+        return systems, every, (f"{difference}. For these, {worst:g} stands in, the worst value.",)
     if missing is None and len(shared) < MIN_SHARED * len(every):
         raise InputError(
-            f"{found[0].lower()}{found[1:]}, and only {len(shared):,} are shared by all. Leave a "
-            f"system out, or choose: {argument('missing', 'worst')} gives the metric's worst value "
-            f"for what a system lacks, {argument('missing', 'skip')} compares on the shared ids"
+            f"{difference[0].lower()}{difference[1:]}, and only {len(shared):,} are shared by all. "
+            f"Leave a system out, or choose: {argument('missing', 'worst')} gives the metric's "
+            f"worst value for what a system lacks, {argument('missing', 'skip')} compares on the "
+            "shared ids"
         )
-    return systems, shared, (f"{found}. The {len(shared):,} that all have are compared.",)
+    return systems, shared, (f"{difference}. The {len(shared):,} that all have are compared.",)
 
 
 LIBRARIES = "nltk|numpy|onnxruntime|rouge_score|sacrebleu|scipy|tokenizers|torch|transformers"
@@ -131,13 +127,13 @@ _VERSION = re.compile(rf"(?<=[|/])({LIBRARIES})(:?)(\d[^|/]*)")
 def shared_description(
     files: Sequence[Path], metric: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What the summaries say of a metric, with notes on what could not be checked or differs.
+    """The entry of a metric in the summaries, with notes on what differs or could not be checked.
 
     Scores that differ in more than the versions of libraries were made differently and cannot be
     compared.
     """
-    found = {file: each for file in files if (each := read_summary(file).get(metric)) is not None}
-    signatures = {file: str(each.get("signature", "")) for file, each in found.items()}
+    entries = {file: each for file in files if (each := read_summary(file).get(metric)) is not None}
+    signatures = {file: str(each.get("signature", "")) for file, each in entries.items()}
     (first, one), *others = signatures.items() or [(Path(), "")]
     for file, signature in others:
         if without_versions(one) != without_versions(signature):
@@ -162,7 +158,7 @@ def shared_description(
             f"The scores were made with different versions of libraries ({'; '.join(several)}); "
             "models and settings are the same."
         )
-    about: dict[str, Any] = next((dict(each) for each in found.values()), {})
+    about: dict[str, Any] = next((dict(each) for each in entries.values()), {})
     return about, tuple(notes)
 
 

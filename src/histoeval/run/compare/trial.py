@@ -38,7 +38,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PairedTest:
-    """How scores of the same ids are tested: which ids are one case, and how often to draw."""
+    """Settings of a test of scores of the same ids: which ids are one case, how often to draw."""
 
     case_of: Mapping[str, str] | None = None
     tie: float = 0.0
@@ -95,8 +95,7 @@ class WorseCase(Noun):
     id: str
     system: str
     before: float
-    after: float | None
-    """None where there is no score any more; `reason` says why."""
+    after: float | None  # None where there is no score any more; `reason` says why
     new_errors: tuple[NewError, ...] = ()
     reason: str = ""
 
@@ -113,8 +112,7 @@ class Successor(NamedTuple):
 
     before: System
     after: System
-    reasons: Mapping[str, str]
-    """Why ids of the new run have no score."""
+    reasons: Mapping[str, str]  # why ids of the new run have no score
 
     @property
     def shared(self) -> list[str]:
@@ -137,13 +135,13 @@ def new_errors(before: MetricResult, after: MetricResult) -> list[NewError]:
     reference; one without such a place (an invention), where it is about the same words.
     """
     known = Counter(map(_identity, listed_errors(before) or ()))
-    found = []
+    errors = []
     for error in listed_errors(after) or ():
         if known[_identity(error)]:
             known[_identity(error)] -= 1
         else:
-            found.append(error)
-    return [_named(error) for error in sorted(found, key=lambda each: -each["severity"])]
+            errors.append(error)
+    return [_named(error) for error in sorted(errors, key=lambda each: -each["severity"])]
 
 
 def _identity(error: Mapping[str, Any]) -> Hashable:
@@ -163,19 +161,18 @@ def _named(error: Mapping[str, Any]) -> NewError:
 
 
 class ConditionResult(Noun):
-    """What became of one condition for one system."""
+    """The outcome of one condition for one system."""
 
     condition: str
     system: str
     failed: bool
-    found: str
-    """What was found, in words."""
+    found: str  # what was found, in words
+    # The ids that a condition which failed is about; empty where it is about a mean.
     cases: tuple[str, ...] = ()
-    """The ids that a condition which failed is about; empty where it is about a mean."""
 
 
+# A new system, what was found of it in words, whether that meets the condition, and the cases.
 Finding = tuple[str, str, bool, Sequence[str]]
-"""A new system, what was found of it in words, whether that meets the condition, and the cases."""
 
 
 class Trial:
@@ -224,7 +221,7 @@ class Trial:
         return self._rivals[metric]
 
     def changes(self, metric: str, part: str = "") -> list[MetricChange]:
-        """How the mean of a metric, or of a part of it, has changed for each new system."""
+        """The change of the mean of a metric, or of a part of it, for each new system."""
         key = f"{metric}.{part}" if part else metric
         if key not in self.compared:
             self.compared[key] = []
@@ -239,7 +236,7 @@ class Trial:
         return self.compared[key]
 
     def _change(self, rivals: Successor, metric: str, part: str) -> MetricChange | None:
-        """How the mean has changed; None where no id has the metric or part in both runs."""
+        """The change of a mean; None where no id has the metric or part in both runs."""
         values = [
             (id_, old, new)
             for id_ in rivals.shared
@@ -397,9 +394,9 @@ class Trial:
         raise condition.wrong_metric([*self.metrics, *STARTS], problem)
 
     def _demanded(self, condition: Condition, metric: str, part: str) -> list[MetricChange]:
-        found = self.changes(metric, part)
-        if len(found) == len(self.rivals(metric)):
-            return found
+        changes = self.changes(metric, part)
+        if len(changes) == len(self.rivals(metric)):
+            return changes
         parts = {
             name
             for each in self.rivals(metric)
@@ -449,7 +446,7 @@ class Gate(Noun):
 
     @property
     def passed(self) -> bool:
-        """Whether the new run may take the place of the baseline."""
+        """True if the new run may take the place of the baseline."""
         return not self.failed
 
     def content(self) -> dict[str, Any]:
@@ -472,7 +469,7 @@ def gate_of(
         baseline=str(read[0][0]),
         metric=metric,
         conditions=tuple(results),
-        changes=tuple(each for found in trial.compared.values() for each in found),
+        changes=tuple(each for changes in trial.compared.values() for each in changes),
         worse=tuple(worse),
         notes=tuple(dict.fromkeys([*trial.notes, *_warnings(read, trial.rivals(metric))])),
     )

@@ -25,13 +25,7 @@ from histoeval.run.models import Models
 from histoeval.run.settings import Overwrite
 from histoeval.settings import Argument, Option
 from histoeval_research.annotation.label_studio import label_studio_config
-from histoeval_research.corpus import (
-    AnnotatedPassage,
-    Format,
-    Written,
-    read_corpus,
-    write_corpus,
-)
+from histoeval_research.corpus import AnnotatedPassage, Format, Written, read_corpus, write_corpus
 from histoeval_research.evaluate.corpus import (
     annotator_agreement,
     corpus_statistics,
@@ -224,11 +218,7 @@ def figures(
       histoeval corpus figures radiology.csv pathology.csv --output figures
     """
     from histoeval.view.exports import write_picture
-    from histoeval_research.view.corpus_figures import (
-        corpus_figures,
-        encoder_embed,
-        sample_texts,
-    )
+    from histoeval_research.view.corpus_figures import corpus_figures, encoder_embed, sample_texts
 
     called = [name.strip() for name in (names or "").split(",")] if names else []
     if called and (len(called) != 2 or len(set(called)) != 2):

@@ -35,9 +35,7 @@ class NliEvaluation(Noun):
 
 
 def evaluate_nli(
-    model: Entailer,
-    pairs: Sequence[LabelledPair],
-    report: Callable[[int], object] = ignore,
+    model: Entailer, pairs: Sequence[LabelledPair], report: Callable[[int], object] = ignore
 ) -> NliEvaluation:
     """Judge labelled pairs and compare the answers with their labels."""
     judged: list[Entailment] = []

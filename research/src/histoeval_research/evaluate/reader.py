@@ -126,9 +126,7 @@ def evaluate_reader(
 
 
 def read_passages(
-    reader: Reader,
-    passages: Sequence[AnnotatedPassage],
-    report: Callable[[int], object] = ignore,
+    reader: Reader, passages: Sequence[AnnotatedPassage], report: Callable[[int], object] = ignore
 ) -> list[PredictedPassage]:
     """What a reader finds in each passage; `report` gets the number read so far."""
     readings: list[PredictedPassage] = []

@@ -70,14 +70,7 @@ def _lines(path: Path) -> Iterator[IO[str]]:
         raise InputError(f"cannot read {path}: {why}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8, from byte {error.start + 1} on") from error
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        RecursionError,
-    ) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise InputError(f"{path} is not an ontology of this kind: {error!r}") from error
 
 

@@ -16,12 +16,7 @@ from histoeval_research.evaluate.corpus import HARE_NAMES, AnnotatorAgreement, C
 from histoeval_research.evaluate.matches import PAIRS
 from histoeval_research.evaluate.nli import COLUMNS as NLI_COLUMNS
 from histoeval_research.evaluate.nli import nli_rows
-from histoeval_research.evaluate.reader import (
-    ALL,
-    Evaluation,
-    Figure,
-    ReaderMeasure,
-)
+from histoeval_research.evaluate.reader import ALL, Evaluation, Figure, ReaderMeasure
 from histoeval_research.train.cards import (
     OPPOSITE_COLUMNS,
     RETRIEVAL_COLUMNS,

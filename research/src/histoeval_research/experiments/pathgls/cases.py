@@ -109,11 +109,7 @@ class MemoDistance:
 
 
 def by_assumed_answers(
-    assumption: str,
-    rows: Iterable[PerturbedRow],
-    reader: Reader,
-    distance: Distance,
-    seed: int = 0,
+    assumption: str, rows: Iterable[PerturbedRow], reader: Reader, distance: Distance, seed: int = 0
 ) -> Measure:
     """Stability of a report with answers by one assumption."""
     versions: dict[str, list[PerturbedRow]] = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from histoeval.callers import front_door, public
-from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
+from histoeval.errors import InputError, Problem, SettingError
 from histoeval.metric import Explanation, Metric
 from histoeval.metrics.base import explain_pair, pair_of
 from histoeval.metrics.registry import MetricInfo, metric_entries
@@ -92,7 +92,7 @@ def list_metrics(*, runnable: bool = False) -> list[MetricInfo]:
 def _runs(name: str) -> bool:
     try:
         return load(name).unavailable_reason() is None
-    except HistoEvalError as error:
+    except Exception as error:  # noqa: BLE001 - whatever a plug-in raises
         warnings.warn(f"the metric {name!r} is skipped: {error}", stacklevel=3)
         return False
 

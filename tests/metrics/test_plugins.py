@@ -90,6 +90,11 @@ def test_good_ones_work_beside_broken_ones() -> None:
     names = [metric.name for metric in list_metrics()]
     assert {"fine", "spaced", "absent", "raises"} <= set(names)
     assert not {"no_class", "no module", "syntax"} & set(names)
+    with pytest.warns(UserWarning, match="is skipped") as warned:
+        runnable = {metric.name for metric in list_metrics(runnable=True)}
+    assert {"fine", *REASONS} & runnable == {"fine", "bleu"}
+    skipped = " ".join(str(warning.message) for warning in warned)
+    assert all(f"{name!r} is skipped" in skipped for name in ("absent", "number", "raises"))
     assert load("fine")("a", "b").value == load("spaced")("a", "b").value == 1
     assert float(load("bleu")("a b c d", "a b c d")) > 99
     with pytest.raises(SettingError, match=r"the metric 'nothing' cannot be used: .* is not a"):

@@ -193,7 +193,9 @@ def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
         known = ", ".join(sorted(entries))
         raise SettingError(f"there is no metric {name!r}{guess}; known: {known}")
     try:
-        return entry, entry.resolve()
+        kind = entry.resolve()
+        inspect.signature(kind)  # or it is nothing that can be called
+        return entry, kind
     except (Exception, SystemExit) as error:  # whatever a plug-in does when it is imported
         if name in METRICS:
             raise

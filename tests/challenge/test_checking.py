@@ -37,7 +37,12 @@ def without(id_: str) -> dict[str, object]:
 
 BROKEN: dict[str, tuple[list[Any], str | None, str, str]] = {
     "missing": (rows(without(FIRST)), FIRST, "missing_report", "no report"),
-    "twice": ([*rows(TRUTH), {"id": FIRST, "report": "x"}], FIRST, "duplicate_id", "row 9"),
+    "twice": (
+        [*rows(TRUTH), {"id": FIRST, "report": "x"}],
+        FIRST,
+        "duplicate_id",
+        "(row 9) is already the id of row 1, which is the one that counts",
+    ),
     "unknown": (rows({**TRUTH, "case-x": "Skin."}), "case-x", "unknown_id", "'case-x'"),
     "ending": (rows({**without(FIRST), "case-1": "Skin."}), "case-1", "near_id", FIRST),
     "case": (rows({**without(FIRST), "CASE-1.TIFF": "Skin."}), "CASE-1.TIFF", "near_id", FIRST),
@@ -161,13 +166,6 @@ def test_what_stands_for_no_report_is_not_usable(tmp_path: Path, text: str) -> N
     found = check_predictions(published(tmp_path), team(tmp_path, "a", {**TRUTH, FIRST: text}))
     assert found.usable == 7
     assert {fault.code for fault in found.faults} <= {"placeholder", "refusal"}
-
-
-def test_a_repeated_id_names_the_row_that_counts(tmp_path: Path) -> None:
-    file = write_json(tmp_path / "p.json", [*rows(TRUTH), {"id": FIRST, "report": "x"}])
-    (fault,) = check_predictions(published(tmp_path), file).faults
-    assert fault.row == 9
-    assert "(row 9) is already the id of row 1, which is the one that counts" in fault.reason
 
 
 def test_participants_are_told_of_their_list_of_ids_and_of_no_references(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.challenge import check_predictions, open_challenge
+from histoeval.challenge import check_predictions
 from histoeval.challenge.policy import read_challenge_policy
 from histoeval.errors import InputError, SettingError
 from histoeval.resources import resource_path
@@ -60,12 +60,6 @@ def test_a_metric_may_stand_alone_with_a_weight_or_with_rules(tmp_path: Path) ->
 def test_a_mistake_is_named_by_its_key_and_line(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         read_challenge_policy(written(tmp_path, text))
-
-
-def test_an_unknown_metric_is_refused_before_anything_is_scored(tmp_path: Path) -> None:
-    written(tmp_path, "metrics:\n  rogue_l: 1\n")
-    with pytest.raises(SettingError, match="rogue_l"):
-        open_challenge(tmp_path)
 
 
 def test_the_hash_follows_the_rules_and_not_the_name(tmp_path: Path) -> None:

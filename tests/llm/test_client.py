@@ -131,19 +131,6 @@ def test_a_private_ca_may_be_named_in_the_environment(
         asked(secure.url)
 
 
-def test_a_missing_ca_file_is_not_blamed_on_the_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_pairs(tmp_path / "pairs.csv", [make_pair(1)])
-    monkeypatch.setenv("SSL_CERT_FILE", "no/such.pem")
-    refused = histoeval_here(
-        "judge", "pairs.csv", "--endpoint", "https://127.0.0.1:9/v1", "--model", "m",
-        "--output", "out", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys,
-    )  # fmt: skip
-    assert refused.code == 2
-    assert "no/such.pem, which SSL_CERT_FILE names, cannot be used" in refused.err
-
-
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_that_is_not_there_is_named_without_its_password(
     monkeypatch: pytest.MonkeyPatch, scheme: str

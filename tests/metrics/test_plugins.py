@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,10 +87,12 @@ def _installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_installed")
-def test_good_ones_work_beside_broken_ones() -> None:
+def test_good_ones_work_beside_broken_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "odd_plugin", raising=False)
     names = [metric.name for metric in list_metrics()]
     assert {"fine", "spaced", "absent", "raises"} <= set(names)
     assert not {"no_class", "no module", "syntax"} & set(names)
+    assert "odd_plugin" not in sys.modules, "to list is not to import"
     with pytest.warns(UserWarning, match="is skipped") as warned:
         runnable = {metric.name for metric in list_metrics(runnable=True)}
     assert {"fine", *REASONS} & runnable == {"fine", "bleu"}
@@ -99,6 +102,8 @@ def test_good_ones_work_beside_broken_ones() -> None:
     assert float(load("bleu")("a b c d", "a b c d")) > 99
     with pytest.raises(SettingError, match=r"the metric 'nothing' cannot be used: .* is not a"):
         load("nothing")
+    with pytest.raises(SettingError, match="'absent', a plug-in of odd-plugin, cannot be loaded"):
+        load("absent")
 
 
 @pytest.mark.usefixtures("_installed")

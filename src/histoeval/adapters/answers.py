@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from histoeval.errors import Problem, SettingError
 from histoeval.io.results import MetricResult
 from histoeval.metric import Metric, Score
-from histoeval.metrics.base import equally_long, pair_of
-from histoeval.report import Pair
+from histoeval.metrics.base import equally_long, pair_of, score_pairs
 
 Texts = str | Sequence[str]
 References = str | Sequence[str | Sequence[str]]
@@ -24,12 +23,11 @@ def best_answers(
         given = expected.tolist() if hasattr(expected, "tolist") else expected
         own = given if isinstance(given, list | tuple) else [given]
         by_candidate.append([pair_of(text, candidate, number=number) for text in own])
-    usable = [pair for pairs in by_candidate for pair in pairs if isinstance(pair, Pair)]
-    scores = iter(metric.score(usable) if usable else ())
+    every = iter(score_pairs([pair for pairs in by_candidate for pair in pairs], metric.score))
     pick = max if metric.higher_is_better else min
     best: list[Score | Problem] = []
     for pairs in by_candidate:
-        answers = [next(scores) if isinstance(pair, Pair) else pair for pair in pairs]
+        answers = [next(every) for _ in pairs]
         if scored := [answer for answer in answers if isinstance(answer, Score)]:
             best.append(pick(scored, key=float))
         else:

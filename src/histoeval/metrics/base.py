@@ -182,9 +182,7 @@ class MetricBase(ABC):
             pair_of(reference, candidate, number=number)
             for number, (candidate, reference) in enumerate(texts)
         ]
-        usable = [pair for pair in pairs if isinstance(pair, Pair)]
-        answers = iter(self.score(usable) if usable else ())
-        return [next(answers) if isinstance(pair, Pair) else pair for pair in pairs]
+        return score_pairs(pairs, self.score)
 
     def _demand_available(self) -> None:
         if reason := self.unavailable_reason():
@@ -195,6 +193,16 @@ class MetricBase(ABC):
         return Problem(code="metric_failed", metric=self.name, message=message)
 
     obstacle = _renamed("obstacle", "unavailable_reason", unavailable_reason)
+
+
+def score_pairs(
+    pairs: Sequence[Pair | Score | Problem],
+    score: Callable[[list[Pair]], Sequence[Score | Problem]],
+) -> list[Score | Problem]:
+    """Every answer that is there already, and the answer to each pair."""
+    unanswered = [pair for pair in pairs if isinstance(pair, Pair)]
+    answers = iter(score(unanswered) if unanswered else ())
+    return [next(answers) if isinstance(pair, Pair) else pair for pair in pairs]
 
 
 def equally_long(candidates: Any, references: Any) -> tuple[list[Any], list[Any]]:
@@ -386,10 +394,7 @@ class EnglishMetric(ModelMetric, ABC):
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         self._demand_available()
-        problems = [self.unreadable(pair) for pair in pairs]
-        readable = [pair for pair, problem in zip(pairs, problems, strict=True) if problem is None]
-        scores = iter(self.score_ready(readable) if readable else ())
-        return [next(scores) if problem is None else problem for problem in problems]
+        return score_pairs([self.unreadable(pair) or pair for pair in pairs], self.score_ready)
 
     def unreadable(self, pair: Pair) -> Problem | None:
         """Why a pair is not read: its length or its language; None where it is."""

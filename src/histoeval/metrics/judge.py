@@ -17,7 +17,7 @@ from histoeval.judges.panel import JudgeAnswer, JudgePanel, missing_problem, sco
 from histoeval.judges.prompt import JudgePrompt, Prompt, load_prompt
 from histoeval.llm.local import LocalChat
 from histoeval.metric import FrozenDict, Score
-from histoeval.metrics.base import STRICT, ModelMetric
+from histoeval.metrics.base import STRICT, ModelMetric, score_pairs
 from histoeval.metrics.error_severity import ErrorWeights, read_weights
 from histoeval.metrics.statements import Measure, nothing_stated, statement_score
 from histoeval.report import Pair
@@ -73,19 +73,19 @@ class JudgedMetric(ModelMetric):
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """The score of every pair, by all that the judges answer."""
-        known = [self.score_unasked(pair) for pair in pairs]
-        asked = [pair for pair, score in zip(pairs, known, strict=True) if score is None]
-        answers = iter(self.panel.ask(self.loaded, asked) if asked else ())
-        return [self._score(next(answers)) if score is None else score for score in known]
+        return score_pairs([self.score_unasked(pair) or pair for pair in pairs], self._score_asked)
 
     def score_unasked(self, pair: Pair) -> Score | Problem | None:  # noqa: ARG002
         """The score of a pair about which no judge need be asked."""
         return None
 
-    def _score(self, answers: Sequence[JudgeAnswer]) -> Score | Problem:
-        given = [answer for answer in answers if answer.judge in self.seated]
-        usual = [answer for answer in given if answer.order == "usual"]
-        return missing_problem(usual, self.name) or self.combine(given)
+    def _score_asked(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        scores: list[Score | Problem] = []
+        for answers in self.panel.ask(self.loaded, pairs):
+            given = [answer for answer in answers if answer.judge in self.seated]
+            usual = [answer for answer in given if answer.order == "usual"]
+            scores.append(missing_problem(usual, self.name) or self.combine(given))
+        return scores
 
     @abstractmethod
     def combine(self, answers: Sequence[JudgeAnswer]) -> Score:

@@ -61,8 +61,8 @@ MOST_ONCE_CALLED = 539
 """Private functions of up to five lines that are called once, in their module."""
 
 CALLED_BY_NAME = (
-    "_* *_page BertScore Green HistoEvalAccessor JudgeErrors JudgeStatements PackagedBertScore "
-    "RadGraphXL Reg2025 handle_* persistent_* map_wn get_name get_read_tasks "
+    "_* *_page BertScore Chrf Green HistoEvalAccessor JudgeErrors JudgeStatements "
+    "PackagedBertScore RadGraphXL Reg2025 handle_* persistent_* map_wn get_name get_read_tasks "
     "estimate_inmemory_data_size supports_distributed_reads"
 ).split()
 """By tables of the package, by libraries, or by Python."""

@@ -19,7 +19,7 @@ from histoeval.llm.local import LocalChat
 from histoeval.metric import FrozenDict, Score
 from histoeval.metrics.base import STRICT, ModelMetric, score_pairs
 from histoeval.metrics.error_severity import ErrorWeights, read_weights
-from histoeval.metrics.statements import Measure, nothing_stated, statement_score
+from histoeval.metrics.statements import NOTHING_STATED, Measure, statement_score
 from histoeval.report import Pair
 
 AHEAD = 16
@@ -190,7 +190,7 @@ class JudgeStatements(JudgeLists):
         if all(reports.values()):
             return None
         if not any(reports.values()) and pair.reference != pair.candidate:
-            return nothing_stated(self.name)
+            return self._failed(NOTHING_STATED)
         return self.weigh(
             {
                 side: [{"text": statement.text, "verdict": "neither"} for statement in statements]

@@ -27,6 +27,8 @@ from histoeval.report import Pair
 Measure = Literal["f1", "precision", "recall"]
 SUPPORTED, CONTRADICTED, NEITHER = VERDICTS = ("supported", "contradicted", "neither")
 
+NOTHING_STATED = "neither report has a statement that can be verified"
+
 Statements = Sequence[Mapping[str, Any]]
 """The statements of one report, each with its verdict and, if any, the one that decides it."""
 
@@ -49,7 +51,7 @@ class StatementF1(EnglishMetric):
             reference = [_judged(each) for each in verified.reference]
             candidate = [_judged(each) for each in verified.candidate]
             if not (reference or candidate) and pair.reference != pair.candidate:
-                scores.append(nothing_stated(self.name))
+                scores.append(self._failed(NOTHING_STATED))
                 continue
             scores.append(statement_score(reference, candidate, self.measure, self.signature))
         return scores
@@ -101,9 +103,3 @@ def statement_score(
     parts = shares(reference, candidate)
     evidence = {"reference": reference, "candidate": candidate}
     return Score(value=parts[measure], parts=parts, evidence=evidence, signature=signature)
-
-
-def nothing_stated(metric: str) -> Problem:
-    """The problem of a pair in which nothing is stated."""
-    message = "neither report has a statement that can be verified"
-    return Problem(code="metric_failed", metric=metric, message=message)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from histoeval.errors import InputError, Problem
-from histoeval.io.reports import cases_of_records, open_cases
+from histoeval.io.reports import open_cases
 
 
 def test_columns_are_known_by_their_usual_names() -> None:
-    source = cases_of_records(
+    source = open_cases(
         [
             {
                 "slide_id": "a",
@@ -37,7 +37,7 @@ def test_cells_of_attacks_may_be_empty_and_broken_ones_are_told() -> None:
         {"report": "a", "report_augmented": "", "report_attacked": None},
         {"report": "b", "report_augmented": "x\0y", "report_attacked": "fine"},
     ]
-    empty, broken = cases_of_records(records).rows()
+    empty, broken = open_cases(records).rows()
     assert (empty.augmented, empty.attacked, empty.troubled) == ((), (), ())
     assert [problem.code for problem in broken.troubled] == ["binary_text"]
     assert broken.attacked == (("prompt", "fine"),)
@@ -45,7 +45,7 @@ def test_cells_of_attacks_may_be_empty_and_broken_ones_are_told() -> None:
 
 def test_a_report_that_cannot_be_read_leaves_the_row_its_number_and_reason() -> None:
     records: list[dict[str, object]] = [{"id": "a", "report": 7}, {"id": "a", "report": "fine"}]
-    first, second = cases_of_records(records).rows()
+    first, second = open_cases(records).rows()
     assert first.report is None
     assert first.problems[0].code == "not_text"
     assert second.report is None

@@ -36,6 +36,7 @@ from histoeval.io.tables.records import (
 
 GUESS = Columns()  # no column was named
 INSPECT_LOG = "inspect log"
+RECORDS = "the list of records"  # what messages call rows that are in memory
 
 ENDINGS = {
     ".csv": "csv",
@@ -190,15 +191,15 @@ def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
                 problem = Fault("not_an_object", {"kind": kind_of(row)}).problem(place(number))
                 yield Record(number, None, problem)
 
-    columns = columns_of(read(()), "the list of records", most=len(rows))
+    columns = columns_of(read(()), RECORDS, most=len(rows))
     surveyed = Survey(0, digest.hexdigest())
     return opened("records", "memory", RecordTable(columns, read), surveyed)
 
 
-def demand_rows(table: RecordTable, columns: tuple[str, ...], path: Path) -> None:
+def demand_rows(table: RecordTable, columns: tuple[str, ...], file: str | Path) -> None:
     """A table must have at least one row, though that may be a broken one."""
     if next(table.read(columns), None) is None:
-        raise InputError(f"{path} has columns and no rows")
+        raise InputError(f"{file} has columns and no rows")
 
 
 L = TypeVar("L", bound=TableLayout)

@@ -15,6 +15,7 @@ from histoeval.io.files import (
     GUESS,
     NO_VALUE,
     ONE_TABLE,
+    RECORDS,
     TABLES,
     OpenedTable,
     SeenNames,
@@ -197,7 +198,7 @@ def source_of_records(
     columns: Columns = GUESS,
     joining: Joining = AS_WRITTEN,
 ) -> PairSource:
-    return _source_of_table(open_records(records), columns, joining, "the list of records")
+    return _source_of_table(open_records(records), columns, joining, RECORDS)
 
 
 def _source_of_table(table: OpenedTable, named: Columns, joining: Joining, file: str) -> PairSource:

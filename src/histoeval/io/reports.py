@@ -22,6 +22,7 @@ from histoeval.io.documents.texts import (
 from histoeval.io.files import (
     NO_VALUE,
     ONE_TABLE,
+    RECORDS,
     OpenedTable,
     SeenNames,
     TableSource,
@@ -87,25 +88,29 @@ class TextSource(TableSource[TextLayout, TextRow]):
 
 
 def open_reports(
-    path: Path,
+    data: Path | Iterable[Mapping[str, object]],
     *,
     text: str | None = None,
     id_: str | None = None,
     encoding: str | None = None,
     several: bool = False,
 ) -> TextSource:
-    """Open a table, a text file or a folder; columns that are not named are guessed.
+    """Open a table, a text file, a folder or records; columns that are not named are guessed.
 
     `several` takes numbered columns of references together, for whoever asks for them.
     """
-    kind = format_of(path, ACCEPTED)
-    if kind in ("text", "folder") and (text is not None or id_ is not None):
-        raise InputError("text files and folders have no columns to name")
-    table = open_report_table(path, Columns(reference=text, id=id_), encoding)
-    if kind in ("text", "folder"):
-        return TextSource(**vars(table), layout=TextLayout(text=TEXT))
-    layout = text_layout_of(table.table, text, id_, str(path), several=several)
-    demand_rows(table.table, layout.columns, path)
+    if isinstance(data, Path):
+        kind = format_of(data, ACCEPTED)
+        if kind in ("text", "folder") and (text is not None or id_ is not None):
+            raise InputError("text files and folders have no columns to name")
+        table = open_report_table(data, Columns(reference=text, id=id_), encoding)
+        if kind in ("text", "folder"):
+            return TextSource(**vars(table), layout=TextLayout(text=TEXT))
+    else:
+        table = open_records(data)
+    name = str(data) if isinstance(data, Path) else RECORDS
+    layout = text_layout_of(table.table, text, id_, name, several=several)
+    demand_rows(table.table, layout.columns, name)
     return TextSource(**vars(table), layout=layout)
 
 
@@ -167,18 +172,6 @@ def _read_exports(
             number += 1
             yield record._replace(number=number, position=before + record.position)
         before += path.stat().st_size
-
-
-def reports_of_records(
-    records: Iterable[Mapping[str, object]],
-    text: str | None = None,
-    id_: str | None = None,
-    *,
-    several: bool = False,
-) -> TextSource:
-    table = open_records(records)
-    layout = text_layout_of(table.table, text, id_, "the list of records", several=several)
-    return TextSource(**vars(table), layout=layout)
 
 
 # --- cases ---------------------------------------------------------------------------------------
@@ -268,7 +261,7 @@ class CaseSource(TableSource[CaseLayout, TrustCase]):
 
 
 def open_cases(
-    path: Path,
+    data: Path | Iterable[Mapping[str, object]],
     *,
     text: str | None = None,
     image: str | None = None,
@@ -276,29 +269,18 @@ def open_cases(
     images: Path | None = None,
     encoding: str | None = None,
 ) -> CaseSource:
-    """Open a table of cases; columns that are not named are guessed."""
-    table = open_report_table(path, Columns(reference=text, id=id_), encoding)
-    layout = case_layout_of(table.table, text, image, id_, str(path))
-    demand_rows(table.table, layout.columns, path)
+    """Open a table of cases, or records; columns that are not named are guessed."""
+    if not isinstance(data, Path):
+        table = open_records(data)
+        layout = case_layout_of(table.table, text, image, id_, RECORDS)
+        return CaseSource(**vars(table), layout=layout, folder=images or Path())
+    table = open_report_table(data, Columns(reference=text, id=id_), encoding)
+    layout = case_layout_of(table.table, text, image, id_, str(data))
+    demand_rows(table.table, layout.columns, data)
     guessed: dict[str, Sequence[str | None]] = {
         "id": [] if id_ else [layout.id],
         "report": [] if text else [layout.report],
         "image": [] if image else [layout.image],
     }
-    notes = (*table.notes, *taken_note(guessed))
-    return CaseSource(
-        **{**vars(table), "notes": notes}, layout=layout, folder=images or path.parent
-    )
-
-
-def cases_of_records(
-    records: Iterable[Mapping[str, object]],
-    *,
-    text: str | None = None,
-    image: str | None = None,
-    id_: str | None = None,
-    images: Path | None = None,
-) -> CaseSource:
-    table = open_records(records)
-    layout = case_layout_of(table.table, text, image, id_, "the list of records")
-    return CaseSource(**vars(table), layout=layout, folder=images or Path())
+    about = vars(table) | {"notes": (*table.notes, *taken_note(guessed))}
+    return CaseSource(**about, layout=layout, folder=images or data.parent)

@@ -20,10 +20,8 @@ from histoeval.io.pairs import (
 from histoeval.io.reports import (
     CaseSource,
     TextSource,
-    cases_of_records,
     open_cases,
     open_reports,
-    reports_of_records,
 )
 from histoeval.io.submissions import system_names
 from histoeval.io.tables.columns import Columns
@@ -109,13 +107,13 @@ def _by_id(
 ) -> TextSource:
     """Reports by id: of a file or folder, a frame, records, or a mapping from id to text."""
     if isinstance(data, str | Path):
-        path = local_input(data)
-        return open_reports(path, text=text, id_=id_, encoding=encoding, several=several)
-    if isinstance(data, Mapping):
-        data = [{"id": name, "text": each} for name, each in data.items()]
+        data = local_input(data)
+    elif isinstance(data, Mapping):
+        data = [{"id": name, "text": report} for name, report in data.items()]
         text, id_ = "text", "id"
-    items = _items(data, "a file or folder, a frame, records, or a mapping from ids to texts")
-    return reports_of_records(items, text, id_, several=several)
+    else:
+        data = _items(data, "a file or folder, a frame, records, or a mapping from ids to texts")
+    return open_reports(data, text=text, id_=id_, encoding=encoding, several=several)
 
 
 def text_source(
@@ -134,7 +132,7 @@ def text_source(
     )
     if text is None and id_ is None and not any(isinstance(item, Mapping) for item in items):
         items = [{"text": item} for item in items]
-    return reports_of_records(items, text, id_)
+    return open_reports(items, text=text, id_=id_)
 
 
 def case_source(
@@ -146,18 +144,18 @@ def case_source(
     images: str | Path | None = None,
     encoding: str | None = None,
 ) -> CaseSource:
-    home = None if images is None else Path(images)
     if isinstance(data, str | Path):
-        path = local_input(data)
-        return open_cases(path, text=text, image=image, id_=id_, images=home, encoding=encoding)
-    items = _items(
-        data,
-        "a file, a polars or pandas frame, a list of records such as {'id': ..., 'image': ..., "
-        "'report': ...}, or a list of reports",
-    )
-    if items and all(isinstance(item, str) for item in items):
-        items = [{"report": item} for item in items]
-    return cases_of_records(items, text=text, image=image, id_=id_, images=home)
+        cases: Any = local_input(data)
+    else:
+        cases = _items(
+            data,
+            "a file, a polars or pandas frame, a list of records such as {'id': ..., 'image': "
+            "..., 'report': ...}, or a list of reports",
+        )
+        if cases and all(isinstance(case, str) for case in cases):
+            cases = [{"report": case} for case in cases]
+    home = None if images is None else Path(images)
+    return open_cases(cases, text=text, image=image, id_=id_, images=home, encoding=encoding)
 
 
 def _items(data: Any, accepted: str) -> list[Any]:

@@ -137,7 +137,12 @@ def explain_stored(
     pair = chosen_pair(str(run), lambda: rows, pair_id, system)
     row = next(row for row, each in stored if each is pair)
     about = summary["metrics"]
-    name = _metric_of(about, metric)
+    # The metric that was named, or the one that a run is mostly about.
+    judges = [each for each in about if each.startswith("judge") and "@" not in each]
+    name = metric or [*judges, *(each for each in about if each == USUAL_METRIC), *about][0]
+    if name not in about and name.startswith("judge"):
+        guess = did_you_mean(name, about)
+        raise SettingError(f"the run has no scores of {name!r}{guess}: {', '.join(about)}")
     if name not in about:
         (made,) = load_metrics([name], models)
         return ExplainedPair(pair, explain_pair(made, pair), made.range)
@@ -169,40 +174,18 @@ def _explained(
             if abs(score.value - result.value) <= _ROUNDING:
                 return ExplainedPair(pair, score, scale)
             reason = f"{name} gives {score.value:.3f} here"
-    score = explained(
-        Score(
-            value=result.value,
-            parts=result.parts,
-            evidence=result.evidence,
-            signature=_signature(signature, (low, high)),
-        )
-    )
+    made_by, *settings = signature.split("|")
+    known = {name: value for name, _, value in (each.partition(":") for each in settings)}
+    version = known.pop("histoeval", "")
+    signed = Signature(metric=made_by, settings=known, version=version, bounds=(low, high))
+    kept = {name: getattr(result, name) for name in ("value", "parts", "evidence")}
+    score = explained(Score(**kept, signature=signed))
     best = result.evidence.get("references")
     if isinstance(pair, PairWithReferences) and isinstance(best, Mapping):
         # the evidence is about this one
         pair = pair.model_copy(update={"reference": pair.references[int(best["best"]) - 1]})
     note = f"The score is that of the run, without what its parts cost: {reason}."
     return ExplainedPair(pair, score, scale, note)
-
-
-def _signature(line: str, bounds: tuple[float | None, float | None]) -> Signature:
-    """The signature that a summary has as one line."""
-    metric, *settings = line.split("|")
-    known = {name: value for name, _, value in (each.partition(":") for each in settings)}
-    version = known.pop("histoeval", "")
-    return Signature(metric=metric, settings=known, version=version, bounds=bounds)
-
-
-def _metric_of(about: Mapping[str, Any], named: str | None) -> str:
-    """The metric that was named, or the one that a run is mostly about."""
-    if named is not None:
-        if named.startswith("judge") and named not in about:
-            guess = did_you_mean(named, about)
-            raise SettingError(f"the run has no scores of {named!r}{guess}: {', '.join(about)}")
-        return named
-    judges = [name for name in about if name.startswith("judge") and "@" not in name]
-    usual = [name for name in about if name == USUAL_METRIC]
-    return [*judges, *usual, *about][0]
 
 
 def _no_texts(

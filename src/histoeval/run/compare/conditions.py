@@ -126,7 +126,7 @@ def _count(tokens: _Tokens, first: _Token) -> Condition:
         raise tokens.refused(what, "errors was expected here", ("errors", *SEVERITIES))
     if not severity and first.word == "errors":
         return Condition(tokens.text, "errors", tokens.number(percent=True))
-    metric = tokens.of_metric() or _Token("", 0)
+    metric = tokens.take("the name of a metric") if tokens.take_if("of") else _Token("", 0)
     kind: What = "new errors" if first.word == "new" else "report errors"
     limit = tokens.number()
     return Condition(tokens.text, kind, limit, metric.text, metric.start, severity)
@@ -154,16 +154,18 @@ class _Tokens:
             self.take(word)
         return is_it
 
-    def of_metric(self) -> _Token | None:
-        return self.take("the name of a metric") if self.take_if("of") else None
-
     def bound(self, *signs: str, percent: bool = False, counted: bool = False) -> Bound:
         wanted = f"{', '.join(signs[:-1])} or {signs[-1]}"
         sign = self.take(wanted)
         if sign.text not in signs:
             raise self.refused(sign, f"{wanted} was expected here", ("of",))
-        number = self._number(counted=counted)
-        return Bound(sign.text, number, percent and self.take_if("%"))
+        number = self.take("a number")
+        if counted and number.text.startswith("-"):
+            raise self.refused(number, "a number of rows or errors is not below 0")
+        if not _NUMBER.fullmatch(number.text):
+            hint = "; decimals have a point, as in 0.05" if "," in number.text else ""
+            raise self.refused(number, f"{number.text!r} is not a number{hint}")
+        return Bound(sign.text, float(number.text), percent and self.take_if("%"))
 
     def number(self, *, percent: bool = False) -> Bound:
         return self.bound(">", ">=", percent=percent, counted=True)
@@ -180,15 +182,6 @@ class _Tokens:
         if not 0 < limit.number <= 1:
             raise self.refused(before or name, "p is above 0 and at most 1, as in: p < 0.05")
         return limit
-
-    def _number(self, *, counted: bool) -> float:
-        token = self.take("a number")
-        if counted and token.text.startswith("-"):
-            raise self.refused(token, "a number of rows or errors is not below 0")
-        if not _NUMBER.fullmatch(token.text):
-            hint = "; decimals have a point, as in 0.05" if "," in token.text else ""
-            raise self.refused(token, f"{token.text!r} is not a number{hint}")
-        return float(token.text)
 
     def refused(self, token: _Token, why: str, known: Sequence[str] = ()) -> SettingError:
         return not_understood(self.text, token.start, token.text, why, known)

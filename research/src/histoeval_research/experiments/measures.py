@@ -1,5 +1,7 @@
 """The reports of a perturbed set by every measure: metrics, logic, grounding and stability."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -7,10 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -43,6 +44,9 @@ from histoeval.run.trust.reports import attempt
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import Session, open_tokenizer
 from histoeval_research.experiments.perturb import PerturbedRow, PerturbedSet
+
+if TYPE_CHECKING:
+    import polars as pl
 
 METRICS = ("bleu", "bertscore", "hare", "concordance")
 GROUNDING, RAW, LOGIC, STABILITY = "grounding", "grounding_raw", "logic", "stability"
@@ -326,20 +330,22 @@ def read_scored(folder: Path) -> list[ScoredReport]:
 
 
 KEYS = {
-    "id": pl.String,
-    "case": pl.String,
-    "cluster": pl.String,
-    "group": pl.String,
-    "level": pl.Int64,
+    "id": str,
+    "case": str,
+    "cluster": str,
+    "group": str,
+    "level": int,
 }
 
 
 def score_frame(reports: Sequence[ScoredReport]) -> pl.DataFrame:
     """A row for each report and a column for each measure; `cluster` is drawn as one."""
+    import polars as pl
+
     measures = dict.fromkeys(name for report in reports for name in report.scores)
     rows = [
         {**report.model_dump(include={"id", "case", "group", "level"}), **report.scores}
         | {"cluster": report.patient or report.case}
         for report in reports
     ]
-    return pl.DataFrame(rows, schema=KEYS | dict.fromkeys(measures, pl.Float64))
+    return pl.DataFrame(rows, schema=KEYS | dict.fromkeys(measures, float))

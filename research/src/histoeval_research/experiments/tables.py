@@ -4,15 +4,16 @@ A frame has a row for each report, with `cluster`, what is drawn as one for inte
 for each measure. A row of a table is a mapping; its numbers with intervals are `Estimate`s.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import polars as pl
 
 from histoeval.errors import InputError, SettingError
 from histoeval.io.results import ResultFolder
@@ -42,6 +43,9 @@ from histoeval.statistics.resampling import (
 from histoeval_research.experiments.edits.registry import CONTROL, groups
 from histoeval_research.experiments.measures import KEYS, SCORES, read_scored, score_frame
 from histoeval_research.experiments.perturb import Seed, read_perturbed
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Row = dict[str, Any]
 
@@ -74,11 +78,11 @@ def sensitivity(scores: pl.DataFrame, draws: Draws = USUAL) -> list[Row]:
     """
     present = set(scores["group"]) - {CONTROL}
     ordered = [name for name in dict.fromkeys([*groups(), *scores["group"]]) if name in present]
-    controls = scores.filter(pl.col("group") == CONTROL)
+    controls = scores.filter(group=CONTROL)
     pairs = scores.join(controls, on="case", suffix=" of control", maintain_order="left")
     rows = []
     for measure, group in product(measures_of(scores), ordered):
-        own = pairs.filter(pl.col("group") == group).select(
+        own = pairs.filter(group=group).select(
             "case", "cluster", control=f"{measure} of control", score=measure
         )
         own = own.drop_nulls(["control", "score"])
@@ -100,6 +104,8 @@ def sensitivity(scores: pl.DataFrame, draws: Draws = USUAL) -> list[Row]:
 
 def read_graded(results: Path, perturbed: Path | None = None) -> pl.DataFrame:
     """Scores with levels: of `experiment sensitivity`, or of `trust` beside the perturbed set."""
+    import polars as pl
+
     if not (results.is_dir() and (results / ROWS).is_file()) or (results / SCORES).is_file():
         return score_frame(read_scored(results))
     if perturbed is None:
@@ -111,8 +117,8 @@ def read_graded(results: Path, perturbed: Path | None = None) -> pl.DataFrame:
             raise InputError(f"{perturbed} has no report {row.id!r}, which {results} has")
         report = known[row.id]
         rows.append({"cluster": report.cluster, "level": report.level, **vars(row)})
-    keys = {"cluster": pl.String, "level": pl.Int64}
-    return pl.DataFrame(rows, schema=keys | dict.fromkeys(DIMENSIONS, pl.Float64))
+    keys = {"cluster": str, "level": int}
+    return pl.DataFrame(rows, schema=keys | dict.fromkeys(DIMENSIONS, float))
 
 
 def dimensions_in(scores: pl.DataFrame) -> list[str]:
@@ -121,6 +127,8 @@ def dimensions_in(scores: pl.DataFrame) -> list[str]:
 
 def weighted_sum(used: Iterable[str], weights: DimensionWeights = PAPER) -> pl.Expr:
     """The weighted sum of some dimensions; none where one of them is missing."""
+    import polars as pl
+
     return pl.sum_horizontal(
         *(pl.col(name) * getattr(weights, name) for name in used), ignore_nulls=False
     )
@@ -149,6 +157,8 @@ def hierarchy(scores: pl.DataFrame, draws: Draws = USUAL) -> list[Row]:
     1 is for a measure that falls with every step. `within` is the mean of the coefficients inside
     each case, where no report is compared with one of another case.
     """
+    import polars as pl
+
     rows = []
     for measure in measures_of(scores):
         own = scores.select("cluster", "level", score=measure).drop_nulls()
@@ -157,7 +167,7 @@ def hierarchy(scores: pl.DataFrame, draws: Draws = USUAL) -> list[Row]:
         )
         clusters, spearman, within = own["cluster"].to_list(), NO_NUMBER, Estimate()
         if clusters:
-            drawn, falling = draws.of(clusters), -own["level"].cast(pl.Float64).to_numpy()
+            drawn, falling = draws.of(clusters), -own["level"].to_numpy().astype(float)
             score = own["score"].to_numpy()
             spearman = _spearman(score, falling, drawn)
             within = correlate_within(Coefficient.SPEARMAN, score, falling, clusters, drawn)
@@ -192,7 +202,7 @@ def ablation(scores: pl.DataFrame, weights: DimensionWeights = PAPER, draws: Dra
     if len(used) < FEWEST_DIMENSIONS:
         raise InputError("an ablation needs at least two dimensions of trust")
     own = scores.drop_nulls(used)
-    drawn, falling = draws.of(own["cluster"]), -own["level"].cast(pl.Float64).to_numpy()
+    drawn, falling = draws.of(own["cluster"]), -own["level"].to_numpy().astype(float)
 
     def trust(dimensions: Iterable[str]) -> Numbers:
         return own.select(weighted_sum(dimensions, weights)).to_series().to_numpy()
@@ -233,11 +243,13 @@ def _less(first: Statistic, second: Statistic) -> Statistic:
     return lambda times: first(times) - second(times)
 
 
-VERDICTS = {"id": pl.String, "route": pl.String, **dict.fromkeys(COLUMNS, pl.Float64)}
+VERDICTS = {"id": str, "route": str, **dict.fromkeys(COLUMNS, float)}
 
 
 def read_trust(folder: Path) -> pl.DataFrame:
     """The verdicts in a folder of `trust`; each report is a cluster."""
+    import polars as pl
+
     rows = [vars(row) for row in TrustFolder(folder)]
     if not rows:
         raise InputError(f"{folder} holds no verdicts: `histoeval trust` writes trust.jsonl")
@@ -347,9 +359,11 @@ def variation(name: str, spread: Mapping[str, float], draws: Draws = USUAL) -> R
     `spread` is the mean over reports of the standard deviation between repeats, `steady` the share
     of reports that got the same number each time.
     """
+    import polars as pl
+
     frame = pl.DataFrame(
         {"cluster": list(spread), "spread": list(spread.values())},
-        schema={"cluster": pl.String, "spread": pl.Float64},
+        schema={"cluster": str, "spread": float},
     )
     return {
         "name": name,

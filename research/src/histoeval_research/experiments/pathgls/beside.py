@@ -4,10 +4,11 @@ In tables 2 and 3 stand-ins take the place of models: how often they err, and wh
 under attack, is known.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from random import Random
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from histoeval.pathgls.fusion import fuse
 from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, read_policy
@@ -39,6 +40,9 @@ from histoeval_research.experiments.tables import (
     weighted_sum,
 )
 
+if TYPE_CHECKING:
+    import polars as pl
+
 OURS, THEIRS = "ours", "paper"
 VISUAL, LOGIC_ERROR = "visual", "logic"
 GRAVE = 4
@@ -69,12 +73,16 @@ def verdicts_on(stand_in: Row, scores: pl.DataFrame, seed: int = 0) -> pl.DataFr
 
     A case of which no grave error could be made is left out where the stand-in is to err.
     """
+    import polars as pl
+
     rows: list[Row] = []
     for (case,), own in scores.group_by("case", maintain_order=True):
         chance = Random(f"{seed}/{stand_in['name']}/{case}")
         errs = chance.random() < stand_in["errs"]
-        wanted = pl.col("level") >= GRAVE if errs else pl.col("group") == CONTROL
-        if pool := own.filter(wanted).to_dicts():
+        pool = [
+            r for r in own.to_dicts() if (r["level"] >= GRAVE if errs else r["group"] == CONTROL)
+        ]
+        if pool:
             said = chance.choice(pool)
             said[STABILITY] = said.get(stability_by(stand_in["answers"]))
             values: Row = {name: said.get(name) for name in DIMENSIONS}
@@ -82,7 +90,7 @@ def verdicts_on(stand_in: Row, scores: pl.DataFrame, seed: int = 0) -> pl.DataFr
             trust = fuse(grounding, logic, stability, weights=PAPER, policy=read_policy())
             verdict = {"trust": trust.value, "route": trust.route}
             rows.append({"id": case, "cluster": said["cluster"], **values, **verdict})
-    return pl.DataFrame(rows, schema={**VERDICTS, "cluster": pl.String})
+    return pl.DataFrame(rows, schema={**VERDICTS, "cluster": str})
 
 
 def table_2(
@@ -130,10 +138,8 @@ def table_3(
 def _levelled(scores: pl.DataFrame, assumption: str) -> pl.DataFrame:
     """The dimensions of trust, with stability by one assumption."""
     columns = [*KEYS, *(name for name in DIMENSIONS[:2] if name in scores.columns)]
-    known = pl.lit(None, pl.Float64)
-    if stability_by(assumption) in scores.columns:
-        known = pl.col(stability_by(assumption))
-    return scores.select(*columns, known.alias(STABILITY))
+    stability = scores.get_column(stability_by(assumption), default=None)
+    return scores.select(columns).with_columns(**{STABILITY: stability})
 
 
 def ranks(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:

@@ -3,6 +3,8 @@
 No model under test is asked: what it would answer under stain and attack is an assumption.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import polars as pl
 
 from histoeval.errors import InputError, MissingDependency, Problem
 from histoeval.evaluate.tile_labels import HE, INDEX, LabelledTile, read_pixels, read_tiles
@@ -45,6 +46,9 @@ from histoeval_research.experiments.perturb import (
     taken_along,
 )
 from histoeval_research.experiments.tables import Draws, Row, variation
+
+if TYPE_CHECKING:
+    import polars as pl
 
 T = TypeVar("T")
 

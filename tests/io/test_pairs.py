@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import pickle
 import re
 import tracemalloc
 from collections.abc import Iterator
@@ -325,3 +326,22 @@ def test_the_expert_sheet_is_read_as_it_is() -> None:
     assert len(rows) == 74 * 4
     assert all(row.pair is not None for row in rows)
     assert any("\n" in row.pair.candidate for row in rows if row.pair)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "json", "parquet", "txt", "", "records"])
+def test_a_source_can_be_sent_to_another_process(tmp_path: Path, kind: str) -> None:
+    texts = {"reference": ["Benign.", "Colon."], "candidate": ["Benign.", "Skin."]}
+    frame, paths = pl.DataFrame(texts), [tmp_path / f"pairs.{kind}"]
+    if kind in ("txt", ""):  # two files, or two folders with a file each
+        paths = [tmp_path / f"{name}.{kind}".strip(".") for name in texts]
+        for path, lines in zip(paths, texts.values(), strict=True):
+            file = path if kind else path / "a.txt"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text("\n".join(lines), "utf-8")
+    elif kind != "records":
+        writer = {"jsonl": "ndjson"}.get(kind, kind)
+        getattr(frame, f"write_{writer}")(paths[0])
+    source = source_of_records(frame.to_dicts()) if kind == "records" else open_source(paths)
+    rows = list(source.rows())
+    assert rows
+    assert list(pickle.loads(pickle.dumps(source)).rows()) == rows

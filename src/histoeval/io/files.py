@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -178,22 +179,22 @@ def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
     Its hash is of what the records say; of values that JSON does not know, their kind counts.
     """
     rows: list[object] = list(records)
+    read = partial(_read_memory, rows)
     digest = hashlib.sha256()
     for row in rows:
         line = json.dumps(row, default=lambda value: type(value).__name__)
         digest.update(f"{line}\n".encode())
+    table = RecordTable(columns_of(read(()), RECORDS, most=len(rows)), read)
+    return opened("records", "memory", table, Survey(0, digest.hexdigest()))
 
-    def read(_needed: Sequence[str]) -> Iterator[Record]:
-        for number, row in enumerate(rows, start=1):
-            if isinstance(row, Mapping):
-                yield Record(number, {str(name): value for name, value in row.items()})
-            else:
-                problem = Fault("not_an_object", {"kind": kind_of(row)}).problem(place(number))
-                yield Record(number, None, problem)
 
-    columns = columns_of(read(()), RECORDS, most=len(rows))
-    surveyed = Survey(0, digest.hexdigest())
-    return opened("records", "memory", RecordTable(columns, read), surveyed)
+def _read_memory(rows: Sequence[object], _needed: Sequence[str]) -> Iterator[Record]:
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, Mapping):
+            yield Record(number, {str(name): value for name, value in row.items()})
+        else:
+            problem = Fault("not_an_object", {"kind": kind_of(row)}).problem(place(number))
+            yield Record(number, None, problem)
 
 
 def demand_rows(table: RecordTable, columns: tuple[str, ...], file: str | Path) -> None:

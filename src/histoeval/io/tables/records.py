@@ -199,6 +199,7 @@ class Record(NamedTuple):
 class RecordTable:
     """Columns, and a way to read the records from the start, given the columns that are needed.
 
+    `read` is no closure: Ray reads in another process, to which it is sent as a pickle.
     `half_character` says what a lone surrogate in a cell comes from: a byte that could not be
     decoded, or half an escaped character.
     """

@@ -7,7 +7,8 @@ one case are never on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -88,39 +89,14 @@ class Thresholds(NamedTuple):
     reject_below: float
 
 
-class _Steps(NamedTuple):
-    """Distinct trust values in rising order, and what lies on either side of each of them.
-
-    Above are only those that may be deployed at all.
-    """
-
-    values: Numbers
-    below: Numbers
-    right_below: Numbers
-    above: Numbers
-    wrong_above: Numbers
-
-
 def set_thresholds(
     trust: Numbers, wrong: Flags, may_deploy: Flags, aim: Target | Costs
 ) -> Thresholds:
     """The two thresholds that serve an aim best on these examples.
 
-    Those that a floor keeps from being deployed are reviewed, however high their trust.
+    Those that a floor keeps from being deployed are reviewed, however high their trust. A step is
+    how many of the distinct values of trust lie below a threshold.
     """
-    steps = _steps(trust, wrong, may_deploy)
-    if isinstance(aim, Costs):
-        reject, deploy = _cheapest(steps, aim)
-    else:
-        reject, deploy = _within(steps, aim)
-    count = len(steps.values)
-    return Thresholds(
-        deploy_from=None if deploy == count else _between(steps.values, deploy),
-        reject_below=_between(steps.values, reject),
-    )
-
-
-def _steps(trust: Numbers, wrong: Flags, may_deploy: Flags) -> _Steps:
     values, at = np.unique(trust, return_inverse=True)
 
     def below(rows: Flags) -> Numbers:
@@ -130,32 +106,40 @@ def _steps(trust: Numbers, wrong: Flags, may_deploy: Flags) -> _Steps:
 
     def above(rows: Flags) -> Numbers:
         """How many lie at or above it."""
-        counted = below(rows)
-        return np.asarray(counted[-1] - counted)
+        counts = below(rows)
+        return np.asarray(counts[-1] - counts)
 
-    everything = np.ones(len(trust), dtype=np.bool_)
-    return _Steps(
-        values, below(everything), below(~wrong), above(may_deploy), above(may_deploy & wrong)
+    rejected = below(np.ones(len(trust), dtype=np.bool_)), below(~wrong)
+    deployed = above(may_deploy), above(may_deploy & wrong)
+    if isinstance(aim, Costs):
+        reject, deploy = _cheapest(rejected, deployed, aim)
+    else:
+        reject, deploy = _within(rejected, deployed, aim)
+    return Thresholds(
+        deploy_from=None if deploy == len(values) else _between(values, deploy),
+        reject_below=_between(values, reject),
     )
 
 
-def _within(steps: _Steps, target: Target) -> tuple[int, int]:
-    """The most that can be deployed, and then rejected, within the tolerated mistakes.
+Sides = tuple[Numbers, Numbers]
+"""For each step how many rows lie on its side, and how many of these are mistakes."""
 
-    A step is how many of the distinct values lie below the threshold.
-    """
-    wrong = _highest_share(steps.wrong_above, steps.above, target) <= target.wrong_deployed
-    right = _highest_share(steps.right_below, steps.below, target) <= target.right_rejected
-    deploy = len(steps.values)
-    if wrong.any():  # of all steps that deploy the same reports, the highest
-        deployed = steps.above[int(np.argmax(wrong))]
-        deploy = int(np.flatnonzero(steps.above == deployed)[-1])
-    rejectable = np.flatnonzero(right[: deploy + 1])
+
+def _within(rejected: Sides, deployed: Sides, target: Target) -> tuple[int, int]:
+    """The most that can be deployed, and then rejected, within the tolerated mistakes."""
+    may_deploy = _highest_share(deployed, target) <= target.wrong_deployed
+    may_reject = _highest_share(rejected, target) <= target.right_rejected
+    deploy = len(may_deploy) - 1
+    if may_deploy.any():  # of all steps that deploy the same reports, the highest
+        rows, _ = deployed
+        deploy = int(np.flatnonzero(rows == rows[int(np.argmax(may_deploy))])[-1])
+    rejectable = np.flatnonzero(may_reject[: deploy + 1])
     return int(rejectable[-1]) if len(rejectable) else 0, deploy
 
 
-def _highest_share(mistakes: Numbers, rows: Numbers, target: Target) -> Numbers:
-    """The share of mistakes, or the upper end of its interval; of no rows there is none."""
+def _highest_share(side: Sides, target: Target) -> Numbers:
+    """For each step the upper end of the share of mistakes; infinite where there are no rows."""
+    rows, mistakes = side
     some = rows > 0
     if target.confidence == 0.5:
         shares = np.divide(mistakes, rows, out=np.full(len(rows), np.inf), where=some)
@@ -166,18 +150,18 @@ def _highest_share(mistakes: Numbers, rows: Numbers, target: Target) -> Numbers:
     return np.where(some, np.where(mistakes >= rows, 1.0, upper), np.inf)
 
 
-def _cheapest(steps: _Steps, costs: Costs) -> tuple[int, int]:
+def _cheapest(rejected: Sides, deployed: Sides, costs: Costs) -> tuple[int, int]:
     """The pair of steps that costs least beside reviewing everything; of equals, most review."""
-    rejecting = costs.lost * steps.right_below - costs.review * steps.below
-    deploying = costs.missed * steps.wrong_above - costs.review * steps.above
-    best, found, at = np.inf, (0, len(steps.values)), 0
-    for deploy in range(len(steps.values) + 1):
-        if rejecting[deploy] < rejecting[at] - 1e-12:
-            at = deploy
-        cost = rejecting[at] + deploying[deploy]
+    rejecting = costs.lost * rejected[1] - costs.review * rejected[0]
+    deploying = costs.missed * deployed[1] - costs.review * deployed[0]
+    best, pair, reject = np.inf, (0, len(rejecting) - 1), 0
+    for deploy in range(len(rejecting)):
+        if rejecting[deploy] < rejecting[reject] - 1e-12:
+            reject = deploy
+        cost = rejecting[reject] + deploying[deploy]
         if cost <= best + 1e-12:
-            best, found = min(best, cost), (at, deploy)
-    return found
+            best, pair = min(best, cost), (reject, deploy)
+    return pair
 
 
 def _between(values: Numbers, step: int) -> float:
@@ -249,11 +233,11 @@ class TuningPlan(Noun):
 
 
 class FoldResult(NamedTuple):
-    """One outer fold: what was chosen without it, and how both policies fare on it."""
+    """One outer fold: how the policy that was chosen without it, and the old one, fare on it."""
 
-    weights: DimensionWeights
     tuned: float
     paper: float
+    """The objective with the weights of the paper."""
     tuned_routes: NDArray[np.int64]
     """Routes x (right, wrong), counted on the fold."""
     base_routes: NDArray[np.int64]
@@ -267,15 +251,16 @@ class TunedPolicy(NamedTuple):
     inside: float
     """The objective on the very reports that chose the weights, for the gap to be seen."""
     folds: tuple[FoldResult, ...]
+    """Those on which the objective can be measured."""
 
 
 def grid(parts: int, without: tuple[Dimension, ...] = ()) -> Numbers:
     """Every way to deal 1 in equal parts to the dimensions."""
-    dealt = [
-        (one, two, parts - one - two) for one in range(parts + 1) for two in range(parts + 1 - one)
-    ]
+    dealt = np.array(
+        [(g, lo, parts - g - lo) for g in range(parts + 1) for lo in range(parts + 1 - g)]
+    )
     barred = [DIMENSIONS.index(name) for name in without]
-    return np.array([row for row in dealt if not any(row[at] for at in barred)]) / parts
+    return np.asarray(dealt[(dealt[:, barred] == 0).all(axis=1)] / parts)
 
 
 def objectives(trust: Numbers, goodness: Numbers, objective: Objective) -> Numbers:
@@ -297,14 +282,14 @@ def objectives(trust: Numbers, goodness: Numbers, objective: Objective) -> Numbe
 
 def deal(cases: Positions, goodness: Numbers, folds: int, random: np.random.Generator) -> Positions:
     """A fold for each report: whole cases, shuffled, and dealt out so that labels are spread."""
-    found, at = np.unique(cases, return_inverse=True)
+    distinct, at = np.unique(cases, return_inverse=True)
     means = np.bincount(at, weights=goodness) / np.bincount(at)
-    order = random.permutation(len(found))
+    order = random.permutation(len(distinct))
     order = order[np.argsort(means[order], kind="stable")]
-    fold_of = np.empty(len(found), dtype=np.intp)
+    fold_of = np.empty(len(distinct), dtype=np.intp)
     for start in range(0, len(order), folds):
-        some = order[start : start + folds]
-        fold_of[some] = random.permutation(folds)[: len(some)]
+        group = order[start : start + folds]
+        fold_of[group] = random.permutation(folds)[: len(group)]
     return np.asarray(fold_of[at])
 
 
@@ -314,11 +299,11 @@ def choose(
     """Which weights have the highest mean over folds; of equals the nearest to the paper's."""
     trust = weights @ labelled.known.T
     fold_of = deal(labelled.cases, labelled.goodness, folds, np.random.default_rng(seed))
-    found = [
+    by_fold = [
         objectives(trust[:, fold_of == fold], labelled.goodness[fold_of == fold], objective)
         for fold in range(folds)
     ]
-    scored = np.array([row for row in found if not np.isnan(row).all()])
+    scored = np.array([row for row in by_fold if not np.isnan(row).all()])
     if not len(scored):
         raise InputError("in no fold do the labels differ: more labelled reports are needed")
     means = np.round(np.nan_to_num(scored, nan=-1.0).mean(axis=0), DIGITS)
@@ -331,76 +316,6 @@ def tune(
     labelled: LabelledReports, plan: TuningPlan, watch: Callable[[int], None] = lambda _done: None
 ) -> TunedPolicy:
     """Choose weights and thresholds on all reports, and measure the way of choosing on folds."""
-    _demand_enough(labelled, plan)
-    objective = labelled.objective
-    measured = []
-    for done, (rest, held) in enumerate(_splits(labelled, plan), start=1):
-        measured.append(_measure(labelled.only(rest), labelled.only(held), plan, objective))
-        watch(done)
-    policy = fit(labelled, plan, objective)
-    inside = _objective(labelled, policy.weights, objective)
-    kept = tuple(fold for fold in measured if not np.isnan(fold.tuned + fold.paper))
-    return TunedPolicy(policy, objective, inside, kept)
-
-
-def fit(labelled: LabelledReports, plan: TuningPlan, objective: Objective) -> Policy:
-    """The policy that these reports choose."""
-    numbers = grid(plan.parts, plan.without)
-    at = choose(labelled, numbers, plan.folds, objective, plan.seed)
-    weights = DimensionWeights(**dict(zip(DIMENSIONS, map(float, numbers[at]), strict=True)))
-    policy = plan.base.model_copy(update={"name": "tuned", "weights": weights, "meaning": None})
-    if labelled.wrong is None:
-        return policy
-    trust = labelled.known @ numbers[at]
-    found = set_thresholds(trust, labelled.wrong, _above_floors(labelled, policy), plan.aim)
-    return policy.model_copy(update=found._asdict())
-
-
-def _splits(labelled: LabelledReports, plan: TuningPlan) -> Iterator[tuple[Positions, Positions]]:
-    """All but a fold, and the fold; for every fold of every repeat."""
-    for repeat in range(plan.repeats):
-        random = np.random.default_rng([plan.seed, repeat])
-        fold_of = deal(labelled.cases, labelled.goodness, plan.folds, random)
-        for fold in range(plan.folds):
-            yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-
-
-def _measure(
-    rest: LabelledReports, held: LabelledReports, plan: TuningPlan, objective: Objective
-) -> FoldResult:
-    policy = fit(rest, plan, objective)
-    return FoldResult(
-        weights=policy.weights,
-        tuned=_objective(held, policy.weights, objective),
-        paper=_objective(held, PAPER, objective),
-        tuned_routes=routes(held, policy),
-        base_routes=routes(held, plan.base),
-    )
-
-
-def _objective(labelled: LabelledReports, weights: DimensionWeights, objective: Objective) -> float:
-    trust = np.array([weights.numbers]) @ labelled.known.T
-    return float(objectives(trust, labelled.goodness, objective)[0])
-
-
-def routes(labelled: LabelledReports, policy: Policy) -> NDArray[np.int64]:
-    """How many right and wrong reports a policy sends where (routes x right, wrong)."""
-    counts = np.zeros((len(ROUTES), 2), dtype=np.int64)
-    if labelled.wrong is not None:
-        for row, wrong in zip(labelled.dimensions, labelled.wrong, strict=True):
-            grounding, logic, stability = (None if np.isnan(x) else float(x) for x in row)
-            trust = fuse(grounding, logic, stability, policy.weights, policy, cancer=_CANCER_AGREES)
-            route = trust.route
-            counts[ROUTES.index(route), int(wrong)] += 1
-    return counts
-
-
-def _above_floors(labelled: LabelledReports, policy: Policy) -> Flags:
-    floors = [getattr(policy.floors, name) or 0.0 for name in DIMENSIONS]
-    return np.asarray((labelled.known >= np.array(floors) - 1e-9).all(axis=1))
-
-
-def _demand_enough(labelled: LabelledReports, plan: TuningPlan) -> None:
     rows, cases = len(labelled.goodness), len(np.unique(labelled.cases))
     if rows < FEWEST:
         raise InputError(f"{rows} labelled reports with all dimensions; {FEWEST} are the fewest")
@@ -411,3 +326,53 @@ def _demand_enough(labelled: LabelledReports, plan: TuningPlan) -> None:
         )
     if len(np.unique(labelled.goodness)) < 2:
         raise InputError("all reports have the same label: there is nothing to separate")
+    objective = labelled.objective
+
+    def measured(part: LabelledReports, weights: DimensionWeights) -> float:
+        trust = np.array([weights.numbers]) @ part.known.T
+        return float(objectives(trust, part.goodness, objective)[0])
+
+    folds = []
+    for repeat in range(plan.repeats):
+        random = np.random.default_rng([plan.seed, repeat])
+        fold_of = deal(labelled.cases, labelled.goodness, plan.folds, random)
+        for fold in range(plan.folds):
+            held = labelled.only(np.flatnonzero(fold_of == fold))
+            policy = fit(labelled.only(np.flatnonzero(fold_of != fold)), plan, objective)
+            result = FoldResult(
+                tuned=measured(held, policy.weights),
+                paper=measured(held, PAPER),
+                tuned_routes=routes(held, policy),
+                base_routes=routes(held, plan.base),
+            )
+            if not math.isnan(result.tuned + result.paper):
+                folds.append(result)
+            watch(repeat * plan.folds + fold + 1)
+    policy = fit(labelled, plan, objective)
+    return TunedPolicy(policy, objective, measured(labelled, policy.weights), tuple(folds))
+
+
+def fit(labelled: LabelledReports, plan: TuningPlan, objective: Objective) -> Policy:
+    """The policy that these reports choose."""
+    numbers = grid(plan.parts, plan.without)
+    at = choose(labelled, numbers, plan.folds, objective, plan.seed)
+    weights = DimensionWeights(**dict(zip(DIMENSIONS, map(float, numbers[at]), strict=True)))
+    policy = plan.base.model_copy(update={"name": "tuned", "weights": weights, "meaning": None})
+    if labelled.wrong is None:
+        return policy
+    floors = np.array([getattr(policy.floors, name) or 0.0 for name in DIMENSIONS])
+    may_deploy = np.asarray((labelled.known >= floors - 1e-9).all(axis=1))
+    trust = labelled.known @ numbers[at]
+    thresholds = set_thresholds(trust, labelled.wrong, may_deploy, plan.aim)
+    return policy.model_copy(update=thresholds._asdict())
+
+
+def routes(labelled: LabelledReports, policy: Policy) -> NDArray[np.int64]:
+    """How many right and wrong reports a policy sends where (routes x right, wrong)."""
+    counts = np.zeros((len(ROUTES), 2), dtype=np.int64)
+    if labelled.wrong is not None:
+        for row, wrong in zip(labelled.dimensions, labelled.wrong, strict=True):
+            grounding, logic, stability = (None if np.isnan(x) else float(x) for x in row)
+            trust = fuse(grounding, logic, stability, policy.weights, policy, cancer=_CANCER_AGREES)
+            counts[ROUTES.index(trust.route), int(wrong)] += 1
+    return counts

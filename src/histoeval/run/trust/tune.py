@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -16,7 +16,6 @@ from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, Dimension, policy_text
 from histoeval.pathgls.policy.tuning import (
-    FoldResult,
     LabelledReports,
     TunedPolicy,
     TuningPlan,
@@ -82,33 +81,39 @@ class LabelledFile(NamedTuple):
     about: dict[str, Any]
 
 
-class _Row(NamedTuple):
+class _LabelledRow(NamedTuple):
     dimensions: tuple[float, ...]
     label: str | float
     case: str
 
 
-class _LeftOut(NamedTuple):
-    reason: str
-
-
 def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> LabelledFile:
     """The labelled reports of one table, or of the rows of `trust` and a table of labels by id."""
     opened = open_table(path)
-    table = opened.table
-    others: dict[str, Mapping[str, object]] = {}
-    columns: Sequence[str] = table.columns
+    columns: Sequence[str] = opened.table.columns
+    labels_by_id: dict[str, Mapping[str, object]] | None = None
     if labels is not None:
-        others, columns = _by_id(labels)
-    label, case = _label(columns, request, labels or path), _case(columns, request, labels or path)
-    found = [
-        _row(number, values, others if labels is not None else None, label, case, request)
-        for number, values in enumerate(_values(table), start=1)
-    ]
-    rows = [row for row in found if isinstance(row, _Row)]
-    gone = Counter(row.reason for row in found if isinstance(row, _LeftOut))
+        labels_by_id, columns = _by_id(labels)
+    label = _column(columns, request.label, LABELS, labels or path)
+    case = _column(columns, request.case, CASES, labels or path)
+    if label is None:
+        raise InputError(
+            f"{labels or path} has no column of labels; name it: --label NAME. It has "
+            f"{', '.join(columns)}"
+        )
+    rows: list[_LabelledRow] = []
+    left_out: Counter[str] = Counter()
+    for number, values in enumerate(_values(opened.table), start=1):
+        labelled_by = values
+        if labels_by_id is not None:
+            labelled_by = labels_by_id.get(str(values.get("id", "")), {})
+        row = _row(f"row {number}", values, labelled_by, label, case, request.without)
+        if isinstance(row, str):
+            left_out[row] += 1
+        else:
+            rows.append(row)
     if not rows:
-        reasons = "; ".join(f"{count} times {reason}" for reason, count in gone.items())
+        reasons = "; ".join(f"{count} times {reason}" for reason, count in left_out.items())
         raise InputError(f"{path} has no labelled report with all dimensions: {reasons or 'empty'}")
     goodness, wrong, meaning = _goodness([row.label for row in rows], label, request)
     names = {name: at for at, name in enumerate(dict.fromkeys(row.case for row in rows))}
@@ -124,10 +129,10 @@ def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> Lab
         **({} if labels is None else {"labels": labels.name}),
         "case": case,
         "label": f"{label} ({meaning})",
-        "rows": len(found),
+        "rows": len(rows) + left_out.total(),
         "used": len(rows),
         "cases": len(names),
-        "left_out": dict(sorted(gone.items())),
+        "left_out": dict(sorted(left_out.items())),
     }
     return LabelledFile(labelled, about)
 
@@ -142,59 +147,49 @@ def _by_id(path: Path) -> tuple[dict[str, Mapping[str, object]], Sequence[str]]:
     table = open_table(path).table
     if "id" not in table.columns:
         raise InputError(f"{path} has no column 'id' to find its labels by")
-    found: dict[str, Mapping[str, object]] = {}
+    by_id: dict[str, Mapping[str, object]] = {}
     for values in _values(table):
         name = str(values.get("id", ""))
-        if name in found:
+        if name in by_id:
             raise InputError(f"{path} has more than one label for {name!r}")
-        found[name] = values
-    return found, table.columns
+        by_id[name] = values
+    return by_id, table.columns
 
 
-def _label(columns: Sequence[str], request: LabelRequest, path: Path) -> str:
-    if request.label is not None:
-        if request.label not in columns:
-            raise InputError(f"{path} has no column {request.label!r}; it has {', '.join(columns)}")
-        return request.label
-    for known in LABELS:
-        for name in columns:
-            if normalised(name) == known:
-                return name
-    raise InputError(
-        f"{path} has no column of labels; name it: --label NAME. It has {', '.join(columns)}"
-    )
-
-
-def _case(columns: Sequence[str], request: LabelRequest, path: Path) -> str | None:
-    if request.case is not None and request.case not in columns:
-        raise InputError(f"{path} has no column {request.case!r}; it has {', '.join(columns)}")
-    guessed = next((n for known in CASES for n in columns if normalised(n) == known), None)
-    return request.case or guessed
+def _column(
+    columns: Sequence[str], named: str | None, usual: Iterable[str], path: Path
+) -> str | None:
+    """The column that is named, or the first with a usual name."""
+    if named is not None:
+        if named not in columns:
+            raise InputError(f"{path} has no column {named!r}; it has {', '.join(columns)}")
+        return named
+    return next((name for known in usual for name in columns if normalised(name) == known), None)
 
 
 def _row(
-    place: int,
+    place: str,
     values: Mapping[str, object],
-    others: Mapping[str, Mapping[str, object]] | None,
+    labelled_by: Mapping[str, object],
     label: str,
     case: str | None,
-    request: LabelRequest,
-) -> _Row | _LeftOut:
+    without: Collection[Dimension],
+) -> _LabelledRow | str:
     """A report with its dimensions and label, or why it cannot be used."""
-    name = str(values.get("id", ""))
-    labelled = values if others is None else others.get(name, {})
-    found = _label_of(labelled.get(label))
-    if found is None:
-        return _LeftOut("no label")
+    given = labelled_by.get(label)
+    is_word = isinstance(given, str) and given.strip().lower() in (*RIGHT, *WRONG)
+    own_label = str(given).strip().lower() if is_word else _number(given)
+    if own_label is None:
+        return "no label"
     dimensions = []
     for dimension in DIMENSIONS:
-        number = math.nan if dimension in request.without else _number(values.get(dimension))
+        number = math.nan if dimension in without else _number(values.get(dimension))
         if number is None or number < 0 or number > 1:
-            return _LeftOut(f"no {dimension}")
+            return f"no {dimension}"
         dimensions.append(number)
-    of_case = labelled.get(case) if case is not None else None
-    alone = of_case is None or of_case == ""
-    return _Row(tuple(dimensions), found, f"row {place}" if alone else f"case {of_case}")
+    of_case = labelled_by.get(case) if case is not None else None
+    is_alone = of_case is None or of_case == ""
+    return _LabelledRow(tuple(dimensions), own_label, place if is_alone else f"case {of_case}")
 
 
 def _number(value: object) -> float | None:
@@ -206,12 +201,6 @@ def _number(value: object) -> float | None:
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None
-
-
-def _label_of(value: object) -> str | float | None:
-    if isinstance(value, str) and value.strip().lower() in (*RIGHT, *WRONG):
-        return value.strip().lower()
-    return _number(value)
 
 
 def _goodness(
@@ -239,20 +228,16 @@ def _goodness(
     if more_is == "worse":
         if request.right_from is not None:
             raise SettingError("with levels of error, --wrong-from says which reports are wrong")
-        wrong = None if request.wrong_from is None else numbers >= request.wrong_from
-        return (
-            -numbers,
-            wrong,
-            _meaning("error level, more is worse", "wrong from", request.wrong_from),
-        )
-    if request.wrong_from is not None:
-        raise SettingError("with scores, --right-from says which reports are right")
-    wrong = None if request.right_from is None else numbers < request.right_from
-    return numbers, wrong, _meaning("score, more is better", "right from", request.right_from)
-
-
-def _meaning(kind: str, word: str, at: float | None) -> str:
-    return kind if at is None else f"{kind}, {word} {at:g}"
+        limit, meaning, word = request.wrong_from, "error level, more is worse", "wrong"
+    else:
+        if request.wrong_from is not None:
+            raise SettingError("with scores, --right-from says which reports are right")
+        limit, meaning, word = request.right_from, "score, more is better", "right"
+    goodness = -numbers if more_is == "worse" else numbers
+    if limit is None:
+        return goodness, None, meaning
+    is_wrong = numbers >= limit if more_is == "worse" else numbers < limit
+    return goodness, is_wrong, f"{meaning}, {word} from {limit:g}"
 
 
 FIGURES = {"auroc": "area under the ROC curve", "spearman": "Spearman's rho"}
@@ -265,31 +250,21 @@ FEWEST_DEPLOYED = 60
 nothing can be said."""
 
 
-class Outside(NamedTuple):
-    """What was measured on folds that had no say: the mean over them, and how much it varies."""
-
-    tuned: float
-    tuned_spread: float
-    paper: float
-    paper_spread: float
-    folds: int
-
-    @property
-    def better(self) -> bool:
-        """Whether the tuned weights did better at all; the spread says how sure that is."""
-        return self.tuned > self.paper
-
-
 class TuningResult(NamedTuple):
     """A tuned policy with all that was measured, and where the labels came from."""
 
     tuned: TunedPolicy
-    outside: Outside
-    tuned_routes: Any
-    """Routes x (right, wrong), over all folds of all repeats."""
-    base_routes: Any
     plan: TuningPlan
     about: dict[str, Any]
+
+    def outside(self, weights: Literal["tuned", "paper"]) -> tuple[float, float]:
+        """Mean and standard deviation of the objective over folds that had no say; or NaN."""
+        folds = [getattr(fold, weights) for fold in self.tuned.folds] or [math.nan]
+        return float(np.mean(folds)), float(np.std(folds))
+
+    def routes(self, policy: Literal["tuned", "base"]) -> Any:
+        """Routes x (right, wrong), over all folds of all repeats."""
+        return sum(getattr(fold, f"{policy}_routes") for fold in self.tuned.folds)
 
     @property
     def held_out(self) -> str:
@@ -312,26 +287,7 @@ def tune_file(
     floors = plan.base.floors.model_copy(update=dict.fromkeys(plan.without))
     base = plan.base.model_copy(update={"floors": floors})
     plan = plan.model_copy(update={"base": base})
-    tuned = tune(file.labelled, plan, watch)
-    return TuningResult(
-        tuned,
-        outside_of(tuned.folds),
-        sum(fold.tuned_routes for fold in tuned.folds),
-        sum(fold.base_routes for fold in tuned.folds),
-        plan,
-        file.about,
-    )
-
-
-def outside_of(folds: tuple[FoldResult, ...]) -> Outside:
-    """Means and standard deviations over folds; NaN where none could be measured."""
-    if not folds:
-        return Outside(math.nan, math.nan, math.nan, math.nan, 0)
-    tuned = np.array([fold.tuned for fold in folds])
-    paper = np.array([fold.paper for fold in folds])
-    return Outside(
-        float(tuned.mean()), float(tuned.std()), float(paper.mean()), float(paper.std()), len(folds)
-    )
+    return TuningResult(tune(file.labelled, plan, watch), plan, file.about)
 
 
 def write_policy(tuning: TuningResult, output: Path) -> None:
@@ -344,7 +300,8 @@ def write_policy(tuning: TuningResult, output: Path) -> None:
 
 def history(tuning: TuningResult) -> list[str]:
     """How a policy was made and how good it is, in human-readable lines."""
-    about, plan, outside = tuning.about, tuning.plan, tuning.outside
+    about, plan = tuning.about, tuning.plan
+    (tuned, tuned_spread), (paper, paper_spread) = tuning.outside("tuned"), tuning.outside("paper")
     figure = FIGURES[tuning.tuned.objective]
     lines = [
         f"Made by `histoeval trust tune` (histoeval {__version__}) from {about['name']}",
@@ -356,54 +313,49 @@ def history(tuning: TuningResult) -> list[str]:
         f"weights: grid of 1/{plan.parts}, by the highest mean {figure} over {plan.folds} folds"
         + (f"; without {', '.join(plan.without)}" if plan.without else ""),
         f"{figure} on the reports that chose them: {tuning.tuned.inside:.3f}",
-        f"{figure} on reports that had no say (nested cross-validation by case, {outside.folds} "
-        f"folds, seed {plan.seed}):",
-        f"  tuned {outside.tuned:.3f} (sd {outside.tuned_spread:.3f}), the paper's weights "
-        f"{PAPER} {outside.paper:.3f} (sd {outside.paper_spread:.3f})",
+        f"{figure} on reports that had no say (nested cross-validation by case, "
+        f"{len(tuning.tuned.folds)} folds, seed {plan.seed}):",
+        f"  tuned {tuned:.3f} (sd {tuned_spread:.3f}), the paper's weights "
+        f"{PAPER} {paper:.3f} (sd {paper_spread:.3f})",
     ]
-    if not outside.better:
+    if not tuned > paper:
         lines.append("  so these weights are NO BETTER than the paper's on other reports")
-    return [*lines, *_threshold_lines(tuning)]
-
-
-def _threshold_lines(tuning: TuningResult) -> list[str]:
-    if not tuning.tuned_routes.any():
-        return ["thresholds: not tuned, since no label says which reports are wrong"]
-    lines = [
-        f"thresholds: {tuning.plan.aim}; on reports that had no say ({tuning.held_out} verdicts):"
-    ]
-    for name, counts in (("tuned", tuning.tuned_routes), ("before", tuning.base_routes)):
-        shown = ", ".join(
+    if not np.any(tuning.routes("tuned")):
+        return [*lines, "thresholds: not tuned, since no label says which reports are wrong"]
+    lines.append(
+        f"thresholds: {plan.aim}; on reports that had no say ({tuning.held_out} verdicts):"
+    )
+    for name, counts in (("tuned", tuning.routes("tuned")), ("before", tuning.routes("base"))):
+        shares = ", ".join(
             f"{route} {right + wrong} of {counts.sum()} ({share_text(wrong, right + wrong)} wrong)"
             for route, (right, wrong) in zip(ROUTES, counts, strict=True)
         )
-        lines.append(f"  {name}: {shown}")
+        lines.append(f"  {name}: {shares}")
     return [*lines, *_warnings(tuning)]
 
 
-def _warnings(tuning: TuningResult) -> list[str]:
+def _warnings(tuning: TuningResult) -> Iterator[str]:
     """What makes tuned thresholds unsafe, or useless."""
     deploy, reject = tuning.tuned.policy.deploy_from, tuning.tuned.policy.reject_below
     if deploy is None:
-        return [
+        yield (
             "warning: this policy deploys nothing: too few labelled reports, or too many wrong "
             "ones, for this aim"
-        ]
-    found = []
+        )
+        return
     if deploy - reject < NARROWEST_REVIEW:
-        found.append(
+        yield (
             f"warning: nearly no review: reports are deployed from {deploy:g} on and rejected "
             f"below {reject:g}, so hardly any is left to a person; raise deploy_from or lower "
             "reject_below in the policy"
         )
-    deployed = int(tuning.tuned_routes[ROUTES.index("deploy")].sum()) / tuning.plan.repeats
+    deployed = int(tuning.routes("tuned")[ROUTES.index("deploy")].sum()) / tuning.plan.repeats
     if deployed < FEWEST_DEPLOYED:
-        found.append(
+        yield (
             f"warning: of {tuning.about['used']} reports about {deployed:.0f} would be deployed; "
             f"with fewer than {FEWEST_DEPLOYED}, none of them wrong, nobody can say that at most "
             "5 % are wrong: label more reports"
         )
-    return found
 
 
 def share_text(part: int, whole: int) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any
 
+import numpy as np
+
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, Policy
 from histoeval.run.trust.rows import TrustRow
@@ -133,31 +135,29 @@ def policy_table(policies: Iterable[Policy]) -> ResultTable:
 
 def tuning_tables(tuning: TuningResult) -> Iterator[ResultTable]:
     """Weights with their objective on held-out reports, and the verdicts there."""
-    outside, policy = tuning.outside, tuning.tuned.policy
     figure = FIGURES[tuning.tuned.objective]
     rows = [
         (name, *[f"{weight:g}" for weight in weights.numbers], f"{mean:.3f}", f"{spread:.3f}")
-        for name, weights, mean, spread in (
-            ("tuned", policy.weights, outside.tuned, outside.tuned_spread),
-            ("paper", PAPER, outside.paper, outside.paper_spread),
+        for name, weights, (mean, spread) in (
+            ("tuned", tuning.tuned.policy.weights, tuning.outside("tuned")),
+            ("paper", PAPER, tuning.outside("paper")),
         )
     ]
     columns = ("weights", "grounding", "logic", "stability", "mean", "sd")
-    yield ResultTable(f"{figure} on {outside.folds} held-out folds", columns, rows)
-    if tuning.tuned_routes.any():
+    yield ResultTable(f"{figure} on {len(tuning.tuned.folds)} held-out folds", columns, rows)
+    tuned, base = tuning.routes("tuned"), tuning.routes("base")
+    if np.any(tuned):
         yield ResultTable(
             f"Verdicts on held-out reports ({tuning.held_out})",
             ("verdict", "tuned", "wrong", "before", "wrong "),
             [
                 (
                     route,
-                    f"{new.sum():,} of {tuning.tuned_routes.sum():,}",
+                    f"{new.sum():,} of {tuned.sum():,}",
                     share_text(new[1], new.sum()),
-                    f"{old.sum():,} of {tuning.base_routes.sum():,}",
+                    f"{old.sum():,} of {base.sum():,}",
                     share_text(old[1], old.sum()),
                 )
-                for route, new, old in zip(
-                    ROUTES, tuning.tuned_routes, tuning.base_routes, strict=True
-                )
+                for route, new, old in zip(ROUTES, tuned, base, strict=True)
             ],
         )

@@ -16,7 +16,6 @@ from histoeval.evaluate.grounding_scores import (
     ScoredTiles,
     auroc,
     behaviour_figures,
-    curve,
     organ_figures,
 )
 from histoeval.evaluate.tile_labels import (
@@ -26,13 +25,13 @@ from histoeval.evaluate.tile_labels import (
     LabelledTile,
     all_entries,
     entries_of,
-    exclusive,
     families,
     read_tiles,
     stain_kind,
     targets_of,
 )
 from histoeval_research.train.grounding.export import fit_curve, fit_images
+from histoeval_research.train.grounding.learn import exclusive
 
 
 def tile(organ: str | None, behaviour: str | None = None, **others: str | None) -> LabelledTile:
@@ -136,7 +135,6 @@ def test_the_curve_gives_half_in_the_middle_of_two_heaps_that_are_alike() -> Non
     found = fit_curve(ScoredClaims(values, true, np.array(["organ"] * 12000)))
     assert found.slope == pytest.approx(2, abs=0.15)
     assert found.midpoint == pytest.approx(1, abs=0.05)
-    assert curve(np.array([found.midpoint]), found)[0] == 0.5
 
 
 def test_usual_vectors_lie_at_a_distance_of_one_and_others_further_off() -> None:

@@ -54,11 +54,10 @@ KNOWN_TILES = "known tiles"
 def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
     """The tiles of a split."""
     tiles = read_tiles(folder / INDEX)
-    found = [tile for tile in tiles if tile.split == split]
-    if not found:
-        others = ", ".join(sorted({tile.split for tile in tiles})) or "none"
-        raise InputError(f"{folder / INDEX} has no tile of the split {split}; it has {others}")
-    return found
+    if not (chosen := [tile for tile in tiles if tile.split == split]):
+        splits = ", ".join(sorted({tile.split for tile in tiles})) or "none"
+        raise InputError(f"{folder / INDEX} has no tile of the split {split}; it has {splits}")
+    return chosen
 
 
 def embedded(
@@ -72,16 +71,6 @@ def embedded(
     return np.concatenate(parts)
 
 
-def entries_known(encoder: BuiltinEncoder) -> list[TileConcept]:
-    """The entries of the bank that the model has learned of, in the order of its folder."""
-    table = {(entry.group, entry.name): entry for entry in all_entries()}
-    known = encoder.known
-    return [
-        table.get((group, name), TileConcept(group, name, (name,)))
-        for group, name in zip(known.groups, known.entries, strict=True)
-    ]
-
-
 def evaluate_grounding(
     encoder: BuiltinEncoder,
     folder: Path,
@@ -91,22 +80,25 @@ def evaluate_grounding(
     """Every score for the tiles of a split."""
     tiles = tiles_of(folder, split)
     vectors = embedded(encoder, read_pixels(folder, tiles), report)
-    return figures_of(encoder, tiles, vectors)
-
-
-def figures_of(
-    encoder: BuiltinEncoder, tiles: Sequence[LabelledTile], vectors: Vectors
-) -> dict[str, Any]:
-    """Every score, from the vectors of the tiles."""
-    entries = entries_known(encoder)
+    table = {(entry.group, entry.name): entry for entry in all_entries()}
+    bank = zip(encoder.known.groups, encoder.known.entries, strict=True)
+    # The entries that the model has learned of, in the order of its folder.
+    entries = [table.get(key, TileConcept(*key, (key[1],))) for key in bank]
     organs = [entry.name for entry in entries if entry.group == "organ"]
     known = np.array([scope.known for scope in encoder.image_scope(vectors)])
-    stained = np.array([tile.stain_kind == HE for tile in tiles])
     cosines = vectors.astype(np.float64) @ encoder.known.vectors.T.astype(np.float64)
     curves, decisions = encoder.manifest.calibrations, encoder.decisions
-    results: dict[str, Any] = {"scope": _scope(tiles, known)}
-    for name, kept in (("all tiles", stained), (KNOWN_TILES, stained & known)):
-        places = np.flatnonzero(kept).tolist()
+    kinds = np.array([tile.stain_kind for tile in tiles])
+    scope = {
+        kind: {
+            "count": int((kinds == kind).sum()),
+            "unknown": float(1 - known[kinds == kind].mean()),
+        }
+        for kind in sorted(set(kinds))
+    }
+    results: dict[str, Any] = {"scope": scope}
+    for name, chosen in (("all tiles", kinds == HE), (KNOWN_TILES, known & (kinds == HE))):
+        places = np.flatnonzero(chosen).tolist()
         if not places:
             continue
         found = ScoredTiles([tiles[i] for i in places], entries, cosines[places])
@@ -153,14 +145,13 @@ def calibrate(
     known = [n for n, reason in enumerate(unknown_images(encoder, vectors)) if reason is None]
     if not known:
         raise InputError(f"{folder}: no tile of {', '.join(splits)} is known to the encoder")
-    kept = [tiles[n] for n in known]
-    entries = entries_of(kept)
-    found = scored(kept, entries, vectors[known], entry_vectors(encoder, entries))
-    learned = told_organs(kept)
+    tiles, vectors = [tiles[n] for n in known], vectors[known]
+    entries = entries_of(tiles)
+    found = scored(tiles, entries, vectors, entry_vectors(encoder, entries))
+    organs = told_organs(tiles)
     if isinstance(encoder, BuiltinEncoder):
-        bank = zip(encoder.known.groups, encoder.known.entries, strict=True)
-        learned = tuple(name for group, name in bank if group == "organ")
-    organs = tuple(o for o in told_organs(kept) if o in learned)
+        bank = set(zip(encoder.known.groups, encoder.known.entries, strict=True))
+        organs = tuple(organ for organ in organs if ("organ", organ) in bank)
     decisions = fit_decisions(
         [found],
         organs,
@@ -169,16 +160,12 @@ def calibrate(
         f"({', '.join(splits)})",
     )
     if (shipped := decisions_of(encoder)) is not None:
-        kept_limits = {
-            "tile": {**shipped.tile, **decisions.tile},
-            "slide": {**shipped.slide, **decisions.slide},
-            "tile_behaviour": {**shipped.tile_behaviour, **decisions.tile_behaviour},
-            "slide_behaviour": {**shipped.slide_behaviour, **decisions.slide_behaviour},
-        }
-        decisions = decisions.model_copy(update=kept_limits)
-    usual = [n for n in known if tiles[n].stain_kind == HE]
-    worded = worded_figures(found, vectors[usual], encoder, decisions)
-    unsafe = unsafe_figures(found, vectors[usual], encoder, decisions)
+        limits = ("tile", "slide", "tile_behaviour", "slide_behaviour")
+        both = {name: {**getattr(shipped, name), **getattr(decisions, name)} for name in limits}
+        decisions = decisions.model_copy(update=both)
+    stained = vectors[[tile.stain_kind == HE for tile in tiles]]
+    worded = worded_figures(found, stained, encoder, decisions)
+    unsafe = unsafe_figures(found, stained, encoder, decisions)
     return decisions, {**decided(found, decisions), **worded, **unsafe}
 
 
@@ -213,15 +200,3 @@ def probes() -> Iterator[tuple[bool, str]]:
     text = resource_text("evaluate/data/grounding_probes.tsv")
     for row in csv.DictReader(text.splitlines(), delimiter="\t"):
         yield row["known"] == "yes", row["phrase"]
-
-
-def _scope(tiles: Sequence[LabelledTile], known: Any) -> dict[str, dict[str, float]]:
-    """How many tiles are called unknown, by kind of stain."""
-    kinds = np.array([tile.stain_kind for tile in tiles])
-    return {
-        kind: {
-            "count": int((kinds == kind).sum()),
-            "unknown": float(1 - known[kinds == kind].mean()),
-        }
-        for kind in sorted(set(kinds))
-    }

@@ -15,6 +15,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding_scores import KINDS, Array, JudgedImages, ScoredTiles, auroc
@@ -42,13 +43,9 @@ class KindScores(NamedTuple):
     plain: Array
     """The true ones without a handicap: what contradicts a claim."""
 
-    @property
-    def enough(self) -> bool:
-        """Whether limits can be fitted to them."""
-        return min(len(self.true), len(self.foreign)) >= _LEAST_SCORES
-
 
 Scores = Mapping[EntityType, KindScores]
+Flags = npt.NDArray[np.bool_]
 
 LEAST_CASES = 3
 """An organ that was seen in fewer cases cannot be told from what is particular to these."""
@@ -82,19 +79,33 @@ def organ_handicaps(trials: Sequence[ScoredTiles], organs: Sequence[str]) -> dic
     Colours go with laboratories: one that was left out may look like a certain organ all over, and
     a limit over all organs together would not show it.
     """
-    found = dict.fromkeys(organs, 0.0)
+    handicaps = dict.fromkeys(organs, 0.0)
     for trial in trials:
         margins = JudgedImages.of_tiles(trial).organ_margins(organs)
-        told = np.isfinite(margins).sum(axis=1) > len(organs) / 2
+        foreign = _foreign(trial, organs) & _told(margins)
         laboratories = np.array([tile.laboratory for tile in trial.tiles])
         for place, organ in enumerate(organs):
-            unlike = [t.organ is not None and not alike(organ, t.organ) for t in trial.tiles]
-            foreign = told & np.isfinite(margins[:, place]) & np.array(unlike)
             for laboratory in sorted(set(laboratories)):
-                some = margins[foreign & (laboratories == laboratory), place]
+                some = margins[foreign[:, place] & (laboratories == laboratory), place]
                 if len(some) >= _LEAST_SCORES:
-                    found[organ] = max(found[organ], float(np.quantile(some, 1 - ALLOWED)))
-    return found
+                    worst = float(np.quantile(some, 1 - ALLOWED))
+                    handicaps[organ] = max(handicaps[organ], worst)
+    return handicaps
+
+
+def _foreign(found: ScoredTiles, organs: Sequence[str]) -> Flags:
+    """For each image and organ whether the image is of one that is unlike it."""
+    rows = [[t.organ is not None and not alike(o, t.organ) for o in organs] for t in found.tiles]
+    return np.array(rows)
+
+
+def _told(margins: Array) -> Flags:
+    """Where margins are known, in images by models that had learned more than half of the organs.
+
+    A model that has learned hardly any of them says nothing on telling them apart.
+    """
+    known = np.isfinite(margins)
+    return np.asarray(known & (known.sum(axis=1, keepdims=True) > margins.shape[1] / 2))
 
 
 def claim_scores(
@@ -102,20 +113,11 @@ def claim_scores(
 ) -> Scores:
     """The scores of all claims of the bank whose truth is known."""
     plain, margins = (images.organ_margins(organs, some) for some in ({}, handicaps))
-    # A model that has learned hardly any of the organs says nothing on telling them apart.
-    usable = np.isfinite(margins).sum(axis=1) > len(organs) / 2
-    own = np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
-    unlike = np.array(
-        [
-            [t.organ is not None and not alike(organ, t.organ) for organ in organs]
-            for t in images.means.tiles
-        ]
-    )
-    told = usable[:, None] & np.isfinite(margins)
-    found = {
-        EntityType.SITE: KindScores(margins[told & own], margins[told & unlike], plain[told & own])
-    }
-    targets, stands = images.targets, images.standings()
+    told = _told(margins)
+    own = told & np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
+    foreign = told & _foreign(images.means, organs)
+    found = {EntityType.SITE: KindScores(margins[own], margins[foreign], plain[own])}
+    targets, stands = images.means.targets(), images.standings()
     groups = Counter(entry.group for entry in images.means.entries)
     for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
         # Among a few decoys no claim can stand out as far as among those of a report.
@@ -146,7 +148,14 @@ def fit_decisions(
     scores = [claim_scores(images, organs, handicaps) for images in tiles]
     tile = _limits(scores)
     if EntityType.SITE not in tile:
-        raise InputError(_without_organs(scores))
+        most = max(min(map(len, trial[EntityType.SITE])) for trial in scores)
+        raise InputError(
+            f"too few labelled tiles: {_LEAST_SCORES} true and as many foreign claims of organs "
+            f"are needed, and there are {most}; add tiles of H&E of two organs or more"
+            if most < _LEAST_SCORES
+            else "the encoder does not tell the organs of these tiles from each other, so that no "
+            "report could be supported by it: check the labels, or take another encoder"
+        )
     slides, pictures = (
         [images for trial in trials if (images := make(trial)) is not None]
         for make in (JudgedImages.of_slides, partial(JudgedImages.of_pictures, least=FEW))
@@ -164,20 +173,6 @@ def fit_decisions(
     )
 
 
-def _without_organs(trials: Sequence[Scores]) -> str:
-    """Why there are no limits for organs, and what to do."""
-    most = max(min(map(len, trial[EntityType.SITE])) for trial in trials)
-    if most < _LEAST_SCORES:
-        return (
-            f"too few labelled tiles: {_LEAST_SCORES} true and as many foreign claims of organs "
-            f"are needed, and there are {most}; add tiles of H&E of two organs or more"
-        )
-    return (
-        "the encoder does not tell the organs of these tiles from each other, so that no report "
-        "could be supported by it: check the labels, or take another encoder"
-    )
-
-
 def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
     """For each kind of claim that enough is known of."""
     found: dict[EntityType, ClaimLimits] = {}
@@ -186,11 +181,10 @@ def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
         least = _CALM if kind is EntityType.SITE else -np.inf
         parts = [trial[kind] for trial in trials]
         foreign = [part.foreign for part in parts if len(part.foreign) >= _LEAST_SCORES]
-        limits = _limits_of([part for part in parts if part.enough], foreign, least)
-        if limits is not None and kind is EntityType.SITE:
-            limits = limits.model_copy(update={"midpoint": limits.supported})
-        if limits is not None:
-            found[kind] = limits
+        enough = [part for part in parts if min(len(part.true), len(part.foreign)) >= _LEAST_SCORES]
+        if (limits := _limits_of(enough, foreign, least)) is not None:
+            midpoint = limits.supported if kind is EntityType.SITE else limits.midpoint
+            found[kind] = limits.model_copy(update={"midpoint": midpoint})
     return found
 
 
@@ -243,13 +237,9 @@ def fit_behaviour(
     """
     found: dict[str, BehaviourLimits] = {}
     for organ in organs:
-        sides = [
-            [behaviour_scores_of(images, organ, side) for side in ("malignant", "benign")]
-            for images in trials
-        ]
-        told = [pair for pair in sides if all(part.enough for part in pair)]
-        pairs = [(pair[0].scores, pair[1].scores) for pair in told]
-        if not told or not all(_tells_apart(*pair) for pair in told):
+        sides = [_malignancy_by_side(images, organ) for images in trials]
+        pairs = [pair for pair in sides if pair is not None]
+        if not pairs or not all(_tells_apart(*pair) for pair in pairs):
             continue
         malignant, benign = (
             _limits_of(
@@ -261,40 +251,32 @@ def fit_behaviour(
         )
         if malignant is None or benign is None:
             continue
-        if len(told) < len(trials):
+        if len(pairs) < len(trials):
             malignant = malignant.model_copy(update={"contradicted": NEVER})
             benign = benign.model_copy(update={"contradicted": NEVER, "supported": -NEVER})
         found[organ] = BehaviourLimits(malignant=malignant, benign=benign)
     return found
 
 
-class SideScores(NamedTuple):
-    """How malignant images of an organ look that are benign, or that are malignant."""
+def _malignancy_by_side(images: JudgedImages, organ: str) -> tuple[Array, Array] | None:
+    """How malignant the malignant and the benign images of an organ look.
 
-    scores: Array
-    cases: int
-
-    @property
-    def enough(self) -> bool:
-        """Whether limits can be fitted to them."""
-        return self.cases >= LEAST_CASES_OF_A_SIDE
-
-
-def behaviour_scores_of(images: JudgedImages, organ: str, side: str) -> SideScores:
-    """Of the images by models that had learned both sides in this organ."""
+    By models that had learned both sides in this organ; None where either is of too few cases.
+    """
     scores, tiles = images.malignancy(organ), images.means.tiles
-    rows = [
-        n
-        for n, tile in enumerate(tiles)
-        if tile.organ == organ and tile.behaviour == side and np.isfinite(scores[n])
-    ]
-    return SideScores(scores[rows], len({tiles[n].case for n in rows}))
+    rows: dict[str | None, list[int]] = defaultdict(list)
+    for row, tile in enumerate(tiles):
+        if tile.organ == organ and np.isfinite(scores[row]):
+            rows[tile.behaviour].append(row)
+    sides = rows["malignant"], rows["benign"]
+    if any(len({tiles[row].case for row in side}) < LEAST_CASES_OF_A_SIDE for side in sides):
+        return None
+    return scores[sides[0]], scores[sides[1]]
 
 
-def _tells_apart(malignant: SideScores, benign: SideScores) -> bool:
-    scores = np.concatenate([malignant.scores, benign.scores])
-    truth = [True] * len(malignant.scores) + [False] * len(benign.scores)
-    return (auroc(scores, truth) or 0.0) >= LEAST_AUROC
+def _tells_apart(malignant: Array, benign: Array) -> bool:
+    truth = [True] * len(malignant) + [False] * len(benign)
+    return (auroc(np.concatenate([malignant, benign]), truth) or 0.0) >= LEAST_AUROC
 
 
 def _curve(true: Array, foreign: Array) -> tuple[float, float]:

@@ -38,6 +38,8 @@ CLAIMED = ("organ", "concept", "family", "site")
 KINDS = {"organ": "site", "concept": "diagnosis", "site": "diagnosis", "family": "finding"}
 """What a report calls a claim of each group; each kind has a curve of its own."""
 
+_SIDES = ("malignant", "benign")
+
 SAME_ORGAN = "diagnosis, same organ"
 """The diagnosis of an image, and others of its organ."""
 
@@ -47,7 +49,9 @@ _TOLD = {group: (group,) for group in CLAIMED} | {
 }
 
 
-def auroc(scores: Sequence[float] | Array, positive: Sequence[bool]) -> float | None:
+def auroc(
+    scores: Sequence[float] | Array, positive: Sequence[bool] | npt.NDArray[np.bool_]
+) -> float | None:
     """How often a positive stands above a negative, ties by half; nothing without both."""
     values, truth = np.asarray(scores, np.float64), np.asarray(positive, bool)
     above, below = values[truth], np.sort(values[~truth])
@@ -67,18 +71,14 @@ class ScoredTiles:
     taught: npt.NDArray[np.bool_] | None = None
     """For each cosine whether the model had learned of the entry; all of them when omitted."""
 
-    def column(self, group: str, name: str) -> Array | None:
-        """The cosines with one entry; nothing if the bank does not hold it."""
-        for place, entry in enumerate(self.entries):
-            if (entry.group, entry.name) == (group, name):
-                return np.asarray(self.cosines[:, place], np.float64)
-        return None
+    @property
+    def places(self) -> dict[tuple[str, str], int]:
+        """The column of each entry, by group and name."""
+        return {(entry.group, entry.name): n for n, entry in enumerate(self.entries)}
 
     def slides(self, together: Callable[..., Array] = np.mean) -> ScoredTiles:
         """The same with one row for each slide: the mean over its tiles, or what else is asked."""
-        rows: dict[str, list[int]] = defaultdict(list)
-        for place, tile in enumerate(self.tiles):
-            rows[tile.slide].append(place)
+        rows = _rows(self, lambda n: (self.tiles[n].slide,))
         return self.joined([*rows.values()], together)
 
     def joined(
@@ -114,15 +114,18 @@ def organ_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
     An organ that holds the right one (the intestine for the colon) is not offered: it is right and
     says less.
     """
-    places = [i for i, e in enumerate(found.entries) if e.group == "organ" and e.name in seen]
-    names = [found.entries[i].name for i in places]
+    names = {
+        name: place
+        for (group, name), place in found.places.items()
+        if group == "organ" and name in seen
+    }
     right: dict[str, list[bool]] = defaultdict(list)
     for row, tile in zip(found.cosines, found.tiles, strict=True):
         if tile.organ is None or tile.organ not in names:
             continue
-        offered = [i for i, name in enumerate(names) if name not in organs()[tile.organ]]
-        best = max(offered, key=lambda i: row[places[i]])
-        right[tile.organ].append(names[best] == tile.organ)
+        offered = [name for name in names if name not in organs()[tile.organ]]
+        best = max(offered, key=lambda name: row[names[name]])
+        right[tile.organ].append(best == tile.organ)
     every = [value for values in right.values() for value in values]
     if not every:
         return {"count": 0}
@@ -139,42 +142,41 @@ def organ_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
 
 def behaviour_scores(found: ScoredTiles) -> Array:
     """How much more malignant than benign each row is, from the phrases for both."""
-    parts = [found.column("behaviour", name) for name in ("malignant", "benign")]
-    if parts[0] is None or parts[1] is None:
+    places = found.places
+    sides = [places.get(("behaviour", side)) for side in ("malignant", "benign")]
+    if None in sides:
         return np.zeros(len(found.tiles))
-    total = parts[0] - parts[1]
-    for place, tile in enumerate(found.tiles):
-        pair = [found.column("site", f"{b} {tile.organ}") for b in ("malignant", "benign")]
-        if pair[0] is not None and pair[1] is not None:
-            total[place] += pair[0][place] - pair[1][place]
+    total = found.cosines[:, sides[0]] - found.cosines[:, sides[1]]
+    for row, tile in enumerate(found.tiles):
+        malignant, benign = (places.get(("site", f"{b} {tile.organ}")) for b in _SIDES)
+        if malignant is not None and benign is not None:
+            total[row] += found.cosines[row, malignant] - found.cosines[row, benign]
     return np.asarray(total, np.float64)
 
 
 def behaviour_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
     """AUROC of malignant over benign within organs: each, and pooled by the number of pairs."""
     scores = behaviour_scores(found)
+    truth = np.array([tile.behaviour == "malignant" for tile in found.tiles])
     rows: dict[str, list[int]] = defaultdict(list)
-    for place, tile in enumerate(found.tiles):
+    for row, tile in enumerate(found.tiles):
         if tile.organ in seen and tile.behaviour is not None:
-            rows[str(tile.organ)].append(place)
+            rows[str(tile.organ)].append(row)
     by_organ: dict[str, float] = {}
     pairs: dict[str, int] = {}
-    for organ, places in sorted(rows.items()):
-        truth = [found.tiles[i].behaviour == "malignant" for i in places]
-        value = auroc(scores[places], truth)
-        if value is not None:
+    for organ, own in sorted(rows.items()):
+        if (value := auroc(scores[own], truth[own])) is not None:
             by_organ[organ] = value
-            pairs[organ] = sum(truth) * (len(truth) - sum(truth))
+            pairs[organ] = int(truth[own].sum() * (~truth[own]).sum())
     if not by_organ:
         return {"organs": 0}
-    weights = np.array([pairs[name] for name in by_organ], np.float64)
-    values = np.array(list(by_organ.values()))
-    places = [i for some in rows.values() for i in some]
-    truth = [found.tiles[i].behaviour == "malignant" for i in places]
+    weights = np.array([*pairs.values()], np.float64)
+    values = np.array([*by_organ.values()])
+    together = [row for own in rows.values() for row in own]
     return {
         "within_organ": float((values * weights).sum() / weights.sum()),
         "mean_of_organs": float(values.mean()),
-        "all_together": auroc(scores[places], truth),
+        "all_together": auroc(scores[together], truth[together]),
         "by_organ": by_organ,
         "pairs": pairs,
     }
@@ -237,56 +239,51 @@ def diagnoses_by_organ(found: ScoredTiles) -> Mapping[str, tuple[str, ...]]:
 
 def claims_within_organs(found: ScoredTiles) -> ScoredClaims:
     """The diagnosis of each image, and the others that images of its organ have."""
-    targets, diagnoses = found.targets(), diagnoses_by_organ(found)
-    distances = distances_of(found, targets)
-    columns = {e.name: n for n, e in enumerate(found.entries) if e.group == "concept"}
+    targets, diagnoses, places = found.targets(), diagnoses_by_organ(found), found.places
     within = np.zeros(targets.shape, bool)
     for row, tile in enumerate(found.tiles):
-        own = [columns[name] for name in diagnoses.get(tile.organ or "", ())]
+        own = [places["concept", name] for name in diagnoses.get(tile.organ or "", ())]
         within[row, own] = {TRUE, FALSE} <= set(targets[row, own].tolist())
-    rows, places = np.nonzero(within & (targets != UNKNOWN))
-    groups = np.full(len(rows), "concept")
-    return ScoredClaims(distances[rows, places], targets[rows, places] == TRUE, groups)
+    return _claims(found, targets, within)
 
 
 def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:
     """All true claims and all decoys, of which each image has many more."""
     targets = found.targets()
-    distances = distances_of(found, targets)
     columns = np.array([entry.group in groups for entry in found.entries])
-    names = np.array([entry.group for entry in found.entries])
-    chosen = np.isin(targets, (TRUE, FALSE)) & columns
-    rows, places = np.nonzero(chosen)
-    return ScoredClaims(distances[rows, places], targets[rows, places] == TRUE, names[places])
+    return _claims(found, targets, np.broadcast_to(columns, targets.shape))
 
 
-def curve(distances: Array, given: ClaimCalibration) -> Array:
-    """From 0 (decoy) to 1 (true)."""
-    return logistic(given.slope * (distances - given.midpoint))
+def _claims(found: ScoredTiles, targets: Targets, chosen: npt.NDArray[np.bool_]) -> ScoredClaims:
+    """The chosen ones that are known to be true or not."""
+    rows, places = np.nonzero(chosen & (targets != UNKNOWN))
+    groups = np.array([entry.group for entry in found.entries])[places]
+    distances = distances_of(found, targets)[rows, places]
+    return ScoredClaims(distances, targets[rows, places] == TRUE, groups)
 
 
 def replaced_figures(
     found: ScoredTiles, curves: Mapping[str, ClaimCalibration]
 ) -> dict[str, dict[str, float]]:
     """The calibrated value of true claims, of decoys, and the drop between, by group."""
-    told = {
+    claims = {
         name: claims_of(found, [group for group in groups if KINDS[group] in curves])
         for name, groups in _TOLD.items()
     }
     if KINDS["concept"] in curves:
-        told[SAME_ORGAN] = claims_within_organs(found)
+        claims[SAME_ORGAN] = claims_within_organs(found)
     return {
-        name: _replaced(claims, curves)
-        for name, claims in told.items()
-        if claims.true.any() and not claims.true.all()
+        name: _replaced(some, curves)
+        for name, some in claims.items()
+        if some.true.any() and not some.true.all()
     }
 
 
 def _replaced(claims: ScoredClaims, curves: Mapping[str, ClaimCalibration]) -> dict[str, float]:
     values = np.zeros_like(claims.distances)
     for group in sorted(set(claims.groups.tolist())):
-        of = claims.groups == group
-        values[of] = curve(claims.distances[of], curves[KINDS[group]])
+        own, curve = claims.groups == group, curves[KINDS[group]]
+        values[own] = logistic(curve.slope * (claims.distances[own] - curve.midpoint))
     true, foreign = float(values[claims.true].mean()), float(values[~claims.true].mean())
     return {
         "true": true,
@@ -332,24 +329,22 @@ class JudgedImages:
     def _joined(cls, found: ScoredTiles, rows: Sequence[Sequence[int]]) -> JudgedImages | None:
         if not rows:
             return None
-        return cls(found.joined(rows), found.joined(rows, _top_of_tiles), found, rows)
+
+        def top_of_tiles(cosines: Array, axis: int) -> Array:
+            return top_mean(np.moveaxis(cosines, axis, -1))
+
+        return cls(found.joined(rows), found.joined(rows, top_of_tiles), found, rows)
 
     @property
     def patches(self) -> npt.NDArray[np.int64]:
         """How many each image has."""
         return np.array([len(some) for some in self.rows], np.int64)
 
-    @property
-    def targets(self) -> Targets:
-        """What is true of each image."""
-        return self.means.targets()
-
     def organ_margins(
         self, organs: Sequence[str], handicaps: Mapping[str, float] = MappingProxyType({})
     ) -> Array:
         """For each image and organ how far it stands above all unlike ones; -inf: not learned."""
-        names = {e.name: n for n, e in enumerate(self.means.entries) if e.group == "organ"}
-        places = [names[organ] for organ in organs]
+        places = [self.means.places["organ", organ] for organ in organs]
         rows = self.means.cosines[:, places]
         if self.means.taught is not None:
             rows = np.where(self.means.taught[:, places], rows, -np.inf)
@@ -371,13 +366,12 @@ class JudgedImages:
 
     def standings(self) -> Array:
         """For each image and entry how far it stands above decoys of its group."""
-        return distances_of(self.heights, self.targets)
+        return distances_of(self.heights, self.means.targets())
 
 
 def tile_malignancy(found: ScoredTiles, organ: str) -> Array:
     """How much more malignant than benign each tile looks, by words for both in an organ."""
-    total = np.zeros(len(found.tiles))
-    places = {(entry.group, entry.name): n for n, entry in enumerate(found.entries)}
+    total, places = np.zeros(len(found.tiles)), found.places
     for sign, side in ((1, "malignant"), (-1, "benign")):
         for entry in (("behaviour", side), ("site", f"{side} {organ}")):
             if (place := places.get(entry)) is None:
@@ -394,11 +388,16 @@ def picture_rows(found: ScoredTiles, seed: int = 0) -> list[list[int]]:
     Where tiles of a slide show different things, each of these has a picture of its own. Slides of
     a single tile are put together where they show the same.
     """
+
+    def content(n: int) -> tuple[object, ...]:
+        tile = found.tiles[n]
+        return tile.organ, tile.concept, tile.behaviour
+
     draws = np.random.default_rng(seed)
-    by_slide = _rows(found, lambda n: (found.tiles[n].slide, *_shown(found, n)))
+    by_slide = _rows(found, lambda n: (found.tiles[n].slide, *content(n)))
     drawn = [draws.permutation(some)[:PICTURE_TILES] for some in by_slide.values()]
     single = [int(some[0]) for some in drawn if len(some) == 1]
-    alike_tiles = _rows(found, lambda n: (found.tiles[n].laboratory, *_shown(found, n)), single)
+    alike_tiles = _rows(found, lambda n: (found.tiles[n].laboratory, *content(n)), single)
     for some in map(draws.permutation, alike_tiles.values()):
         drawn += np.split(some, range(PICTURE_TILES, len(some), PICTURE_TILES))
     return [sorted(some.tolist()) for some in drawn if len(some) > 1]
@@ -430,14 +429,3 @@ def _rows(
     for place in range(len(found.tiles)) if some is None else some:
         rows[key(place)].append(place)
     return rows
-
-
-def _shown(found: ScoredTiles, place: int) -> tuple[object, ...]:
-    """What a tile shows."""
-    tile = found.tiles[place]
-    return tile.organ, tile.concept, tile.behaviour
-
-
-def _top_of_tiles(cosines: Array, axis: int) -> Array:
-    """For each entry the mean over the tiles that speak for it most."""
-    return top_mean(np.moveaxis(cosines, axis, -1))

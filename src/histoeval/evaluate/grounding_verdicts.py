@@ -90,29 +90,24 @@ def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, flo
 
 def report_shares(reports: Iterable[ReportOnImage]) -> dict[str, float | int]:
     """The shares of verdicts by kind of report, and by behaviour where that is known."""
-    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    verdicts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS_OF_REPORT}
     for report in reports:
-        for kind in (report.kind, report.part):
-            if kind is not None:
-                verdicts[kind][report.verdict] += 1
+        for kind in filter(None, (report.kind, report.part)):
+            verdicts.setdefault(kind, Counter())[report.verdict] += 1
     shares: dict[str, float | int] = {}
-    for kind in KINDS_OF_REPORT:
-        shares |= verdict_shares(kind, verdicts[kind])
-    for kind in (OTHER_BEHAVIOUR, SAME_BEHAVIOUR):
-        if verdicts[kind]:
-            shares |= verdict_shares(kind, verdicts[kind])
+    for kind in (*KINDS_OF_REPORT, OTHER_BEHAVIOUR, SAME_BEHAVIOUR):
+        if kind in verdicts:
+            shares |= _verdict_shares(kind, verdicts[kind])
     return shares
 
 
-def verdict_shares(
+def _verdict_shares(
     kind: str, verdicts: Counter[str], of: str = "reports"
 ) -> dict[str, float | int]:
     """How many reports of a kind there are, or other things, and the share of each verdict."""
-    found: dict[str, float | int] = {f"{kind} {of}": verdicts.total()}
-    for verdict in VERDICTS:
-        if verdicts:
-            found[f"{kind}, {verdict}"] = verdicts[verdict] / verdicts.total()
-    return found
+    total = verdicts.total()
+    shares = {f"{kind}, {verdict}": verdicts[verdict] / total for verdict in VERDICTS if total}
+    return {f"{kind} {of}": total, **shares}
 
 
 def behaviour_shares(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
@@ -128,7 +123,7 @@ def behaviour_shares(images: JudgedImages, decisions: Decisions) -> dict[str, fl
     found: dict[str, float | int] = {}
     for kind, some in verdicts.items():
         if some:
-            found |= verdict_shares(kind, some, "claims")
+            found |= _verdict_shares(kind, some, "claims")
     return found
 
 
@@ -155,7 +150,7 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
     plain = images.organ_margins(decisions.organs)
     less = images.organ_margins(decisions.organs, decisions.handicaps)
     stands = images.standings()
-    names = {e.name: n for n, e in enumerate(images.means.entries) if e.group == "concept"}
+    places = images.means.places
     diagnoses = diagnoses_by_organ(images.means)
     seen = _Malignancy(images, decisions)
     for row, tile in enumerate(images.means.tiles):
@@ -171,7 +166,7 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
                 if own and tile.concept is None:
                     continue
                 kind = FOREIGN if not own else TRUE if concept == tile.concept else OTHER_DIAGNOSIS
-                height = float(stands[row, names[concept]])
+                height = float(stands[row, places["concept", concept]])
                 side = side_of(concept)
                 said = judge_stated(margin, height, limits, side, seen.judged(row, organ, side))
                 part = part_of(tile, concept) if kind == OTHER_DIAGNOSIS else None
@@ -240,16 +235,51 @@ def worded_figures(
 
     A drop is that of the mean value beside true reports on the same images, where both are known.
     """
-    bench = _Bench(found, vectors, encoder, decisions, diagnoses_by_organ(found))
-    figures = {}
-    for name, rows in _images(found).items():
-        judged = [reports for some in rows if (reports := [*bench.judged(some)])]
+    diagnoses, figures = diagnoses_by_organ(found), {}
+    for name, images in _image_rows(found).items():
+        judged = []
+        for rows in images:
+            tile = found.tiles[rows[0]]
+            if tile.organ not in decisions.organs:
+                continue
+            if tile.concept not in diagnoses.get(tile.organ, ()):
+                continue
+            image, reports = _image(vectors, rows), []
+            for kind, organ, concept in _stated(tile, rows[0], decisions.organs, diagnoses):
+                claims = [report_claim(organ, concept)]
+                part = part_of(tile, concept) if kind == OTHER_DIAGNOSIS else None
+                said = ground(image, claims, encoder, builtin_decoys(), decisions)
+                if isinstance(said, Problem):
+                    reports.append(ReportOnImage(kind, "not_known", None, part))
+                else:
+                    verdict = said.verdict or "not_known"
+                    reports.append(ReportOnImage(kind, verdict, said.value, part))
+            judged.append(reports)
         if judged:
             figures[f"decided, {name} in words"] = _summed(judged)
     return figures
 
 
-def _images(found: ScoredTiles) -> dict[str, list[list[int]]]:
+def _stated(
+    tile: LabelledTile, seed: int, organs: Sequence[str], diagnoses: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str, str]]:
+    """Organ and diagnosis of the true report and of one of each wrong kind, after the kind."""
+    own, concept = str(tile.organ), str(tile.concept)
+    foreign = [
+        (organ, each)
+        for organ in organs
+        if not alike(organ, own)
+        for each in diagnoses.get(organ, ())
+    ]
+    wrong = [(own, each) for each in diagnoses[own] if each != concept]
+    draws = np.random.default_rng(seed)
+    yield TRUE, own, concept
+    for kind, some in ((FOREIGN, foreign), (OTHER_DIAGNOSIS, wrong)):
+        if some:
+            yield kind, *some[int(draws.integers(len(some)))]
+
+
+def _image_rows(found: ScoredTiles) -> dict[str, list[list[int]]]:
     """The tiles of each image."""
     return {
         "tiles": [[n] for n in range(len(found.tiles))],
@@ -302,7 +332,7 @@ def unsafe_figures(
         return claims_of(*reader.read([text]))
 
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for size, rows in _images(found).items():
+    for size, rows in _image_rows(found).items():
         for some in rows:
             tile = found.tiles[some[0]]
             if tile.organ is None or tile.behaviour is None:
@@ -335,50 +365,6 @@ def unsafe_figures(
                 tally["deployed"] += trust.route == "deploy"
                 tally["cancer check agrees"] += seen.cancer.verdict == "agrees"
     return {f"unsafe reports: {name}": dict(tally) for name, tally in counts.items()}
-
-
-class _Bench(NamedTuple):
-    """Labelled tiles with their vectors, and what judges them."""
-
-    found: ScoredTiles
-    vectors: Vectors
-    encoder: ImageTextEncoder
-    decisions: Decisions
-    diagnoses: Mapping[str, Sequence[str]]
-    """By organ."""
-
-    def judged(self, rows: Sequence[int]) -> Iterator[ReportOnImage]:
-        """The reports on an image of these tiles, if its organ and diagnosis are in the lists."""
-        tile = self.found.tiles[rows[0]]
-        if tile.organ not in self.decisions.organs:
-            return
-        if tile.concept not in self.diagnoses.get(tile.organ, ()):
-            return
-        image = _image(self.vectors, rows)
-        for kind, stated in self._reports(tile, rows[0]):
-            claims = [report_claim(*stated)]
-            part = part_of(tile, stated[1]) if kind == OTHER_DIAGNOSIS else None
-            said = ground(image, claims, self.encoder, builtin_decoys(), self.decisions)
-            if isinstance(said, Problem):
-                yield ReportOnImage(kind, "not_known", None, part)
-            else:
-                yield ReportOnImage(kind, said.verdict or "not_known", said.value, part)
-
-    def _reports(self, tile: LabelledTile, seed: int) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Organ and diagnosis of the true report and of one of each wrong kind."""
-        organ, concept = str(tile.organ), str(tile.concept)
-        foreign = [
-            (other, each)
-            for other in self.decisions.organs
-            if not alike(other, organ)
-            for each in self.diagnoses.get(other, ())
-        ]
-        wrong = [(organ, each) for each in self.diagnoses[organ] if each != concept]
-        draws = np.random.default_rng(seed)
-        yield TRUE, (organ, concept)
-        for kind, some in ((FOREIGN, foreign), (OTHER_DIAGNOSIS, wrong)):
-            if some:
-                yield kind, some[int(draws.integers(len(some)))]
 
 
 def _summed(images: Sequence[Sequence[ReportOnImage]]) -> dict[str, float | int]:

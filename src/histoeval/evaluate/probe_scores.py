@@ -97,6 +97,15 @@ def figures_of(
     edits = [probe.edits for probe in probes]
     draws = draws_of(len(probes), resamples, seed)
     kinds = _means(edits, costs, lambda edit: edit.kind, draws)
+
+    def is_harmless_then_harmful(one: Edit, other: Edit) -> bool:
+        return one.severity == 0 < other.severity
+
+    def has_kind(kind: str) -> Belong:
+        return lambda one, other: (
+            kind in (one.kind, other.kind) and is_harmless_then_harmful(one, other)
+        )
+
     return ProbeFigures(
         metric=metric.name,
         signature=str(metric.signature),
@@ -104,10 +113,10 @@ def figures_of(
         edits=sum(map(len, costs)),
         missing=int(sum(np.isnan(each).sum() for each in costs)),
         problem=problems[0] if problems else "",
-        below=_within(edits, costs, _harmless_then_harmful, draws),
+        below=_within(edits, costs, is_harmless_then_harmful, draws),
         auroc=_across(edits, costs, draws),
-        in_order=_within(edits, costs, _harmful_then_worse, draws),
-        below_by_kind={kind: _within(edits, costs, _with_one_of(kind), draws) for kind in kinds},
+        in_order=_within(edits, costs, lambda a, b: 0 < a.severity < b.severity, draws),
+        below_by_kind={kind: _within(edits, costs, has_kind(kind), draws) for kind in kinds},
         critical_passed=_critical_passed(edits, costs, draws),
         kinds=kinds,
         severities=_means(edits, costs, lambda edit: edit.severity, draws),
@@ -121,38 +130,23 @@ def costs_of(
     worst = metric.range[0 if metric.higher_is_better else 1]
     if not math.isfinite(worst):
         raise SettingError(f"{metric.name} has no worst score, so that costs have no measure")
-    costs, problems = [], []
     if len(answers) != (expected := sum(len(probe.edits) + 1 for probe in probes)):
         raise ValueError(f"{len(answers)} answers for {expected} pairs")
+
+    def cost(own: Score | Problem, edited: Score | Problem) -> float:
+        if isinstance(own, Problem) or isinstance(edited, Problem) or own.value == worst:
+            return math.nan
+        return round((own.value - edited.value) / (own.value - worst), DIGITS)
+
+    costs, problems = [], []
     waiting = iter(answers)
     for probe in probes:
         own, *edited = (next(waiting) for _ in range(len(probe.edits) + 1))
         problems += [each.message for each in (own, *edited) if isinstance(each, Problem)]
         if isinstance(own, Score) and own.value == worst:
             problems.append(f"{probe.id} has the worst score against itself")
-        costs.append(np.array([_cost(own, each, worst) for each in edited]))
+        costs.append(np.array([cost(own, each) for each in edited]))
     return costs, problems
-
-
-def _cost(own: Score | Problem, edited: Score | Problem, worst: float) -> float:
-    if isinstance(own, Problem) or isinstance(edited, Problem) or own.value == worst:
-        return math.nan
-    return round((own.value - edited.value) / (own.value - worst), DIGITS)
-
-
-def _harmless_then_harmful(one: Edit, other: Edit) -> bool:
-    """Whether the first does no harm, and the other does."""
-    return one.severity == 0 < other.severity
-
-
-def _with_one_of(kind: str) -> Belong:
-    """Whether only the second does harm, and one of the two is of this kind."""
-    return lambda one, other: kind in (one.kind, other.kind) and _harmless_then_harmful(one, other)
-
-
-def _harmful_then_worse(one: Edit, other: Edit) -> bool:
-    """Whether both do harm, and the other does more."""
-    return 0 < one.severity < other.severity
 
 
 def _within(

@@ -83,8 +83,15 @@ def read_probes(path: Path | None = None) -> list[Probe]:
     probes: list[Probe] = []
     with open_lines(path, survey(path, "utf-8").encoding) as lines:
         for line in lines:
-            if not line.isspace():
-                probes.append(_probe(line, f"{path}, line {lines.number}"))
+            if line.isspace():
+                continue
+            where = f"{path}, line {lines.number}"
+            if fault := bad_byte(line):
+                raise InputError(fault.problem(where).message)
+            try:
+                probes.append(Probe.model_validate_json(line))
+            except ValidationError as error:
+                raise InputError(f"{where}: {explain_validation(error, '')}") from error
     if not probes:
         raise InputError(f"{path} holds no probes")
     _refuse_contradictions(probes, path)
@@ -98,15 +105,6 @@ def pairs_of(probes: Sequence[Probe]) -> list[Pair]:
         for probe in probes
         for place, text in enumerate((probe.reference, *(edit.text for edit in probe.edits)))
     ]
-
-
-def _probe(line: str, where: str) -> Probe:
-    if fault := bad_byte(line):
-        raise InputError(fault.problem(where).message)
-    try:
-        return Probe.model_validate_json(line)
-    except ValidationError as error:
-        raise InputError(f"{where}: {explain_validation(error, '')}") from error
 
 
 def _refuse_contradictions(probes: Sequence[Probe], path: Path) -> None:

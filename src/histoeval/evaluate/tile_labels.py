@@ -25,9 +25,6 @@ from histoeval.pathgls.grounding.decisions import BehaviourSide
 from histoeval.resources import resource_text
 
 TRUE, FALSE, UNKNOWN = 1, 0, -1
-GROUPS = ("organ", "concept", "behaviour", "family", "site", "stain")
-"""`site` is a behaviour in an organ: benign colon, malignant tumour of the liver."""
-
 HE = "H&E"
 _SIDES: tuple[BehaviourSide, ...] = ("benign", "malignant")
 _ORGAN_WORDINGS = ("{}", "{} tissue", "tissue of the {}")
@@ -84,11 +81,8 @@ def organs() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _organ_of() -> Mapping[str, str]:
-    return {
-        named: row["organ"]
-        for row in _table("tile_organs.tsv")
-        for named in _listed(row["named in the index"])
-    }
+    rows = _table("tile_organs.tsv")
+    return {name: row["organ"] for row in rows for name in _listed(row["named in the index"])}
 
 
 @cache
@@ -215,25 +209,6 @@ def targets_of(tiles: Sequence[LabelledTile], entries: Sequence[TileConcept]) ->
         if kind not in rows:
             rows[kind] = [_target(tile, entry) for entry in entries]
     return np.array([rows[kinds[tile]] for tile in tiles], np.int8)
-
-
-def exclusive(
-    tiles: Sequence[LabelledTile], entries: Sequence[TileConcept], targets: Targets
-) -> Targets:
-    """The targets for groups of which one entry is true: organs that hold the right one wait."""
-    organ = np.array([entry.group in ("organ", "site") for entry in entries])
-    rows: dict[str | None, npt.NDArray[np.bool_]] = {}
-    for tile in tiles:
-        if tile.organ not in rows:
-            held = organs().get(tile.organ or "", ())
-            rows[tile.organ] = np.array([_said_of(entry) in held for entry in entries])
-    broader = np.stack([rows[tile.organ] for tile in tiles]) & organ[None]
-    return np.where(broader & (targets == TRUE), UNKNOWN, targets).astype(np.int8)
-
-
-def _said_of(entry: TileConcept) -> str:
-    """The organ that an entry names."""
-    return entry.name.partition(" ")[2] if entry.group == "site" else entry.name
 
 
 def _target(tile: LabelledTile, entry: TileConcept) -> int:

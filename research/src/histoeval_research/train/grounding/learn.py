@@ -19,7 +19,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from histoeval.evaluate.tile_labels import SIDE, LabelledTile, TileConcept, exclusive
+from histoeval.evaluate.tile_labels import (
+    SIDE,
+    TRUE,
+    UNKNOWN,
+    LabelledTile,
+    Targets,
+    TileConcept,
+    organs,
+)
 from histoeval_research.train.core.loop import StepPlan, TrainingStage, cosine_share, take_steps
 from histoeval_research.train.grounding.config import (
     AugmentationSettings,
@@ -273,6 +281,22 @@ class TileDataset:
     """For each entry one row for each of its wordings."""
     unlabelled: Tensor | None = None
     """Tiles, as bytes, of which nothing is known but their pixels."""
+
+
+def exclusive(
+    tiles: Sequence[LabelledTile], entries: Sequence[TileConcept], targets: Targets
+) -> Targets:
+    """The targets for groups of which one entry is true: organs that hold the right one wait."""
+    named = {
+        place: entry.name.partition(" ")[2] if entry.group == "site" else entry.name
+        for place, entry in enumerate(entries)
+        if entry.group in ("organ", "site")
+    }
+    broader = np.zeros(targets.shape, bool)
+    for row, tile in enumerate(tiles):
+        held = organs().get(tile.organ or "", ())
+        broader[row, [place for place, organ in named.items() if organ in held]] = True
+    return np.where(broader & (targets == TRUE), UNKNOWN, targets).astype(np.int8)
 
 
 class Bank:

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from paint import RECIPES, Recipe, paint
 from PIL import Image
 
-from histoeval.pathgls.grounding.behaviour import malignancy, malignancy_of_patches
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 from histoeval.pathgls.grounding.decisions import Decisions, organ_scores
 from histoeval.pathgls.grounding.embedded_image import cut
+from histoeval.pathgls.grounding.verdicts import malignancy, malignancy_of_patches
 from histoeval.pathgls.results import Spot
 
 RANGES = {

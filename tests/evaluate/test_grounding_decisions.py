@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding import decided
-from histoeval.evaluate.grounding_decisions import NEVER, claim_scores, fit_decisions, told_organs
+from histoeval.evaluate.grounding import NEVER, claim_scores, decided, fit_decisions, told_organs
 from histoeval.evaluate.grounding_scores import (
     JudgedImages,
     ScoredTiles,

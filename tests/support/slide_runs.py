@@ -14,8 +14,7 @@ from histoeval.io.images import image_hash
 from histoeval.pathgls.policy.policy import read_policy
 from histoeval.pathgls.results import Claim, Grounding, ReportSpan, Spot, Support
 from histoeval.report import Assertion, EntityType
-from histoeval.run.trust.finished import PatchScores, patches_file, write_patch_scores
-from histoeval.run.trust.rows import TrustRow
+from histoeval.run.trust.rows import PatchScores, TrustRow, patches_file, write_patch_scores
 
 REPORT = "Skin: basal cell carcinoma. Ulceration. Some </script> words. No melanoma."
 PATCH = 224

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from histoeval.pathgls.grounding.panel import Opinion, combine
+from histoeval.pathgls.grounding.score import Opinion, combine
 from histoeval.pathgls.results import Grounding
 from histoeval.view.image_evidence import (
     claims_seen,

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from PIL import Image
 
-from histoeval.run.trust.finished import FinishedTrust
+from histoeval.run.trust.rows import FinishedTrust
 from histoeval.view.image_evidence import geojson, grounding_of, objects
 from tests.support.painted_slides import stained
 from tests.support.slide_runs import write_slide_run

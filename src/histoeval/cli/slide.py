@@ -184,7 +184,7 @@ def geojson(
       histoeval slide geojson trusted --case A17 --output A17.geojson
     """
     from histoeval.io.writing import write_text, writing_to
-    from histoeval.run.trust.finished import FinishedTrust
+    from histoeval.run.trust.rows import FinishedTrust
     from histoeval.view.image_evidence import geojson as to_geojson
     from histoeval.view.image_evidence import grounding_of, objects
 

@@ -1,22 +1,35 @@
-"""All scores of a written grounding model on the tiles of a split, with chance level.
+"""All scores of a grounding model on labelled tiles, and limits fitted to tiles of one's own.
 
-The model is asked as it is shipped, picture by picture. Tiles that it calls unknown are counted,
-and scores are given with them and without.
+A model is asked as it is shipped, picture by picture. Tiles that it calls unknown are counted, and
+scores are given with them and without.
+
+Limits are fitted to tiles that the encoder had not learned from. A claim of each kind gets a score,
+as it does when a report is grounded: an organ by how far it stands above all unlike organs, over
+all patches; a diagnosis or finding by how far it stands above decoys in the tenth of the patches
+that speak for it most; benign or malignant, within an organ, by words for both. Foreign claims set
+the limit from which a claim is supported, true ones the limit up to which it is contradicted.
 """
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from histoeval.errors import InputError
-from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
 from histoeval.evaluate.grounding_scores import (
+    KINDS,
+    Array,
     JudgedImages,
     ScoredTiles,
     apart,
+    auroc,
     behaviour_figures,
     figures,
     judged_images,
@@ -26,8 +39,10 @@ from histoeval.evaluate.grounding_scores import (
 )
 from histoeval.evaluate.grounding_verdicts import decided_figures, unsafe_figures, worded_figures
 from histoeval.evaluate.tile_labels import (
+    FALSE,
     HE,
     INDEX,
+    TRUE,
     LabelledTile,
     Pixels,
     TileConcept,
@@ -37,7 +52,19 @@ from histoeval.evaluate.tile_labels import (
     read_tiles,
 )
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
-from histoeval.pathgls.grounding.decisions import Decisions, decisions_of, organ_vectors
+from histoeval.pathgls.grounding.decisions import (
+    ALLOWED,
+    ALLOWED_AGAINST,
+    ALLOWED_BEHAVIOUR,
+    FEW,
+    BehaviourLimits,
+    ClaimLimits,
+    Decisions,
+    alike,
+    decisions_of,
+    organ_vectors,
+)
+from histoeval.pathgls.grounding.decoys import FEWEST
 from histoeval.pathgls.grounding.encoder import (
     ImageTextEncoder,
     Vectors,
@@ -45,7 +72,9 @@ from histoeval.pathgls.grounding.encoder import (
     weights_of,
 )
 from histoeval.progress import ignore
+from histoeval.report import EntityType
 from histoeval.resources import resource_text
+from histoeval.statistics.regression import fit_logistic
 
 _AT_ONCE = 32
 KNOWN_TILES = "known tiles"
@@ -79,7 +108,13 @@ def evaluate_grounding(
 ) -> dict[str, Any]:
     """Every score for the tiles of a split."""
     tiles = tiles_of(folder, split)
-    vectors = embedded(encoder, read_pixels(folder, tiles), report)
+    return figures_of(encoder, tiles, embedded(encoder, read_pixels(folder, tiles), report))
+
+
+def figures_of(
+    encoder: BuiltinEncoder, tiles: Sequence[LabelledTile], vectors: Vectors
+) -> dict[str, Any]:
+    """Every score, from the vectors of the tiles."""
     table = {(entry.group, entry.name): entry for entry in all_entries()}
     bank = zip(encoder.known.groups, encoder.known.entries, strict=True)
     # The entries that the model has learned of, in the order of its folder.
@@ -200,3 +235,259 @@ def probes() -> Iterator[tuple[bool, str]]:
     text = resource_text("evaluate/data/grounding_probes.tsv")
     for row in csv.DictReader(text.splitlines(), delimiter="\t"):
         yield row["known"] == "yes", row["phrase"]
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+class KindScores(NamedTuple):
+    """The scores of claims of one kind."""
+
+    true: Array
+    foreign: Array
+    plain: Array
+    """The true ones without a handicap: what contradicts a claim."""
+
+
+Scores = Mapping[EntityType, KindScores]
+Flags = npt.NDArray[np.bool_]
+
+LEAST_CASES = 3
+"""An organ that was seen in fewer cases cannot be told from what is particular to these."""
+
+LEAST_CASES_OF_A_SIDE = 5
+"""Of fewer benign or malignant cases of an organ nobody knows how much cases differ."""
+
+LEAST_AUROC = 0.7
+"""Where benign and malignant tissue is told apart less well, most true claims would be doubted."""
+
+NEVER = -4.0
+"""Behaviour is a sum of four cosines, and lies no lower."""
+
+_CALM = 1e-6
+_LEAST_SCORES = 20
+_HALF = 0.5
+
+
+def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tuple[str, ...]:
+    """The organs of which enough cases were seen in H&E."""
+    cases: dict[str, set[str]] = defaultdict(set)
+    for tile in tiles:
+        if tile.organ and tile.stain_kind == HE:
+            cases[tile.organ].add(tile.case)
+    return tuple(sorted(organ for organ, some in cases.items() if len(some) >= least))
+
+
+def organ_handicaps(trials: Sequence[ScoredTiles], organs: Sequence[str]) -> dict[str, float]:
+    """How far each organ stands above others in images of none of them, at the laboratory's worst.
+
+    Colours go with laboratories: one that was left out may look like a certain organ all over, and
+    a limit over all organs together would not show it.
+    """
+    handicaps = dict.fromkeys(organs, 0.0)
+    for trial in trials:
+        margins = JudgedImages.of_tiles(trial).organ_margins(organs)
+        foreign = _foreign(trial, organs) & _told(margins)
+        laboratories = np.array([tile.laboratory for tile in trial.tiles])
+        for place, organ in enumerate(organs):
+            for laboratory in sorted(set(laboratories)):
+                some = margins[foreign[:, place] & (laboratories == laboratory), place]
+                if len(some) >= _LEAST_SCORES:
+                    worst = float(np.quantile(some, 1 - ALLOWED))
+                    handicaps[organ] = max(handicaps[organ], worst)
+    return handicaps
+
+
+def _foreign(found: ScoredTiles, organs: Sequence[str]) -> Flags:
+    """For each image and organ whether the image is of one that is unlike it."""
+    rows = [[t.organ is not None and not alike(o, t.organ) for o in organs] for t in found.tiles]
+    return np.array(rows)
+
+
+def _told(margins: Array) -> Flags:
+    """Where margins are known, in images by models that had learned more than half of the organs.
+
+    A model that has learned hardly any of them says nothing on telling them apart.
+    """
+    known = np.isfinite(margins)
+    return np.asarray(known & (known.sum(axis=1, keepdims=True) > margins.shape[1] / 2))
+
+
+def claim_scores(
+    images: JudgedImages, organs: Sequence[str], handicaps: Mapping[str, float]
+) -> Scores:
+    """The scores of all claims of the bank whose truth is known."""
+    plain, margins = (images.organ_margins(organs, some) for some in ({}, handicaps))
+    told = _told(margins)
+    own = told & np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
+    foreign = told & _foreign(images.means, organs)
+    found = {EntityType.SITE: KindScores(margins[own], margins[foreign], plain[own])}
+    targets, stands = images.means.targets(), images.standings()
+    groups = Counter(entry.group for entry in images.means.entries)
+    for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
+        # Among a few decoys no claim can stand out as far as among those of a report.
+        columns = [
+            KINDS.get(e.group) == kind.value and e.group != "organ" and groups[e.group] > FEWEST
+            for e in images.means.entries
+        ]
+        true, false = (stands[:, columns][targets[:, columns] == t] for t in (TRUE, FALSE))
+        found[kind] = KindScores(true, false, true)
+    return found
+
+
+def fit_decisions(
+    trials: Sequence[ScoredTiles], organs: Sequence[str], encoder: str, measured_on: str
+) -> Decisions:
+    """Limits that hold in every one of some trials; curves are those of the first.
+
+    Give tiles of held-out cases first and of held-out laboratories next: the stricter of both
+    counts.
+    """
+    if len(organs) < 2:
+        raise InputError(
+            f"{len(organs)} organs have tiles of {LEAST_CASES} cases or more, and two are needed "
+            "to tell one from another; add cases"
+        )
+    handicaps = organ_handicaps(trials, organs)
+    tiles = [JudgedImages.of_tiles(trial) for trial in trials]
+    scores = [claim_scores(images, organs, handicaps) for images in tiles]
+    tile = _limits(scores)
+    if EntityType.SITE not in tile:
+        most = max(min(map(len, trial[EntityType.SITE])) for trial in scores)
+        raise InputError(
+            f"too few labelled tiles: {_LEAST_SCORES} true and as many foreign claims of organs "
+            f"are needed, and there are {most}; add tiles of H&E of two organs or more"
+            if most < _LEAST_SCORES
+            else "the encoder does not tell the organs of these tiles from each other, so that no "
+            "report could be supported by it: check the labels, or take another encoder"
+        )
+    slides, pictures = (
+        [images for trial in trials if (images := make(trial)) is not None]
+        for make in (JudgedImages.of_slides, partial(JudgedImages.of_pictures, least=FEW))
+    )
+    slide = _limits([claim_scores(images, organs, handicaps) for images in (*slides, *pictures)])
+    return Decisions(
+        encoder=encoder,
+        organs=tuple(organs),
+        tile=tile,
+        slide={kind: slide.get(kind, limits) for kind, limits in tile.items()},
+        handicaps=handicaps,
+        tile_behaviour=fit_behaviour(tiles, organs),
+        slide_behaviour=fit_behaviour(slides, organs),
+        measured_on=measured_on,
+    )
+
+
+def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
+    """For each kind of claim that enough is known of."""
+    found: dict[EntityType, ClaimLimits] = {}
+    for kind in (EntityType.SITE, EntityType.DIAGNOSIS, EntityType.FINDING):
+        # However far apart organs lie, the one that is claimed must be the likeliest.
+        least = _CALM if kind is EntityType.SITE else -np.inf
+        parts = [trial[kind] for trial in trials]
+        foreign = [part.foreign for part in parts if len(part.foreign) >= _LEAST_SCORES]
+        enough = [part for part in parts if min(len(part.true), len(part.foreign)) >= _LEAST_SCORES]
+        if (limits := _limits_of(enough, foreign, least)) is not None:
+            midpoint = limits.supported if kind is EntityType.SITE else limits.midpoint
+            found[kind] = limits.model_copy(update={"midpoint": midpoint})
+    return found
+
+
+def _limits_of(
+    enough: Sequence[KindScores],
+    foreign: Sequence[Array],
+    least: float = -np.inf,
+    allowed: float = ALLOWED,
+) -> ClaimLimits | None:
+    """The limits for claims of one kind, if enough is known of it; support begins at `least`."""
+    if not enough:
+        return None
+    # A score at the quantile would be one too many, since limits hold from their value on.
+    highest = max(float(np.nextafter(_reached(some, allowed), np.inf)) for some in foreign)
+    supported = max(highest, least)
+    contradicted = min(-_reached(-part.plain, ALLOWED_AGAINST) for part in enough)
+    slope, middle = _curve(enough[0].true, enough[0].foreign)
+    if slope <= 0:
+        return None
+    return ClaimLimits(
+        slope=slope,
+        midpoint=middle,
+        supported=supported,
+        contradicted=min(contradicted, supported),
+    )
+
+
+def _reached(scores: Array, share: float) -> float:
+    """What this share of scores lies above.
+
+    Where there are too few to say, it is what scores of a normal distribution would reach, and no
+    less than the highest.
+    """
+    if len(scores) * share >= 1:
+        return float(np.quantile(scores, 1 - share))
+    wide = float(np.std(scores, ddof=1)) * math.sqrt(1 + 1 / len(scores))
+    usual = float(scores.mean()) + NormalDist().inv_cdf(1 - share) * wide
+    return max(usual, float(scores.max()))
+
+
+def fit_behaviour(
+    trials: Sequence[JudgedImages], organs: Sequence[str]
+) -> dict[str, BehaviourLimits]:
+    """Limits for benign and malignant in each organ where both are told apart.
+
+    Enough cases of either must have been held out, and every trial must tell them apart. Where some
+    trial could not count them, as when no other laboratory has both, nothing is contradicted and no
+    benign tissue is confirmed: how it looks differs between laboratories, and carcinomas of another
+    laboratory were taken for it (35 % of the lung tiles of `external`).
+    """
+    found: dict[str, BehaviourLimits] = {}
+    for organ in organs:
+        sides = [_malignancy_by_side(images, organ) for images in trials]
+        pairs = [pair for pair in sides if pair is not None]
+        if not pairs or not all(_tells_apart(*pair) for pair in pairs):
+            continue
+        malignant, benign = (
+            _limits_of(
+                [KindScores(true, foreign, true) for true, foreign in side],
+                [foreign for _, foreign in side],
+                allowed=ALLOWED_BEHAVIOUR,
+            )
+            for side in (pairs, [(-b, -m) for m, b in pairs])
+        )
+        if malignant is None or benign is None:
+            continue
+        if len(pairs) < len(trials):
+            malignant = malignant.model_copy(update={"contradicted": NEVER})
+            benign = benign.model_copy(update={"contradicted": NEVER, "supported": -NEVER})
+        found[organ] = BehaviourLimits(malignant=malignant, benign=benign)
+    return found
+
+
+def _malignancy_by_side(images: JudgedImages, organ: str) -> tuple[Array, Array] | None:
+    """How malignant the malignant and the benign images of an organ look.
+
+    By models that had learned both sides in this organ; None where either is of too few cases.
+    """
+    scores, tiles = images.malignancy(organ), images.means.tiles
+    rows: dict[str | None, list[int]] = defaultdict(list)
+    for row, tile in enumerate(tiles):
+        if tile.organ == organ and np.isfinite(scores[row]):
+            rows[tile.behaviour].append(row)
+    sides = rows["malignant"], rows["benign"]
+    if any(len({tiles[row].case for row in side}) < LEAST_CASES_OF_A_SIDE for side in sides):
+        return None
+    return scores[sides[0]], scores[sides[1]]
+
+
+def _tells_apart(malignant: Array, benign: Array) -> bool:
+    truth = [True] * len(malignant) + [False] * len(benign)
+    return (auroc(np.concatenate([malignant, benign]), truth) or 0.0) >= LEAST_AUROC
+
+
+def _curve(true: Array, foreign: Array) -> tuple[float, float]:
+    """The slope and the middle of the logistic curve between true and foreign claims."""
+    weights = [np.full(len(some), _HALF / len(some)) for some in (true, foreign)]
+    truth = np.concatenate([np.ones(len(true)), np.zeros(len(foreign))])
+    scores = np.concatenate([true, foreign])
+    slope, offset = fit_logistic(scores, truth, np.concatenate(weights), ridge=_CALM)
+    return slope, -offset / slope

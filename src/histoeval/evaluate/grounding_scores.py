@@ -25,9 +25,9 @@ from histoeval.evaluate.tile_labels import (
     organs,
     targets_of,
 )
-from histoeval.pathgls.grounding.behaviour import malignancy
 from histoeval.pathgls.grounding.decisions import FEW, alike, organ_margins, top_mean
 from histoeval.pathgls.grounding.encoder import ClaimCalibration
+from histoeval.pathgls.grounding.verdicts import malignancy
 from histoeval.statistics.regression import logistic
 
 Array = npt.NDArray[np.float64]

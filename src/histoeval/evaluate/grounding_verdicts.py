@@ -20,7 +20,6 @@ from histoeval.evaluate.grounding_scores import (
 )
 from histoeval.evaluate.tile_labels import HE, LabelledTile
 from histoeval.pathgls.fusion import fuse
-from histoeval.pathgls.grounding.behaviour import judge_behaviour, side_of
 from histoeval.pathgls.grounding.claims import claims_of
 from histoeval.pathgls.grounding.decisions import (
     BehaviourSide,
@@ -34,7 +33,13 @@ from histoeval.pathgls.grounding.decoys import builtin_decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors
 from histoeval.pathgls.grounding.score import ground
-from histoeval.pathgls.grounding.verdicts import judge_lesion, judge_organ, judge_report
+from histoeval.pathgls.grounding.verdicts import (
+    judge_behaviour,
+    judge_lesion,
+    judge_organ,
+    judge_report,
+    side_of,
+)
 from histoeval.pathgls.policy.policy import WITHOUT_ENDPOINT, read_policy
 from histoeval.pathgls.results import Claim, GroundingVerdict, ReportSpan, Spot
 from histoeval.reader.builtin import BuiltinReader

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from histoeval.errors import InputError, MissingDependency
-from histoeval.pathgls.grounding.behaviour import behaviour_wordings
 from histoeval.pathgls.grounding.decisions import BehaviourSide
+from histoeval.pathgls.grounding.verdicts import behaviour_wordings
 from histoeval.resources import resource_text
 
 TRUE, FALSE, UNKNOWN = 1, 0, -1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from histoeval.pathgls.results import Grounding, GroundingVerdict, OrganSeen, Spot, Support
-from histoeval.run.trust.finished import UNIT, PatchScores
+from histoeval.run.trust.rows import UNIT, PatchScores
 
 _WORDS: Mapping[GroundingVerdict | None, str] = {
     "supported": "supported",

@@ -16,8 +16,16 @@ from starlette.routing import BaseRoute, Route
 from histoeval.errors import HistoEvalError, InputError, Problem
 from histoeval.io.store import read_json
 from histoeval.run.history import StoredRun
-from histoeval.run.trust.finished import CHANGED, CaseImage, FinishedTrust, PatchScores
-from histoeval.run.trust.rows import ROWS, TrustFolder, TrustRow, policy_of
+from histoeval.run.trust.rows import (
+    CHANGED,
+    ROWS,
+    CaseImage,
+    FinishedTrust,
+    PatchScores,
+    TrustFolder,
+    TrustRow,
+    policy_of,
+)
 from histoeval.slides.open_slides import (
     SIDE,
     FileState,

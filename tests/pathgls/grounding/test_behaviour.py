@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.pathgls.grounding.behaviour import (
-    denies_malignancy,
-    malignancy,
-    side_of,
-    stated_behaviour,
-)
 from histoeval.pathgls.grounding.claims import sorted_claims
 from histoeval.pathgls.grounding.decisions import FEW, BehaviourLimits, Decisions
 from histoeval.pathgls.grounding.decoys import Decoy, Decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import Vectors
 from histoeval.pathgls.grounding.score import ground
-from histoeval.pathgls.grounding.verdicts import weighed
+from histoeval.pathgls.grounding.verdicts import (
+    denies_malignancy,
+    malignancy,
+    side_of,
+    stated_behaviour,
+    weighed,
+)
 from histoeval.pathgls.results import Claim, Grounding
 from histoeval.report import Assertion, EntityType
 from tests.support.colour_encoder import claim

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from histoeval.errors import Problem
-from histoeval.pathgls.grounding.panel import (
+from histoeval.pathgls.grounding.score import (
     Opinion,
     combine,
     majority_value,

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from histoeval.errors import InputError, OutputError, Problem
-from histoeval.run.trust.finished import FinishedTrust, patches_file, write_patch_scores
+from histoeval.run.trust.rows import FinishedTrust, patches_file, write_patch_scores
 from tests.support.painted_slides import stained
 from tests.support.slide_runs import REPORT, write_slide_run
 

@@ -11,7 +11,7 @@ pytest.importorskip("openslide")
 
 from histoeval.api import trust as trust_reports
 from histoeval.errors import OutputError
-from histoeval.run.trust.finished import (
+from histoeval.run.trust.rows import (
     UNIT,
     FinishedTrust,
     PatchScores,

@@ -32,8 +32,7 @@ from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.pathgls.grounding.decoys import Decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, as_slide, embed_image
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder
-from histoeval.pathgls.grounding.panel import Opinion, combine, panel_identity
-from histoeval.pathgls.grounding.score import ground
+from histoeval.pathgls.grounding.score import Opinion, combine, ground, panel_identity
 from histoeval.pathgls.logic.score import Top, logic_of, signature_of
 from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, Policy
 from histoeval.pathgls.results import Grounding, Logic, Stability
@@ -45,8 +44,13 @@ from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
 from histoeval.run.pipeline import Job, Watch, no_progress, write_nothing
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
-from histoeval.run.trust.finished import keep_patch_scores
-from histoeval.run.trust.rows import MissingReason, TrustFolder, TrustRow, Verdict
+from histoeval.run.trust.rows import (
+    MissingReason,
+    TrustFolder,
+    TrustRow,
+    Verdict,
+    keep_patch_scores,
+)
 from histoeval.terms.language import Language, english_problem
 from histoeval.version import __version__
 

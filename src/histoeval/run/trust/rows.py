@@ -1,23 +1,35 @@
-"""Files of trust: one line per report, written as it is finished.
+"""Files of trust: one line per report, written as it is finished, and the evidence beside it.
 
 `DIR/trust.jsonl` has a row for each report, in the order of the input, with `trust.jsonl.meta.json`
 beside it, which says what made them; `DIR/summary.json` sums up all rows, and
 `DIR/evidence` holds pictures and what each patch says of each claim. The same command resumes a
 stopped run.
+
+`DIR/evidence/00001_patches.npz` belongs to row 1. It says how much each patch of its image speaks
+for each claim, as a heatmap over the slide needs: where the image lies as seen from DIR, the places
+of the patches, and a row of cosines for each claim that was looked for. Cosines are those of the
+first encoder, in ten-thousandths; patches and claims that it does not know are left out.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import Field
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError
 
-from histoeval.errors import OutputError, Problem
+from histoeval.errors import InputError, OutputError, Problem
+from histoeval.io.finished_run import has_texts, read_texts
+from histoeval.io.images import check_image, image_hash
 from histoeval.io.store import RowStore
-from histoeval.io.writing import remove, write_json, writing_to
+from histoeval.io.writing import make_folder, remove, whole_file, write_json, writing_to
 from histoeval.pathgls.fusion import (
     Reason,
     Route,
@@ -32,6 +44,7 @@ from histoeval.report import Noun
 
 if TYPE_CHECKING:
     from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
+    from histoeval.pathgls.grounding.encoder import ImageTextEncoder
 
 ROWS, SUMMARY, EVIDENCE, PAGE = "trust.jsonl", "summary.json", "evidence", "report.html"
 
@@ -140,3 +153,265 @@ def reasons_of(row: TrustRow, policy: Policy) -> Iterator[Reason]:
     )
     ask = reasons_to_reject if row.route == "reject" else reasons_to_review
     yield from ask(report, policy)
+
+
+# --- a run that is read again ---------------------------------------------------------------------
+
+CHANGED = "the image file has changed since the run: places and scores may not fit it any more"
+
+
+class CaseLine(NamedTuple):
+    """A case in a list: its row and id, the image that it names, and its verdict."""
+
+    row: int
+    id: str
+    image: str | None
+    route: str
+
+
+class CaseImage(NamedTuple):
+    """The image of a case, and whether it is the file that the run has seen."""
+
+    path: Path
+    changed: bool
+
+
+class FinishedTrust:
+    """The cases of a run, by the numbers of their rows."""
+
+    def __init__(self, folder: Path) -> None:
+        if not (folder / ROWS).is_file():
+            raise InputError(
+                f"{folder} is no folder of `histoeval trust`: it has no {ROWS}; name the folder "
+                "that was its --output"
+            )
+        self.folder = folder
+
+    @cached_property
+    def _lines(self) -> dict[int, tuple[CaseLine, int]]:
+        """Each case by its row, and where its line begins."""
+        found: dict[int, tuple[CaseLine, int]] = {}
+        offset = 0
+        with (self.folder / ROWS).open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.endswith(b"\n"):  # a run that goes on may just be writing the last one
+                    case = _case_line(line, number)
+                    found[case.row] = case, offset
+                offset += len(line)
+        return found
+
+    def cases(self) -> list[CaseLine]:
+        """All cases, in the order of the input."""
+        return [case for case, _ in self._lines.values()]
+
+    def __contains__(self, row: object) -> bool:
+        return row in self._lines
+
+    def row(self, number: int) -> TrustRow:
+        """All that was found about one case."""
+        with (self.folder / ROWS).open("rb") as lines:
+            lines.seek(self._lines[number][1])
+            line = lines.readline()
+        try:
+            row = TrustRow.model_validate_json(line)
+            if (found := row.evidence.get("grounding")) is not None:
+                Grounding.model_validate(found)
+        except ValidationError as error:
+            raise _no_row(f"the row {number}") from error
+        return row
+
+    def named(self, id_: str | None) -> int:
+        """The row of the case with this id; of the only case where no id is given."""
+        cases = self.cases()
+        fitting = [case.row for case in cases if id_ is None or case.id == id_]
+        if len(fitting) == 1:
+            return fitting[0]
+        names = ", ".join(case.id for case in cases[:10]) + (", ..." if len(cases) > 10 else "")
+        if id_ is None:
+            raise InputError(
+                f"{self.folder} holds {len(cases)} cases; name one of them with --case: {names}"
+            )
+        raise InputError(f"{self.folder} holds no case {id_!r}; there are: {names}")
+
+    def report(self, number: int) -> str | None:
+        """The text of a report; None where the run did not keep it."""
+        if not has_texts(self.folder):
+            return None
+        for case, kept in zip(self.cases(), read_texts(self.folder), strict=False):
+            if case.row == number:
+                text = kept.get("report") if kept.get("id") == case.id else None
+                return text if isinstance(text, str) else None
+        return None
+
+    def scores(self, number: int) -> PatchScores | None:
+        """What each patch says of each claim; None where the run did not keep it."""
+        return read_patch_scores(patches_file(self.folder, number))
+
+    def image(self, row: TrustRow, scores: PatchScores | None) -> CaseImage | Problem:
+        """The image of a case: where it was, or of the same name and content near the run.
+
+        Where it was is first seen from the run, for both may have been moved together.
+        """
+        name = row.evidence.get("image")
+        if not isinstance(name, str):
+            return Problem("no_image", "this case names no image")
+        seen = row.evidence.get("image_hash")
+        known = () if scores is None else filter(None, (scores.image, scores.absolute))
+        for there in (self.folder / path for path in known):
+            if _is_there(there):
+                return CaseImage(there, seen is not None and image_hash(there) != seen)
+        for near in (self.folder / name, self.folder.parent / name):
+            if seen is not None and _is_there(near) and image_hash(near) == seen:
+                return CaseImage(near, changed=False)
+        if scores is None and seen is None:
+            return Problem(
+                "missing_image",
+                f"the image {PurePath(name).name} could not be read when this run was made. Run "
+                "`histoeval trust` again with the folder that has it.",
+            )
+        return Problem(
+            "image_moved",
+            f"the image {PurePath(name).name} is not where it was when this run was made. Put the "
+            "file back, or move the folder of the run and that of the images together; otherwise "
+            "run `histoeval trust` again with the new folder of images.",
+        )
+
+
+def _case_line(line: bytes, number: int) -> CaseLine:
+    try:
+        content: Mapping[str, Any] = json.loads(line)
+        image = content["evidence"].get("image")
+        return CaseLine(int(content["row"]), str(content["id"]), image, str(content["route"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _no_row(f"line {number}") from error
+
+
+def _no_row(place: str) -> OutputError:
+    return OutputError(
+        f"{place} of {ROWS} is not a row of results: run the same trust command again with "
+        "--overwrite"
+    )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        check_image(path)
+    except InputError:
+        return False
+    return True
+
+
+FORMAT = 1
+"""Of the files; another one is refused."""
+
+UNIT = 10_000
+"""Cosines are stored as whole numbers of this part."""
+
+FIELDS = ("image", "encoder", "spots", "claims", "cosines")
+
+
+class PatchScores(NamedTuple):
+    """The patches of one image, and how much each speaks for the claims of one report."""
+
+    image: str
+    """Where the image lies, as seen from the folder of the run."""
+    encoder: str
+    spots: NDArray[np.int32]
+    """A row for each patch: x, y, width and height in pixels of the finest level."""
+    claims: NDArray[np.int32]
+    """The claims that have scores, by their number in the grounding of the row."""
+    cosines: NDArray[np.int16]
+    """Claims by patches."""
+    absolute: str = ""
+    """Where the image lies on its machine, if the run was given an absolute path."""
+
+    def shares(self, claim: int) -> NDArray[np.float64] | None:
+        """For each patch from 0, least for this claim, to 1, most; None where nobody looked.
+
+        The scale is that of this claim on this image: it shows where, not how much.
+        """
+        places = np.flatnonzero(self.claims == claim)
+        if not len(places) or not len(self.spots):
+            return None
+        row = self.cosines[places[0]].astype(np.float64)
+        low, high = row.min(), row.max()
+        return (row - low) / (high - low) if high > low else np.full(len(row), 0.5)
+
+
+def patches_file(folder: Path, row: int) -> Path:
+    """Where a run in this folder keeps the scores of a row."""
+    return folder / EVIDENCE / f"{row:05}_patches.npz"
+
+
+def keep_patch_scores(verdict: Verdict, folder: Path, encoders: Sequence[ImageTextEncoder]) -> None:
+    """Write the scores of a verdict into the folder of its run; nothing where it has no image.
+
+    There are none where the image could not be looked at.
+    """
+    if verdict.image is None:
+        return
+    image, embedded = verdict.image.resolve(), verdict.embedded
+    try:  # so that run and images can be moved together
+        place = Path(os.path.relpath(image, folder.resolve())).as_posix()
+    except ValueError:  # on another drive
+        place = image.as_posix()
+    absolute = verdict.image.as_posix() if verdict.image.is_absolute() else ""
+    if embedded is None:
+        spots = np.zeros((0, 4), np.int32)
+        claims, cosines = spots[:, 0], np.zeros((0, 0), np.int16)
+        scores = PatchScores(place, "", spots, claims, cosines, absolute)
+    else:
+        supports = () if verdict.grounding is None else verdict.grounding.supports
+        seen = [number for number, support in enumerate(supports) if support.spot is not None]
+        known = [number for number, reason in enumerate(embedded.unknown) if reason is None]
+        spots_known = [embedded.spots[number] for number in known]
+        rows = [(spot.x, spot.y, spot.width, spot.height) for spot in spots_known]
+        cosines = np.zeros((0, len(known)), np.int16)
+        if seen:
+            phrases = encoders[0].texts([supports[number].claim.phrase for number in seen])
+            exact = phrases.astype(np.float64) @ embedded.vectors[known].astype(np.float64).T
+            cosines = np.asarray(np.rint(np.round(exact, 8) * UNIT), np.int16)
+        scores = PatchScores(
+            place,
+            encoders[0].identity.partition("@")[0],
+            np.array(rows, np.int32).reshape(-1, 4),
+            np.array(seen, np.int32),
+            cosines,
+            absolute,
+        )
+    write_patch_scores(patches_file(folder, verdict.row.row), scores)
+
+
+def write_patch_scores(path: Path, scores: PatchScores) -> None:
+    """Write a file of scores, the same bytes for the same scores."""
+    with writing_to(path.parent):
+        make_folder(path.parent)
+        with whole_file(path) as file:
+            np.savez_compressed(file, format=np.int32(FORMAT), **scores._asdict())
+
+
+def read_patch_scores(path: Path) -> PatchScores | None:
+    """The scores of a row; None where the run kept none, as runs of earlier versions."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+            if found["format"] != FORMAT:
+                raise OutputError(
+                    f"{path.name} was written by another version of histoeval; run the same "
+                    "trust command again with --overwrite"
+                )
+            image, encoder, *arrays = (found[name] for name in FIELDS)
+            absolute = str(found["absolute"]) if "absolute" in found else ""
+            spots, claims, cosines = arrays
+            scores = PatchScores(str(image), str(encoder), spots, claims, cosines, absolute)
+            patches, claims = len(scores.spots), len(scores.claims)
+            shapes = scores.spots.shape, scores.claims.shape, scores.cosines.shape
+            if shapes != ((patches, 4), (claims,), (claims, patches) if claims else shapes[2]):
+                raise ValueError("arrays of different lengths")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise OutputError(
+            f"{path.name} cannot be read ({type(error).__name__}); run the same trust command "
+            "again with --overwrite"
+        ) from error
+    return scores

@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from histoeval.pathgls.policy.policy import DIMENSIONS, Policy
 from histoeval.pathgls.results import Grounding, Logic
-from histoeval.run.trust.finished import PatchScores
-from histoeval.run.trust.rows import TrustRow
+from histoeval.run.trust.rows import PatchScores, TrustRow
 from histoeval.table import ResultTable, number
 from histoeval.view.figures.evidence import COLOURS, MIN_PATCHES
 from histoeval.view.highlight import HighlightSpan, html

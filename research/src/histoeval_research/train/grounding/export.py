@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from histoeval.evaluate.grounding import decided
-from histoeval.evaluate.grounding_decisions import fit_decisions, told_organs
+from histoeval.evaluate.grounding import decided, fit_decisions, told_organs
 from histoeval.evaluate.grounding_scores import (
     CLAIMED,
     KINDS,

@@ -44,7 +44,7 @@ def estimate_of(value: float, drawn: Counts, cases: int) -> ReportEstimate:
 
 
 def draws_of(cases: int, resamples: int, seed: int) -> Counts:
-    """How often each resample (row) draws each case (column)."""
+    """Counts of each case (column) in each resample (row)."""
     if cases < MIN_CASES or not resamples:
         return np.zeros((0, cases))
     return resample(range(cases), resamples, seed).times.T.astype(np.float64)

@@ -81,7 +81,6 @@ KNOWN_TILES = "known tiles"
 
 
 def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
-    """The tiles of a split."""
     tiles = read_tiles(folder / INDEX)
     if not (chosen := [tile for tile in tiles if tile.split == split]):
         splits = ", ".join(sorted({tile.split for tile in tiles})) or "none"
@@ -92,7 +91,6 @@ def tiles_of(folder: Path, split: str) -> list[LabelledTile]:
 def embedded(
     encoder: ImageTextEncoder, pixels: Pixels, report: Callable[[int], object] = ignore
 ) -> Vectors:
-    """The vectors of pictures."""
     parts = []
     for first in range(0, len(pixels), _AT_ONCE):
         parts.append(encoder.images(list(pixels[first : first + _AT_ONCE])))
@@ -114,7 +112,6 @@ def evaluate_grounding(
 def figures_of(
     encoder: BuiltinEncoder, tiles: Sequence[LabelledTile], vectors: Vectors
 ) -> dict[str, Any]:
-    """Every score, from the vectors of the tiles."""
     table = {(entry.group, entry.name): entry for entry in all_entries()}
     bank = zip(encoder.known.groups, encoder.known.entries, strict=True)
     # The entries that the model has learned of, in the order of its folder.
@@ -157,7 +154,7 @@ def figures_of(
 
 
 def decided(found: ScoredTiles, decisions: Decisions) -> dict[str, Any]:
-    """What is said of true and of wrong reports, for tiles, for pictures of them and for slides."""
+    """Verdicts on true and on wrong reports, for tiles, for pictures of them and for slides."""
     return {
         f"decided, {name}": decided_figures(images, decisions)
         for name, images in judged_images(found).items()

@@ -52,7 +52,7 @@ _TOLD = {group: (group,) for group in CLAIMED} | {
 def auroc(
     scores: Sequence[float] | Array, positive: Sequence[bool] | npt.NDArray[np.bool_]
 ) -> float | None:
-    """How often a positive stands above a negative, ties by half; nothing without both."""
+    """Share of pairs whose positive stands above its negative, ties by half; None without both."""
     values, truth = np.asarray(scores, np.float64), np.asarray(positive, bool)
     above, below = values[truth], np.sort(values[~truth])
     if not len(above) or not len(below):
@@ -91,7 +91,7 @@ class ScoredTiles:
         return ScoredTiles([self.tiles[i] for i in firsts], self.entries, cosines, taught)
 
     def targets(self) -> Targets:
-        """What is true of each row; what the model had not learned of is left open."""
+        """Truth of each entry for each row; open where the model had not learned of it."""
         found = targets_of(self.tiles, self.entries)
         return found if self.taught is None else np.where(self.taught, found, UNKNOWN)
 
@@ -141,7 +141,7 @@ def organ_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
 
 
 def behaviour_scores(found: ScoredTiles) -> Array:
-    """How much more malignant than benign each row is, from the phrases for both."""
+    """Malignancy of each row: its cosines with malignant phrases less those with benign ones."""
     places = found.places
     sides = [places.get(("behaviour", side)) for side in ("malignant", "benign")]
     if None in sides:
@@ -194,7 +194,7 @@ def figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, Mapping[str, o
 
 
 def apart(known: Array, unknown: Array, limit: float) -> dict[str, float | None]:
-    """How well likeness tells known phrases from unknown ones."""
+    """AUROC of known over unknown phrases by likeness, and the shares that a limit gets right."""
     truth = [True] * len(known) + [False] * len(unknown)
     return {
         "auroc": auroc(np.concatenate([known, unknown]), truth),
@@ -311,7 +311,6 @@ class JudgedImages:
 
     @classmethod
     def of_tiles(cls, found: ScoredTiles) -> JudgedImages:
-        """Each tile by itself."""
         return cls(found, found, found, [[n] for n in range(len(found.tiles))])
 
     @classmethod
@@ -337,7 +336,6 @@ class JudgedImages:
 
     @property
     def patches(self) -> npt.NDArray[np.int64]:
-        """How many each image has."""
         return np.array([len(some) for some in self.rows], np.int64)
 
     def organ_margins(
@@ -360,7 +358,7 @@ class JudgedImages:
         return margins
 
     def malignancy(self, organ: str) -> Array:
-        """How malignant each image looks as tissue of an organ; NaN: that was not learned."""
+        """Malignancy of each image as tissue of an organ; NaN where that was not learned."""
         by_tile = tile_malignancy(self.tiles, organ)
         return np.array([malignancy(by_tile[list(some)]) for some in self.rows])
 
@@ -370,7 +368,7 @@ class JudgedImages:
 
 
 def tile_malignancy(found: ScoredTiles, organ: str) -> Array:
-    """How much more malignant than benign each tile looks, by words for both in an organ."""
+    """Malignancy of each tile, by words for both sides in an organ; NaN where not learned."""
     total, places = np.zeros(len(found.tiles)), found.places
     for sign, side in ((1, "malignant"), (-1, "benign")):
         for entry in (("behaviour", side), ("site", f"{side} {organ}")):

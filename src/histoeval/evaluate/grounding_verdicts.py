@@ -109,14 +109,14 @@ def report_shares(reports: Iterable[ReportOnImage]) -> dict[str, float | int]:
 def _verdict_shares(
     kind: str, verdicts: Counter[str], of: str = "reports"
 ) -> dict[str, float | int]:
-    """How many reports of a kind there are, or other things, and the share of each verdict."""
+    """Number of reports of a kind, or of other things, and the share of each verdict."""
     total = verdicts.total()
     shares = {f"{kind}, {verdict}": verdicts[verdict] / total for verdict in VERDICTS if total}
     return {f"{kind} {of}": total, **shares}
 
 
 def behaviour_shares(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
-    """What is said of the right behaviour and of the wrong one, in organs with limits for it."""
+    """Verdicts on the right behaviour and on the wrong one, in organs with limits for it."""
     verdicts: dict[str, Counter[str]] = {TRUE_BEHAVIOUR: Counter(), WRONG_BEHAVIOUR: Counter()}
     seen = _Malignancy(images, decisions)
     for row, tile in enumerate(images.means.tiles):
@@ -141,7 +141,7 @@ class _Malignancy:
         self._scores = {organ: images.malignancy(organ) for organ in organs}
 
     def judged(self, row: int, organ: str, side: BehaviourSide | None) -> Judgement | None:
-        """What an image says of a behaviour in an organ; nothing where that has no limits."""
+        """Judge a behaviour in an organ; None where that has no limits."""
         if side is None or organ not in self._limits[row]:
             return None
         score = float(self._scores[organ][row])
@@ -179,7 +179,7 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
 
 
 def part_of(tile: LabelledTile, concept: str) -> str | None:
-    """Whether a wrong diagnosis of a tile has its behaviour; nothing where that is not known."""
+    """Name the behaviour of a wrong diagnosis beside that of its tile; None where not known."""
     side = side_of(concept)
     if side is None or tile.behaviour is None:
         return None
@@ -298,7 +298,7 @@ def _image(vectors: Vectors, rows: Sequence[int]) -> EmbeddedImage:
 
 
 def report_claim(organ: str, diagnosis: str) -> Claim:
-    """What a report claims that states a diagnosis of an organ."""
+    """Claim of a report that states a diagnosis of an organ."""
     phrase = diagnosis if find_places(diagnosis) else f"{diagnosis} of the {organ}"
     span = ReportSpan(text=phrase, start=0, end=len(phrase))
     return Claim(span=span, type=EntityType.DIAGNOSIS, assertion=Assertion.PRESENT, phrase=phrase)

@@ -79,7 +79,7 @@ class ProbeFigures(Noun):
 def evaluate_probes(
     metric: Metric, probes: Sequence[Probe], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> ProbeFigures:
-    """Have a metric score all edits, and say how it took them."""
+    """Have a metric score all edits, and measure their costs."""
     answers = metric.score(pairs_of(probes))
     return figures_of(metric, probes, answers, resamples=resamples, seed=seed)
 

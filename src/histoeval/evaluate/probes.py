@@ -73,7 +73,6 @@ class Probe(Noun):
 
 
 def shipped() -> Path:
-    """Where the probes are that come with this package."""
     return resource_path("evaluate/data/probes.jsonl.gz")
 
 

@@ -47,7 +47,6 @@ class LabelledTile:
 
     @property
     def stain_kind(self) -> str:
-        """One of the four kinds of stain."""
         return stain_kind(self.stain)
 
 
@@ -165,7 +164,6 @@ def read_tiles(path: Path) -> list[LabelledTile]:
 
 
 def entries_of(tiles: Iterable[LabelledTile]) -> list[TileConcept]:
-    """All that can be claimed of some of these tiles, in a fixed order."""
     some = list(tiles)
     seen = {
         "organ": {o for tile in some if tile.organ for o in (tile.organ, *organs()[tile.organ])},

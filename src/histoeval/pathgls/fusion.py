@@ -86,7 +86,7 @@ class RoutedReport(NamedTuple):
 
 
 def found_beside(grounding: Grounding | None, logic: Logic | None) -> dict[str, Any]:
-    """What grounding and logic found beside their values, as fields of `RoutedReport`."""
+    """Fields of `RoutedReport` that grounding and logic give beside their values."""
     found: dict[str, Any] = {}
     if grounding is not None:
         found |= {"claims_known": grounding.claims_known, "image_verdict": grounding.verdict}
@@ -97,7 +97,7 @@ def found_beside(grounding: Grounding | None, logic: Logic | None) -> dict[str, 
 
 
 def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
-    """What rejects a report, the gravest first."""
+    """Reasons to reject a report, the gravest first."""
     if (clash := _certain_contradiction(report, policy)) is not None:
         yield clash
     if report.image_verdict == "contradicted" and policy.reject_if.image_contradicts:
@@ -113,7 +113,7 @@ def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
 
 
 def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
-    """What keeps a report that is not rejected from being deployed, the gravest first."""
+    """Reasons not to deploy a report that is not rejected, the gravest first."""
     if policy.deploy_from is None:
         yield Reason(
             "never_deploys",

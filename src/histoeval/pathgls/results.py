@@ -134,7 +134,7 @@ class Contradiction(Noun):
 
     @property
     def is_likely(self) -> bool:
-        """Whether it is more likely than not."""
+        """True if it is more likely than not."""
         return self.probability > 0.5
 
 

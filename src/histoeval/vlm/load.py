@@ -40,7 +40,7 @@ class PictureRequest(Request):
 
     @property
     def characters(self) -> int:
-        """How long the conversation is, with an estimate for its pictures."""
+        """Length of the conversation, with an estimate for its pictures."""
         return self.estimated
 
 
@@ -137,7 +137,6 @@ def messages_of(ask: Ask) -> list[Message]:
 
 
 def data_uri(image: bytes) -> str:
-    """A picture as a data: address."""
     kind = "png" if image.startswith(b"\x89PNG") else "jpeg"
     return f"data:image/{kind};base64,{base64.b64encode(image).decode('ascii')}"
 
@@ -166,7 +165,7 @@ class LocalVlm(CachedVlm):
         return reply
 
     def _answer(self, ask: Ask) -> Reply:
-        """What the model generates after the conversation; deterministic for a seed."""
+        """Text that the model generates after the conversation; deterministic for a seed."""
         import torch
         import transformers
 
@@ -219,7 +218,6 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
 
 
 def load_vlm(config: VlmConfig) -> CachedVlm:
-    """The model that a configuration names. Nothing is sent to it yet."""
     cache = config.open_cache()
     if config.endpoint == LOCAL:
         vlm: CachedVlm = LocalVlm(config.model, cache, config.manner, config.device)

@@ -88,7 +88,6 @@ class CachedVlm(Remade, ABC):
 
     @property
     def identity(self) -> str:
-        """The model and how it is asked."""
         return f"{self.name},{self.manner.identity}"
 
     def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:

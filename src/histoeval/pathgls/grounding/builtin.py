@@ -142,7 +142,6 @@ class TrainingSummary(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """From the file of a model folder."""
         with np.load(path) as arrays:
             lists = {name: arrays[name].tolist() for name in ("entries", "groups", "wordings")}
             floats = ("vectors", "meanings", "centre", "whitening")
@@ -211,13 +210,12 @@ class BuiltinEncoder:
             return np.concatenate(list(pool.map(self._run_images, groups)))
 
     def texts(self, phrases: Sequence[str]) -> Vectors:
-        """One unit-length row for each phrase."""
         if not phrases:
             return np.zeros((0, self.dimension), np.float32)
         return np.stack([vector for vector, _ in self._remembered(phrases)])
 
     def image_scope(self, vectors: Vectors) -> list[ImageScope]:
-        """For each vector of an image whether it is like those of the training, and in H&E."""
+        """Likeness of each image to those of the training, and its stain."""
         moved = (vectors - self.known.centre) @ self.known.whitening
         distances = np.linalg.norm(moved.astype(np.float64), axis=1)
         cosines = vectors.astype(np.float64) @ self.known.vectors.T
@@ -233,7 +231,7 @@ class BuiltinEncoder:
         ]
 
     def phrase_scope(self, phrases: Sequence[str]) -> list[PhraseScope]:
-        """For each phrase whether something like it was learned."""
+        """Likeness of each phrase to the nearest that was learned."""
         scopes = []
         for _, meaning in self._remembered(phrases):
             cosines = self.known.meanings @ meaning
@@ -273,7 +271,6 @@ class BuiltinEncoder:
         return np.asarray(rows, np.float32)
 
     def _phrases(self, phrases: Sequence[str]) -> list[tuple[Vectors, Vectors]]:
-        """The vector and the meaning of each."""
         most = self.manifest.text.max_tokens
         whole = (phrase.encode("utf-8", "replace").decode("utf-8") for phrase in phrases)
         tokens = [(tuple(shortened(self._tokenizer.encode(p).ids, most)),) for p in whole]
@@ -283,7 +280,7 @@ class BuiltinEncoder:
 def stain_scores(
     cosines: npt.NDArray[np.float64], groups: Sequence[str], names: Sequence[str]
 ) -> npt.NDArray[np.float64]:
-    """For each row how much likelier the likeliest other stain is than H&E."""
+    """Margin of the likeliest other stain over H&E in each row."""
     stains = [i for i, group in enumerate(groups) if group == "stain"]
     others = [i for i in stains if names[i] != HE]
     usual = [i for i in stains if names[i] == HE]

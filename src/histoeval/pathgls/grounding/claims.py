@@ -87,7 +87,7 @@ def sorted_claims(claims: Sequence[Claim]) -> Claims:
 
 
 def not_seen(report: Report) -> tuple[str, ...]:
-    """What of a report no patch of tissue can support, and why, human-readable."""
+    """Parts of a report that no patch of tissue can support, and why, human-readable."""
     reasons: dict[str, str] = _wording()["apart"]
     kinds: dict[str, list[str]] = {kind: [] for kind in reasons}
     for entity in report.entities:
@@ -178,7 +178,7 @@ def _tissues_apart(own: Set[str], sites: Sequence[str]) -> list[str]:
 
 
 def _are_near(own: Set[str], texts: Sequence[str]) -> bool:
-    """Whether texts name one of these sites, a part of it, or what hangs together with it."""
+    """True if texts name one of these sites, a part of it, or what hangs together with it."""
     named = {match.id for text in texts for match in find_sites(text)}
     return any(site_closeness(a, b) >= _NEAR for a in own for b in named)
 
@@ -279,7 +279,6 @@ def _phrases(name: str) -> re.Pattern[str]:
 
 
 def _wording() -> dict[str, Any]:
-    """The word lists for claims."""
     return load_toml("pathgls/grounding/data/phrases.toml")
 
 
@@ -328,7 +327,7 @@ def specimen_sites(report: Report) -> frozenset[int]:
 
 
 def _names_place(entity: Entity, text: str) -> bool:
-    """Whether a site is where something is, and not denied: no colonic mucosa."""
+    """True if a site is where something is, and not denied: no colonic mucosa."""
     if entity.type != EntityType.SITE or entity.assertion != Assertion.PRESENT:
         return False
     if not is_place(text, entity.start, entity.end):

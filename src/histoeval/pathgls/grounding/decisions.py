@@ -52,7 +52,6 @@ class ClaimLimits(ClaimCalibration):
         return self
 
     def verdict(self, score: float) -> GroundingVerdict:
-        """What a score says."""
         if score >= self.supported:
             return "supported"
         return "contradicted" if score <= self.contradicted else "not_known"
@@ -126,7 +125,6 @@ class Decisions(Noun):
         return self.tile if patches < FEW else self.slide
 
     def behaviour_limits(self, patches: int) -> Mapping[str, BehaviourLimits]:
-        """Those of behaviour, by organ, for an image of so many patches."""
         return self.tile_behaviour if patches < FEW else self.slide_behaviour
 
 
@@ -175,11 +173,10 @@ class OrganScores(NamedTuple):
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """For each organ the mean over all patches."""
         return np.asarray(self.cosines.mean(axis=0), np.float64)
 
     def margin(self, claimed: Iterable[str]) -> OrganMargin:
-        """How far the likeliest of these organs stands above all that are unlike each of them."""
+        """Distance of the likeliest of these organs above all that are unlike each of them."""
         own, means = frozenset(claimed), self.means[None]
         plain = organ_margins(means, self.organs, own)
         less = organ_margins(means, self.organs, own, self.handicaps)
@@ -287,7 +284,7 @@ def _nearest(place: str, organs: tuple[str, ...]) -> Iterator[str]:
 
 @lru_cache(maxsize=1 << 12)
 def alike(organ: str, rival: str) -> bool:
-    """Whether two organs are the same, one a part of the other, or hard to part."""
+    """True if two organs are the same, one a part of the other, or hard to part."""
     return organ == rival or any(
         site_closeness(a, b) >= _SAME_PLACE for a in _sites_of(organ) for b in _sites_of(rival)
     )

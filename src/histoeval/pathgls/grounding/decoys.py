@@ -65,7 +65,6 @@ class Decoys:
 
     @cached_property
     def identity(self) -> str:
-        """Changes with any phrase."""
         content = "\n".join(f"{each.type} {each.phrase}" for each in self.phrases)
         return f"foreign@{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
@@ -82,7 +81,6 @@ class Decoys:
 
 @cache
 def builtin_decoys() -> Decoys:
-    """The shipped list."""
     content = load_toml("pathgls/grounding/data/decoys.toml")
     return Decoys(
         Decoy(phrase, kind, row["name"])
@@ -94,7 +92,6 @@ def builtin_decoys() -> Decoys:
 
 @lru_cache(maxsize=1 << 13)
 def meaning_of(phrase: str) -> PhraseMeaning:
-    """What a phrase names."""
     concept = main_concept(phrase)
     return PhraseMeaning(
         None if concept is None else concept.id,
@@ -159,6 +156,6 @@ def standing(cosine: float, decoys: NDArray[np.floating]) -> float | None:
 
 
 def calibrated(standing: float, calibration: ClaimCalibration = UNMEASURED) -> float:
-    """How likely a claim is true and no decoy, were both as frequent; 0.5 means nothing."""
+    """Probability that a claim is true and no decoy, were both as frequent; 0.5 means nothing."""
     odds = calibration.slope * (standing - calibration.midpoint)
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))

@@ -248,7 +248,6 @@ def slide_patches(
 def _shown(
     pixels: Pixels, whole: Spot, side: int, tissue: Tissue, skipped: Counter[str]
 ) -> Iterator[Patch]:
-    """The patches of a tile that show tissue."""
     from histoeval.slides.tissue import BLACK
 
     for patch in cut(pixels, whole, side):

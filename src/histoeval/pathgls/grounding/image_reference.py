@@ -55,11 +55,10 @@ class ImageReference(Noun):
 
     @property
     def hash(self) -> str:
-        """The start of a hash over all of it."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
     def distances(self, vectors: Vectors) -> NDArray[np.float64]:
-        """How far each image lies from the centre."""
+        """Distance of each image from the centre."""
         centre, variances = np.array(self.centre), np.array(self.variances)
         directions = np.array(self.directions).reshape(-1, len(self.centre))
         return _Spread(centre, directions, variances, self.rest).distances(vectors)

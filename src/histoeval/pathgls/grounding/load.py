@@ -61,7 +61,7 @@ class KnownEncoder(Noun):
 
     @property
     def advice(self) -> str:
-        """How to get it to a machine that does not reach the hub."""
+        """Instructions to get it to a machine that does not reach the hub."""
         terms = (
             "accept its terms on the hub and log in (hf auth login), then " if self.gated else ""
         )
@@ -73,7 +73,6 @@ class KnownEncoder(Noun):
 
 @cache
 def known_encoders() -> dict[str, KnownEncoder]:
-    """All of them, by name."""
     content = load_toml("pathgls/grounding/data/encoders.toml")
     return {name: KnownEncoder(name=name, **entry) for name, entry in content.items()}
 

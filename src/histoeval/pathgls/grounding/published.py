@@ -76,7 +76,6 @@ class PublishedEncoder(Remade):
         self._remembered = Memory(self._encode)
 
     def images(self, patches: Sequence[Pixels]) -> Vectors:
-        """One vector for each patch, in their order."""
         return of_length_one(self.features(patches), self.name)
 
     def texts(self, phrases: Sequence[str]) -> Vectors:
@@ -383,13 +382,12 @@ def _library(package: str, module: str, *, needed_by: str, install: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of an error."""
     return str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
 
 
 @contextmanager
 def _loading(name: str, library: str) -> Iterator[None]:
-    """Whatever a library raises while it loads a model becomes one error of one line."""
+    """Turn whatever a library raises while it loads a model into one error of one line."""
     try:
         yield
     except HistoEvalError:

@@ -168,7 +168,6 @@ class _Patches(NamedTuple):
         return _Compared(phrases, cosines, usual)
 
     def known(self, phrases: Sequence[str]) -> list[str]:
-        """The phrases that are in scope."""
         reasons = unknown_phrases(self.encoder, phrases)
         return [phrase for phrase, reason in zip(phrases, reasons, strict=True) if reason is None]
 
@@ -387,7 +386,7 @@ def _combined(supports: tuple[Support, ...]) -> Support:
 
 
 def _tally(votes: Sequence[GroundingVerdict | None], verdict: GroundingVerdict | None) -> str:
-    """How the encoders voted, in plain words; nothing where none was validated."""
+    """Votes of the encoders in plain words; nothing where none was validated."""
     if verdict is None:
         return ""
     count = Counter(vote for vote in votes if vote is not None)
@@ -415,7 +414,7 @@ def _organ(seen: Sequence[OrganSeen]) -> OrganSeen | None:
 
 
 def _panel_notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> Iterator[str]:
-    """What each encoder noted or why it has no vote, and how many votes the claims had."""
+    """Notes of each encoder, or why it has no vote, and claims without any vote."""
     organs = {}
     for encoder, found in opinions:
         name = encoder.partition("@")[0]
@@ -433,7 +432,7 @@ def _panel_notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> It
 
 
 def _problem(opinions: Sequence[Opinion]) -> Problem:
-    """What kept all encoders from grounding: said once where it is the same for all."""
+    """Reason why no encoder could ground; given once where it is the same for all."""
     problems = [(name, found) for name, found in opinions if isinstance(found, Problem)]
     if len({problem for _, problem in problems}) == 1:
         return problems[0][1]

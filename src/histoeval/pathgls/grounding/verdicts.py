@@ -179,7 +179,6 @@ class SpecimenVerdicts:
         return frozenset(organ for place in self.places for organ in place.organs)
 
     def seen(self) -> OrganSeen:
-        """The organ that the image looks like."""
         return self.organs.seen(self.claimed)
 
     def unknown(self, claim: Claim) -> str | None:
@@ -226,7 +225,7 @@ class SpecimenVerdicts:
         return support.model_copy(update={**judgement._asdict(), "why": why})
 
     def denial(self) -> Judgement | None:
-        """What the image says of a report's word that there is no malignancy."""
+        """Judge a statement that there is no malignancy; None where the report makes none."""
         return (
             self._behaviour("benign", self.malignancy) if denies_malignancy(self.claims) else None
         )
@@ -262,7 +261,7 @@ class SpecimenVerdicts:
         return check("undecided", why)
 
     def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
-        """What the image says of the whole report, and why."""
+        """Verdict on the whole report, and why."""
         whole = self._organ(self.claimed) if self.claimed else None
         # Organs that are hard to part are judged together: the colon is seen with its appendix.
         together = (
@@ -367,7 +366,6 @@ class SpecimenVerdicts:
 
 
 def _judgement(support: Support) -> Judgement | None:
-    """What was said of a claim that is known."""
     if support.value is None or support.verdict is None:
         return None
     return Judgement(support.value, support.verdict)
@@ -397,7 +395,7 @@ _DYSPLASIA = "dysplasia"
 
 
 def behaviour_wordings(side: BehaviourSide, organ: str | None = None) -> tuple[str, ...]:
-    """What tissue of a side is called in an organ, or wherever it is."""
+    """Words for tissue of a side in an organ, or wherever it is."""
     wordings = load_toml("pathgls/grounding/data/phrases.toml")["behaviour"][side]
     if organ is None:
         return tuple(wordings["anywhere"])
@@ -405,7 +403,7 @@ def behaviour_wordings(side: BehaviourSide, organ: str | None = None) -> tuple[s
 
 
 def malignancy(patches: NDArray[np.float64]) -> float:
-    """How malignant an image looks, from how malignant each of its patches does."""
+    """Malignancy of an image from that of its patches."""
     if len(patches) < FEW:
         return float(patches.mean())
     return float(top_mean(patches[None])[0])
@@ -414,7 +412,7 @@ def malignancy(patches: NDArray[np.float64]) -> float:
 def malignancy_of_patches(
     vectors: Vectors, encoder: ImageTextEncoder, organ: str
 ) -> NDArray[np.float64]:
-    """How much more malignant than benign each patch looks, for tissue of an organ."""
+    """Malignancy of each patch, for tissue of an organ."""
 
     def direction(side: BehaviourSide) -> NDArray[np.float64]:
         total = np.zeros(())

@@ -74,7 +74,6 @@ class DimensionWeights(Noun):
 
     @property
     def numbers(self) -> tuple[float, float, float]:
-        """The three of them, in the order of the dimensions."""
         return self.grounding, self.logic, self.stability
 
     def __str__(self) -> str:
@@ -147,11 +146,10 @@ class Policy(Noun):
 
     @property
     def identity(self) -> str:
-        """Name and hash, for signatures."""
         return f"{self.name}@{self.hash}"
 
     def asks(self, dimension: Dimension) -> bool:
-        """Whether the verdict depends on a dimension: by its weight, or by its floor."""
+        """True if the verdict depends on a dimension: by its weight, or by its floor."""
         return getattr(self.weights, dimension) > 0 or getattr(self.floors, dimension) is not None
 
     @property
@@ -164,7 +162,6 @@ class Policy(Noun):
         return {"hash": self.hash, **self.model_dump(mode="json")}
 
     def weighing(self, weights: DimensionWeights) -> Policy:
-        """The same policy with other weights."""
         return self.model_copy(update={"weights": weights}) if weights != self.weights else self
 
 
@@ -189,7 +186,7 @@ _SECTIONS: dict[str, type[Noun]] = {"reject_if": RejectIf, "meaning": Meaning}
 
 
 def _explained(fault: Mapping[str, Any]) -> str:
-    """Which key is wrong, what it is, and what to write."""
+    """Explain which key is wrong, what it is, and what to write."""
     place = [str(part) for part in fault["loc"]]
     key = ".".join(place)
     if not place:
@@ -214,7 +211,7 @@ def _explained(fault: Mapping[str, Any]) -> str:
 
 
 def _wanted(place: Sequence[str]) -> str:
-    """What may be the value of a key."""
+    """Describe the values that a key may have."""
     if place == ["name"]:
         return "a name of one letter or more"
     if place in (["weights"], ["floors"]):

@@ -100,12 +100,12 @@ def set_thresholds(
     values, at = np.unique(trust, return_inverse=True)
 
     def below(rows: Flags) -> Numbers:
-        """How many rows lie below each possible threshold."""
+        """Count the rows below each possible threshold."""
         counts = np.bincount(at[rows], minlength=len(values))
         return np.concatenate([[0.0], np.cumsum(counts)])
 
     def above(rows: Flags) -> Numbers:
-        """How many lie at or above it."""
+        """Count the rows at or above it."""
         counts = below(rows)
         return np.asarray(counts[-1] - counts)
 
@@ -202,7 +202,6 @@ class LabelledReports(NamedTuple):
     cases: Positions
 
     def only(self, rows: Positions) -> LabelledReports:
-        """Some of the reports."""
         wrong = None if self.wrong is None else self.wrong[rows]
         return LabelledReports(self.dimensions[rows], self.goodness[rows], wrong, self.cases[rows])
 
@@ -213,7 +212,7 @@ class LabelledReports(NamedTuple):
 
     @property
     def objective(self) -> Objective:
-        """What is maximised: the area under the ROC curve for two labels, else Spearman's rho."""
+        """Figure to maximise: the area under the ROC curve for two labels, else Spearman's rho."""
         return "auroc" if len(np.unique(self.goodness)) == 2 else "spearman"
 
 
@@ -296,7 +295,7 @@ def deal(cases: Positions, goodness: Numbers, folds: int, random: np.random.Gene
 def choose(
     labelled: LabelledReports, weights: Numbers, folds: int, objective: Objective, seed: int
 ) -> int:
-    """Which weights have the highest mean over folds; of equals the nearest to the paper's."""
+    """Weights with the highest mean over folds, by index; of equals the nearest to the paper's."""
     trust = weights @ labelled.known.T
     fold_of = deal(labelled.cases, labelled.goodness, folds, np.random.default_rng(seed))
     by_fold = [
@@ -353,7 +352,6 @@ def tune(
 
 
 def fit(labelled: LabelledReports, plan: TuningPlan, objective: Objective) -> Policy:
-    """The policy that these reports choose."""
     numbers = grid(plan.parts, plan.without)
     at = choose(labelled, numbers, plan.folds, objective, plan.seed)
     weights = DimensionWeights(**dict(zip(DIMENSIONS, map(float, numbers[at]), strict=True)))
@@ -368,7 +366,7 @@ def fit(labelled: LabelledReports, plan: TuningPlan, objective: Objective) -> Po
 
 
 def routes(labelled: LabelledReports, policy: Policy) -> NDArray[np.int64]:
-    """How many right and wrong reports a policy sends where (routes x right, wrong)."""
+    """Counts of right and wrong reports by route (routes x right, wrong)."""
     counts = np.zeros((len(ROUTES), 2), dtype=np.int64)
     if labelled.wrong is not None:
         for row, wrong in zip(labelled.dimensions, labelled.wrong, strict=True):

@@ -83,7 +83,7 @@ class ConcordanceDistance:
         return 0.0 if first == second else _bounded(1 - fmean(score.value for score in scores))
 
     def changed(self, first: str, second: str) -> tuple[str, ...]:
-        """What the comparison calls omissions, inventions and contradictions."""
+        """Omissions, inventions and contradictions, as the comparison names them."""
         scores = self.compared(first, second)
         if isinstance(scores, Problem):
             return ()
@@ -121,7 +121,6 @@ class _ModelDistance(ABC):
         """The distance of two reports that state something."""
 
     def changed(self, first: str, second: str) -> tuple[str, ...]:
-        """What changed among the facts."""
         return self._facts.changed(first, second)
 
 

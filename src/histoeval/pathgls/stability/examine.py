@@ -215,7 +215,7 @@ class Examination(Noun):
     form: Form = "jpeg"
 
     def pins(self) -> dict[str, str]:
-        """What of it enters a signature."""
+        """Settings that enter a signature."""
         return {
             "neutral": self.neutral.identity,
             "prompts": "+".join(attack.identity for attack in self.attacks),
@@ -332,7 +332,6 @@ def reports_for(
 
 
 def views_in(image: Path | str, examination: Examination) -> ImageViews | Problem:
-    """What of an image is shown in an examination."""
     return views_of(
         image,
         tiles=examination.tiles,

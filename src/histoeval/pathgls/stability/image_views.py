@@ -55,7 +55,7 @@ def views_of(
     look: Look = "tiles",
     mpp: float | None = None,
 ) -> ImageViews | Problem:
-    """What is shown of an image; or why it cannot be."""
+    """Pictures that are shown of an image; or why there are none."""
     path = Path(path)
     try:
         from histoeval.slides.open import open_slide

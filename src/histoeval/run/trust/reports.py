@@ -160,7 +160,7 @@ def unjudged(case: TrustCase, problem: Problem, policy: Policy) -> TrustRow:
 
 
 def attempt(ask: Callable[[], A | Problem]) -> A | Problem:
-    """What is found, or why it is not; a service that is gone or a full disk stops the run."""
+    """Turn a failure into a `Problem`; a service that is gone or a full disk stops the run."""
     try:
         return ask()
     except (EndpointError, OutputError):
@@ -176,7 +176,6 @@ def attempt(ask: Callable[[], A | Problem]) -> A | Problem:
 def _embedded(
     path: Path, encoder: ImageTextEncoder, instruments: Instruments
 ) -> EmbeddedImage | Problem:
-    """The image as an encoder sees it."""
     from histoeval.slides.tiles import TileRequest
 
     key, embedded, tiling = (path, encoder.identity), instruments.embedded, instruments.tiling
@@ -378,7 +377,6 @@ class TrustJob(Job[TrustCase, TrustRow]):
         self._cancer_checks: Counter[str] = Counter()
 
     def keep_texts(self, store: RowStore[TrustRow]) -> None:
-        """The report of each case."""
         cases = self.source.rows()
         write_texts(store.path.parent, ({"id": each.id, "report": each.report} for each in cases))
 
@@ -388,7 +386,6 @@ class TrustJob(Job[TrustCase, TrustRow]):
         return super().request() | {"pictures": self.has_pictures, "logic": logic}
 
     def summary(self) -> dict[str, Any]:
-        """Settings, counts and means."""
         found = super().summary()
         return {"input": found.pop("input"), "histoeval": __version__, **found}
 

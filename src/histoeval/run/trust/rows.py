@@ -59,7 +59,6 @@ class MissingReason(Noun):
 
     @classmethod
     def of(cls, problem: Problem, dimension: str | None = None) -> MissingReason:
-        """A problem, with the dimension that it takes away."""
         return cls(
             dimension=dimension,
             code=problem.code,
@@ -125,7 +124,7 @@ class TrustFolder(RowStore[TrustRow]):
         return [*super()._written(), *kept]
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write what all rows come to."""
+        """Write the summary."""
         super().finish({"rows": summary["rows"]})
         with writing_to(self.folder):
             write_json(self.summary, summary)
@@ -138,7 +137,7 @@ def policy_of(summary: Mapping[str, Any]) -> Policy:
 
 
 def reasons_of(row: TrustRow, policy: Policy) -> Iterator[Reason]:
-    """What kept a report from being deployed, the gravest first; nothing of a deployed one."""
+    """Reasons why a report was not deployed, the gravest first."""
     if row.route == "deploy":
         return
     evidence = row.evidence
@@ -201,7 +200,6 @@ class FinishedTrust:
         return found
 
     def cases(self) -> list[CaseLine]:
-        """All cases, in the order of the input."""
         return [case for case, _ in self._lines.values()]
 
     def __contains__(self, row: object) -> bool:
@@ -244,7 +242,7 @@ class FinishedTrust:
         return None
 
     def scores(self, number: int) -> PatchScores | None:
-        """What each patch says of each claim; None where the run did not keep it."""
+        """Scores of each patch for each claim; None where the run did not keep them."""
         return read_patch_scores(patches_file(self.folder, number))
 
     def image(self, row: TrustRow, scores: PatchScores | None) -> CaseImage | Problem:

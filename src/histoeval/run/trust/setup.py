@@ -63,7 +63,7 @@ def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
 
 
 def tiles_of(text: str) -> int | None:
-    """How many tiles of a slide are looked at; None is all of them."""
+    """Number of tiles of a slide to look at; None is all of them."""
     if text.strip().lower() == ALL:
         return None
     if not text.strip().isdecimal() or int(text) < 1:

@@ -268,7 +268,7 @@ class TuningResult(NamedTuple):
 
     @property
     def held_out(self) -> str:
-        """How many verdicts the counts are of: every repeat has one for each report."""
+        """Number of verdicts that were counted: every repeat has one for each report."""
         return f"{self.plan.repeats} x {self.about['used']:,}"
 
 
@@ -280,7 +280,6 @@ def tune_file(
     asked: LabelRequest | None = None,
     watch: Callable[[int], None] = lambda _done: None,
 ) -> TuningResult:
-    """Tune a policy on the labelled reports of a file."""
     asked = (asked or LabelRequest()).model_copy(update={"without": plan.without})
     file = read_labelled(path, labels, asked)
     # a dimension that gets no weight since it is not known has no floor either
@@ -299,7 +298,7 @@ def write_policy(tuning: TuningResult, output: Path) -> None:
 
 
 def history(tuning: TuningResult) -> list[str]:
-    """How a policy was made and how good it is, in human-readable lines."""
+    """Human-readable lines on how a policy was made and how good it is."""
     about, plan = tuning.about, tuning.plan
     (tuned, tuned_spread), (paper, paper_spread) = tuning.outside("tuned"), tuning.outside("paper")
     figure = FIGURES[tuning.tuned.objective]
@@ -335,7 +334,7 @@ def history(tuning: TuningResult) -> list[str]:
 
 
 def _warnings(tuning: TuningResult) -> Iterator[str]:
-    """What makes tuned thresholds unsafe, or useless."""
+    """Warnings where tuned thresholds are unsafe, or useless."""
     deploy, reject = tuning.tuned.policy.deploy_from, tuning.tuned.policy.reject_below
     if deploy is None:
         yield (

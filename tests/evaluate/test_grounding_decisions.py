@@ -226,6 +226,7 @@ def test_remarks_say_the_commonest_organ_and_wrong_diagnoses() -> None:
     assert [line.partition(":")[0] for line in lines] == ["tiles", "pictures", "slides"]
     assert all("commonest organ has 50%" in line for line in lines)
     assert all("another diagnosis of the same organ is supported in 0." in line for line in lines)
+    assert all("the wrong behaviour (benign or malignant) is 0." in line for line in lines)
 
 
 def test_the_stricter_of_two_laboratories_counts() -> None:
@@ -269,33 +270,25 @@ def test_organs_of_two_cases_are_not_told() -> None:
     assert told_organs(stained) == ("colon",), "other stains say nothing on H&E"
 
 
-def test_one_organ_is_refused_with_the_cure() -> None:
-    found = made_up([tile for tile in tiles_of(20, 2) if tile.organ == "colon"])
-    with pytest.raises(InputError, match=r"1 organs? .*two are needed.*add cases"):
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (
+            made_up([tile for tile in tiles_of(20, 2) if tile.organ == "colon"]),
+            r"1 organs? .*two are needed.*add cases",
+        ),
+        (made_up(tiles_of(3, 1)), r"too few labelled tiles: 20 true.* there are 12; add tiles"),
+        (made_up(tiles_of(20, 6), -0.5), r"does not tell the organs.*check the labels"),
+    ],
+)
+def test_tiles_that_give_no_limits_are_refused_with_the_cure(found: ScoredTiles, why: str) -> None:
+    with pytest.raises(InputError, match=why):
         fitted(found)
-
-
-def test_too_few_tiles_are_refused_with_the_number_that_is_needed() -> None:
-    with pytest.raises(
-        InputError, match=r"too few labelled tiles: 20 true.* there are 12; add tiles"
-    ):
-        fitted(made_up(tiles_of(3, 1)))
 
 
 def test_a_kind_of_claim_with_too_few_tiles_has_no_limits() -> None:
     bare = [replace(tile, concept=None, behaviour=None) for tile in tiles_of(20, 1)]
     assert set(fitted(made_up(bare)).tile) == {EntityType.SITE}
-
-
-def test_the_same_tiles_give_the_same_limits() -> None:
-    found = made_up(tiles_of(20, 6))
-    assert fitted(found) == fitted(found)
-    assert fitted(found).identity == fitted(found).identity
-
-
-def test_an_encoder_that_has_it_backwards_is_refused() -> None:
-    with pytest.raises(InputError, match=r"does not tell the organs.*check the labels"):
-        fitted(made_up(tiles_of(20, 6), -0.5))
 
 
 @pytest.mark.parametrize("kind", ["tiles", "slides"])
@@ -349,9 +342,3 @@ def test_the_limits_of_few_slides_lie_beyond_all_of_them() -> None:
     assert len(benign) == 6
     assert limits.malignant.supported > max(benign)
     assert limits.benign.contradicted < -max(benign)
-
-
-def test_remarks_tell_what_is_said_of_behaviour() -> None:
-    found = made_up(tiles_of(20, 6), 0.6)
-    lines = list(decided_remarks(decided(found, with_diagnoses(fitted(found)))))
-    assert all("the wrong behaviour (benign or malignant) is 0." in line for line in lines)

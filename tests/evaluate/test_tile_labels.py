@@ -44,28 +44,33 @@ def target(of: LabelledTile, group: str, name: str) -> int:
     return int(targets_of([of], entries)[0, 0])
 
 
-def test_an_organ_is_true_and_so_is_what_holds_it_but_its_parts_stay_open() -> None:
-    assert target(tile("duodenum"), "organ", "duodenum") == TRUE
-    assert target(tile("duodenum"), "organ", "intestine") == TRUE
-    assert target(tile("intestine"), "organ", "duodenum") == UNKNOWN
-    assert target(tile("duodenum"), "organ", "colon") == FALSE
-    assert target(tile(None), "organ", "colon") == UNKNOWN
+IHC = tile("colon", "benign", stain="IHC CD20")
 
 
-def test_what_the_index_does_not_say_is_not_a_no() -> None:
-    assert target(tile("colon"), "behaviour", "malignant") == UNKNOWN
-    assert target(tile("colon"), "family", "inflammation") == UNKNOWN
-    assert target(tile("colon"), "site", "malignant colon") == UNKNOWN
-    assert target(tile("colon"), "site", "malignant liver") == FALSE
-    assert target(tile("colon", "malignant"), "site", "malignant colon") == TRUE
-    assert target(tile("colon", "benign"), "site", "malignant colon") == FALSE
-
-
-def test_of_another_stain_only_the_stain_is_learned() -> None:
-    stained = tile("colon", "benign", stain="IHC CD20")
-    assert target(stained, "organ", "colon") == UNKNOWN
-    assert target(stained, "stain", "immunohistochemistry") == TRUE
-    assert target(stained, "stain", "H&E") == FALSE
+@pytest.mark.parametrize(
+    ("shown", "group", "name", "expected"),
+    [
+        # an organ is true and so is what holds it, but its parts stay open
+        (tile("duodenum"), "organ", "duodenum", TRUE),
+        (tile("duodenum"), "organ", "intestine", TRUE),
+        (tile("intestine"), "organ", "duodenum", UNKNOWN),
+        (tile("duodenum"), "organ", "colon", FALSE),
+        (tile(None), "organ", "colon", UNKNOWN),
+        # what the index does not say is not a no
+        (tile("colon"), "behaviour", "malignant", UNKNOWN),
+        (tile("colon"), "family", "inflammation", UNKNOWN),
+        (tile("colon"), "site", "malignant colon", UNKNOWN),
+        (tile("colon"), "site", "malignant liver", FALSE),
+        (tile("colon", "malignant"), "site", "malignant colon", TRUE),
+        (tile("colon", "benign"), "site", "malignant colon", FALSE),
+        # of another stain only the stain is learned
+        (IHC, "organ", "colon", UNKNOWN),
+        (IHC, "stain", "immunohistochemistry", TRUE),
+        (IHC, "stain", "H&E", FALSE),
+    ],
+)
+def test_what_is_true_of_a_tile(shown: LabelledTile, group: str, name: str, expected: int) -> None:
+    assert target(shown, group, name) == expected
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,6 @@ def test_pictures_and_words_arrive_as_such_servers_take_them() -> None:
     assert call.body["seed"] == 0
     assert call.body["max_tokens"] == 768
     assert "response_format" not in call.body
-
-
-def test_a_jpeg_is_called_one() -> None:
     assert data_uri(b"\xff\xd8\xff123").startswith("data:image/jpeg;base64,")
     assert data_uri(PINK).startswith("data:image/png;base64,")
 

@@ -21,14 +21,18 @@ class _Made:
         self.device = device
 
 
-@pytest.mark.parametrize("spec", [None, "builtin"])
-def test_the_shipped_encoder_is_opened_by_default(
-    spec: str | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("spec", [None, "builtin", "a folder of ours"])
+def test_the_shipped_encoder_and_those_of_its_form_are_opened(
+    spec: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(load, "BuiltinEncoder", _Made)
+    given: tuple[Path, ...] = ()
+    if spec == "a folder of ours":
+        (tmp_path / "manifest.json").write_text("{}")
+        spec, given = str(tmp_path), (tmp_path,)
     opened: Any = open_encoder(spec, "cuda")
     assert isinstance(opened, _Made)
-    assert opened.device == "cuda"
+    assert (opened.given, opened.device) == (given, "cuda")
 
 
 @pytest.mark.parametrize(
@@ -41,15 +45,6 @@ def test_other_names_are_clip_models_of_transformers(
     monkeypatch.setitem(load.OPENERS, "transformers", _Made)
     opened: Any = open_encoder(spec, "cpu")
     assert opened.given == (name, "cpu")
-
-
-def test_a_folder_of_our_own_making_is_opened_as_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "manifest.json").write_text("{}")
-    monkeypatch.setattr(load, "BuiltinEncoder", _Made)
-    opened: Any = open_encoder(str(tmp_path))
-    assert opened.given == (tmp_path,)
 
 
 def test_an_encoder_that_cannot_tell_what_it_knows_is_taken_to_know_all() -> None:

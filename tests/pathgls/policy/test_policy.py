@@ -36,12 +36,6 @@ def test_the_shipped_policy_has_the_weights_of_the_paper() -> None:
     assert PAPER.numbers == (0.4, 0.3, 0.3)
 
 
-def test_floors_and_name_can_be_left_out(tmp_path: Path) -> None:
-    policy = read(tmp_path, GOOD)
-    assert policy.floors == Floors()
-    assert policy.asks("logic")
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -125,11 +119,6 @@ def test_a_key_that_stands_twice_is_refused_even_with_one_value(
 ) -> None:
     with pytest.raises(InputError, match=rf"policy\.yaml, {said}"):
         read(tmp_path, GOOD + more)
-
-
-def test_a_policy_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read the policy"):
-        read_policy(tmp_path / "none.yaml")
 
 
 def test_the_hash_follows_the_numbers_and_not_the_name_or_comments(tmp_path: Path) -> None:

@@ -130,12 +130,6 @@ def test_floors_of_the_base_policy_are_kept() -> None:
     assert policy.floors == Floors(grounding=0.9)
 
 
-def test_it_is_the_same_every_time() -> None:
-    one, two = (tune(made(noise=0.2), PLAN) for _ in range(2))
-    assert one.policy == two.policy
-    assert [fold.tuned for fold in one.folds] == [fold.tuned for fold in two.folds]
-
-
 @pytest.mark.parametrize(
     ("labelled", "said"),
     [

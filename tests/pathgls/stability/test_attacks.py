@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from histoeval.errors import InputError, SettingError
-from histoeval.llm.chat import Instruction
 from histoeval.pathgls.stability.examine import (
     attack_of,
     known_instructions,
@@ -69,13 +68,6 @@ def test_what_is_known_of_the_specimen_stands_before_the_task() -> None:
     told = task_of(neutral, "- organ: colon")
     assert told.index("organ: colon") < told.index(neutral.text.strip()[:40])
     assert task_of(neutral) == neutral.text.strip()
-
-
-def test_the_hash_changes_with_anything_that_is_told() -> None:
-    first = Instruction(name="a", version=1, kind="neutral", text="Describe.")
-    assert first.hash == Instruction(name="a", version=1, kind="neutral", text="Describe.").hash
-    for change in ({"text": "Describe!"}, {"system": "You see."}, {"most_tokens": 99}):
-        assert first.model_copy(update=change).hash != first.hash
 
 
 def test_an_attack_of_ones_own_is_loaded_from_a_file(tmp_path: Path) -> None:

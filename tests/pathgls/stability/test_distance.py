@@ -17,7 +17,6 @@ from histoeval.pathgls.stability.distance import (
     EmbeddingDistance,
     NliDistance,
     open_distance,
-    sentences_of,
 )
 
 POLYP = "Colon, biopsy: hyperplastic polyp. No dysplasia is seen."
@@ -149,8 +148,3 @@ def test_each_distance_says_itself_and_its_models(measures: dict[str, Distance])
 def test_an_unknown_distance_is_refused_with_the_known_ones() -> None:
     with pytest.raises(SettingError, match="concordance, nli, embedding"):
         open_distance("bleu")
-
-
-def test_sentences_hold_words_and_come_once() -> None:
-    found = sentences_of("Polyp.\n\n1 2 3\n\nPolyp.  \n\nNo   dysplasia.")
-    assert found == ["Polyp.", "No dysplasia."]

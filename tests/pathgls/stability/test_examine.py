@@ -274,23 +274,30 @@ def written(lines: dict[str, VlmAnswer | Problem]) -> TileReport | Problem:
     return found
 
 
-def test_a_tile_of_which_nothing_is_said_is_left_out_and_told() -> None:
-    found = written(
-        {"a": VlmAnswer("one"), "b": Problem("empty_report", ""), "c": VlmAnswer("three")}
-    )
+@pytest.mark.parametrize(
+    ("answers", "note"),
+    [
+        ([VlmAnswer("one"), Problem("empty_report", ""), VlmAnswer("three")], "1 of 3 tiles"),
+        ([VlmAnswer("one", cut=True), VlmAnswer("two")], "1 of 2 answers hit the token limit"),
+    ],
+)
+def test_tiles_without_a_whole_answer_are_told(
+    answers: list[VlmAnswer | Problem], note: str
+) -> None:
+    found = written(dict(zip("abc", answers, strict=False)))
     assert isinstance(found, TileReport)
     assert found.text == "merged"
-    assert "1 of 3 tiles" in found.notes[0]
-    all_silent = written({"a": Problem("empty_report", ""), "b": Problem("empty_report", "")})
-    assert problem(all_silent).code == "empty_report"
+    assert note in found.notes[0]
 
 
-def test_a_tile_that_could_not_be_asked_about_leaves_no_report() -> None:
-    found = written({"a": VlmAnswer("one"), "b": Problem("subject_unreachable", "gone")})
-    assert problem(found).code == "subject_unreachable"
-
-
-def test_answers_that_were_cut_off_are_told() -> None:
-    found = written({"a": VlmAnswer("one", cut=True), "b": VlmAnswer("two")})
-    assert isinstance(found, TileReport)
-    assert "1 of 2 answers hit the token limit" in found.notes[0]
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [
+        ([Problem("empty_report", "")] * 2, "empty_report"),
+        ([VlmAnswer("one"), Problem("subject_unreachable", "gone")], "subject_unreachable"),
+    ],
+)
+def test_tiles_that_were_not_answered_leave_no_report(
+    answers: list[VlmAnswer | Problem], code: str
+) -> None:
+    assert problem(written(dict(zip("ab", answers, strict=True)))).code == code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,20 +91,12 @@ def test_a_mean_does_not_hide_what_the_worst_attack_alone_comes_to() -> None:
     )
 
 
-def test_a_report_that_nothing_moves_is_fully_stable_and_has_no_worst_attack() -> None:
-    found = stability(
-        stability_of("report", [("stain", "report")], [("wrong_site", "report")], Table())
-    )
-    assert found.value == 1
-    assert found.worst == "none"
-
-
 @pytest.mark.parametrize(
     ("original", "augmented", "attacked", "code"),
     [
-        (" ", [("stain", "a")], [("wrong_site", "a")], "empty_report"),
-        ("report", [("stain", "\n")], [("wrong_site", "a")], "empty_report"),
-        ("report", [("stain", "a")], [("wrong_site", "")], "empty_report"),
+        (" ", [("stain", "a")], [("wrong_site", "a")], "empty_report: the original"),
+        ("report", [("stain", "\n")], [("wrong_site", "a")], "empty_report: .*'stain'"),
+        ("report", [("stain", "a")], [("wrong_site", "")], "empty_report: .*'wrong_site'"),
         ("report", [], [("wrong_site", "a")], "no_augmented_report"),
         ("report", [("stain", "a")], [], "no_attacked_report"),
         ("mute", [("stain", "mute")], [("wrong_site", "mute")], "no_claims"),
@@ -114,13 +108,7 @@ def test_what_is_missing_leaves_stability_missing(
 ) -> None:
     found = stability_of(original, augmented, attacked, Table(a=0.5))
     assert isinstance(found, Problem)
-    assert found.code == code
-
-
-def test_the_attack_that_is_missing_is_named() -> None:
-    found = stability_of("report", [("stain", "a")], [("wrong_site", " ")], Table(a=0.5))
-    assert isinstance(found, Problem)
-    assert "wrong_site" in found.message
+    assert re.match(code, f"{found.code}: {found.message}")
 
 
 def test_the_signature_names_the_distance_the_attacks_and_how_reports_were_made() -> None:

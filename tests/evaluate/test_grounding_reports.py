@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from histoeval.evaluate.grounding import embedded, entry_vectors, tiles_of
-from histoeval.evaluate.grounding_scores import ScoredTiles, scored
+from histoeval.evaluate.grounding_scores import ScoredTiles, score_tiles
 from histoeval.evaluate.grounding_verdicts import (
     decided_remarks,
     report_claim,
@@ -28,7 +28,7 @@ def tiles_as_seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScoredTiles
     tiles = [tile for split in ("train", "test") for tile in tiles_of(folder, split)]
     encoder, entries = TileEncoder(), entries_of(tiles)
     vectors = embedded(encoder, read_pixels(folder, tiles))
-    return scored(tiles, entries, vectors, entry_vectors(encoder, entries)), vectors
+    return score_tiles(tiles, entries, vectors, entry_vectors(encoder, entries)), vectors
 
 
 def test_true_reports_are_supported_and_foreign_ones_are_not(

@@ -35,7 +35,7 @@ from histoeval.evaluate.grounding_scores import (
     judged_images,
     organ_figures,
     replaced_figures,
-    scored,
+    score_tiles,
 )
 from histoeval.evaluate.grounding_verdicts import decided_figures, unsafe_figures, worded_figures
 from histoeval.evaluate.tile_labels import (
@@ -133,31 +133,31 @@ def figures_of(
         places = np.flatnonzero(chosen).tolist()
         if not places:
             continue
-        found = ScoredTiles([tiles[i] for i in places], entries, cosines[places])
+        scored = ScoredTiles([tiles[i] for i in places], entries, cosines[places])
         results[name] = {
-            **figures(found, organs),
-            "replaced, tiles": replaced_figures(found, curves),
-            "replaced, slides": replaced_figures(found.slides(np.max), curves),
+            **figures(scored, organs),
+            "replaced, tiles": replaced_figures(scored, curves),
+            "replaced, slides": replaced_figures(scored.slides(np.max), curves),
         }
-        if (pictures := JudgedImages.of_pictures(found)) is not None:
+        if (pictures := JudgedImages.of_pictures(scored)) is not None:
             results[name] |= {
                 "organ, pictures": organ_figures(pictures.means, organs),
                 "behaviour, pictures": behaviour_figures(pictures.means, organs),
                 "replaced, pictures": replaced_figures(pictures.heights, curves),
             }
         if decisions is not None:
-            results[name] |= decided(found, decisions)
+            results[name] |= decided(scored, decisions)
             if name == KNOWN_TILES:
-                results[name] |= worded_figures(found, vectors[places], encoder, decisions)
-                results[name] |= unsafe_figures(found, vectors[places], encoder, decisions)
+                results[name] |= worded_figures(scored, vectors[places], encoder, decisions)
+                results[name] |= unsafe_figures(scored, vectors[places], encoder, decisions)
     return results
 
 
-def decided(found: ScoredTiles, decisions: Decisions) -> dict[str, Any]:
+def decided(scored: ScoredTiles, decisions: Decisions) -> dict[str, Any]:
     """Verdicts on true and on wrong reports, for tiles, for pictures of them and for slides."""
     return {
         f"decided, {name}": decided_figures(images, decisions)
-        for name, images in judged_images(found).items()
+        for name, images in judged_images(scored).items()
     }
 
 
@@ -179,16 +179,16 @@ def calibrate(
         raise InputError(f"{folder}: no tile of {', '.join(splits)} is known to the encoder")
     tiles, vectors = [tiles[n] for n in known], vectors[known]
     entries = entries_of(tiles)
-    found = scored(tiles, entries, vectors, entry_vectors(encoder, entries))
+    scored = score_tiles(tiles, entries, vectors, entry_vectors(encoder, entries))
     organs = told_organs(tiles)
     if isinstance(encoder, BuiltinEncoder):
         bank = set(zip(encoder.known.groups, encoder.known.entries, strict=True))
         organs = tuple(organ for organ in organs if ("organ", organ) in bank)
     decisions = fit_decisions(
-        [found],
+        [scored],
         organs,
         weights_of(encoder.identity),
-        f"{len(found.tiles)} tiles of {len({t.case for t in found.tiles})} cases "
+        f"{len(scored.tiles)} tiles of {len({t.case for t in scored.tiles})} cases "
         f"({', '.join(splits)})",
     )
     if (shipped := decisions_of(encoder)) is not None:
@@ -196,9 +196,9 @@ def calibrate(
         both = {name: {**getattr(shipped, name), **getattr(decisions, name)} for name in limits}
         decisions = decisions.model_copy(update=both)
     stained = vectors[[tile.stain_kind == HE for tile in tiles]]
-    worded = worded_figures(found, stained, encoder, decisions)
-    unsafe = unsafe_figures(found, stained, encoder, decisions)
-    return decisions, {**decided(found, decisions), **worded, **unsafe}
+    worded = worded_figures(scored, stained, encoder, decisions)
+    unsafe = unsafe_figures(scored, stained, encoder, decisions)
+    return decisions, {**decided(scored, decisions), **worded, **unsafe}
 
 
 def entry_vectors(encoder: ImageTextEncoder, entries: Sequence[TileConcept]) -> Vectors:
@@ -295,9 +295,9 @@ def organ_handicaps(trials: Sequence[ScoredTiles], organs: Sequence[str]) -> dic
     return handicaps
 
 
-def _foreign(found: ScoredTiles, organs: Sequence[str]) -> Flags:
+def _foreign(scored: ScoredTiles, organs: Sequence[str]) -> Flags:
     """For each image and organ whether the image is of one that is unlike it."""
-    rows = [[t.organ is not None and not alike(o, t.organ) for o in organs] for t in found.tiles]
+    rows = [[t.organ is not None and not alike(o, t.organ) for o in organs] for t in scored.tiles]
     return np.array(rows)
 
 
@@ -318,7 +318,7 @@ def claim_scores(
     told = _told(margins)
     own = told & np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
     foreign = told & _foreign(images.means, organs)
-    found = {EntityType.SITE: KindScores(margins[own], margins[foreign], plain[own])}
+    scores = {EntityType.SITE: KindScores(margins[own], margins[foreign], plain[own])}
     targets, stands = images.means.targets(), images.standings()
     groups = Counter(entry.group for entry in images.means.entries)
     for kind in (EntityType.DIAGNOSIS, EntityType.FINDING):
@@ -328,8 +328,8 @@ def claim_scores(
             for e in images.means.entries
         ]
         true, false = (stands[:, columns][targets[:, columns] == t] for t in (TRUE, FALSE))
-        found[kind] = KindScores(true, false, true)
-    return found
+        scores[kind] = KindScores(true, false, true)
+    return scores
 
 
 def fit_decisions(
@@ -377,17 +377,17 @@ def fit_decisions(
 
 def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
     """For each kind of claim that enough is known of."""
-    found: dict[EntityType, ClaimLimits] = {}
+    limits: dict[EntityType, ClaimLimits] = {}
     for kind in (EntityType.SITE, EntityType.DIAGNOSIS, EntityType.FINDING):
         # However far apart organs lie, the one that is claimed must be the likeliest.
         least = _CALM if kind is EntityType.SITE else -np.inf
         parts = [trial[kind] for trial in trials]
         foreign = [part.foreign for part in parts if len(part.foreign) >= _LEAST_SCORES]
         enough = [part for part in parts if min(len(part.true), len(part.foreign)) >= _LEAST_SCORES]
-        if (limits := _limits_of(enough, foreign, least)) is not None:
-            midpoint = limits.supported if kind is EntityType.SITE else limits.midpoint
-            found[kind] = limits.model_copy(update={"midpoint": midpoint})
-    return found
+        if (fitted := _limits_of(enough, foreign, least)) is not None:
+            midpoint = fitted.supported if kind is EntityType.SITE else fitted.midpoint
+            limits[kind] = fitted.model_copy(update={"midpoint": midpoint})
+    return limits
 
 
 def _limits_of(
@@ -437,11 +437,15 @@ def fit_behaviour(
     benign tissue is confirmed: how it looks differs between laboratories, and carcinomas of another
     laboratory were taken for it (35 % of the lung tiles of `external`).
     """
-    found: dict[str, BehaviourLimits] = {}
+    limits: dict[str, BehaviourLimits] = {}
     for organ in organs:
         sides = [_malignancy_by_side(images, organ) for images in trials]
         pairs = [pair for pair in sides if pair is not None]
-        if not pairs or not all(_tells_apart(*pair) for pair in pairs):
+        aurocs = [
+            auroc(np.concatenate(pair), [True] * len(pair[0]) + [False] * len(pair[1]))
+            for pair in pairs
+        ]
+        if not pairs or any((value or 0.0) < LEAST_AUROC for value in aurocs):
             continue
         malignant, benign = (
             _limits_of(
@@ -456,8 +460,8 @@ def fit_behaviour(
         if len(pairs) < len(trials):
             malignant = malignant.model_copy(update={"contradicted": NEVER})
             benign = benign.model_copy(update={"contradicted": NEVER, "supported": -NEVER})
-        found[organ] = BehaviourLimits(malignant=malignant, benign=benign)
-    return found
+        limits[organ] = BehaviourLimits(malignant=malignant, benign=benign)
+    return limits
 
 
 def _malignancy_by_side(images: JudgedImages, organ: str) -> tuple[Array, Array] | None:
@@ -474,11 +478,6 @@ def _malignancy_by_side(images: JudgedImages, organ: str) -> tuple[Array, Array]
     if any(len({tiles[row].case for row in side}) < LEAST_CASES_OF_A_SIDE for side in sides):
         return None
     return scores[sides[0]], scores[sides[1]]
-
-
-def _tells_apart(malignant: Array, benign: Array) -> bool:
-    truth = [True] * len(malignant) + [False] * len(benign)
-    return (auroc(np.concatenate([malignant, benign]), truth) or 0.0) >= LEAST_AUROC
 
 
 def _curve(true: Array, foreign: Array) -> tuple[float, float]:

@@ -92,11 +92,11 @@ class ScoredTiles:
 
     def targets(self) -> Targets:
         """Truth of each entry for each row; open where the model had not learned of it."""
-        found = targets_of(self.tiles, self.entries)
-        return found if self.taught is None else np.where(self.taught, found, UNKNOWN)
+        targets = targets_of(self.tiles, self.entries)
+        return targets if self.taught is None else np.where(self.taught, targets, UNKNOWN)
 
 
-def scored(
+def score_tiles(
     tiles: Sequence[LabelledTile],
     entries: Sequence[TileConcept],
     vectors: npt.NDArray[np.float32],
@@ -108,7 +108,7 @@ def scored(
     return ScoredTiles([tiles[place] for place in kept], entries, cosines)
 
 
-def organ_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
+def organ_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
     """How often the likeliest of the organs seen is right, beside what chance would give.
 
     An organ that holds the right one (the intestine for the colon) is not offered: it is right and
@@ -116,11 +116,11 @@ def organ_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
     """
     names = {
         name: place
-        for (group, name), place in found.places.items()
+        for (group, name), place in scored.places.items()
         if group == "organ" and name in seen
     }
     right: dict[str, list[bool]] = defaultdict(list)
-    for row, tile in zip(found.cosines, found.tiles, strict=True):
+    for row, tile in zip(scored.cosines, scored.tiles, strict=True):
         if tile.organ is None or tile.organ not in names:
             continue
         offered = [name for name in names if name not in organs()[tile.organ]]
@@ -140,26 +140,26 @@ def organ_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
     }
 
 
-def behaviour_scores(found: ScoredTiles) -> Array:
+def behaviour_scores(scored: ScoredTiles) -> Array:
     """Malignancy of each row: its cosines with malignant phrases less those with benign ones."""
-    places = found.places
+    places = scored.places
     sides = [places.get(("behaviour", side)) for side in ("malignant", "benign")]
     if None in sides:
-        return np.zeros(len(found.tiles))
-    total = found.cosines[:, sides[0]] - found.cosines[:, sides[1]]
-    for row, tile in enumerate(found.tiles):
+        return np.zeros(len(scored.tiles))
+    total = scored.cosines[:, sides[0]] - scored.cosines[:, sides[1]]
+    for row, tile in enumerate(scored.tiles):
         malignant, benign = (places.get(("site", f"{b} {tile.organ}")) for b in _SIDES)
         if malignant is not None and benign is not None:
-            total[row] += found.cosines[row, malignant] - found.cosines[row, benign]
+            total[row] += scored.cosines[row, malignant] - scored.cosines[row, benign]
     return np.asarray(total, np.float64)
 
 
-def behaviour_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
+def behaviour_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
     """AUROC of malignant over benign within organs: each, and pooled by the number of pairs."""
-    scores = behaviour_scores(found)
-    truth = np.array([tile.behaviour == "malignant" for tile in found.tiles])
+    scores = behaviour_scores(scored)
+    truth = np.array([tile.behaviour == "malignant" for tile in scored.tiles])
     rows: dict[str, list[int]] = defaultdict(list)
-    for row, tile in enumerate(found.tiles):
+    for row, tile in enumerate(scored.tiles):
         if tile.organ in seen and tile.behaviour is not None:
             rows[str(tile.organ)].append(row)
     by_organ: dict[str, float] = {}
@@ -182,13 +182,13 @@ def behaviour_figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, obje
     }
 
 
-def figures(found: ScoredTiles, seen: Sequence[str]) -> dict[str, Mapping[str, object]]:
+def figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, Mapping[str, object]]:
     """Organs and behaviour, tile by tile and slide by slide."""
-    whole = found.slides()
+    whole = scored.slides()
     return {
-        "organ, tiles": organ_figures(found, seen),
+        "organ, tiles": organ_figures(scored, seen),
         "organ, slides": organ_figures(whole, seen),
-        "behaviour, tiles": behaviour_figures(found, seen),
+        "behaviour, tiles": behaviour_figures(scored, seen),
         "behaviour, slides": behaviour_figures(whole, seen),
     }
 
@@ -212,14 +212,14 @@ class ScoredClaims:
     groups: npt.NDArray[np.str_]
 
 
-def distances_of(found: ScoredTiles, targets: Targets) -> Array:
+def distances_of(scored: ScoredTiles, targets: Targets) -> Array:
     """Each cosine in standard deviations above the mean of decoys of the same group."""
-    distances = np.zeros_like(found.cosines)
+    distances = np.zeros_like(scored.cosines)
     for group in CLAIMED:
-        places = [i for i, entry in enumerate(found.entries) if entry.group == group]
+        places = [i for i, entry in enumerate(scored.entries) if entry.group == group]
         if not places:
             continue
-        cosines, decoys = found.cosines[:, places], targets[:, places] == FALSE
+        cosines, decoys = scored.cosines[:, places], targets[:, places] == FALSE
         count = np.maximum(decoys.sum(axis=1, keepdims=True), 1)
         mean = (cosines * decoys).sum(axis=1, keepdims=True) / count
         spread = np.sqrt((((cosines - mean) * decoys) ** 2).sum(axis=1, keepdims=True) / count)
@@ -227,51 +227,51 @@ def distances_of(found: ScoredTiles, targets: Targets) -> Array:
     return distances
 
 
-def diagnoses_by_organ(found: ScoredTiles) -> Mapping[str, tuple[str, ...]]:
+def diagnoses_by_organ(scored: ScoredTiles) -> Mapping[str, tuple[str, ...]]:
     """The diagnoses that images in H&E of each organ have, of those that the bank holds."""
-    held = {entry.name for entry in found.entries if entry.group == "concept"}
+    held = {entry.name for entry in scored.entries if entry.group == "concept"}
     rows: dict[str, dict[str, None]] = defaultdict(dict)
-    for tile in found.tiles:
+    for tile in scored.tiles:
         if tile.organ and tile.concept in held and tile.stain_kind == HE:
             rows[tile.organ][str(tile.concept)] = None
     return {organ: tuple(concepts) for organ, concepts in rows.items()}
 
 
-def claims_within_organs(found: ScoredTiles) -> ScoredClaims:
+def claims_within_organs(scored: ScoredTiles) -> ScoredClaims:
     """The diagnosis of each image, and the others that images of its organ have."""
-    targets, diagnoses, places = found.targets(), diagnoses_by_organ(found), found.places
+    targets, diagnoses, places = scored.targets(), diagnoses_by_organ(scored), scored.places
     within = np.zeros(targets.shape, bool)
-    for row, tile in enumerate(found.tiles):
+    for row, tile in enumerate(scored.tiles):
         own = [places["concept", name] for name in diagnoses.get(tile.organ or "", ())]
         within[row, own] = {TRUE, FALSE} <= set(targets[row, own].tolist())
-    return _claims(found, targets, within)
+    return _claims(scored, targets, within)
 
 
-def claims_of(found: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:
+def claims_of(scored: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:
     """All true claims and all decoys, of which each image has many more."""
-    targets = found.targets()
-    columns = np.array([entry.group in groups for entry in found.entries])
-    return _claims(found, targets, np.broadcast_to(columns, targets.shape))
+    targets = scored.targets()
+    columns = np.array([entry.group in groups for entry in scored.entries])
+    return _claims(scored, targets, np.broadcast_to(columns, targets.shape))
 
 
-def _claims(found: ScoredTiles, targets: Targets, chosen: npt.NDArray[np.bool_]) -> ScoredClaims:
+def _claims(scored: ScoredTiles, targets: Targets, chosen: npt.NDArray[np.bool_]) -> ScoredClaims:
     """The chosen ones that are known to be true or not."""
     rows, places = np.nonzero(chosen & (targets != UNKNOWN))
-    groups = np.array([entry.group for entry in found.entries])[places]
-    distances = distances_of(found, targets)[rows, places]
+    groups = np.array([entry.group for entry in scored.entries])[places]
+    distances = distances_of(scored, targets)[rows, places]
     return ScoredClaims(distances, targets[rows, places] == TRUE, groups)
 
 
 def replaced_figures(
-    found: ScoredTiles, curves: Mapping[str, ClaimCalibration]
+    scored: ScoredTiles, curves: Mapping[str, ClaimCalibration]
 ) -> dict[str, dict[str, float]]:
     """The calibrated value of true claims, of decoys, and the drop between, by group."""
     claims = {
-        name: claims_of(found, [group for group in groups if KINDS[group] in curves])
+        name: claims_of(scored, [group for group in groups if KINDS[group] in curves])
         for name, groups in _TOLD.items()
     }
     if KINDS["concept"] in curves:
-        claims[SAME_ORGAN] = claims_within_organs(found)
+        claims[SAME_ORGAN] = claims_within_organs(scored)
     return {
         name: _replaced(some, curves)
         for name, some in claims.items()
@@ -310,29 +310,29 @@ class JudgedImages:
     """For each image its patches among the tiles."""
 
     @classmethod
-    def of_tiles(cls, found: ScoredTiles) -> JudgedImages:
-        return cls(found, found, found, [[n] for n in range(len(found.tiles))])
+    def of_tiles(cls, scored: ScoredTiles) -> JudgedImages:
+        return cls(scored, scored, scored, [[n] for n in range(len(scored.tiles))])
 
     @classmethod
-    def of_pictures(cls, found: ScoredTiles, seed: int = 0, least: int = 2) -> JudgedImages | None:
+    def of_pictures(cls, scored: ScoredTiles, seed: int = 0, least: int = 2) -> JudgedImages | None:
         """A picture of each slide, of so many tiles at least; nothing where there is none."""
-        rows = picture_rows(found, seed)
-        return cls._joined(found, [some for some in rows if len(some) >= least])
+        rows = picture_rows(scored, seed)
+        return cls._joined(scored, [some for some in rows if len(some) >= least])
 
     @classmethod
-    def of_slides(cls, found: ScoredTiles) -> JudgedImages | None:
+    def of_slides(cls, scored: ScoredTiles) -> JudgedImages | None:
         """All tiles of a slide together, where there are some; nothing where there are nowhere."""
-        return cls._joined(found, slide_rows(found))
+        return cls._joined(scored, slide_rows(scored))
 
     @classmethod
-    def _joined(cls, found: ScoredTiles, rows: Sequence[Sequence[int]]) -> JudgedImages | None:
+    def _joined(cls, scored: ScoredTiles, rows: Sequence[Sequence[int]]) -> JudgedImages | None:
         if not rows:
             return None
 
         def top_of_tiles(cosines: Array, axis: int) -> Array:
             return top_mean(np.moveaxis(cosines, axis, -1))
 
-        return cls(found.joined(rows), found.joined(rows, top_of_tiles), found, rows)
+        return cls(scored.joined(rows), scored.joined(rows, top_of_tiles), scored, rows)
 
     @property
     def patches(self) -> npt.NDArray[np.int64]:
@@ -367,20 +367,20 @@ class JudgedImages:
         return distances_of(self.heights, self.means.targets())
 
 
-def tile_malignancy(found: ScoredTiles, organ: str) -> Array:
+def tile_malignancy(scored: ScoredTiles, organ: str) -> Array:
     """Malignancy of each tile, by words for both sides in an organ; NaN where not learned."""
-    total, places = np.zeros(len(found.tiles)), found.places
+    total, places = np.zeros(len(scored.tiles)), scored.places
     for sign, side in ((1, "malignant"), (-1, "benign")):
         for entry in (("behaviour", side), ("site", f"{side} {organ}")):
             if (place := places.get(entry)) is None:
-                return np.full(len(found.tiles), np.nan)
-            total += sign * found.cosines[:, place]
-            if found.taught is not None:
-                total[~found.taught[:, place]] = np.nan
+                return np.full(len(scored.tiles), np.nan)
+            total += sign * scored.cosines[:, place]
+            if scored.taught is not None:
+                total[~scored.taught[:, place]] = np.nan
     return total
 
 
-def picture_rows(found: ScoredTiles, seed: int = 0) -> list[list[int]]:
+def picture_rows(scored: ScoredTiles, seed: int = 0) -> list[list[int]]:
     """The tiles of a picture of each slide, as many as there are.
 
     Where tiles of a slide show different things, each of these has a picture of its own. Slides of
@@ -388,42 +388,42 @@ def picture_rows(found: ScoredTiles, seed: int = 0) -> list[list[int]]:
     """
 
     def content(n: int) -> tuple[object, ...]:
-        tile = found.tiles[n]
+        tile = scored.tiles[n]
         return tile.organ, tile.concept, tile.behaviour
 
     draws = np.random.default_rng(seed)
-    by_slide = _rows(found, lambda n: (found.tiles[n].slide, *content(n)))
+    by_slide = _rows(scored, lambda n: (scored.tiles[n].slide, *content(n)))
     drawn = [draws.permutation(some)[:PICTURE_TILES] for some in by_slide.values()]
     single = [int(some[0]) for some in drawn if len(some) == 1]
-    alike_tiles = _rows(found, lambda n: (found.tiles[n].laboratory, *content(n)), single)
+    alike_tiles = _rows(scored, lambda n: (scored.tiles[n].laboratory, *content(n)), single)
     for some in map(draws.permutation, alike_tiles.values()):
         drawn += np.split(some, range(PICTURE_TILES, len(some), PICTURE_TILES))
     return [sorted(some.tolist()) for some in drawn if len(some) > 1]
 
 
-def slide_rows(found: ScoredTiles) -> list[list[int]]:
+def slide_rows(scored: ScoredTiles) -> list[list[int]]:
     """The tiles of each slide that has some."""
-    rows = _rows(found, lambda n: (found.tiles[n].slide,))
+    rows = _rows(scored, lambda n: (scored.tiles[n].slide,))
     return [some for some in rows.values() if len(some) >= FEW]
 
 
-def judged_images(found: ScoredTiles) -> Mapping[str, JudgedImages]:
+def judged_images(scored: ScoredTiles) -> Mapping[str, JudgedImages]:
     """Tiles, pictures and slides, as far as there are any."""
     images = {
-        "tiles": JudgedImages.of_tiles(found),
-        "pictures": JudgedImages.of_pictures(found),
-        "slides": JudgedImages.of_slides(found),
+        "tiles": JudgedImages.of_tiles(scored),
+        "pictures": JudgedImages.of_pictures(scored),
+        "slides": JudgedImages.of_slides(scored),
     }
     return {name: some for name, some in images.items() if some is not None}
 
 
 def _rows(
-    found: ScoredTiles,
+    scored: ScoredTiles,
     key: Callable[[int], tuple[object, ...]],
     some: Iterable[int] | None = None,
 ) -> Mapping[tuple[object, ...], list[int]]:
     """The tiles, or some of them, that have the same key, in their order."""
     rows: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for place in range(len(found.tiles)) if some is None else some:
+    for place in range(len(scored.tiles)) if some is None else some:
         rows[key(place)].append(place)
     return rows

@@ -85,12 +85,12 @@ def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, flo
     images of organs that the encoder can tell count as true. Beside it the share of the commonest
     of these organs.
     """
-    found = report_shares(judged_reports(images, decisions))
-    found |= behaviour_shares(images, decisions)
+    shares = report_shares(judged_reports(images, decisions))
+    shares |= behaviour_shares(images, decisions)
     organs = Counter(t.organ for t in images.means.tiles if t.organ in decisions.organs)
     if organs:
-        found[COMMONEST] = max(organs.values()) / organs.total()
-    return found
+        shares[COMMONEST] = max(organs.values()) / organs.total()
+    return shares
 
 
 def report_shares(reports: Iterable[ReportOnImage]) -> dict[str, float | int]:
@@ -125,11 +125,11 @@ def behaviour_shares(images: JudgedImages, decisions: Decisions) -> dict[str, fl
             if tile.behaviour is not None and said is not None:
                 kind = TRUE_BEHAVIOUR if side == tile.behaviour else WRONG_BEHAVIOUR
                 verdicts[kind][said.verdict] += 1
-    found: dict[str, float | int] = {}
+    shares: dict[str, float | int] = {}
     for kind, some in verdicts.items():
         if some:
-            found |= _verdict_shares(kind, some, "claims")
-    return found
+            shares |= _verdict_shares(kind, some, "claims")
+    return shares
 
 
 class _Malignancy:
@@ -202,9 +202,9 @@ def judge_stated(
     return judge_report([], [lesion], organ, [organ], is_confirmed=is_confirmed), lesion.value
 
 
-def decided_remarks(found: Mapping[str, Any]) -> Iterator[str]:
+def decided_remarks(results: Mapping[str, Any]) -> Iterator[str]:
     """Lines on wrong diagnoses of the right organ, and on the commonest organ, by kind of image."""
-    for name, figures in found.items():
+    for name, figures in results.items():
         kind, _, images = name.partition(", ")
         if kind == "decided":
             parts = [*_remark_parts(figures)]
@@ -234,17 +234,17 @@ _SPOT = Spot(x=0, y=0, width=1, height=1)
 
 
 def worded_figures(
-    found: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
+    scored: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
 ) -> dict[str, dict[str, float | int]]:
     """For tiles, pictures and slides how often worded reports are supported, and what they drop.
 
     A drop is that of the mean value beside true reports on the same images, where both are known.
     """
-    diagnoses, figures = diagnoses_by_organ(found), {}
-    for name, images in _image_rows(found).items():
+    diagnoses, figures = diagnoses_by_organ(scored), {}
+    for name, images in _image_rows(scored).items():
         judged = []
         for rows in images:
-            tile = found.tiles[rows[0]]
+            tile = scored.tiles[rows[0]]
             if tile.organ not in decisions.organs:
                 continue
             if tile.concept not in diagnoses.get(tile.organ, ()):
@@ -284,12 +284,12 @@ def _stated(
             yield kind, *some[int(draws.integers(len(some)))]
 
 
-def _image_rows(found: ScoredTiles) -> dict[str, list[list[int]]]:
+def _image_rows(scored: ScoredTiles) -> dict[str, list[list[int]]]:
     """The tiles of each image."""
     return {
-        "tiles": [[n] for n in range(len(found.tiles))],
-        "pictures": picture_rows(found),
-        "slides": slide_rows(found),
+        "tiles": [[n] for n in range(len(scored.tiles))],
+        "pictures": picture_rows(scored),
+        "slides": slide_rows(scored),
     }
 
 
@@ -322,7 +322,7 @@ UNSAFE_REPORTS: Mapping[BehaviourSide, tuple[str, ...]] = {
 
 
 def unsafe_figures(
-    found: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
+    scored: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
 ) -> dict[str, dict[str, float | int]]:
     """How often a report of the wrong behaviour is deployed, whatever logic and stability say.
 
@@ -330,16 +330,16 @@ def unsafe_figures(
     diagnosis of the organ that is on the other side.
     """
     reader, policy = BuiltinReader(), read_policy(WITHOUT_ENDPOINT)
-    diagnoses = diagnoses_by_organ(found)
+    diagnoses = diagnoses_by_organ(scored)
 
     @cache
     def claims(text: str) -> tuple[Claim, ...]:
         return claims_of(*reader.read([text]))
 
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for size, rows in _image_rows(found).items():
+    for size, rows in _image_rows(scored).items():
         for some in rows:
-            tile = found.tiles[some[0]]
+            tile = scored.tiles[some[0]]
             if tile.organ is None or tile.behaviour is None:
                 continue
             side: BehaviourSide = "malignant" if tile.behaviour == "malignant" else "benign"

@@ -79,7 +79,8 @@ def shipped() -> Path:
 def read_probes(path: Path | None = None) -> list[Probe]:
     """The probes of a JSON lines file, plain or .gz; those that are shipped when none is named."""
     path = path or shipped()
-    probes: list[Probe] = []
+    probes: dict[str, Probe] = {}
+    effects: dict[str, Effect] = {}
     with open_lines(path, survey(path, "utf-8").encoding) as lines:
         for line in lines:
             if line.isspace():
@@ -88,13 +89,21 @@ def read_probes(path: Path | None = None) -> list[Probe]:
             if fault := bad_byte(line):
                 raise InputError(fault.problem(where).message)
             try:
-                probes.append(Probe.model_validate_json(line))
+                probe = Probe.model_validate_json(line)
             except ValidationError as error:
                 raise InputError(f"{where}: {explain_validation(error, '')}") from error
+            if probe.id in probes:
+                raise InputError(f"{path} has two probes with the id {probe.id!r}")
+            probes[probe.id] = probe
+            for edit in probe.edits:
+                if effects.setdefault(edit.kind, edit.effect) is not edit.effect:
+                    raise InputError(
+                        f"{path}: edits of the kind {edit.kind!r} are harmless in one place and "
+                        f"harmful in another ({probe.id}); give them two names"
+                    )
     if not probes:
         raise InputError(f"{path} holds no probes")
-    _refuse_contradictions(probes, path)
-    return probes
+    return [*probes.values()]
 
 
 def pairs_of(probes: Sequence[Probe]) -> list[Pair]:
@@ -104,19 +113,3 @@ def pairs_of(probes: Sequence[Probe]) -> list[Pair]:
         for probe in probes
         for place, text in enumerate((probe.reference, *(edit.text for edit in probe.edits)))
     ]
-
-
-def _refuse_contradictions(probes: Sequence[Probe], path: Path) -> None:
-    """An id stands for one probe, and a kind of edit has one effect."""
-    ids: set[str] = set()
-    effects: dict[str, Effect] = {}
-    for probe in probes:
-        if probe.id in ids:
-            raise InputError(f"{path} has two probes with the id {probe.id!r}")
-        ids.add(probe.id)
-        for edit in probe.edits:
-            if effects.setdefault(edit.kind, edit.effect) is not edit.effect:
-                raise InputError(
-                    f"{path}: edits of the kind {edit.kind!r} are harmless in one place and "
-                    f"harmful in another ({probe.id}); give them two names"
-                )

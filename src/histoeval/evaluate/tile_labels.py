@@ -119,14 +119,6 @@ def _corrected(tile: LabelledTile) -> LabelledTile:
     return tile
 
 
-def _laboratory(source: str) -> str:
-    """The laboratory behind a source; a source that is not listed is one by itself."""
-    for row in _table("tile_laboratories.tsv"):
-        if source.startswith(row["source begins with"]):
-            return row["laboratory"]
-    return source
-
-
 def stain_kind(stain: str) -> str:
     """H&E, immunohistochemistry, cytology or special stain."""
     if stain == HE:
@@ -146,6 +138,13 @@ def read_tiles(path: Path) -> list[LabelledTile]:
             try:
                 row = json.loads(line)
                 organ, behaviour = row["organ"], row["benign_or_malignant"]
+                source = row.get("source_repo") or ""
+                # A source that is not listed is a laboratory by itself.
+                known = (
+                    listed["laboratory"]
+                    for listed in _table("tile_laboratories.tsv")
+                    if source.startswith(listed["source begins with"])
+                )
                 tile = LabelledTile(
                     key=row["key"],
                     organ=_organ_of().get(organ, organ if organ in organs() else None),
@@ -155,7 +154,7 @@ def read_tiles(path: Path) -> list[LabelledTile]:
                     slide=row["slide_or_patient"],
                     case=row["case_group"],
                     split=row["split"],
-                    laboratory=row.get("laboratory") or _laboratory(row.get("source_repo") or ""),
+                    laboratory=row.get("laboratory") or next(known, source),
                 )
                 tiles.append(_corrected(tile))
             except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:

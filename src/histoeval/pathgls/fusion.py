@@ -87,13 +87,13 @@ class RoutedReport(NamedTuple):
 
 def found_beside(grounding: Grounding | None, logic: Logic | None) -> dict[str, Any]:
     """Fields of `RoutedReport` that grounding and logic give beside their values."""
-    found: dict[str, Any] = {}
+    beside: dict[str, Any] = {}
     if grounding is not None:
-        found |= {"claims_known": grounding.claims_known, "image_verdict": grounding.verdict}
-        found["cancer"] = grounding.cancer
+        beside |= {"claims_known": grounding.claims_known, "image_verdict": grounding.verdict}
+        beside["cancer"] = grounding.cancer
     if logic is not None:
-        found["contradictions"] = logic.contradictions
-    return found
+        beside["contradictions"] = logic.contradictions
+    return beside
 
 
 def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:

@@ -93,7 +93,14 @@ class EndpointVlm(CachedVlm):
         if self.gone is not None:
             return Problem(UNREACHABLE, self.gone)
         try:
-            reply = await self._service.ask(self._request(ask))
+            request = PictureRequest(
+                messages=messages_of(ask),
+                schema={},
+                parameters=self.manner.parameters(ask.instruction.most_tokens),
+                texts=(ask.text,),
+                estimated=len(ask.text) + PICTURE_CHARACTERS * len(ask.images),
+            )
+            reply = await self._service.ask(request)
         except NoReply as error:
             return self._failed(error)
         except EndpointError as error:  # no other request can succeed
@@ -114,15 +121,6 @@ class EndpointVlm(CachedVlm):
                 f"the last: {error}"
             )
         return Problem(REFUSED if refused else UNREACHABLE, str(error))
-
-    def _request(self, ask: Ask) -> PictureRequest:
-        return PictureRequest(
-            messages=messages_of(ask),
-            schema={},
-            parameters=self.manner.parameters(ask.instruction.most_tokens),
-            texts=(ask.text,),
-            estimated=len(ask.text) + PICTURE_CHARACTERS * len(ask.images),
-        )
 
 
 def messages_of(ask: Ask) -> list[Message]:

@@ -117,7 +117,7 @@ def test_a_claim_has_the_place_and_the_assertion_of_its_entity() -> None:
     claims = claims_of(found)
     assert [(claim.span.start, claim.assertion) for claim in claims] == [
         (0, Assertion.PRESENT),
-        (34, Assertion.ABSENT),
+        (38, Assertion.ABSENT),
     ]
     assert all(c.span.text == found.text[c.span.start : c.span.end] for c in claims)
 

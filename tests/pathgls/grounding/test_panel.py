@@ -73,7 +73,7 @@ def test_a_verdict_needs_more_than_half_of_those_that_have_a_vote(
 
 
 def _judged(opinion: Opinion, verdicts: tuple[GroundingVerdict, ...], organ: str) -> Opinion:
-    found = opinion.found
+    found = opinion.outcome
     assert isinstance(found, Grounding)
     supports = tuple(
         support.model_copy(update={"verdict": verdict, "decoy": f"decoy of {opinion.encoder[0]}"})
@@ -81,7 +81,7 @@ def _judged(opinion: Opinion, verdicts: tuple[GroundingVerdict, ...], organ: str
     )
     seen = OrganSeen(likeliest=organ, share=0.5, margin=0.1)
     changes = {"supports": supports, "verdict": verdicts[0], "organ": seen}
-    return opinion._replace(found=found.model_copy(update=changes))
+    return opinion._replace(outcome=found.model_copy(update=changes))
 
 
 def test_verdicts_are_combined_claim_by_claim_and_for_the_report() -> None:
@@ -130,7 +130,7 @@ def test_two_encoders_must_agree_and_each_is_kept() -> None:
     assert [support.spot.x for support in found.supports if support.spot] == [5, 3]
     assert [support.cosine for support in found.supports] == [None, None]
     assert found.value == pytest.approx(0.5)
-    assert found.members == (one.found, other.found)
+    assert found.members == (one.outcome, other.outcome)
     assert found.patches == 13
     assert found.signature == "panel-1|majority|[grounding-1|one]|[grounding-1|other]"
 

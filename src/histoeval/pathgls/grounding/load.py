@@ -101,7 +101,14 @@ def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
     if (known := known_encoders().get(name.lower())) is not None:
         if equals and not place:
             raise SettingError(f"{spec!r} names no folder: give {name}=FOLDER, or {name} alone")
-        return _open_known(known, place, device)
+        if place and not Path(place).exists():
+            raise ModelError(
+                f"there is no file or folder {place!r} to read {known.title} from. {known.advice}"
+            )
+        try:
+            return OPENERS[known.loads](_library_name(known, place), device)
+        except ModelError as error:
+            raise ModelError(f"{error} {known.advice}") from error
     if Path(spec, MANIFEST).is_file():
         return BuiltinEncoder(Path(spec), device=device)
     if Path(spec, OPEN_CLIP_CONFIG).is_file() and not Path(spec, "config.json").is_file():
@@ -151,18 +158,6 @@ def open_panel(
             "name each once"
         )
     return encoders
-
-
-def _open_known(known: KnownEncoder, place: str, device: str | None) -> ImageTextEncoder:
-    """A published encoder from a folder or file, or from the hub where none is given."""
-    if place and not Path(place).exists():
-        raise ModelError(
-            f"there is no file or folder {place!r} to read {known.title} from. {known.advice}"
-        )
-    try:
-        return OPENERS[known.loads](_library_name(known, place), device)
-    except ModelError as error:
-        raise ModelError(f"{error} {known.advice}") from error
 
 
 def _library_name(known: KnownEncoder, place: str) -> str:

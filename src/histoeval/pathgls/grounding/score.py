@@ -40,7 +40,6 @@ from histoeval.pathgls.results import (
     Claim,
     Grounding,
     GroundingVerdict,
-    OrganSeen,
     Spot,
     Support,
 )
@@ -295,7 +294,7 @@ class Opinion(NamedTuple):
 
     encoder: str
     """Its identity."""
-    found: Grounding | Problem
+    outcome: Grounding | Problem
 
 
 def majority_value(values: Sequence[float | None]) -> float | None:
@@ -328,7 +327,7 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
     """
     if not opinions:
         raise ValueError("a panel needs an encoder")
-    members = tuple(each.found for each in opinions if isinstance(each.found, Grounding))
+    members = tuple(each.outcome for each in opinions if isinstance(each.outcome, Grounding))
     if not members:
         return _problem(opinions)
     supports = tuple(_combined(each) for each in zip(*(m.supports for m in members), strict=True))
@@ -336,10 +335,12 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
     if not values:
         return Problem(UNKNOWN, "no claim is known to any encoder of the panel")
     signatures = "|".join(
-        f"[{found.signature if isinstance(found, Grounding) else f'{encoder}|no vote'}]"
-        for encoder, found in opinions
+        f"[{outcome.signature if isinstance(outcome, Grounding) else f'{encoder}|no vote'}]"
+        for encoder, outcome in opinions
     )
     verdicts = [member.verdict for member in members]
+    seen = [member.organ for member in members if member.organ is not None]
+    organs = Counter(organ.likeliest for organ in seen)
     verdict = majority_verdict(verdicts)
     return Grounding(
         value=float(np.mean(values)),
@@ -349,7 +350,7 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
         verdict=verdict,
         why=_tally(verdicts, verdict),
         cancer=_cancer([member.cancer for member in members if member.cancer is not None]),
-        organ=_organ([member.organ for member in members if member.organ is not None]),
+        organ=next((o for o in seen if organs[o.likeliest] > len(seen) / 2), None),
         denied=members[0].denied,
         notes=tuple(_panel_notes(opinions, supports)),
         signature=f"panel-1|majority|{signatures}",
@@ -407,23 +408,17 @@ def _cancer(checks: Sequence[CancerCheck]) -> CancerCheck | None:
     return next(check for check in votes if check.verdict == verdict)
 
 
-def _organ(seen: Sequence[OrganSeen]) -> OrganSeen | None:
-    """The organ that most encoders see, as the first of them does; none where they disagree."""
-    votes = Counter(organ.likeliest for organ in seen)
-    return next((organ for organ in seen if votes[organ.likeliest] > len(seen) / 2), None)
-
-
 def _panel_notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> Iterator[str]:
     """Notes of each encoder, or why it has no vote, and claims without any vote."""
     organs = {}
-    for encoder, found in opinions:
+    for encoder, outcome in opinions:
         name = encoder.partition("@")[0]
-        if isinstance(found, Problem):
-            yield f"{name} has no vote: {found.message}"
+        if isinstance(outcome, Problem):
+            yield f"{name} has no vote: {outcome.message}"
             continue
-        yield from (f"{name}: {note}" for note in found.notes)
-        if found.organ is not None:
-            organs[encoder] = found.organ.likeliest
+        yield from (f"{name}: {note}" for note in outcome.notes)
+        if outcome.organ is not None:
+            organs[encoder] = outcome.organ.likeliest
     if len(set(organs.values())) > 1:
         listed = ", ".join(f"{name.partition('@')[0]} {organ}" for name, organ in organs.items())
         yield f"the encoders do not see the same organ: {listed}"
@@ -433,7 +428,7 @@ def _panel_notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> It
 
 def _problem(opinions: Sequence[Opinion]) -> Problem:
     """Reason why no encoder could ground; given once where it is the same for all."""
-    problems = [(name, found) for name, found in opinions if isinstance(found, Problem)]
+    problems = [(name, outcome) for name, outcome in opinions if isinstance(outcome, Problem)]
     if len({problem for _, problem in problems}) == 1:
         return problems[0][1]
     codes = {problem.code for _, problem in problems}

@@ -139,21 +139,21 @@ class TileReport(NamedTuple):
 
 
 def write_all(
-    drafts: Sequence[TileReportDraft], subject: Vlm, merge: Instruction | None
+    drafts: Sequence[TileReportDraft], model: Vlm, merge: Instruction | None
 ) -> list[TileReport | Problem]:
     """The report of each draft, or why there is none; without `merge` texts are plainly joined.
 
     Where one picture of several has no answer because a request failed, there is no report: it
     would be incomplete without showing it. Empty answers are counted in a note.
     """
-    answers = iter(subject.describe_all([ask for draft in drafts for ask in draft.asks]))
+    answers = iter(model.describe_all([ask for draft in drafts for ask in draft.asks]))
     gathered = [_gathered(draft, [next(answers) for _ in draft.asks]) for draft in drafts]
     waiting = [
         Ask(merge, merge_of(merge, parts.texts))
         for parts in gathered
         if merge is not None and isinstance(parts, _Parts) and len(parts.texts) > 1
     ]
-    merged = iter(subject.describe_all(waiting))
+    merged = iter(model.describe_all(waiting))
     reports: list[TileReport | Problem] = []
     for draft, parts in zip(drafts, gathered, strict=True):
         if isinstance(parts, Problem):
@@ -259,7 +259,7 @@ class Reports(NamedTuple):
 def stability_for(
     image: Path | str,
     original: str | None,
-    subject: Vlm,
+    model: Vlm,
     examination: Examination,
     distance: Distance,
     *,
@@ -271,23 +271,25 @@ def stability_for(
     writes one all the same, and a note gives its distance from the original: far, where that was
     not written with this prompt.
     """
-    found = reports_for(image, subject, examination, original=original, specimen=specimen)
-    if isinstance(found, Problem):
-        return found
-    notes = found.notes
+    reports = reports_for(image, model, examination, original=original, specimen=specimen)
+    if isinstance(reports, Problem):
+        return reports
+    notes = reports.notes
     if original is not None:
-        notes = (_repeated(original, found.neutral, distance), *notes)
-    elif isinstance(found.neutral, Problem):
-        return found.neutral
+        notes = (_repeated(original, reports.neutral, distance), *notes)
+    elif isinstance(reports.neutral, Problem):
+        return reports.neutral
     else:
-        original = found.neutral
-    pins = {"subject": subject.identity, **examination.pins()}
-    return stability_of(original, found.augmented, found.attacked, distance, pins=pins, notes=notes)
+        original = reports.neutral
+    pins = {"subject": model.identity, **examination.pins()}
+    return stability_of(
+        original, reports.augmented, reports.attacked, distance, pins=pins, notes=notes
+    )
 
 
 def reports_for(
     image: Path | str,
-    subject: Vlm,
+    model: Vlm,
     examination: Examination,
     *,
     original: str | None = None,
@@ -298,8 +300,8 @@ def reports_for(
     if isinstance(views, Problem):
         return views
     task = task_of(examination.neutral, specimen)
-    plain = [draft(name, task, each, examination) for name, each in views.items()]
-    unattacked = dict(zip(views, write_all(plain, subject, examination.merge), strict=True))
+    plain = [draft(name, task, view, examination) for name, view in views.items()]
+    unattacked = dict(zip(views, write_all(plain, model, examination.merge), strict=True))
     neutral = unattacked.pop(NEUTRAL)
     report = original or (neutral.text if isinstance(neutral, TileReport) else "")
     known, key = f"{report}\n{specimen}", Path(image).name
@@ -313,9 +315,9 @@ def reports_for(
         )
         for attack in examination.attacks
     ]
-    attacked = write_all(drafts, subject, examination.merge)
-    under = {each.name: report for each, report in zip(drafts, attacked, strict=True)}
-    notes = [note for each in views.values() for note in each.notes]
+    attacked = write_all(drafts, model, examination.merge)
+    under = {view.name: report for view, report in zip(drafts, attacked, strict=True)}
+    notes = [note for view in views.values() for note in view.notes]
     notes += neutral.notes if isinstance(neutral, TileReport) else ()
     texts: dict[str, str] = {}
     for name, written in (unattacked | under).items():
@@ -364,13 +366,13 @@ def _shown(image: Path | str, examination: Examination) -> dict[str, ImageViews]
     views = views_in(image, examination)
     if isinstance(views, Problem):
         return views
-    found = {NEUTRAL: views}
+    shown = {NEUTRAL: views}
     for number in range(examination.stains):
-        each = restained(views, examination.seed + number, Path(image).name)
-        if isinstance(each, Problem):
-            return each
-        found[STAIN if not number else f"{STAIN}_{number + 1}"] = each
-    return found
+        stained = restained(views, examination.seed + number, Path(image).name)
+        if isinstance(stained, Problem):
+            return stained
+        shown[STAIN if not number else f"{STAIN}_{number + 1}"] = stained
+    return shown
 
 
 def _repeated(original: str, neutral: str | Problem, distance: Distance) -> str:

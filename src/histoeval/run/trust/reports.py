@@ -138,7 +138,7 @@ def judge_case(case: TrustCase, folder: Path, instruments: Instruments) -> Verdi
     path = image if isinstance(image, Path) else None
     content = None if path is None else image_hash(path)
     grounding = attempt(lambda: _grounding(image, report, instruments))
-    found: Dimensions = {
+    outcomes: Dimensions = {
         "grounding": grounding,
         "logic": attempt(lambda: logic_of(report, instruments.entailer, top=instruments.top)),
         "stability": attempt(lambda: _stability(case, text, image, instruments)),
@@ -147,7 +147,7 @@ def judge_case(case: TrustCase, folder: Path, instruments: Instruments) -> Verdi
     if path is not None and instruments.encoders:
         embedded = _embedded(path, instruments.encoders[0], instruments)
     return Verdict(
-        _row(case, found, policy, content),
+        _row(case, outcomes, policy, content),
         path,
         embedded if isinstance(embedded, EmbeddedImage) else None,
         grounding if isinstance(grounding, Grounding) else None,
@@ -203,15 +203,15 @@ def _grounding(
         return instruments.no_encoder
     opinions, claims = [], claims_of(report)
     for encoder in instruments.encoders:
-        found: Grounding | Problem | EmbeddedImage = _embedded(image, encoder, instruments)
-        if isinstance(found, EmbeddedImage):
+        outcome: Grounding | Problem | EmbeddedImage = _embedded(image, encoder, instruments)
+        if isinstance(outcome, EmbeddedImage):
             limits = instruments.calibrations.get(encoder.identity)
-            found = attempt(partial(ground, found, claims, encoder, instruments.decoys, limits))
-        opinions.append(Opinion(encoder.identity, found))
-    found = opinions[0].found if len(opinions) == 1 else combine(opinions)
-    if isinstance(found, Problem):
-        return found
-    return found.model_copy(update={"notes": (*found.notes, *not_seen(report))})
+            outcome = attempt(partial(ground, outcome, claims, encoder, instruments.decoys, limits))
+        opinions.append(Opinion(encoder.identity, outcome))
+    outcome = opinions[0].outcome if len(opinions) == 1 else combine(opinions)
+    if isinstance(outcome, Problem):
+        return outcome
+    return outcome.model_copy(update={"notes": (*outcome.notes, *not_seen(report))})
 
 
 def _stability(
@@ -238,11 +238,11 @@ def _stability(
 
 
 def _row(
-    case: TrustCase, found: Dimensions, policy: Policy, content: str | None = None
+    case: TrustCase, outcomes: Dimensions, policy: Policy, content: str | None = None
 ) -> TrustRow:
     """A row with all that a person can check: what each dimension found, how the verdict came."""
-    problems = {name: each for name, each in found.items() if isinstance(each, Problem)}
-    known = {name: each for name, each in found.items() if not isinstance(each, Problem)}
+    problems = {name: each for name, each in outcomes.items() if isinstance(each, Problem)}
+    known = {name: each for name, each in outcomes.items() if not isinstance(each, Problem)}
     values: dict[str, Any] = {
         name: known[name].value if name in known else None for name in DIMENSIONS
     }
@@ -386,8 +386,8 @@ class TrustJob(Job[TrustCase, TrustRow]):
         return super().request() | {"pictures": self.has_pictures, "logic": logic}
 
     def summary(self) -> dict[str, Any]:
-        found = super().summary()
-        return {"input": found.pop("input"), "histoeval": __version__, **found}
+        summary = super().summary()
+        return {"input": summary.pop("input"), "histoeval": __version__, **summary}
 
     def _settings(self) -> dict[str, Any]:
         instruments = self.instruments
@@ -414,12 +414,12 @@ class TrustJob(Job[TrustCase, TrustRow]):
             "policy": instruments.policy.content(),
         }
 
-    def _is_result(self, found: TrustRow, given: TrustCase) -> bool:
-        if (found.id, found.row) != (given.id, given.number):
+    def _is_result(self, row: TrustRow, given: TrustCase) -> bool:
+        if (row.id, row.row) != (given.id, given.number):
             return False
         if isinstance(given.image, str):
             path = self.source.folder / given.image
-            refuse_changed(given.image, path, found.evidence.get("image_hash"))
+            refuse_changed(given.image, path, row.evidence.get("image_hash"))
         return True
 
     def _add(self, row: TrustRow) -> None:

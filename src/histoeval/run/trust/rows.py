@@ -189,15 +189,20 @@ class FinishedTrust:
     @cached_property
     def _lines(self) -> dict[int, tuple[CaseLine, int]]:
         """Each case by its row, and where its line begins."""
-        found: dict[int, tuple[CaseLine, int]] = {}
+        by_row: dict[int, tuple[CaseLine, int]] = {}
         offset = 0
         with (self.folder / ROWS).open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.endswith(b"\n"):  # a run that goes on may just be writing the last one
-                    case = _case_line(line, number)
-                    found[case.row] = case, offset
+                    try:
+                        content = json.loads(line)
+                        row, name = int(content["row"]), str(content["id"])
+                        image, route = content["evidence"].get("image"), str(content["route"])
+                    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+                        raise _no_row(f"line {number}") from e
+                    by_row[row] = CaseLine(row, name, image, route), offset
                 offset += len(line)
-        return found
+        return by_row
 
     def cases(self) -> list[CaseLine]:
         return [case for case, _ in self._lines.values()]
@@ -212,8 +217,8 @@ class FinishedTrust:
             line = lines.readline()
         try:
             row = TrustRow.model_validate_json(line)
-            if (found := row.evidence.get("grounding")) is not None:
-                Grounding.model_validate(found)
+            if (grounding := row.evidence.get("grounding")) is not None:
+                Grounding.model_validate(grounding)
         except ValidationError as error:
             raise _no_row(f"the row {number}") from error
         return row
@@ -273,15 +278,6 @@ class FinishedTrust:
             "file back, or move the folder of the run and that of the images together; otherwise "
             "run `histoeval trust` again with the new folder of images.",
         )
-
-
-def _case_line(line: bytes, number: int) -> CaseLine:
-    try:
-        content: Mapping[str, Any] = json.loads(line)
-        image = content["evidence"].get("image")
-        return CaseLine(int(content["row"]), str(content["id"]), image, str(content["route"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _no_row(f"line {number}") from error
 
 
 def _no_row(place: str) -> OutputError:
@@ -391,20 +387,19 @@ def write_patch_scores(path: Path, scores: PatchScores) -> None:
 def read_patch_scores(path: Path) -> PatchScores | None:
     """The scores of a row; None where the run kept none, as runs of earlier versions."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-            if found["format"] != FORMAT:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            if arrays["format"] != FORMAT:
                 raise OutputError(
                     f"{path.name} was written by another version of histoeval; run the same "
                     "trust command again with --overwrite"
                 )
-            image, encoder, *arrays = (found[name] for name in FIELDS)
-            absolute = str(found["absolute"]) if "absolute" in found else ""
-            spots, claims, cosines = arrays
-            scores = PatchScores(str(image), str(encoder), spots, claims, cosines, absolute)
-            patches, claims = len(scores.spots), len(scores.claims)
-            shapes = scores.spots.shape, scores.claims.shape, scores.cosines.shape
-            if shapes != ((patches, 4), (claims,), (claims, patches) if claims else shapes[2]):
+            image, encoder, spots, claims, cosines = (arrays[name] for name in FIELDS)
+            absolute = str(arrays["absolute"]) if "absolute" in arrays else ""
+            patches, count = len(spots), len(claims)
+            expected = (patches, 4), (count,), (count, patches) if count else cosines.shape
+            if (spots.shape, claims.shape, cosines.shape) != expected:
                 raise ValueError("arrays of different lengths")
+            return PatchScores(str(image), str(encoder), spots, claims, cosines, absolute)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
@@ -412,4 +407,3 @@ def read_patch_scores(path: Path) -> PatchScores | None:
             f"{path.name} cannot be read ({type(error).__name__}); run the same trust command "
             "again with --overwrite"
         ) from error
-    return scores

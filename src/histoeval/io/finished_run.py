@@ -67,24 +67,35 @@ def finished_run(path: Path) -> FinishedRun:
     if path.name in (*SCORES_FILES, TRUST, AGREEMENT, COMPARISON) and path.is_file():
         path = path.parent
     if path.is_file():
-        return _extracted(path)
-    names = {SCORES if file.name in SCORES_FILES else file.name for file in path.iterdir()}
-    kind = kind_among(names, path.resolve())
-    name = "" if kind is None else kind.name
-    if kind is None and "run.json" in names:  # of a run that has only begun
-        name = "score"
-    elif kind is None and any((path / "scores" / file).is_file() for file in SCORES_FILES):
-        name = "agree"
-    if name not in get_args(Kind):
-        raise wrong_folder(path, "holds no results that a report is made of", KNOWN)
-    run = FinishedRun(cast("Kind", name), path)
-    about = KINDS[name]
-    if name == "experiment":
-        return _demand_finished(run, bool(experiments_in(path)))
-    _demand_finished(run, (about.result or "summary.json") in names)
-    if about.rows:
+        meta = path.with_name(f"{path.name}.meta.json")
+        if not path.name.lower().endswith(ENDINGS + PACKED_ENDINGS) or not meta.is_file():
+            raise wrong_folder(path, "is not the results of a run", KNOWN)
+        content = read_json(meta, path)
+        name, is_finished = "extract", bool(content.get("finished"))
+        if is_finished and "entities" not in content.get("summary", {}):
+            raise InputError(f"{path} is not of `histoeval extract`; give {KNOWN}")
+    else:
+        names = {SCORES if file.name in SCORES_FILES else file.name for file in path.iterdir()}
+        kind = kind_among(names, path.resolve())
+        name = "" if kind is None else kind.name
+        if kind is None and "run.json" in names:  # of a run that has only begun
+            name = "score"
+        elif kind is None and any((path / "scores" / file).is_file() for file in SCORES_FILES):
+            name = "agree"
+        if name not in get_args(Kind):
+            raise wrong_folder(path, "holds no results that a report is made of", KNOWN)
+        is_finished = (KINDS[name].result or "summary.json") in names
+        if name == "experiment":
+            is_finished = bool(experiments_in(path))
+    if not is_finished:
+        verb = "score` or `judge" if name == "score" else name
+        raise InputError(
+            f"the run in {path} is not finished: run the same `{verb}` command again, which "
+            "resumes it and keeps the finished rows"
+        )
+    if path.is_dir() and KINDS[name].rows:
         _demand_whole(path, name, names)
-    return run
+    return FinishedRun(cast("Kind", name), path)
 
 
 def _demand_whole(folder: Path, name: str, names: Collection[str]) -> None:
@@ -110,27 +121,6 @@ def experiments_in(folder: Path) -> list[str]:
     """The names of the tables of `experiment` that are in a folder, in the order of a page."""
     *tables, _ = KINDS["experiment"].files
     return [Path(name).stem for name in tables if (folder / name).is_file()]
-
-
-def _demand_finished(run: FinishedRun, is_finished: bool) -> FinishedRun:
-    if is_finished:
-        return run
-    verb = "score` or `judge" if run.kind == "score" else run.kind
-    raise InputError(
-        f"the run in {run.place} is not finished: run the same `{verb}` command again, which "
-        "resumes it and keeps the finished rows"
-    )
-
-
-def _extracted(path: Path) -> FinishedRun:
-    meta = path.with_name(f"{path.name}.meta.json")
-    if not path.name.lower().endswith(ENDINGS + PACKED_ENDINGS) or not meta.is_file():
-        raise wrong_folder(path, "is not the results of a run", KNOWN)
-    content = read_json(meta, path)
-    is_finished = bool(content.get("finished"))
-    if is_finished and "entities" not in content.get("summary", {}):
-        raise InputError(f"{path} is not of `histoeval extract`; give {KNOWN}")
-    return _demand_finished(FinishedRun("extract", path), is_finished)
 
 
 # --- the texts of a run ------------------------------------------------------------------------

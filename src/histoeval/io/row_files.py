@@ -110,7 +110,11 @@ class RowColumns:
         self.names: dict[Place, str] = {}
         taken = {LAYOUT}
         for place in sorted(self.kinds, key=lambda place: self.kinds[place] == "json"):
-            name = _column_name(place)
+            # `bleu` for a value, `bleu.precision_1` for a part of it, `bleu.evidence` for the rest
+            name = place[0]
+            if name == SCORES:
+                _, metric, field, *part = place
+                name = metric if field == VALUE else ".".join([metric, *(part or [field])])
             while name in taken:
                 name += "_"
             taken.add(name)
@@ -166,14 +170,6 @@ def _laid_out(row: Mapping[str, Any], put: Callable[[Place, Any], Any]) -> dict[
             for metric, result in value.items()
         }
     return content
-
-
-def _column_name(place: Place) -> str:
-    """`bleu` for its value, `bleu.precision_1` for a part of it, `bleu.evidence` for the rest."""
-    if place[0] != SCORES:
-        return place[0]
-    _, metric, field, *part = place
-    return metric if field == VALUE else ".".join([metric, *(part or [field])])
 
 
 def write_table(lines: Callable[[], Iterable[bytes]], file: BinaryIO) -> None:

@@ -183,8 +183,17 @@ def read_settings(
     if not isinstance(given, dict | None):
         raise InputError(f"{path} must hold settings, each as `name: value` on a line of its own")
     content = {str(name): value for name, value in (given or {}).items()}
-    changed = [_parse(override) for override in overrides]
-    for keys, value in changed:
+    changed: set[str] = set()
+    for override in overrides:
+        name, sign, text = override.partition("=")
+        keys = [key.strip() for key in name.split(".")]
+        if not sign or not all(keys):
+            raise SettingError(f"--set {override} says nothing: write --set key=value")
+        try:
+            value = _typed(yaml.safe_load(text))
+        except yaml.YAMLError as error:
+            raise SettingError(f"--set {override} has a value that is not YAML: {error}") from error
+        changed.add(".".join(keys))
         settings = content
         for key in keys[:-1]:
             inner = settings.get(key)
@@ -194,21 +203,9 @@ def read_settings(
     try:
         return model_class.model_validate(content, context={"folder": path.absolute().parent})
     except ValidationError as error:
-        typed = {".".join(keys) for keys, _ in changed}
-        faults = dict.fromkeys(_fault(fault, path, model_class, typed) for fault in error.errors())
+        every = (_fault(fault, path, model_class, changed) for fault in error.errors())
+        faults = dict.fromkeys(every)
         raise SettingError("; ".join(faults)) from error
-
-
-def _parse(override: str) -> tuple[list[str], Any]:
-    """The keys that lead to a setting, and its new value, which is written as in YAML."""
-    name, sign, text = override.partition("=")
-    keys = [key.strip() for key in name.split(".")]
-    if not sign or not all(keys):
-        raise SettingError(f"--set {override} says nothing: write --set key=value")
-    try:
-        return keys, _typed(yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise SettingError(f"--set {override} has a value that is not YAML: {error}") from error
 
 
 def _typed(value: Any) -> Any:

@@ -186,7 +186,15 @@ class RowStore(Generic[R]):
         if overwrite:
             for file in self._written():
                 remove(file)
-        if (before := self._request_there()) is not None:
+        # A run that ended before its first row has made nothing.
+        is_begun = self.is_folder and self.summary.exists()
+        if _holds_something(self.stored) or is_begun:
+            if not self.meta.exists():
+                raise unknown_maker(self.home)
+            content = read_json(self.meta, self.home)
+            before = content.get("run") if self.is_wrapped else content
+            if not isinstance(before, dict):
+                raise unknown_maker(self.home)
             now = json.loads(json.dumps(request))
             names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
             if names:
@@ -203,18 +211,6 @@ class RowStore(Generic[R]):
         if self._verb:
             return [self.path.with_name(name) for name in VERB_FILES[self._verb]]
         return (self.path, self.meta, self.summary) if self.is_folder else (self.path, self.home)
-
-    def _request_there(self) -> Mapping[str, Any] | None:
-        """The request that made what is there; a run that ended before its first row made none."""
-        if not _holds_something(self.stored) and not (self.is_folder and self.summary.exists()):
-            return None
-        if not self.meta.exists():
-            raise unknown_maker(self.home)
-        content = read_json(self.meta, self.home)
-        request = content.get("run") if self.is_wrapped else content
-        if not isinstance(request, dict):
-            raise unknown_maker(self.home)
-        return request
 
     def _drop_unfinished(self) -> None:
         """Remove what a killed run has left unfinished at the end of the rows."""

@@ -158,7 +158,17 @@ def read_submission(
         for name in truth.references
         if (report := matched.reports.get(name)) and not isinstance(report.texts, Fault)
     }
-    problems = [*_row_problems(lines, source), *_id_problems(matched, source.name, truth)]
+    problems = [*_row_problems(lines, source)]
+    for line in matched.strangers:
+        fault = unknown_id(line, matched.near, truth.name)
+        why = fault.problem(line.record.place, source.name).message
+        meant = matched.near.get(line.id or "")
+        problems.append(SubmissionProblem(line.id, line.record.number, fault.kind, why, meant))
+    covered = {*matched.reports, *matched.near.values()}
+    for missing in truth.references:
+        if missing not in covered:
+            why = Fault("not_handed_in", {"key": missing}).problem(truth.name).message
+            problems.append(SubmissionProblem(missing, None, "missing_report", why))
     problems.sort(key=lambda problem: problem.row or len(lines) + 1)
     return Submission(
         source.name, reports, tuple(problems), source.sha256, source.notes, matched.renamed
@@ -281,19 +291,6 @@ def _row_problems(lines: Iterable[ReportLine], source: TextSource) -> Iterator[S
         elif isinstance(line.texts, Fault):
             why = line.texts.problem(line.record.place, source.layout.text).message
             yield SubmissionProblem(line.id, row, line.texts.kind, why)
-
-
-def _id_problems(matched: IdMatches, name: str, truth: Truth) -> Iterator[SubmissionProblem]:
-    for line in matched.strangers:
-        fault = unknown_id(line, matched.near, truth.name)
-        why = fault.problem(line.record.place, name).message
-        meant = matched.near.get(line.id or "")
-        yield SubmissionProblem(line.id, line.record.number, fault.kind, why, meant)
-    covered = {*matched.reports, *matched.near.values()}
-    for missing in truth.references:
-        if missing not in covered:
-            why = Fault("not_handed_in", {"key": missing}).problem(truth.name).message
-            yield SubmissionProblem(missing, None, "missing_report", why)
 
 
 def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:

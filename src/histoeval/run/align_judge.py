@@ -168,15 +168,6 @@ def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
     return scales
 
 
-def _cases(experts: ExpertScores, folder: Path, rows: Sequence[ResultRow]) -> Mapping[Key, str]:
-    """The case of every pair: as the table says, else pairs of one reference, else of one id."""
-    cases = {key_of(row): row.id for row in rows}
-    if not experts.cases and has_texts(folder):
-        texts = zip(rows, read_texts(folder), strict=False)
-        cases |= {key_of(row): str(t["reference"]) for row, t in texts if t.get("reference")}
-    return cases | dict(experts.cases)
-
-
 def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
     """Notes on what was not used, and why."""
     if problems := experts.problems:
@@ -362,7 +353,12 @@ def align_judge(
         case=case,
         encoding=encoding,
     ).of_pairs(scored.keys())
-    fit = _Fit(rated, _cases(rated, folder, rows), folds, resamples, seed)
+    # Cases as the table says, else pairs of one reference, else of one id.
+    cases = {key_of(row): row.id for row in rows}
+    if not rated.cases and has_texts(folder):
+        texts = zip(rows, read_texts(folder), strict=False)
+        cases |= {key_of(row): str(t["reference"]) for row, t in texts if t.get("reference")}
+    fit = _Fit(rated, cases | dict(rated.cases), folds, resamples, seed)
     usage = read_json(folder / USAGE, folder) if (folder / USAGE).is_file() else {}
     judge = fit.aligned(name, _signature(about, name), scored, usage)
     free = fit.baseline(folder, rows, about) if baseline and name != BASELINE else None

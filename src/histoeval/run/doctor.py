@@ -93,7 +93,13 @@ def details() -> Iterator[Item]:
     except HistoEvalError as error:
         reader = f"broken: {error}"
     yield Item("builtin reader", reader, "concordance, hare, extract")
-    yield Item("accelerator", _accelerator(), "speed of Hugging Face models")
+    accelerator = "unknown without torch"
+    if find_spec("torch") is not None:
+        import torch
+
+        is_there = torch.cuda.is_available()
+        accelerator = torch.cuda.get_device_name() if is_there else "none; runs on the CPU"
+    yield Item("accelerator", accelerator, "speed of Hugging Face models")
     yield Item("pandas", _version("pandas"), "to_pandas()")
     yield Item("WordNet", str(_wordnet() or MISSING), "synonyms in meteor")
 
@@ -183,11 +189,3 @@ def _wordnet() -> object:
     from histoeval.metrics import wordnet  # it imports nltk, and that scipy
 
     return wordnet.find()
-
-
-def _accelerator() -> str:
-    if find_spec("torch") is None:
-        return "unknown without torch"
-    import torch
-
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else "none; runs on the CPU"

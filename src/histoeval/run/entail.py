@@ -72,7 +72,11 @@ class EntailTask(Task[PairRow, EntailedRow]):
         self.on_gpu, self.shares_gpu = gpu_use([model])
 
     def work(self, rows: Sequence[PairRow]) -> list[EntailedRow]:
-        rows = [self._in_english(row) for row in rows]
+        for number, row in enumerate(rows := list(rows)):
+            if (pair := row.pair) is not None:
+                texts = {"premise": pair.reference, "hypothesis": pair.candidate}
+                if no := english_problem(self.language, **texts):
+                    rows[number] = row._replace(pair=None, problems=(no,))
         pairs = [
             NliPair(row.pair.reference, row.pair.candidate) for row in rows if row.pair is not None
         ]
@@ -86,12 +90,6 @@ class EntailTask(Task[PairRow, EntailedRow]):
 
     def examples(self) -> list[PairRow]:
         return [PairRow(1, EXAMPLE.id, EXAMPLE.system, EXAMPLE, ())]
-
-    def _in_english(self, row: PairRow) -> PairRow:
-        if (pair := row.pair) is None:
-            return row
-        no = english_problem(self.language, premise=pair.reference, hypothesis=pair.candidate)
-        return row if no is None else row._replace(pair=None, problems=(no,))
 
 
 class EntailJob(Job[PairRow, EntailedRow]):

@@ -63,9 +63,11 @@ class ExtractTask(Task[TextRow, ReadRow]):
         self.on_gpu, self.shares_gpu = gpu_use([reader])
 
     def work(self, rows: Sequence[TextRow]) -> list[ReadRow]:
-        rows = [self._in_english(row) for row in rows]
+        for number, row in enumerate(rows := list(rows)):
+            no = None if row.text is None else english_problem(self.language, report=row.text)
+            rows[number] = row if no is None else row._replace(text=None, problems=(no,))
         texts = [row.text for row in rows if row.text is not None]
-        read = iter(answers(lambda few: _one_each(self.reader.read(few), few), texts, read_failed))
+        read = iter(answers(self._read, texts, read_failed))
         return [_row(row, row.problems if row.text is None else next(read)) for row in rows]
 
     def failed(self, row: TextRow, problem: Problem) -> ReadRow:
@@ -74,9 +76,15 @@ class ExtractTask(Task[TextRow, ReadRow]):
     def examples(self) -> list[TextRow]:
         return [TextRow(1, EXAMPLE.id, EXAMPLE.reference, ())]
 
-    def _in_english(self, row: TextRow) -> TextRow:
-        no = None if row.text is None else english_problem(self.language, report=row.text)
-        return row if no is None else row._replace(text=None, problems=(no,))
+    def _read(self, texts: Sequence[str]) -> Sequence[Report]:
+        """The reports of a reader that keeps its promise: one for each text, of that very text."""
+        reports = self.reader.read(texts)
+        if len(reports) != len(texts):
+            raise ValueError(f"{len(reports)} reports for {len(texts)} texts")
+        for report, text in zip(reports, texts, strict=True):
+            if not isinstance(report, Report) or report.text != text:
+                raise ValueError("what came back is not a report of the text")
+        return reports
 
 
 class ExtractJob(Job[TextRow, ReadRow]):
@@ -126,16 +134,6 @@ class ExtractJob(Job[TextRow, ReadRow]):
 def read_failed(message: str) -> Problem:
     """The problem of a report that the reader broke on."""
     return Problem(code="reader_failed", message=shown(message))
-
-
-def _one_each(reports: Sequence[Report], texts: Sequence[str]) -> Sequence[Report]:
-    """The reports of a reader that keeps its promise: one for each text, of that very text."""
-    if len(reports) != len(texts):
-        raise ValueError(f"{len(reports)} reports for {len(texts)} texts")
-    for report, text in zip(reports, texts, strict=True):
-        if not isinstance(report, Report) or report.text != text:
-            raise ValueError("what came back is not a report of the text")
-    return reports
 
 
 def _row(row: TextRow, outcome: Report | Problem | tuple[Problem, ...]) -> ReadRow:

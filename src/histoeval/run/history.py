@@ -181,18 +181,13 @@ def details_of(run: StoredRun) -> RunDetails:
         commands = [{"command": summary["command"]}]
     rows = summary.get("rows", summary.get("pairs", summary.get("cases")))
     if not isinstance(rows, int):
-        rows = (
-            _rows_so_far(run.place / kind.rows) if kind and kind.rows and not run.finished else None
-        )
+        rows = None
+        if kind is not None and kind.rows and not run.finished:  # so far
+            file = stored_as(run.place / kind.rows)
+            with suppress(OSError, ValueError):
+                lines = row_lines(file) if file.exists() else ()
+                rows = sum(line.endswith(b"\n") for line in lines)
     return RunDetails(run, rows, about.get("run", about), summary, commands)
-
-
-def _rows_so_far(rows: Path) -> int | None:
-    file = stored_as(rows)
-    try:
-        return sum(line.endswith(b"\n") for line in row_lines(file)) if file.exists() else 0
-    except (OSError, ValueError):
-        return None
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -45,8 +45,6 @@ _HIDDEN = frozenset({"script", "style", "head", "title", "template"})
 
 def word_text(path: Path) -> str | Fault:
     """The text of a .docx, or why there is none."""
-    if path.stat().st_size > RECORD_LIMIT:
-        return Fault("long_text")
     raw = path.read_bytes()
     if raw.startswith(OLD_OFFICE):
         return Fault("locked_file", {"file": path.name})
@@ -89,13 +87,6 @@ def demand_pypdf(name: str) -> None:
         raise MissingDependency(
             f"pypdf is needed to read {name}: {pip_install('documents')}"
         ) from error
-
-
-def pdf_file_text(path: Path) -> str | Fault:
-    """The text layer of a file, or why there is none."""
-    if path.stat().st_size > RECORD_LIMIT:
-        return Fault("long_text")
-    return pdf_text(path.read_bytes(), path.name)
 
 
 def embedded_text(data: str, kind: str, place: str, decode: Callable[[bytes], str]) -> str | Fault:

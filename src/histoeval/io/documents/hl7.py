@@ -186,8 +186,14 @@ def _value(segment: _Segment, signs: Separators, codec: str) -> str | Fault:
     kind, value = segment.field(2).strip().upper(), segment.field(5)
     if kind in ("TX", "FT", "ST", ""):
         return unescaped(value.replace(signs.repetition, "\n"), signs, codec)
-    if kind == "ED":
-        return _document(value.split(signs.component), signs, codec)
+    if kind == "ED":  # a document: source, type, subtype, encoding, data
+        parts = value.split(signs.component)
+        if len(parts) < 5:
+            return Fault("no_observation")
+        data, subtype = unescaped(parts[4], signs, codec), parts[2].strip().upper()
+        if parts[3].strip().upper() != "BASE64":
+            return data
+        return embedded_text(data, subtype, "the message", lambda raw: raw.decode(codec, BAD_BYTES))
     if kind in ("CE", "CWE", "CNE"):
         coded = [each.split(signs.component) for each in value.split(signs.repetition)]
         said = [(each[1] if len(each) > 1 else "") or each[0] for each in coded]
@@ -196,17 +202,6 @@ def _value(segment: _Segment, signs: Separators, codec: str) -> str | Fault:
         unit = segment.field(6).partition(signs.component)[0]
         return unescaped(f"{value.replace(signs.component, ' ')} {unit}".strip(), signs, codec)
     return Fault("no_observation")
-
-
-def _document(parts: Sequence[str], signs: Separators, codec: str) -> str | Fault:
-    """A document inside a message: source, type, subtype, encoding, data."""
-    if len(parts) < 5:
-        return Fault("no_observation")
-    data = unescaped(parts[4], signs, codec)
-    if parts[3].strip().upper() != "BASE64":
-        return data
-    kind = parts[2].strip().upper()
-    return embedded_text(data, kind, "the message", lambda raw: raw.decode(codec, BAD_BYTES))
 
 
 def unescaped(text: str, signs: Separators, codec: str) -> str:

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from histoeval.errors import InputError
-from histoeval.io.documents.contents import demand_pypdf, pdf_file_text, word_text
+from histoeval.io.documents.contents import demand_pypdf, pdf_text, word_text
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.tables.columns import Layout
 from histoeval.io.tables.encoding import (
@@ -62,19 +62,18 @@ def _read_lines(
     with ExitStack() as stack:
         files = [stack.enter_context(open_lines(path, encodings[path])) for path in paths]
         for number, lines in enumerate(zip_longest(*files), start=1):
-            if any(line and not line.isspace() for line in lines):
-                cells = zip(columns, lines, strict=True)
-                values = {column: _cell(line, number) for column, line in cells}
-                position = sum(file.position() for file in files)
-                yield Record(number, values, line=number, position=position)
-
-
-def _cell(line: str | None, number: int) -> str | Fault:
-    if line is None:
-        return Fault("missing_line", {"line": number})
-    if len(line) > RECORD_LIMIT:
-        return Fault("long_text")
-    return line.removesuffix("\n").removesuffix("\r")
+            if not any(line and not line.isspace() for line in lines):
+                continue
+            values: dict[str, object] = {}
+            for column, line in zip(columns, lines, strict=True):
+                if line is None:
+                    values[column] = Fault("missing_line", {"line": number})
+                elif len(line) > RECORD_LIMIT:
+                    values[column] = Fault("long_text")
+                else:
+                    values[column] = line.removesuffix("\n").removesuffix("\r")
+            position = sum(file.position() for file in files)
+            yield Record(number, values, line=number, position=position)
 
 
 def table_of_folders(
@@ -180,11 +179,11 @@ def _read_files(
 
 def _text(path: Path, encoding: str | None) -> str | Fault:
     """The whole file, but for the end of its last line."""
+    if path.stat().st_size > RECORD_LIMIT:
+        return Fault("long_text")
     if path.suffix.lower() == ".docx":
         return word_text(path)
     if path.suffix.lower() == ".pdf":
-        return pdf_file_text(path)
-    if path.stat().st_size > RECORD_LIMIT:
-        return Fault("long_text")
+        return pdf_text(path.read_bytes(), path.name)
     settled = _survey(path, encoding).encoding
     return path.read_bytes().decode(settled, BAD_BYTES).removesuffix("\n").removesuffix("\r")

@@ -95,13 +95,11 @@ def _read(
             yield Record(number, values, None, line, lines.position())
 
 
-def _plain_reason(error: csv.Error) -> str:
-    """The complaint of the csv module in plain words."""
-    if "end of data" in str(error):
-        return "one is opened and never closed"
-    if "new-line" in str(error):
-        return "a line break stands outside of them"
-    return "text stands after a closing one"
+# The complaints of the csv module in plain words; any other is of text after a closing quote.
+_QUOTE_REASONS = {
+    "end of data": "one is opened and never closed",
+    "new-line": "a line break stands outside of them",
+}
 
 
 class RecordReader:
@@ -157,7 +155,9 @@ class RecordReader:
             except RecordTooLongError:
                 outcome: list[str] | Fault = self._give_back(Fault("record_too_long"))
             except csv.Error as error:
-                outcome = self._give_back(Fault("broken_quotes", {"reason": _plain_reason(error)}))
+                told = (said for part, said in _QUOTE_REASONS.items() if part in str(error))
+                reason = next(told, "text stands after a closing one")
+                outcome = self._give_back(Fault("broken_quotes", {"reason": reason}))
             else:
                 if not fields:
                     continue
@@ -171,8 +171,12 @@ class RecordReader:
         """The fields, if they are as many as they should be and belong together."""
         if len(fields) != self._width:
             fault = Fault("wrong_column_count", {"found": len(fields), "expected": self._width})
-            swallowed = len(self._taken) > 1 and self._is_row(self._taken[1])
-            return self._give_back(fault) if swallowed else fault
+            # A quote was left open if the second line is a row in itself.
+            line = self._taken[1] if len(self._taken) > 1 else ""
+            if not line or self._has_stray_quote(line) or "\r" in line.rstrip("\r\n"):
+                return fault
+            width = len(next(csv.reader([line], delimiter=self._delimiter)))
+            return self._give_back(fault) if width == self._width else fault
         if self._uncertain and self._has_stray_quote("".join(self._taken)):
             reason = "this may be the end of the broken row before it"
             return self._give_back(Fault("broken_quotes", {"reason": reason}))
@@ -184,11 +188,6 @@ class RecordReader:
         self._uncertain = True
         self._lines.take_back(self._taken[1:])
         return fault
-
-    def _is_row(self, line: str) -> bool:
-        if self._has_stray_quote(line) or "\r" in line.rstrip("\r\n"):
-            return False
-        return len(next(csv.reader([line], delimiter=self._delimiter))) == self._width
 
     def _has_stray_quote(self, record: str) -> bool:
         """True if a quote stands elsewhere than around a field, as where a text was cut."""

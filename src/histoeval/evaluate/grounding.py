@@ -242,8 +242,7 @@ class KindScores(NamedTuple):
 
     true: Array
     foreign: Array
-    plain: Array
-    """The true ones without a handicap: what contradicts a claim."""
+    plain: Array  # the true ones without a handicap: what contradicts a claim
 
 
 Scores = Mapping[EntityType, KindScores]
@@ -258,8 +257,7 @@ LEAST_CASES_OF_A_SIDE = 5
 LEAST_AUROC = 0.7
 """Where benign and malignant tissue is told apart less well, most true claims would be doubted."""
 
-NEVER = -4.0
-"""Behaviour is a sum of four cosines, and lies no lower."""
+NEVER = -4.0  # behaviour is a sum of four cosines, and lies no lower
 
 _CALM = 1e-6
 _LEAST_SCORES = 20

@@ -32,16 +32,14 @@ from histoeval.statistics.regression import logistic
 
 Array = npt.NDArray[np.float64]
 
-CLAIMED = ("organ", "concept", "family", "site")
-"""The groups that claims are drawn from."""
+CLAIMED = ("organ", "concept", "family", "site")  # the groups that claims are drawn from
 
 KINDS = {"organ": "site", "concept": "diagnosis", "site": "diagnosis", "family": "finding"}
 """What a report calls a claim of each group; each kind has a curve of its own."""
 
 _SIDES = ("malignant", "benign")
 
-SAME_ORGAN = "diagnosis, same organ"
-"""The diagnosis of an image, and others of its organ."""
+SAME_ORGAN = "diagnosis, same organ"  # the diagnosis of an image, and others of its organ
 
 _TOLD = {group: (group,) for group in CLAIMED} | {
     "organ or diagnosis": ("organ", "concept", "site"),
@@ -293,21 +291,17 @@ def _replaced(claims: ScoredClaims, curves: Mapping[str, ClaimCalibration]) -> d
     }
 
 
-PICTURE_TILES = 36
-"""In rows and columns of six."""
+PICTURE_TILES = 36  # in rows and columns of six
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedImages:
     """Images against all entries of the bank, by models that had not learned them."""
 
-    means: ScoredTiles
-    """One row for each image: the mean over its patches."""
-    heights: ScoredTiles
-    """The same over the tenth of the patches that speak for an entry most."""
+    means: ScoredTiles  # one row for each image: the mean over its patches
+    heights: ScoredTiles  # the same over the tenth of the patches that speak for an entry most
     tiles: ScoredTiles
-    rows: Sequence[Sequence[int]]
-    """For each image its patches among the tiles."""
+    rows: Sequence[Sequence[int]]  # for each image its patches among the tiles
 
     @classmethod
     def of_tiles(cls, scored: ScoredTiles) -> JudgedImages:

@@ -26,10 +26,8 @@ Belong = Callable[[Edit, Edit], bool]
 K = TypeVar("K", bound=Hashable)
 
 RESAMPLES = 1000
-LEAST_CRITICAL = 0.3
-"""What an edit that could seriously harm a patient should cost at least."""
-DIGITS = 9
-"""Costs that differ only beyond these decimals differ by rounding, and are the same."""
+LEAST_CRITICAL = 0.3  # what an edit that could seriously harm a patient should cost at least
+DIGITS = 9  # costs that differ only beyond these decimals differ by rounding, and are the same
 
 
 class Cost(Noun):

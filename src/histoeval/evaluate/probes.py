@@ -18,12 +18,10 @@ from histoeval.io.tables.json_documents import bad_byte
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_path
 
-Words = Annotated[str, Field(pattern=r"\S")]
-"""A text that has something in it."""
+Words = Annotated[str, Field(pattern=r"\S")]  # a text that has something in it
 
 
-CRITICAL = 4
-"""The severity from which on an edit could seriously harm a patient."""
+CRITICAL = 4  # the severity from which on an edit could seriously harm a patient
 
 
 class Effect(StrEnum):

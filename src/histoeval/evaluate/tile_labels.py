@@ -42,8 +42,7 @@ class LabelledTile:
     slide: str
     case: str
     split: str
-    laboratory: str = ""
-    """Who cut, stained and scanned it; empty where the index does not say."""
+    laboratory: str = ""  # who cut, stained and scanned it; empty where the index does not say
 
     @property
     def stain_kind(self) -> str:
@@ -238,8 +237,7 @@ def _same(value: str | None, asked: str) -> int:
 
 
 INDEX = "index.jsonl"
-SIDE = 224
-"""Pixels of a side of a tile."""
+SIDE = 224  # pixels of a side of a tile
 
 Pixels = npt.NDArray[np.uint8]
 

@@ -42,8 +42,7 @@ ReasonKind = Literal[
     "few_claims",
 ]
 
-MAX_QUOTED = 80
-"""Characters of a report that a reason quotes."""
+MAX_QUOTED = 80  # characters of a report that a reason quotes
 
 
 class Reason(NamedTuple):
@@ -51,26 +50,21 @@ class Reason(NamedTuple):
 
     kind: ReasonKind
     text: str
-    about: tuple[str, ...] = ()
-    """The dimensions, or the two quotations, that it is about."""
+    about: tuple[str, ...] = ()  # the dimensions, or the two quotations, that it is about
 
 
 class RoutedReport(NamedTuple):
     """All that the verdict on a report depends on, beside the policy."""
 
     known: Mapping[Dimension, float | None]
-    missing: tuple[Dimension, ...]
-    """Dimensions that the policy needs and that are not known."""
+    missing: tuple[Dimension, ...]  # dimensions that the policy needs and that are not known
     low: float
-    high: float
-    """What trust is at least and at most."""
+    high: float  # what trust is at least and at most
     claims_known: float | None = None
     contradictions: Sequence[Contradiction] = ()
     image_verdict: GroundingVerdict | None = None
-    cancer: CancerCheck | None = None
-    """None: nobody checked."""
-    unknown: Mapping[str, str] = {}
-    """For dimensions that are missing: why."""
+    cancer: CancerCheck | None = None  # None: nobody checked
+    unknown: Mapping[str, str] = {}  # for dimensions that are missing: why
 
     @classmethod
     def of(cls, known: Mapping[Dimension, float | None], policy: Policy, **beside: Any) -> Self:
@@ -220,11 +214,9 @@ ROUTES: tuple[Route, ...] = ("deploy", "review", "reject")
 class Trust(Noun):
     """How far a report can be trusted, and what is to be done with it."""
 
-    value: Share | None
-    """Missing where a dimension that counts is."""
+    value: Share | None  # missing where a dimension that counts is
     low: Share
-    high: Share
-    """What trust is at least and at most; both are the value where nothing is missing."""
+    high: Share  # what trust is at least and at most; both are the value where nothing is missing
     route: Route
     reason: str
     missing: tuple[str, ...] = ()

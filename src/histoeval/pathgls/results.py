@@ -29,8 +29,7 @@ class Claim(Noun):
     span: ReportSpan
     type: EntityType
     assertion: Assertion
-    phrase: str
-    """Short and visual, for an image encoder: "adenocarcinoma of the colon"."""
+    phrase: str  # short and visual, for an image encoder: "adenocarcinoma of the colon"
 
 
 class Spot(Noun):
@@ -52,26 +51,20 @@ class Support(Noun):
     spot: Spot | None = None
     unknown: str | None = None
     """Why the claim is out of scope; such claims are not part of the mean."""
-    verdict: GroundingVerdict | None = None
-    """Missing where the encoder was never validated."""
-    why: str = ""
-    """The verdict in plain words."""
+    verdict: GroundingVerdict | None = None  # missing where the encoder was never validated
+    why: str = ""  # the verdict in plain words
     agreeing: Annotated[int, Field(ge=0)] | None = None
     """Patches that would be enough by themselves for the claim to be supported."""
-    against: Spot | None = None
-    """Where the claim has least support."""
-    decoy: str | None = None
-    """The claim of another organ or disease that the image supports most."""
+    against: Spot | None = None  # where the claim has least support
+    decoy: str | None = None  # the claim of another organ or disease that the image supports most
 
 
 class OrganSeen(Noun):
     """The organ that an image looks like, over all of its patches."""
 
     likeliest: str
-    share: Share
-    """Of the patches, which look most like it."""
-    margin: FiniteFloat
-    """By how much it stands above the likeliest other organ, in mean cosine."""
+    share: Share  # of the patches, which look most like it
+    margin: FiniteFloat  # by how much it stands above the likeliest other organ, in mean cosine
     claimed: tuple[str, ...] = ()
     """The organs that the report names, as far as the encoder can tell them."""
 
@@ -97,8 +90,7 @@ class Grounding(Noun):
     """Equation (1): for every claim the best patch, then the mean over claims."""
 
     value: Share
-    raw: FiniteFloat
-    """The mean of plain cosines, which cannot be compared between encoders."""
+    raw: FiniteFloat  # the mean of plain cosines, which cannot be compared between encoders
     patches: Annotated[int, Field(ge=1)]
     supports: tuple[Support, ...]
     verdict: GroundingVerdict | None = None
@@ -107,8 +99,7 @@ class Grounding(Noun):
     None where nobody decided: then the value alone counts.
     """
     why: str = ""
-    cancer: CancerCheck | None = None
-    """None in runs of earlier versions, which did not check."""
+    cancer: CancerCheck | None = None  # None in runs of earlier versions, which did not check
     organ: OrganSeen | None = None
     denied: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
@@ -128,8 +119,7 @@ class Contradiction(Noun):
     first: ReportSpan
     second: ReportSpan
     probability: Share
-    source: str
-    """`nli`, or the rule that found it, such as `rule:side`."""
+    source: str  # `nli`, or the rule that found it, such as `rule:side`
     why: str = ""
 
     @property
@@ -142,10 +132,8 @@ class Logic(Noun):
     """Equation (2): 1 minus the mean of the K highest contradiction probabilities."""
 
     value: Share
-    pairs: Annotated[int, Field(ge=0)]
-    """None where only rules could judge."""
-    top: Annotated[int, Field(ge=0)]
-    """K: how many pairs were averaged."""
+    pairs: Annotated[int, Field(ge=0)]  # None where only rules could judge
+    top: Annotated[int, Field(ge=0)]  # K: how many pairs were averaged
     contradictions: tuple[Contradiction, ...] = ()
     """Those of the K that may well be some (a probability above 0.3), the worst first."""
     notes: tuple[str, ...] = ()
@@ -155,8 +143,7 @@ class Logic(Noun):
 class Shift(Noun):
     """How far a report moved under one attack, and what of it moved."""
 
-    attack: str
-    """`stain`, or the name of an adversarial prompt."""
+    attack: str  # `stain`, or the name of an adversarial prompt
     kind: Annotated[str, Field(pattern="^(visual|semantic)$")]
     distance: Share
     report: str
@@ -169,7 +156,6 @@ class Stability(Noun):
 
     value: Share
     shifts: tuple[Shift, ...]
-    worst: str
-    """The attack that moved the report most."""
+    worst: str  # the attack that moved the report most
     notes: tuple[str, ...] = ()
     signature: str

@@ -26,8 +26,7 @@ class Ask(NamedTuple):
 
     instruction: Instruction
     text: str
-    images: tuple[bytes, ...] = ()
-    """Each a whole PNG or JPEG file."""
+    images: tuple[bytes, ...] = ()  # each a whole PNG or JPEG file
 
 
 class VlmAnswer(NamedTuple):
@@ -61,8 +60,7 @@ class VlmSampling(Noun):
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
     seed: int = 0
-    body: Mapping[str, Any] = {}
-    """Extra fields of the request body; null removes one."""
+    body: Mapping[str, Any] = {}  # extra fields of the request body; null removes one
 
     def parameters(self, most_tokens: int) -> str:
         """The request without the conversation, as JSON."""

@@ -67,8 +67,7 @@ class ScopeLimits(Noun):
     """Unknown from this distance on, in which 1 is what a usual image of the training has."""
     stain: Limit
     """Unknown from where another stain is so much likelier than H&E, as a difference of cosines."""
-    phrases: Limit
-    """Unknown below this cosine with the nearest wording that was learned."""
+    phrases: Limit  # unknown below this cosine with the nearest wording that was learned
 
 
 class GroundingManifest(HashedFiles):
@@ -78,8 +77,7 @@ class GroundingManifest(HashedFiles):
     image: ImageTowerSpec
     text: TextTower
     dimension: Annotated[int, Field(ge=2)]
-    temperature: float
-    """What cosines were divided by while learning."""
+    temperature: float  # what cosines were divided by while learning
     scope: ScopeLimits
     calibrations: dict[str, ClaimCalibration]
     """A curve for each kind of claim: site, diagnosis, finding."""
@@ -110,8 +108,7 @@ class ImageScope(NamedTuple):
 
     known: bool
     distance: float
-    stain: float
-    """How much likelier another stain is than H&E, as a difference of cosines."""
+    stain: float  # how much likelier another stain is than H&E, as a difference of cosines
 
 
 class PhraseScope(NamedTuple):
@@ -126,19 +123,14 @@ class PhraseScope(NamedTuple):
 class TrainingSummary(NamedTuple):
     """What a model folder has of its training data."""
 
-    entries: list[str]
-    """What can be claimed, by name."""
-    groups: list[str]
-    """For each of them organ, concept, family, site, behaviour or stain."""
-    vectors: Vectors
-    """For each of them its place in the space of images."""
+    entries: list[str]  # what can be claimed, by name
+    groups: list[str]  # for each of them organ, concept, family, site, behaviour or stain
+    vectors: Vectors  # for each of them its place in the space of images
     wordings: list[str]
-    owners: npt.NDArray[np.int64]
-    """For each wording its entry."""
+    owners: npt.NDArray[np.int64]  # for each wording its entry
     meanings: Vectors
     centre: Vectors
-    whitening: Vectors
-    """Image vectors less the centre, times this, have length 1 in the usual case."""
+    whitening: Vectors  # image vectors less the centre, times this, have length 1 in the usual case
 
     @classmethod
     def read(cls, path: Path) -> Self:

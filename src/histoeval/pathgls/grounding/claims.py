@@ -42,13 +42,11 @@ from histoeval.terms.sites import (
 )
 from histoeval.terms.values.grades import read_grade
 
-CLAIMED = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
-"""The kinds of claims."""
+CLAIMED = (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)  # the kinds of claims
 
 _VAGUE = "vague"
 _TIERS = {"low": "low-grade", "intermediate": "intermediate-grade", "high": "high-grade"}
-_REGIONS = "body_region"
-"""Back or arm is no tissue that could be recognised under a microscope."""
+_REGIONS = "body_region"  # back or arm is no tissue that could be recognised under a microscope
 _EDGES = " \t\r\n.,;:-/()[]\"'"
 _ASIDE = re.compile(r"[(\[][^)\]]{0,400}[)\]]")
 _STOP = re.compile(r"(?<![.;:])[.;:]+(?=\s|$)")
@@ -56,8 +54,7 @@ _GRADED = re.compile(r"\b(?:differentiated|grade|dysplasia|anaplastic)\b")
 _RANKED = re.compile(r"\d|\b[ivx]+\b|\bgrade$|\bdifferentiation\b")
 _ADJECTIVE = re.compile(r"\S+(?:ic|ing|ous|ed|al)")
 _NEAR = 0.5
-_MAX_WORDS = 4
-"""Of a descriptor; more is a sentence."""
+_MAX_WORDS = 4  # of a descriptor; more is a sentence
 
 
 class Claims(NamedTuple):

@@ -24,8 +24,7 @@ from histoeval.pathgls.results import GroundingVerdict, OrganSeen
 from histoeval.report import EntityType, Noun
 from histoeval.terms.sites import find_sites, site_closeness, site_tree
 
-ALLOWED = 0.05
-"""The share of claims of another organ that may be supported."""
+ALLOWED = 0.05  # the share of claims of another organ that may be supported
 
 ALLOWED_BEHAVIOUR = 0.02
 """The share of malignant images that may pass for benign, and of benign ones for malignant."""
@@ -38,12 +37,9 @@ class ClaimLimits(ClaimCalibration):
     """How a score of one kind of claim becomes a value and a verdict."""
 
     slope: Annotated[FiniteFloat, Field(gt=0)]
-    midpoint: FiniteFloat
-    """The score at which the value is 0.5."""
-    supported: FiniteFloat
-    """From this score on a claim is supported: a foreign one in 5 % of cases."""
-    contradicted: FiniteFloat
-    """Up to this score it is contradicted: a true one in 2.5 % of cases."""
+    midpoint: FiniteFloat  # the score at which the value is 0.5
+    supported: FiniteFloat  # from this score on a claim is supported: a foreign one in 5 % of cases
+    contradicted: FiniteFloat  # up to this score it is contradicted: a true one in 2.5 % of cases
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -64,10 +60,8 @@ BehaviourSide = Literal["benign", "malignant"]
 class BehaviourLimits(Noun):
     """The same for the behaviour of tissue of one organ."""
 
-    malignant: ClaimLimits
-    """Of how malignant an image looks."""
-    benign: ClaimLimits
-    """Of the same with its sign turned."""
+    malignant: ClaimLimits  # of how malignant an image looks
+    benign: ClaimLimits  # of the same with its sign turned
 
 
 class Judgement(NamedTuple):
@@ -77,11 +71,8 @@ class Judgement(NamedTuple):
     verdict: GroundingVerdict
 
 
-FEW = 5
-"""With fewer patches than this an image is judged as a single tile."""
-
-TOP_SHARE = 0.1
-"""The share of patches that must speak for a claim: one among hundreds is chance."""
+FEW = 5  # with fewer patches than this an image is judged as a single tile
+TOP_SHARE = 0.1  # the share of patches that must speak for a claim: one among hundreds is chance
 
 _SAME_PLACE = 0.5
 _ROUNDING = 1e-9
@@ -90,14 +81,11 @@ _ROUNDING = 1e-9
 class Decisions(Noun):
     """When an encoder's answers count, as measured on cases that it had not learned from."""
 
-    encoder: str = ""
-    """The encoder by its weights; the calibration of another one is refused."""
+    encoder: str = ""  # the encoder by its weights; the calibration of another one is refused
     organs: Annotated[tuple[str, ...], Field(min_length=2)]
     """Those that it was shown to tell from each other."""
-    tile: dict[EntityType, ClaimLimits]
-    """For single tiles and pictures of a few."""
-    slide: dict[EntityType, ClaimLimits]
-    """For slides, and pictures of many tiles."""
+    tile: dict[EntityType, ClaimLimits]  # for single tiles and pictures of a few
+    slide: dict[EntityType, ClaimLimits]  # for slides, and pictures of many tiles
     handicaps: dict[str, Annotated[FiniteFloat, Field(ge=0)]] = Field(default_factory=dict)
     """How far an organ must stand above all others before it counts as likelier than these.
 
@@ -156,18 +144,15 @@ def top_mean(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
 class OrganMargin(NamedTuple):
     """How far an organ stands above all that are unlike it."""
 
-    plain: float
-    """What it may be contradicted by."""
-    less: float
-    """What it is supported by: less its handicap."""
+    plain: float  # what it may be contradicted by
+    less: float  # what it is supported by: less its handicap
 
 
 class OrganScores(NamedTuple):
     """How much the patches of an image look like each organ that an encoder can tell."""
 
     organs: tuple[str, ...]
-    cosines: NDArray[np.float64]
-    """Patches by organs."""
+    cosines: NDArray[np.float64]  # patches by organs
     handicaps: Mapping[str, float] = MappingProxyType({})
     """What is taken from an organ when it is claimed."""
 

@@ -26,8 +26,7 @@ from histoeval.terms.naming import main_concept
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import find_places, find_sites, site_closeness
 
-FEWEST = 12
-"""Fewer decoys cannot calibrate a claim."""
+FEWEST = 12  # fewer decoys cannot calibrate a claim
 
 UNMEASURED = ClaimCalibration(slope=1.5, midpoint=0.75)
 """For encoders without a measurement: as if true claims lay 1.5 standard deviations above decoys,
@@ -42,10 +41,8 @@ class PhraseMeaning(NamedTuple):
 
     diagnosis: str | None
     findings: frozenset[str]
-    sites: frozenset[str]
-    """All that are named."""
-    places: frozenset[str]
-    """Those where it is: not what it looks like, nor where it came from."""
+    sites: frozenset[str]  # all that are named
+    places: frozenset[str]  # those where it is: not what it looks like, nor where it came from
     words: frozenset[str]
 
 

@@ -37,20 +37,14 @@ if TYPE_CHECKING:
     from histoeval.slides.tiles import TilePlan, TileRequest
     from histoeval.slides.tissue import Tissue
 
-PICTURE = 2048
-"""Pixels along the longer side up to which an image is taken as one tile."""
-
-SAMPLED = 128
-"""Tiles of a slide that are encoded by default, spread over its tissue."""
-
-BATCH = 32
-"""Patches that are held in memory at once."""
+PICTURE = 2048  # pixels along the longer side up to which an image is taken as one tile
+SAMPLED = 128  # tiles of a slide that are encoded by default, spread over its tissue
+BATCH = 32  # patches that are held in memory at once
 
 ENLARGED = 2
 """A picture smaller than a patch is enlarged at most this many times; there is no detail beyond."""
 
-LEAST_TISSUE = 0.1
-"""Share of a patch that must be tissue; glass supports no claim."""
+LEAST_TISSUE = 0.1  # share of a patch that must be tissue; glass supports no claim
 
 TILES = {
     "damaged_tile": "tiles that cannot be read",
@@ -59,8 +53,7 @@ TILES = {
 }
 """Problems of tiles, human-readable."""
 
-Watch = Callable[[int], None]
-"""Called with the number of patches that are encoded so far."""
+Watch = Callable[[int], None]  # called with the number of patches that are encoded so far
 
 
 class Patch(NamedTuple):

@@ -14,13 +14,9 @@ from histoeval.errors import ModelError
 from histoeval.pathgls.results import Spot
 from histoeval.report import Noun
 
-Pixels = NDArray[np.uint8]
-"""Rows, columns, and red, green, blue."""
-Vectors = NDArray[np.float32]
-"""One row for each patch or phrase, of length 1."""
-
-SIZE = 224
-"""Pixels along a side of a patch, as PathGLS has it."""
+Pixels = NDArray[np.uint8]  # rows, columns, and red, green, blue
+Vectors = NDArray[np.float32]  # one row for each patch or phrase, of length 1
+SIZE = 224  # pixels along a side of a patch, as PathGLS has it
 
 
 class ImageTextEncoder(Protocol):

@@ -28,12 +28,10 @@ from histoeval.pathgls.grounding.encoder import (
 from histoeval.pathgls.results import Spot
 from histoeval.report import EntityType, Noun
 
-DIRECTIONS = 16
-"""At most so many directions have a variance of their own."""
+DIRECTIONS = 16  # at most so many directions have a variance of their own
 FEWEST_IMAGES = 30
 FEWEST_CASES = 5
-KEPT = 0.99
-"""The share of images of left-out cases that lies within the limit."""
+KEPT = 0.99  # the share of images of left-out cases that lies within the limit
 FOLDS = 5
 _DIGITS = 6
 
@@ -41,15 +39,13 @@ _DIGITS = 6
 class ImageReference(Noun):
     """The images that an encoder was validated on, as a mean, directions and a limit."""
 
-    encoder: str
-    """The identity of the encoder that made the vectors."""
+    encoder: str  # the identity of the encoder that made the vectors
     images: Annotated[int, Field(ge=FEWEST_IMAGES)]
     cases: Annotated[int, Field(ge=FEWEST_CASES)]
     centre: tuple[FiniteFloat, ...]
     directions: tuple[tuple[FiniteFloat, ...], ...]
     variances: tuple[Annotated[FiniteFloat, Field(gt=0)], ...]
-    rest: Annotated[FiniteFloat, Field(gt=0)]
-    """The variance along every other direction."""
+    rest: Annotated[FiniteFloat, Field(gt=0)]  # the variance along every other direction
     limit: Annotated[FiniteFloat, Field(gt=0)]
     """An image is unknown from this distance on; 1 is the usual distance."""
 

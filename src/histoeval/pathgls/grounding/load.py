@@ -24,8 +24,7 @@ from histoeval.resources import load_toml
 from histoeval.runtime.memo import Remade, remember
 
 BUILTIN = "builtin"
-BESIDE = "+"
-"""Between the encoders of a panel."""
+BESIDE = "+"  # between the encoders of a panel
 
 Loader = Literal["transformers", "open_clip", "conch", "musk", "titan"]
 OPENERS: dict[Loader, Callable[[str, str | None], ImageTextEncoder]] = {
@@ -45,19 +44,13 @@ class KnownEncoder(Noun):
     name: str
     title: str
     loads: Loader
-    hub: str
-    """Its name on the Hugging Face hub."""
-    architecture: str = ""
-    """Its name in the library that opens it, for weights in a file."""
-    weights: str = ""
-    """The file of its folder that the library wants, where it wants a file."""
-    size: Annotated[int, Field(ge=1)]
-    """Pixels along a side of its patches."""
-    slides: bool = False
-    """It has one vector for a slide and none for a patch."""
+    hub: str  # its name on the Hugging Face hub
+    architecture: str = ""  # its name in the library that opens it, for weights in a file
+    weights: str = ""  # the file of its folder that the library wants, where it wants a file
+    size: Annotated[int, Field(ge=1)]  # pixels along a side of its patches
+    slides: bool = False  # it has one vector for a slide and none for a patch
     licence: str
-    gated: bool
-    """Its terms must be accepted on the hub before it can be downloaded."""
+    gated: bool  # its terms must be accepted on the hub before it can be downloaded
 
     @property
     def advice(self) -> str:

@@ -33,8 +33,7 @@ from histoeval.runtime.transformer import (
 )
 
 PLIP = "vinid/plip"
-SIGLIP = "siglip"
-"""How the type of such models begins."""
+SIGLIP = "siglip"  # how the type of such models begins
 GPU_BATCH = 64
 
 CONCH = "conch"
@@ -50,8 +49,7 @@ MUSK_INSTALL = "pip install timm sentencepiece git+https://github.com/lilab-stan
 BEGIN, PAD, END, UNKNOWN = range(4)
 """Tokens of XLM-RoBERTa, which stand before the pieces of its vocabulary."""
 
-TITAN_SIDE = 512
-"""Pixels along a side of TITAN's patches, at 0.5 µm/px; it scales them by itself."""
+TITAN_SIDE = 512  # pixels along a side of TITAN's patches, at 0.5 µm/px; it scales them by itself
 TITAN_METHODS = ("return_conch", "encode_slide_from_patch_features", "encode_text")
 
 
@@ -60,16 +58,11 @@ class PublishedEncoder(Remade):
     """An image tower and a text tower that meet in one space."""
 
     name: str
-    identity: str
-    """The model down to its weights, and what runs it."""
-    size: int
-    """Pixels along a side of the patches that it takes."""
-    look: Callable[[Sequence[Pixels]], Any]
-    """A batch of patches to a tensor with a row for each."""
-    read: Callable[[str], Any]
-    """A phrase to a tensor of one row."""
-    batch: int = 1
-    """Patches that are run together."""
+    identity: str  # the model down to its weights, and what runs it
+    size: int  # pixels along a side of the patches that it takes
+    look: Callable[[Sequence[Pixels]], Any]  # a batch of patches to a tensor with a row for each
+    read: Callable[[str], Any]  # a phrase to a tensor of one row
+    batch: int = 1  # patches that are run together
 
     def __post_init__(self) -> None:
         self.on_gpu = self.batch > 1

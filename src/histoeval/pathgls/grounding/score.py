@@ -47,15 +47,11 @@ from histoeval.report import EntityType
 
 UNKNOWN = "grounding_unknown"
 UNKNOWN_IMAGE = "the image is not known to the encoder"
-UNKNOWN_CLAIMS = "no claim is known to the encoder"
-"""How the two messages of that code begin."""
-_DIGITS = 8
-"""Of cosines; the last ones follow how many claims are multiplied at once."""
+UNKNOWN_CLAIMS = "no claim is known to the encoder"  # how the two messages of that code begin
+_DIGITS = 8  # of cosines; the last ones follow how many claims are multiplied at once
 
-Cosines = NDArray[np.float64]
-"""Claims by patches."""
-Together = Callable[[Cosines], NDArray[np.float64]]
-"""What claims have over all patches."""
+Cosines = NDArray[np.float64]  # claims by patches
+Together = Callable[[Cosines], NDArray[np.float64]]  # what claims have over all patches
 
 
 def equation_1(cosines: Cosines) -> float:
@@ -292,8 +288,7 @@ SPLIT = "the encoders do not agree whether the tissue looks malignant"
 class Opinion(NamedTuple):
     """What one encoder of a panel found."""
 
-    encoder: str
-    """Its identity."""
+    encoder: str  # its identity
     outcome: Grounding | Problem
 
 

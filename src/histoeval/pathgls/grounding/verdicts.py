@@ -146,8 +146,7 @@ class SpecimenVerdicts:
 
     organs: OrganScores
     limits: Limits
-    places: tuple[NamedPlace, ...]
-    """Those that the report is of."""
+    places: tuple[NamedPlace, ...]  # those that the report is of
     claims: Claims
     malignancy: Mapping[str, float]
     """How malignant the image looks, for each organ of the report that has limits for that."""

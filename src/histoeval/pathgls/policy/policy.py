@@ -106,13 +106,11 @@ class RejectIf(Noun):
 class Meaning(Noun):
     """A policy in plain words, for those who act on its verdicts."""
 
-    fits: Text
-    """For whom the policy is: what there must be."""
+    fits: Text  # for whom the policy is: what there must be
     deploy: Text
     review: Text
     reject: Text
-    validated: Text
-    """What its numbers were measured on, and what nobody has measured."""
+    validated: Text  # what its numbers were measured on, and what nobody has measured
 
 
 class Policy(Noun):
@@ -146,6 +144,7 @@ class Policy(Noun):
 
     @property
     def identity(self) -> str:
+        """Name and hash, for signatures."""
         return f"{self.name}@{self.hash}"
 
     def asks(self, dimension: Dimension) -> bool:
@@ -162,6 +161,7 @@ class Policy(Noun):
         return {"hash": self.hash, **self.model_dump(mode="json")}
 
     def weighing(self, weights: DimensionWeights) -> Policy:
+        """The same policy with other weights."""
         return self.model_copy(update={"weights": weights}) if weights != self.weights else self
 
 

@@ -25,8 +25,7 @@ from histoeval.settings import Option
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MAX_DIGITS = 17
-"""Enough digits to distinguish any two numbers."""
+MAX_DIGITS = 17  # enough digits to distinguish any two numbers
 
 Price = Annotated[FiniteFloat, Field(ge=0)]
 
@@ -186,8 +185,7 @@ Objective = Literal["auroc", "spearman"]
 DIGITS = 12
 """Trust is ranked after rounding to these digits, so that equal sums of products are equal."""
 
-FEWEST = 10
-"""With fewer reports there is nothing to tune."""
+FEWEST = 10  # with fewer reports there is nothing to tune
 
 
 class LabelledReports(NamedTuple):
@@ -197,8 +195,7 @@ class LabelledReports(NamedTuple):
     """Reports x dimensions, between 0 and 1; NaN in those that are to get no weight."""
     goodness: Numbers
     """More is better: 1 and 0 for right and wrong, a human score, or an error level negated."""
-    wrong: Flags | None
-    """Where right and wrong are known; without it thresholds cannot be set."""
+    wrong: Flags | None  # where right and wrong are known; without it thresholds cannot be set
     cases: Positions
 
     def only(self, rows: Positions) -> LabelledReports:
@@ -219,11 +216,9 @@ class LabelledReports(NamedTuple):
 class TuningPlan(Noun):
     """How to tune."""
 
-    base: Policy
-    """Where thresholds cannot be set, its own are kept; its floors always are."""
+    base: Policy  # where thresholds cannot be set, its own are kept; its floors always are
     aim: Target | Costs = Target()
-    without: tuple[Dimension, ...] = ()
-    """Dimensions that get no weight, since they are not known."""
+    without: tuple[Dimension, ...] = ()  # dimensions that get no weight, since they are not known
     parts: Annotated[int, Field(ge=2, le=100)] = 20
     """The number of equal parts into which a weight of 1 is divided."""
     folds: Annotated[int, Field(ge=2)] = 5
@@ -235,10 +230,8 @@ class FoldResult(NamedTuple):
     """One outer fold: how the policy that was chosen without it, and the old one, fare on it."""
 
     tuned: float
-    paper: float
-    """The objective with the weights of the paper."""
-    tuned_routes: NDArray[np.int64]
-    """Routes x (right, wrong), counted on the fold."""
+    paper: float  # the objective with the weights of the paper
+    tuned_routes: NDArray[np.int64]  # routes x (right, wrong), counted on the fold
     base_routes: NDArray[np.int64]
 
 
@@ -249,8 +242,7 @@ class TunedPolicy(NamedTuple):
     objective: Objective
     inside: float
     """The objective on the very reports that chose the weights, for the gap to be seen."""
-    folds: tuple[FoldResult, ...]
-    """Those on which the objective can be measured."""
+    folds: tuple[FoldResult, ...]  # those on which the objective can be measured
 
 
 def grid(parts: int, without: tuple[Dimension, ...] = ()) -> Numbers:

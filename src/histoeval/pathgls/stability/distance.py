@@ -30,8 +30,7 @@ NAMES = ("concordance", "nli", "embedding")
 MAX_SENTENCES = 300
 """Of a report for NLI, since each sentence is compared with each of the other report."""
 
-Both = tuple[Score, Score]
-"""A comparison in both directions."""
+Both = tuple[Score, Score]  # a comparison in both directions
 
 
 class Distance(Protocol):

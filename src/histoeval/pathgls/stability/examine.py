@@ -40,8 +40,7 @@ from histoeval.report import Noun
 from histoeval.resources import resource_path
 from histoeval.vlm.model import Ask, Vlm, VlmAnswer
 
-NEUTRAL, MERGE = "neutral", "merge"
-"""The default prompts."""
+NEUTRAL, MERGE = "neutral", "merge"  # the default prompts
 _FOLDER = resource_path("pathgls/stability/prompts")
 
 
@@ -191,11 +190,8 @@ def _gathered(draft: TileReportDraft, answers: Sequence[VlmAnswer | Problem]) ->
     return _Parts(tuple(answer.text for answer in written), tuple(notes))
 
 
-JOIN = "join"
-"""In place of a merge prompt: the reports on tiles one after the other."""
-
-STAIN = "stain"
-"""The visual attack; where there are several, the others are `stain_2` and so on."""
+JOIN = "join"  # in place of a merge prompt: the reports on tiles one after the other
+STAIN = "stain"  # the visual attack; where there are several, the others are `stain_2` and so on
 
 
 class Examination(Noun):
@@ -203,14 +199,11 @@ class Examination(Noun):
 
     neutral: Instruction
     attacks: Annotated[tuple[Instruction, ...], Field(min_length=1)]
-    merge: Instruction | None
-    """None where the reports on tiles are plainly joined."""
+    merge: Instruction | None  # None where the reports on tiles are plainly joined
     tiles: Annotated[int, Field(ge=1)] = 15
     seed: int = 0
-    stains: Annotated[int, Field(ge=1)] = 1
-    """How many times the stain is perturbed."""
-    mpp: float | None = None
-    """Microns per pixel, where the file does not have them."""
+    stains: Annotated[int, Field(ge=1)] = 1  # how many times the stain is perturbed
+    mpp: float | None = None  # microns per pixel, where the file does not have them
     look: Look = "tiles"
     form: Form = "jpeg"
 

@@ -23,8 +23,7 @@ Look = Literal["tiles", "overview"]
 
 Form = Literal["jpeg", "png"]
 
-LONGEST = 1024
-"""Pixels along the longer side that a picture is shown with."""
+LONGEST = 1024  # pixels along the longer side that a picture is shown with
 
 QUALITY = 95
 

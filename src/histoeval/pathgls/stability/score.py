@@ -14,14 +14,10 @@ from histoeval.pathgls.results import Shift, Stability
 from histoeval.pathgls.stability.distance import Distance
 
 VISUAL, SEMANTIC = "visual", "semantic"
-UNMOVED = "none"
-"""The worst attack where none of them moved the report."""
+UNMOVED = "none"  # the worst attack where none of them moved the report
+LEAST_NOTED = 0.005  # a mean over attacks that hides no more than this needs no note
 
-LEAST_NOTED = 0.005
-"""A mean over attacks that hides no more than this needs no note."""
-
-NamedReport = tuple[str, str]
-"""The name of an attack, and the report that was written under it."""
+NamedReport = tuple[str, str]  # the name of an attack, and the report that was written under it
 
 
 def equation_3(visual: float, semantic: float) -> float:

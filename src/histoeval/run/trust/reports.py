@@ -74,8 +74,7 @@ class TileSelection:
 
     most: int | None
     seed: int = 0
-    mpp: float | None = None
-    """Microns per pixel, where the files do not say them."""
+    mpp: float | None = None  # microns per pixel, where the files do not say them
 
     def __post_init__(self) -> None:
         if self.mpp is not None and not 0 < self.mpp < inf:
@@ -105,8 +104,7 @@ class Instruments:
     tiling: TileSelection
     encoders: tuple[ImageTextEncoder, ...] = ()
     """Several make a panel; pictures and patches are those of the first."""
-    no_encoder: Problem | None = None
-    """Why there is none on this machine."""
+    no_encoder: Problem | None = None  # why there is none on this machine
     calibrations: Mapping[str, Decisions] = field(default_factory=dict)
     """Limits that users measured on their own cases, by the identity of the encoder."""
     distance: Distance | None = None
@@ -316,23 +314,19 @@ def trust_source(
     return Verdicts(done.summary, done.rows)
 
 
+@dataclass(eq=False)
 class TrustTask(Task[TrustCase, TrustRow]):
     """The three dimensions of reports, their trust, and the verdict."""
 
+    instruments: Instruments
+    images: Path
+    illustrate: Illustrate | None
+    folder: Path | None
     name = "trust"
     small = 2
 
-    def __init__(
-        self,
-        instruments: Instruments,
-        images: Path,
-        illustrate: Illustrate | None,
-        folder: Path | None,
-    ) -> None:
-        self.instruments = instruments
-        self.images = images
-        self.illustrate = illustrate
-        self.folder = folder
+    def __post_init__(self) -> None:
+        instruments = self.instruments
         models = (instruments.reader, instruments.entailer, *instruments.encoders)
         self.on_gpu, self.shares_gpu = gpu_use(models)
         self.parallel = instruments.vlm_setup is None

@@ -97,8 +97,7 @@ class Verdict(NamedTuple):
 
     row: TrustRow
     image: Path | None = None
-    embedded: EmbeddedImage | None = None
-    """As the first encoder sees it."""
+    embedded: EmbeddedImage | None = None  # as the first encoder sees it
     grounding: Grounding | None = None
 
 
@@ -295,11 +294,8 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-FORMAT = 1
-"""Of the files; another one is refused."""
-
-UNIT = 10_000
-"""Cosines are stored as whole numbers of this part."""
+FORMAT = 1  # of the files; another one is refused
+UNIT = 10_000  # cosines are stored as whole numbers of this part
 
 FIELDS = ("image", "encoder", "spots", "claims", "cosines")
 
@@ -307,17 +303,14 @@ FIELDS = ("image", "encoder", "spots", "claims", "cosines")
 class PatchScores(NamedTuple):
     """The patches of one image, and how much each speaks for the claims of one report."""
 
-    image: str
-    """Where the image lies, as seen from the folder of the run."""
+    image: str  # where the image lies, as seen from the folder of the run
     encoder: str
     spots: NDArray[np.int32]
     """A row for each patch: x, y, width and height in pixels of the finest level."""
     claims: NDArray[np.int32]
     """The claims that have scores, by their number in the grounding of the row."""
-    cosines: NDArray[np.int16]
-    """Claims by patches."""
-    absolute: str = ""
-    """Where the image lies on its machine, if the run was given an absolute path."""
+    cosines: NDArray[np.int16]  # claims by patches
+    absolute: str = ""  # where the image lies on its machine, if the run was given an absolute path
 
     def shares(self, claim: int) -> NDArray[np.float64] | None:
         """For each patch from 0, least for this claim, to 1, most; None where nobody looked.

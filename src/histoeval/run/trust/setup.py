@@ -20,8 +20,7 @@ from histoeval.run.models import Models, load_entailer, load_reader
 from histoeval.run.settings import AttackedVlm, TrustOptions
 from histoeval.run.trust.reports import Instruments, TileSelection, VlmSetup
 
-ALL = "all"
-"""In place of a number: every tile of a slide."""
+ALL = "all"  # in place of a number: every tile of a slide
 
 
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:

@@ -27,8 +27,7 @@ from histoeval.version import __version__
 
 Direction = Literal["better", "worse"]
 
-RIGHT, WRONG = ("correct", "right"), ("wrong", "incorrect")
-"""Words that labels may be."""
+RIGHT, WRONG = ("correct", "right"), ("wrong", "incorrect")  # words that labels may be
 
 LABELS: dict[str, Direction | None] = {
     "label": None,

@@ -132,10 +132,13 @@ def test_a_reference_with_the_worst_score_against_itself_has_no_costs() -> None:
     assert found.below.pairs == 3
 
 
-def test_nothing_to_compare_is_no_number() -> None:
+def test_nothing_to_compare_is_no_number_and_one_reference_has_no_interval() -> None:
     found = evaluate_probes(TableMetric(VALUES), [probe("b", edit(0, "b0"))])
     for each in (found.below, found.auroc, found.in_order):
         assert (each.pairs, each.share) == (0, None)
+    below = evaluate_probes(TableMetric(VALUES), PROBES[:1]).below.share
+    assert below is not None
+    assert (below.low, below.high) == (None, None)
 
 
 def test_a_metric_without_a_worst_score_is_refused() -> None:
@@ -203,9 +206,3 @@ def test_the_seed_decides_the_draws_and_nothing_else() -> None:
     assert figures(1) == figures(1)
     assert figures(1) != figures(2)
     assert share(figures(1).below) == share(figures(2).below)
-
-
-def test_one_reference_has_no_interval() -> None:
-    found = evaluate_probes(TableMetric(VALUES), PROBES[:1])
-    assert found.below.share is not None
-    assert (found.below.share.low, found.below.share.high) == (None, None)

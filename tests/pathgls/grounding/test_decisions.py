@@ -14,7 +14,6 @@ from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decisions import (
     FEW,
     ClaimLimits,
-    Decisions,
     alike,
     decisions_of,
     organ_scores,
@@ -36,15 +35,15 @@ def test_limits_in_order_part_all_scores_in_three(one: float, two: float, score:
     assert limits.verdict(score) == expected
 
 
-def test_limits_out_of_order_are_refused() -> None:
-    with pytest.raises(ValidationError, match="lies above what is supported"):
-        ClaimLimits(slope=1.0, midpoint=0.0, supported=-1.0, contradicted=1.0)
-
-
-@pytest.mark.parametrize("slope", [0.0, -1.0])
-def test_a_curve_that_does_not_rise_is_refused(slope: float) -> None:
-    with pytest.raises(ValidationError, match="slope"):
-        ClaimLimits(slope=slope, midpoint=0.0, supported=1.0, contradicted=0.0)
+@pytest.mark.parametrize(
+    ("slope", "supported", "why"),
+    [(1.0, -1.0, "lies above what is supported"), (0.0, 1.0, "slope"), (-1.0, 1.0, "slope")],
+)
+def test_limits_out_of_order_or_on_a_curve_that_does_not_rise_are_refused(
+    slope: float, supported: float, why: str
+) -> None:
+    with pytest.raises(ValidationError, match=why):
+        ClaimLimits(slope=slope, midpoint=0.0, supported=supported, contradicted=0.5)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +66,6 @@ def test_one_patch_among_hundreds_is_chance() -> None:
 @given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=14))
 def test_of_fewer_than_fifteen_patches_the_best_one_speaks(row: list[float]) -> None:
     assert top_mean(np.array([row])) == pytest.approx([max(row)])
-
-
-def test_the_order_of_patches_changes_nothing() -> None:
-    cosines = np.random.default_rng(0).normal(size=(3, 200))
-    assert top_mean(cosines[:, ::-1]) == pytest.approx(top_mean(cosines))
 
 
 @pytest.mark.parametrize(
@@ -164,12 +158,16 @@ WITHOUT_ORGANS = {EntityType.DIAGNOSIS: limits_of()}
         b'{"organs": ["colon"]}',
         decisions_for().model_dump_json().replace("grounding_calibration", "policy").encode(),
         decisions_for().model_dump_json().replace("0.1", "NaN", 1).encode(),
+        decisions_for(["colon", "colon"])
+        .model_copy(update={"organs": ("colon",)})
+        .model_dump_json()
+        .encode(),
         *(
             decisions_for().model_copy(update={name: WITHOUT_ORGANS}).model_dump_json().encode()
             for name in ("tile", "slide")
         ),
     ],
-    ids="empty torn binary list half another-kind nan no-tile-organs no-slide-organs".split(),
+    ids="empty torn binary list half another-kind nan one-organ no-tile no-slide".split(),
 )
 def test_a_broken_calibration_is_refused_with_the_cure(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "ours.json"
@@ -181,8 +179,3 @@ def test_a_broken_calibration_is_refused_with_the_cure(tmp_path: Path, content: 
 def test_a_missing_calibration_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.json cannot be read: No such file"):
         read_calibration(tmp_path / "none.json")
-
-
-def test_two_organs_are_needed_to_tell_one_from_another() -> None:
-    with pytest.raises(ValidationError, match="organs"):
-        Decisions.model_validate(decisions_for().model_dump() | {"organs": ("colon",)})

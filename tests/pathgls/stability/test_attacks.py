@@ -52,15 +52,11 @@ def test_the_wrong_site_is_not_one_that_the_report_names() -> None:
     attack = load_instruction("wrong_site", "attack")
     drawn = {wrong_site(attack, "", 0, f"case{n}") for n in range(60)}
     assert len(drawn) > 5
+    assert wrong_site(attack, "", 3, "a") == wrong_site(attack, "", 3, "a")
+    assert len({wrong_site(attack, "", seed, "a") for seed in range(30)}) > 1
     known = "Skin, PROSTATE and thyroid"
     for number in range(60):
         assert wrong_site(attack, known, 0, f"case{number}") not in {"skin", "prostate", "thyroid"}
-
-
-def test_the_wrong_site_follows_the_seed_and_the_image() -> None:
-    attack = load_instruction("wrong_site", "attack")
-    assert wrong_site(attack, "", 3, "a") == wrong_site(attack, "", 3, "a")
-    assert len({wrong_site(attack, "", seed, "a") for seed in range(30)}) > 1
 
 
 def test_what_is_known_of_the_specimen_stands_before_the_task() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from hashlib import sha256
 from itertools import islice
@@ -15,14 +16,13 @@ from histoeval.resources import resource_path, resource_text
 from histoeval.terms.plain import is_held_out
 from histoeval_research.train.nli.config import PairSettings
 from histoeval_research.train.nli.pairs import (
+    BY_HAND,
     DATA,
     MADE,
     MadeSet,
-    llm_pairs,
-    llm_written_pairs,
+    kept_back_pairs,
+    lines_of,
     made_pairs,
-    statement_pairs,
-    statement_reports,
     written_statements,
 )
 from histoeval_research.train.nli.reranker import unlearned_pairs
@@ -41,7 +41,7 @@ def test_pairs_of_a_seed_are_those_of_earlier_versions(kind: MadeSet, digest: st
     assert sha256(content.encode()).hexdigest()[:16] == digest
 
 
-@pytest.mark.parametrize("name", [*MADE, "edited_statements"])
+@pytest.mark.parametrize("name", [*MADE, "edited_statements", "written_statements"])
 def test_the_files_are_those_of_the_readme(name: str) -> None:
     file = resource_path(f"{DATA}/made/{name}.jsonl.xz")
     assert sha256(file.read_bytes()).hexdigest() in resource_text(f"{DATA}/made/README.md")
@@ -84,7 +84,7 @@ def test_edited_reports_give_all_labels_and_none_of_the_quarter_that_is_kept_bac
 
 
 def test_pairs_written_one_by_one_are_parted_by_their_writers() -> None:
-    learned, kept_back = (list(llm_written_pairs(kept_back=back)) for back in (False, True))
+    learned, kept_back = list(made_pairs("by_hand", BY_HAND)), list(kept_back_pairs())
     every = texts_of([*learned, *kept_back])
     assert len(set(every)) == len(every) > 4000
     assert min(Counter(pair.label for pair in kept_back).values()) > 200
@@ -94,38 +94,29 @@ def test_pairs_written_one_by_one_are_parted_by_their_writers() -> None:
 
 
 def test_first_as_written_then_in_other_dress_and_the_label_stays() -> None:
-    written = list(llm_written_pairs(kept_back=False))
-    both = list(llm_pairs(2, seed=3))
-    first, second = both[: len(written)], both[len(written) :]
-    assert first == written
+    both = list(made_pairs("by_hand", 2 * BY_HAND))
+    first, second = both[:BY_HAND], both[BY_HAND:]
     assert [pair.label for pair in first] == [pair.label for pair in second]
     changed = sum(a != b for a, b in zip(first, second, strict=True))
-    assert 0.2 < changed / len(written) < 0.9
+    assert 0.2 < changed / BY_HAND < 0.9
     turned = [a.label for a, b in zip(first, second, strict=True) if a.premise == b.hypothesis]
     assert set(turned) == {"contradiction"}
-    assert both == list(llm_pairs(2, seed=3)) != list(llm_pairs(2, seed=6))
-    assert list(llm_pairs(0, seed=5)) == []
 
 
-def test_every_statement_has_wordings_of_each_effect_and_some_reports_are_kept_back() -> None:
-    learned, kept_back = (statement_reports(kept_back=back) for back in (False, True))
-    reports = (*learned, *kept_back)
-    assert len({report.id for report in reports}) == len(reports) > 400
-    assert 0.1 < len(kept_back) / len(reports) < 0.2
-    statements = [statement for report in reports for statement in report.statements]
-    assert all(each.same and each.opposite and each.open for each in statements)
-
-
-def test_statements_are_drawn_with_all_three_labels_and_only_once() -> None:
-    pairs = list(statement_pairs(2000, seed=1))
-    assert min(Counter(pair.label for pair in pairs).values()) > 300
-    assert len(set(texts_of(pairs))) == len(pairs)
+def test_statements_are_drawn_with_all_labels_only_once_and_from_no_report_kept_back() -> None:
+    pairs = list(made_pairs("statements", 20_000))
+    assert min(Counter(pair.label for pair in pairs).values()) > 3000
+    assert len(set(texts_of(pairs))) == len(pairs) < 20_000
     ways: dict[str, set[str]] = {}
-    for report in statement_reports(kept_back=False):
-        for statement in report.statements:
-            same = {statement.text, *statement.same}
+    reports: dict[bool, set[str]] = {True: set(), False: set()}
+    for line in lines_of(resource_path(f"{DATA}/llm_statements.jsonl.gz")):
+        report = json.loads(line)
+        for statement in report["statements"]:
+            same = {statement["text"], *statement["same"]}
+            reports[is_held_out(report["id"], 0.15)] |= same
             for way in same:
                 ways.setdefault(way, set()).update(same)
-    for pair in pairs[:300]:
+    for pair in pairs:
+        assert pair.hypothesis not in reports[True] - reports[False] or pair.label != "entailment"
         if pair.label == "entailment":
             assert any(way.rstrip(".") in pair.premise for way in ways[pair.hypothesis])

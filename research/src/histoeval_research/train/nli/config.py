@@ -8,7 +8,7 @@ from histoeval.io.settings_files import FilePath, ModelName
 from histoeval.nli.builtin import TOKENS
 from histoeval.report import Noun
 from histoeval_research.train.core.loop import Schedule
-from histoeval_research.train.nli.pairs import MADE
+from histoeval_research.train.nli.pairs import BY_HAND, MADE
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -22,7 +22,7 @@ class PairSettings(Noun):
     """Pairs with these: for a model that is shipped, once it is known how well it generalises."""
     organs: Annotated[int, Field(ge=0, le=MADE["organs"])] = 0
     """Pairs from the cards of organs, without those of the development set."""
-    by_hand: Count = 0
+    by_hand: Annotated[int, Field(ge=0, le=MADE["by_hand"] // BY_HAND)] = 0
     """How many times the pairs that language models wrote are learned from."""
     edits: Count = 0
     """How many times the pairs from reports that language models edited are learned from."""
@@ -30,8 +30,8 @@ class PairSettings(Noun):
     """Pairs of names from the ontology."""
     companions: Count = 0
     """Pairs of sentences of one true report, which do not contradict each other."""
-    statements: Count = 0
-    """Pairs from the statements that language models wrote with others of known effect."""
+    statements: Annotated[int, Field(ge=0, le=MADE["statements"])] = 0
+    """Draws of pairs from the statements that language models wrote with others of known effect."""
     changed: Count = 0
     """Pairs from true reports of which one thing was changed."""
     strangers: Count = 0

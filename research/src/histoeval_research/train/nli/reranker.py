@@ -21,7 +21,7 @@ from histoeval.nli.builtin import (
 from histoeval.nli.entailer import LABELS, Entailer, Label, NliPair
 from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.resources import load_toml
-from histoeval_research.train.nli.pairs import DATA, llm_written_pairs
+from histoeval_research.train.nli.pairs import DATA, kept_back_pairs
 
 Labelled = tuple[str, str, Label]
 _PENALTY = 0.7
@@ -45,7 +45,7 @@ def unlearned_pairs() -> Iterator[Labelled]:
     for row in load_toml(f"{DATA}/unlearned.toml")["written"]:
         for label in LABELS:
             yield from ((row["premise"], text, label) for text in row.get(label, ()))
-    for pair in llm_written_pairs(kept_back=True):
+    for pair in kept_back_pairs():
         yield pair.premise, pair.hypothesis, pair.label
 
 

@@ -43,14 +43,13 @@ from histoeval_research.train.core.model_folder import (
 from histoeval_research.train.core.onnx_int8 import token_part, write_parts
 from histoeval_research.train.nli.config import NliSettings, NliTeacher
 from histoeval_research.train.nli.pairs import (
+    BY_HAND,
     MADE,
-    llm_pairs,
     made_pairs,
     negation_pairs,
     pairs_sha256,
     read_pairs,
     split_general,
-    statement_pairs,
     written_statements,
 )
 from histoeval_research.train.nli.report_pairs import (
@@ -323,9 +322,9 @@ def gather(settings: NliSettings) -> Material:
     train = [*general.train, *made_pairs("train", made.count, seed)]
     train += made_pairs("rest", made.rest)
     train += made_pairs("organs", made.organs, seed)
-    train += llm_pairs(made.by_hand, seed)
+    train += made_pairs("by_hand", made.by_hand * BY_HAND)
     train += made_pairs("edits", made.edits * MADE["edits"])
-    train += statement_pairs(made.statements, seed)
+    train += made_pairs("statements", made.statements, seed)
     sources = *written_statements(), *map(reports_of, settings.reports)
     train += changed_pairs(sources, made.changed, seed)
     if settings.ontology is not None:

@@ -9,9 +9,11 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
-from histoeval.errors import InputError
-from histoeval.io.settings_files import YamlFile, read_yaml
+from histoeval.errors import InputError, SettingError
+from histoeval.io.settings_files import FilePath, ModelName, YamlFile, read_settings, read_yaml
+from histoeval.report import Noun
 
 
 def read(folder: Path, text: str | bytes) -> YamlFile:
@@ -83,3 +85,85 @@ def test_names_that_stand_for_many_are_looked_at_once(tmp_path: Path) -> None:
 
 def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
     assert read(tmp_path, "# only words\n") == YamlFile(None, {})
+
+
+class Inner(Noun):
+    rate: float = Field(1e-3, gt=0)
+    batch: int = 4
+
+
+class Outer(Noun):
+    data: FilePath
+    encoder: ModelName = "some/name"
+    epochs: int = 2
+    notes: str = ""
+    inner: Inner = Inner()
+
+
+def settings_in(folder: Path, text: str, *overrides: str) -> Outer:
+    file = folder / "settings.yaml"
+    file.write_text(text, "utf-8")
+    return read_settings(file, Outer, overrides)
+
+
+def test_settings_have_defaults_and_an_override_leaves_its_neighbours(tmp_path: Path) -> None:
+    least = settings_in(tmp_path, "data: a.jsonl\n")
+    assert (least.epochs, least.inner, least.encoder) == (2, Inner(), "some/name")
+    text = "data: a\nepochs: 3\ninner:\n  rate: 5e-5\n  batch: 8\n"
+    found = settings_in(tmp_path, text, "inner.batch=16", "epochs=1", "epochs=5")
+    assert (found.inner.rate, found.inner.batch, found.epochs) == (5e-5, 16, 5)
+    assert settings_in(tmp_path, "data: a", "inner.rate=1e-5").inner == Inner(rate=1e-5)
+    assert settings_in(tmp_path, "data: a", "notes='a = b'").notes == "a = b"
+
+
+def test_files_are_named_from_where_their_name_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, here = tmp_path / "settings", tmp_path / "here"
+    for folder in (settings, here):
+        (folder / "encoder").mkdir(parents=True)
+    monkeypatch.chdir(here)
+    found = settings_in(settings, "data: ../a.jsonl\nencoder: encoder\n")
+    assert found.data.resolve() == tmp_path / "a.jsonl"
+    assert found.encoder == str(settings / "encoder")
+    typed = settings_in(settings, "data: b\n", "data=a.jsonl", "encoder=encoder")
+    assert (typed.data, typed.encoder) == (here / "a.jsonl", str(here / "encoder"))
+    named = settings_in(settings, f"data: {tmp_path / 'x'}\nencoder: owner/model\n")
+    assert (named.data, named.encoder) == (tmp_path / "x", "owner/model")
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "said"),
+    [
+        ("data: a\nepoch: 3\n", "", "no setting epoch (did you mean 'epochs'?)"),
+        ("data: a\nepoch: 3\n", "", "data, encoder, epochs, notes, inner"),
+        (
+            "data: a\n",
+            "inner.speed=3",
+            "--set: there is no setting inner.speed; there are",
+        ),
+        ("data: a\nepochs: many\n", "", "settings.yaml: epochs should be a valid integer"),
+        ("data: a\nepochs: many\n", "", "and is 'many'"),
+        ("data: a\ninner: {rate: 0}\n", "", "inner.rate should be greater than 0 and is 0"),
+        ("data: a\n", "epochs=few", "--set: epochs"),
+        ("", "", "the setting data is missing"),
+        ("data: a\ninner: 3\n", "", "inner should be"),
+        ("data: a\n", "epochs", "--set epochs"),
+        ("data: a\n", "=3", "--set =3"),
+        ("data: a\n", "inner.=3", "--set inner.=3"),
+        ("data: a\n", "epochs=[1", "--set epochs=[1"),
+    ],
+)
+def test_what_is_wrong_with_a_setting_is_named(
+    tmp_path: Path, text: str, override: str, said: str
+) -> None:
+    with pytest.raises(SettingError) as refused:
+        settings_in(tmp_path, text, *filter(None, [override]))
+    assert said in str(refused.value)
+
+
+def test_a_file_that_holds_no_settings_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must hold settings"):
+        settings_in(tmp_path, "- a\n- b\n")
+    with pytest.raises(InputError, match="cannot read"):
+        read_settings(tmp_path / "none.yaml", Outer)

@@ -33,13 +33,12 @@ def network() -> Any:
     )
 
 
-def loss_of(model: Any, seen: list[list[int]] | None = None) -> Callable[[Sequence[int]], Any]:
+def loss_of(model: Any, seen: list[list[int]]) -> Callable[[Sequence[int]], Any]:
     drawn = torch.Generator().manual_seed(1)
     inputs, wanted = (torch.randn(SIZE, n, generator=drawn) for n in (4, 1))
 
     def loss(positions: Sequence[int]) -> Any:
-        if seen is not None:
-            seen.append(list(positions))
+        seen.append(list(positions))
         return ((model(inputs[list(positions)]) - wanted[list(positions)]) ** 2).mean()
 
     return loss
@@ -49,10 +48,14 @@ def stage_in(file: Path | None = None, identity: str = "", watch: Watch = ignore
     return TrainingStage(Checkpoint(file, identity), watch)
 
 
-def trained(seed: int = 3, stage: TrainingStage | None = None) -> dict[str, Any]:
-    model = network()
-    fit(model, SIZE, loss_of(model), SCHEDULE, seed=seed, stage=stage)
-    return dict(model.state_dict())
+def trained(
+    seed: int = 3, stage: TrainingStage | None = None
+) -> tuple[dict[str, Any], list[list[int]]]:
+    """The weights, and the batches that were seen."""
+    model, seen = network(), list[list[int]]()
+    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=seed, stage=stage)
+    assert not model.training
+    return dict(model.state_dict()), seen
 
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -73,25 +76,13 @@ def stop_in_third_epoch(checkpoint: Path, identity: str = "") -> None:
 
 
 def test_two_runs_are_equal_bit_for_bit_and_another_seed_is_another_run() -> None:
-    first = trained()
-    assert same(first, trained())
-    assert not same(first, trained(seed=4))
-    assert not same(first, dict(network().state_dict())), "something was learned"
-
-
-def test_the_seed_alone_decides_whatever_was_drawn_before() -> None:
-    model = network()
+    first, seen = trained()
     torch.rand(5)
-    fit(model, SIZE, loss_of(model), SCHEDULE, seed=3)
-    assert same(dict(model.state_dict()), trained())
-
-
-def test_every_epoch_sees_every_example_once_in_another_order() -> None:
-    seen: list[list[int]] = []
-    model = network()
-    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3)
+    assert same(first, trained()[0]), "whatever was drawn before"
+    assert not same(first, trained(seed=4)[0])
+    assert not same(first, dict(network().state_dict())), "something was learned"
     epochs = [[*chain(*seen[first : first + 4])] for first in range(0, 16, 4)]
-    assert all(sorted(epoch) == list(range(SIZE)) for epoch in epochs)
+    assert all(sorted(epoch) == list(range(SIZE)) for epoch in epochs), "every example once"
     assert len({tuple(epoch) for epoch in epochs}) == len(epochs) == SCHEDULE.epochs
     assert [len(batch) for batch in seen[:4]] == [3, 3, 3, 1]
 
@@ -99,38 +90,31 @@ def test_every_epoch_sees_every_example_once_in_another_order() -> None:
 def test_a_killed_run_that_goes_on_equals_one_that_was_left_alone(tmp_path: Path) -> None:
     checkpoint = tmp_path / "new" / "checkpoint.pt"
     stop_in_third_epoch(checkpoint)
-    model, seen = network(), list[list[int]]()
-    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3, stage=stage_in(checkpoint))
+    weights, seen = trained(stage=stage_in(checkpoint))
     assert len(seen) == 2 * 4, "two epochs were finished before"
-    assert same(dict(model.state_dict()), trained())
+    assert same(weights, trained()[0])
     assert [file.name for file in checkpoint.parent.iterdir()] == ["checkpoint.pt"]
-
-
-def test_a_finished_run_takes_no_more_steps(tmp_path: Path) -> None:
-    finished = trained(stage=stage_in(tmp_path / "c.pt"))
-    model, seen = network(), list[list[int]]()
-    fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=3, stage=stage_in(tmp_path / "c.pt"))
-    assert not seen
-    assert same(dict(model.state_dict()), finished)
-    assert not model.training
+    again, seen = trained(stage=stage_in(checkpoint))
+    assert same(again, weights)
+    assert not seen, "a finished run takes no more steps"
 
 
 def test_a_run_with_other_data_or_settings_is_refused(tmp_path: Path) -> None:
     stop_in_third_epoch(tmp_path / "c.pt", identity="one")
     before = (tmp_path / "c.pt").read_bytes()
     with pytest.raises(OutputError, match="other data or settings"):
-        trained(stage=stage_in(tmp_path / "c.pt", "another"))
+        stage_in(tmp_path / "c.pt", "another")
     assert (tmp_path / "c.pt").read_bytes() == before
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.01, 0.5, 0.99])
-def test_a_torn_checkpoint_is_said_plainly(tmp_path: Path, kept: float) -> None:
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
+def test_a_torn_checkpoint_is_said_plainly(tmp_path: Path, share: float) -> None:
     checkpoint = tmp_path / "checkpoint.pt"
     stop_in_third_epoch(checkpoint)
     whole = checkpoint.read_bytes()
-    checkpoint.write_bytes(whole[: int(kept * len(whole))] or b"not one")
+    checkpoint.write_bytes(whole[: int(share * len(whole))] or b"not one")
     with pytest.raises(ModelError, match=r"checkpoint\.pt cannot be used.*delete it"):
-        trained(stage=stage_in(checkpoint))
+        stage_in(checkpoint)
 
 
 @pytest.mark.parametrize("content", [{}, [1], "text", torch.zeros(2), {"identity": "", "epoch": 1}])
@@ -139,31 +123,52 @@ def test_something_else_in_place_of_a_checkpoint_is_said_plainly(
 ) -> None:
     torch.save(content, tmp_path / "c.pt")
     with pytest.raises(ModelError, match="cannot be used"):
-        trained(stage=stage_in(tmp_path / "c.pt"))
+        stage_in(tmp_path / "c.pt")
 
 
 def test_a_checkpoint_of_another_model_is_said_plainly(tmp_path: Path) -> None:
     stop_in_third_epoch(tmp_path / "c.pt")
     other = torch.nn.Linear(4, 1)
-    with pytest.raises(ModelError, match="cannot be used"):
-        fit(other, SIZE, loss_of(other), SCHEDULE, seed=3, stage=stage_in(tmp_path / "c.pt"))
+    with pytest.raises(ModelError, match=r"c\.pt cannot be used: it is of another model"):
+        fit(other, SIZE, loss_of(other, []), SCHEDULE, seed=3, stage=stage_in(tmp_path / "c.pt"))
+
+
+def test_the_outcome_of_a_finished_stage_is_found_and_its_state_is_gone(tmp_path: Path) -> None:
+    stage = TrainingStage(Checkpoint(tmp_path / "c.pt"), name="a stage")
+    stage.keep({"steps": 3})
+    assert not stage.is_done
+    stage.once(lambda: {"likeness": 0.5})
+    again = Checkpoint(tmp_path / "c.pt")
+    found = TrainingStage(again, name="a stage").once(lambda: pytest.fail("it is done"))
+    assert found == {"likeness": 0.5}
+    assert not TrainingStage(again, name="another").is_done
+    assert again.running == {}
 
 
 def test_the_head_may_learn_at_a_rate_of_its_own() -> None:
     model = network()
     before = {name: weights.clone() for name, weights in model.state_dict().items()}
     schedule = SCHEDULE.model_copy(update={"rate": 1e-12, "decay": 0.0, "head_rate": 0.1})
-    fit(model, SIZE, loss_of(model), schedule, seed=3, encoder="0.")
+    fit(model, SIZE, loss_of(model, []), schedule, seed=3, encoder="0.")
     moved = {n: float((w - before[n]).abs().max()) for n, w in model.state_dict().items()}
     assert moved["0.weight"] < 1e-9
     assert moved["3.weight"] > 1e-3
 
 
-def test_those_who_watch_are_told_of_the_last_step() -> None:
+def test_those_who_watch_are_told_of_the_last_step_and_stages_are_watched_as_one() -> None:
     told: list[tuple[int, int, float]] = []
     trained(stage=stage_in(watch=lambda *news: told.append(news)))
     assert [(done, steps) for done, steps, _ in told] == [(10, 16), (16, 16)]
     assert all(loss > 0 for *_, loss in told)
+    seen: list[tuple[int, int]] = []
+    checkpoint = Checkpoint()
+
+    def watch(step: int, steps: int, loss: float) -> None:
+        seen.append((step, steps))
+
+    TrainingStage(checkpoint, watch, "one", 0, 30).report(10, 10, 0.5)
+    TrainingStage(checkpoint, watch, "two", 10, 30).report(5, 20, 0.5)
+    assert seen == [(10, 30), (15, 30)]
 
 
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"rate": 0}, {"warm_up": 1}, {"speed": 3}])

@@ -16,18 +16,26 @@ import transformers
 from tokenizers import Tokenizer
 
 from histoeval.reader.builtin import BuiltinReader
+from histoeval.reader.links import LEVELS
 from histoeval.reader.manifest import ENCODER, LINKER, read_manifest
-from histoeval.reader.tagging import TAGS, spans_of
+from histoeval.reader.tagging import ASSERTIONS, TAGS, TokenSpan, spans_of
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval_research.train.core import onnx_int8
 from histoeval_research.train.core.loop import Schedule, fit
 from histoeval_research.train.reader.adaptation import GapFiller, gap_loss, stretches
 from histoeval_research.train.reader.config import LossWeights, ReaderShape
-from histoeval_research.train.reader.examples import ReaderExample, annotated, collate
+from histoeval_research.train.reader.examples import (
+    ReaderExample,
+    annotated,
+    collate,
+    linkable,
+    load_examples,
+    save_examples,
+)
 from histoeval_research.train.reader.export import write_reader
 from histoeval_research.train.reader.model import JointReader, loss_of
 from histoeval_research.train.reader.torch_reader import label
-from tests.support.tiny_corpus import PASSAGES
+from tests.support.tiny_corpus import PASSAGES, passage
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
@@ -70,26 +78,18 @@ def learned(plain_encoder: Path, examples: list[ReaderExample]) -> JointReader:
     return model
 
 
-def test_an_example_has_the_entities_of_its_passage(
+def test_an_example_has_the_entities_of_its_passage_and_which_are_related(
     tokenizer: Any, examples: list[ReaderExample]
 ) -> None:
-    for passage, example in zip(PASSAGES, examples, strict=True):
-        offsets = tokenizer.encode(passage.text).offsets
+    for known, example in zip(PASSAGES, examples, strict=True):
+        offsets = tokenizer.encode(known.text).offsets
         found = [
             (offsets[first][0], offsets[last][1], kind)
             for first, last, kind in spans_of(list(example.tags))
         ]
-        assert found == [(e.start, e.end, e.type) for e in passage.content.entities]
-
-
-def test_an_example_says_which_pairs_are_related(examples: list[ReaderExample]) -> None:
-    for passage, example in zip(PASSAGES, examples, strict=True):
-        related = {
-            tuple(pair)
-            for pair, yes in zip(example.pairs.tolist(), example.related, strict=True)
-            if yes
-        }
-        assert related == {(r.head, r.tail) for r in passage.content.relations}
+        assert found == [(e.start, e.end, e.type) for e in known.content.entities]
+        related = {tuple(pair) for pair in example.pairs[example.related > 0].tolist()}
+        assert related == {(r.head, r.tail) for r in known.content.relations}
 
 
 def test_an_entity_whose_border_lies_inside_a_token_is_widened_to_it(tokenizer: Any) -> None:
@@ -183,8 +183,8 @@ def shipped(
 
 def test_the_shipped_form_reads_as_the_trained_one(shipped: Path) -> None:
     found = BuiltinReader(shipped).read([passage.text for passage in PASSAGES])
-    for passage, report in zip(PASSAGES, found, strict=True):
-        known = passage.content
+    for given, report in zip(PASSAGES, found, strict=True):
+        known = given.content
         assert [(e.text, e.type) for e in report.entities] == [
             (e.text, e.type) for e in known.entities
         ]
@@ -204,13 +204,9 @@ def test_the_shipped_form_gives_the_numbers_of_the_trained_one(
             known = learned(tokens, torch.ones_like(tokens))
         for mine, theirs in zip(engine.encode(tokens.numpy()), known, strict=True):
             assert np.abs(mine - theirs.numpy()).max() < most
-
-
-def test_nothing_in_the_shipped_form_tells_where_it_was_made(shipped: Path) -> None:
-    for name in (ENCODER, LINKER):
-        content = (shipped / name).read_bytes()
-        assert b"site-packages" not in content
-        assert b"joint.py" not in content
+    content = b"".join((shipped / name).read_bytes() for name in (ENCODER, LINKER))
+    assert b"site-packages" not in content, "nothing tells where it was made"
+    assert b"model.py" not in content
     assert read_manifest(shipped).details == {"by": "us"}
 
 
@@ -234,3 +230,51 @@ def test_an_encoder_learns_to_fill_gaps(plain_encoder: Path, tokenizer: Any) -> 
 
     fit(model, len(pieces), loss, Schedule(epochs=12, batch=8, rate=5e-3), seed=0)
     assert np.mean(losses[-5:]) < 0.6 * np.mean(losses[:5])
+
+
+TEXTS = [*PASSAGES, passage("none", "Nothing to see here."), passage("one", "[D:tumour]")]
+
+
+def example_of(number: int) -> ReaderExample:
+    """Words as tokens, entities of one word, and shares drawn by chance."""
+    draw = np.random.default_rng(number)
+    report = TEXTS[number].content
+    length = len(report.text)
+    spans = [TokenSpan(e.start, e.end - 1, EntityType(e.type)) for e in report.entities]
+    example = linkable(report, spans, draw.integers(0, 30_000, length).tolist())
+    example.tag_shares = draw.dirichlet(np.ones(len(TAGS)), length).astype(np.float16)
+    example.assertion_shares = draw.random((length, len(ASSERTIONS)), dtype=np.float32)
+    example.related = draw.random(len(example.pairs), dtype=np.float32)
+    return example
+
+
+@pytest.fixture
+def drawn() -> list[ReaderExample]:
+    return [example_of(number) for number in range(len(TEXTS))]
+
+
+def test_examples_come_back_as_they_were(drawn: list[ReaderExample], tmp_path: Path) -> None:
+    save_examples(tmp_path / "part.npz", drawn)
+    assert [file.name for file in tmp_path.iterdir()] == ["part.npz"], "whole or not there"
+    found = load_examples(tmp_path / "part.npz")
+    assert len(found) == len(drawn)
+    for before, after in zip(drawn, found, strict=True):
+        for name in ("tokens", "tags", "spans", "pairs", "kinds", "codes", "tag_shares"):
+            assert np.array_equal(getattr(before, name), getattr(after, name)), name
+            assert getattr(before, name).shape == getattr(after, name).shape, name
+        assert np.allclose(before.related, after.related, atol=1e-3)
+        assert np.allclose(before.assertion_shares, after.assertion_shares, atol=1e-3)
+        assert spans_of(after.tags.tolist()) == spans_of(before.tags.tolist())
+
+
+def test_they_can_be_learned_from_as_before(drawn: list[ReaderExample], tmp_path: Path) -> None:
+    save_examples(tmp_path / "part.npz", drawn)
+    before = collate(drawn, 0, "cpu")
+    after = collate(load_examples(tmp_path / "part.npz"), 0, "cpu")
+    for name in ("tokens", "mask", "tags", "entities", "pairs", "kinds"):
+        one, other = getattr(before, name), getattr(after, name)
+        assert one.dtype == other.dtype
+        assert torch.equal(one, other), name
+    assert after.related.dtype == torch.float32
+    assert torch.equal(before.codes, after.codes.long())
+    assert int(after.codes.max()) < LEVELS

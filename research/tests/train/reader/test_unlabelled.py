@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 pytest.importorskip("torch")
 
 from histoeval.errors import InputError
-from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.train.reader.config import UnlabelledSource, Windows
 from histoeval_research.train.reader.unlabelled import (
     UnlabelledTexts,
@@ -27,83 +26,69 @@ from tests.support.tiny_corpus import passage
 pytestmark = pytest.mark.heavy
 
 SEEN = "one two three four five six seven eight nine ten eleven twelve thirteen"
-DEV = [passage("report-7", f"Margins: {SEEN}, free.")]
+COPIED = "ONE,two;\nthree / four - five. (six) seven: eight\n\n* nine * ten | eleven_twelve!"
+ELEVEN = "Alike: one two three four five six seven eight nine ten eleven and more"
+LUNG = f"Specimen A / lung: {'none ' * 9} LUNG left upper lobe"
 
 
-def pool_file(folder: Path, *rows: tuple[str, str]) -> Path:
+def pool_of(folder: Path, dev: str, *texts: str, **source: bool | int) -> UnlabelledTexts:
     file = folder / "pool.jsonl.gz"
-    lines = [json.dumps({"id": name, "text": text}) for name, text in rows]
+    lines = [json.dumps({"id": f"report-{n}", "text": text}) for n, text in enumerate(texts)]
     file.write_bytes(gzip.compress("\n".join(lines).encode()))
-    return file
+    settings = UnlabelledSource.model_validate({"file": str(file), **source})
+    return read_pool([settings], [passage("report-7", dev)])
 
 
-def texts_of(pool: UnlabelledTexts) -> list[str]:
-    return [text for _, texts in pool.sources for text in texts]
+@pytest.mark.parametrize(
+    ("dev", "text", "is_used"),
+    [
+        (f"Margins: {SEEN}, free.", COPIED, False),
+        (f"Margins: {SEEN}, free.", ELEVEN, True),
+        ("Lung, left upper lobe; biopsy: adenocarcinoma.", "left upper lobe", False),
+        ("Lung, left upper lobe; biopsy: adenocarcinoma.", LUNG, True),
+        ("Lung, left upper lobe; biopsy: adenocarcinoma.", f"{LUNG} biopsy adenocarcinoma", False),
+        ("No tumour seen.", "no  tumour seen.", False),
+        ("No tumour seen.", "No tumour seen. Benign.", True),
+    ],
+    ids=[
+        "twelve words in a row, whatever stands between them",
+        "eleven words in a row",
+        "a part of a dev passage",
+        "around a part of a dev passage",
+        "around a whole dev passage",
+        "a short dev passage",
+        "around a short dev passage",
+    ],
+)
+def test_what_has_too_much_in_common_with_dev_is_kept_out(
+    tmp_path: Path, dev: str, text: str, is_used: bool
+) -> None:
+    pool = pool_of(tmp_path, dev, text, "Other.")
+    ((_, texts),) = pool.sources
+    assert texts == ((text, "Other.") if is_used else ("Other.",))
+    assert pool.facts == {"texts": 1 + is_used, "kept_out": 1 - is_used, "unread": 0}
 
 
-def test_a_dev_report_is_kept_out_by_its_id(tmp_path: Path) -> None:
-    file = pool_file(tmp_path, ("report-7", "Colon biopsy."), ("report-8", "Lung biopsy."))
-    pool = read_pool([UnlabelledSource(file=file)], DEV)
-    assert texts_of(pool) == ["Lung biopsy."]
-    assert pool.facts == {"texts": 1, "kept_out": 1, "unread": 0}
+def test_a_dev_report_is_kept_out_by_its_id_where_ids_are_of_reports(tmp_path: Path) -> None:
+    texts = [f"Biopsy {n}." for n in range(9)]
+    assert pool_of(tmp_path, SEEN, *texts).facts == {"texts": 8, "kept_out": 1, "unread": 0}
+    other = pool_of(tmp_path, SEEN, *texts, exclude_reports_of_dev=False)
+    assert other.facts == {"texts": 9, "kept_out": 0, "unread": 0}
 
 
-def test_ids_that_mean_other_reports_keep_nothing_out(tmp_path: Path) -> None:
-    file = pool_file(tmp_path, ("report-7", "Colon biopsy."))
-    pool = read_pool([UnlabelledSource(file=file, exclude_reports_of_dev=False)], DEV)
-    assert texts_of(pool) == ["Colon biopsy."]
-
-
-def test_twelve_words_in_a_row_from_dev_keep_a_text_out_and_eleven_do_not(tmp_path: Path) -> None:
-    words = SEEN.split()
-    twelve = "Copied: " + " ".join(words[:12]).upper() + "\nand more"
-    eleven = "Alike: " + " ".join(words[:11]) + " and more"
-    pool = read_pool(
-        [UnlabelledSource(file=pool_file(tmp_path, ("a", twelve), ("b", eleven)))], DEV
-    )
-    assert texts_of(pool) == [eleven]
-
-
-def test_punctuation_and_line_breaks_do_not_hide_a_copy(tmp_path: Path) -> None:
-    copied = "ONE,two;\nthree / four - five. (six) seven: eight\n\n* nine * ten | eleven_twelve!"
-    pool_ = read_pool(
-        [UnlabelledSource(file=pool_file(tmp_path, ("a", copied), ("b", "Other.")))], DEV
-    )
-    assert texts_of(pool_) == ["Other."]
-
-
-def test_the_shorter_of_two_texts_must_not_stand_whole_in_the_other(tmp_path: Path) -> None:
-    dev = [passage("x", "Lung, left upper lobe; biopsy: adenocarcinoma.")]
-    part, around = "left upper lobe", f"Specimen A / lung: {'none ' * 9} LUNG left upper lobe"
-    whole = f"{around} biopsy adenocarcinoma, and more of it"
-    file = pool_file(tmp_path, ("a", part), ("b", around), ("c", whole))
-    assert texts_of(read_pool([UnlabelledSource(file=file)], dev)) == [around]
-
-
-def test_a_short_dev_passage_keeps_out_its_copies_only(tmp_path: Path) -> None:
-    dev: list[AnnotatedPassage] = [passage("x", "No tumour seen.")]
-    file = pool_file(tmp_path, ("a", "no  tumour seen."), ("b", "No tumour seen. Benign."))
-    assert texts_of(read_pool([UnlabelledSource(file=file)], dev)) == ["No tumour seen. Benign."]
-
-
-def test_rows_that_cannot_be_read_are_counted_and_left(tmp_path: Path) -> None:
+def test_rows_that_cannot_be_read_are_counted_and_a_pool_without_texts_is_refused(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "pool.jsonl"
     file.write_text('{"text": "Benign."}\n{"text": null}\n', "utf-8")
-    assert read_pool([UnlabelledSource(file=file)], DEV).facts == {
-        "texts": 1,
-        "kept_out": 0,
-        "unread": 1,
-    }
-
-
-def test_a_pool_of_nothing_but_dev_reports_is_refused(tmp_path: Path) -> None:
+    facts = read_pool([UnlabelledSource(file=file)], []).facts
+    assert facts == {"texts": 1, "kept_out": 0, "unread": 1}
     with pytest.raises(InputError, match="1 are also in dev"):
-        read_pool([UnlabelledSource(file=pool_file(tmp_path, ("report-7", "Benign.")))], DEV)
+        pool_of(tmp_path, SEEN, SEEN)
 
 
 def test_adaptation_reads_a_source_as_often_as_it_is_told(tmp_path: Path) -> None:
-    file = pool_file(tmp_path, ("a", "Benign."), ("b", "Malignant."))
-    pool = read_pool([UnlabelledSource(file=file, repeat=2)], DEV)
+    pool = pool_of(tmp_path, SEEN, "Benign.", "Malignant.", repeat=2)
     assert sorted(pool.to_adapt()) == ["Benign.", "Benign.", "Malignant.", "Malignant."]
 
 
@@ -125,12 +110,16 @@ def test_windows_are_stretches_of_the_text_with_all_its_words_but_a_short_rest(
     assert all(least <= len(window.split()) <= length for window in found)
 
 
+def windows_from(texts: tuple[str, ...], settings: Windows, **source: int) -> list[str]:
+    own = UnlabelledSource.model_validate({"file": "a", **source})
+    return windows_to_label(UnlabelledTexts(((own, texts),)), ["annotated text"], settings)
+
+
 def test_each_report_gives_few_windows_and_annotated_texts_come_whole() -> None:
-    long, other = "long " * 1000, "other " * 50
-    pool = UnlabelledTexts(((UnlabelledSource(file=Path("a")), (long, other)),))
-    found = windows_to_label(pool, ["annotated text"], Windows(words=(10,), most=3))
-    assert found.count(("long " * 10).strip()) == 0, "ten words are less than the fifteen asked"
-    found = windows_to_label(pool, ["annotated text"], Windows(words=(20,), most=3))
+    texts = "long " * 1000, "other " * 50
+    found = windows_from(texts, Windows(words=(10,), most=3))
+    assert found == ["annotated text"], "ten words are less than the fifteen asked"
+    found = windows_from(texts, Windows(words=(20,), most=3))
     assert found.count(("long " * 20).strip()) == 3
     assert found.count(("other " * 20).strip()) == 2
     assert found.count("annotated text") == 1
@@ -138,15 +127,12 @@ def test_each_report_gives_few_windows_and_annotated_texts_come_whole() -> None:
 
 def test_a_source_can_have_other_windows_than_the_rest() -> None:
     short = tuple(f"case {n}" for n in range(40))
-    source = UnlabelledSource(file=Path("a"), sample=7, least=0, most=1)
-    found = windows_to_label(UnlabelledTexts(((source, short),)), [], Windows())
-    assert len(found) == 7
-    assert len(set(found)) == 7
+    found = windows_from(short, Windows(), sample=7, least=0, most=1)
+    assert len(set(found)) == len(found) == 7 + 1
 
 
 def test_the_same_seed_draws_the_same_windows_and_another_does_not() -> None:
     texts = tuple(" ".join(f"{n}w{i}" for i in range(500)) for n in range(5))
-    pool = UnlabelledTexts(((UnlabelledSource(file=Path("a")), texts),))
-    first = windows_to_label(pool, [], Windows())
-    assert windows_to_label(pool, [], Windows()) == first
-    assert windows_to_label(pool, [], Windows(seed=1)) != first
+    first = windows_from(texts, Windows())
+    assert windows_from(texts, Windows()) == first
+    assert windows_from(texts, Windows(seed=1)) != first

@@ -1,14 +1,21 @@
-"""Variants of names: other spellings of the same, and never another word."""
+"""Variants of names: other spellings of the same, and words swapped for something else."""
 
 from __future__ import annotations
 
 import random
+import tomllib
 
 import pytest
 
 from histoeval.terms.plain import plain
 from histoeval_research.train.aligner.compositions import short_forms
-from histoeval_research.train.aligner.variants import KINDS, Variants, spelling_table
+from histoeval_research.train.aligner.variants import (
+    KINDS,
+    Contrasts,
+    Variants,
+    contrast_table,
+    spelling_table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +106,82 @@ def test_the_same_name_and_seed_give_the_same_variants_and_never_the_name(
     assert first != [other.of(name, 3) for name in names]
     assert all(len(found) <= 3 for found in first)
     assert all(name not in found for name, found in zip(names, first, strict=True))
+
+
+TABLE = tomllib.loads(
+    """
+[[contrast]]
+in_test = true
+words = [["in situ", "invasive"], ["non-invasive", "invasive"]]
+
+[[contrast]]
+in_test = false
+words = [["pT1", "pT3"], ["ER", "PR"], ["acute", "chronic"]]
+
+[[contrast]]
+in_test = false
+not_after = ["consistent"]
+words = [["with", "without"]]
+
+[[contrast]]
+in_test = false
+only_with = ["hyperplas"]
+words = [["simple", "complex"]]
+"""
+)
+
+
+def swaps(phrase: str, **options: bool) -> set[str]:
+    return {swap.phrase for swap in Contrasts(TABLE, **options).of(phrase)}
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [
+        ("ductal carcinoma in situ", {"ductal carcinoma invasive"}),
+        ("Invasive carcinoma", {"in situ carcinoma", "non-invasive carcinoma"}),
+        ("non-invasive carcinoma", {"invasive carcinoma"}),
+        ("non invasive carcinoma", {"invasive carcinoma"}),
+        ("noninvasively", set()),
+        ("tumour, pT1", {"tumour, pT3"}),
+        ("tumour, pt1", set()),
+        ("ER positive", {"PR positive"}),
+        ("er", set()),
+        ("acute, then acute again", {"chronic, then chronic again"}),
+        ("acute and chronic inflammation", set()),
+        ("simple hyperplasia", {"complex hyperplasia"}),
+        ("simple cyst", set()),
+        ("polyp with stalk", {"polyp without stalk"}),
+        ("consistent with a polyp", set()),
+    ],
+)
+def test_whole_words_are_swapped_in_both_directions_the_longest_first(
+    phrase: str, expected: set[str]
+) -> None:
+    assert swaps(phrase) == expected
+
+
+def test_what_the_test_of_opposites_holds_can_be_left_out() -> None:
+    assert swaps("invasive carcinoma", only_unseen=True) == set()
+    assert swaps("acute colitis", only_unseen=True) == {"chronic colitis"}
+
+
+def test_synonyms_that_had_the_same_word_have_the_same_key() -> None:
+    contrasts = Contrasts(TABLE)
+    (one,), (other,) = contrasts.of("acute colitis"), contrasts.of("colitis, acute")
+    assert one.key == other.key
+
+
+@pytest.mark.parametrize(
+    ("phrase", "other"),
+    [
+        ("low-grade lesion", "high grade lesion"),
+        ("benign tumor", "malignant tumor"),
+        ("left kidney", "right kidney"),
+        ("clear cell renal cell carcinoma", "chromophobe renal cell carcinoma"),
+        ("ductal carcinoma", "lobular carcinoma"),
+    ],
+)
+def test_the_shipped_table_swaps_what_must_not_be_mistaken(phrase: str, other: str) -> None:
+    found = Contrasts(contrast_table()).of(phrase)
+    assert other in {swap.phrase.replace("-", " ") for swap in found}

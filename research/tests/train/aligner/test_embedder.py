@@ -16,7 +16,7 @@ from histoeval.errors import ModelError
 from histoeval_research.train.aligner.config import AlignerTraining, EmbedderShape
 from histoeval_research.train.aligner.names import ConceptPool, NamedConcept
 from histoeval_research.train.aligner.sampling import NameSampler, phrases_of
-from histoeval_research.train.aligner.train import Embedder, Lessons, learn, shape_encoder
+from histoeval_research.train.aligner.train import Embedder, learn, shape_encoder
 from histoeval_research.train.core.encoder import cut_embeddings
 from histoeval_research.train.core.loop import Checkpoint, TrainingStage
 
@@ -108,21 +108,6 @@ def test_words_that_are_kept_have_the_vectors_they_had(encoder: Any) -> None:
         after = encoder(torch.tensor([[2, 5, 6, 3]])).last_hidden_state
     assert torch.equal(before, after)
     assert encoder.config.vocab_size == len(kept)
-
-
-def test_every_epoch_draws_anew_and_allied_concepts_are_marked(phrases: NameSampler) -> None:
-    lessons = Lessons(phrases, LEARNING, seed=1)
-    lessons.begin(0)
-    first = lessons.prepare(range(32))
-    lessons.begin(1)
-    assert first.names.tolist() != lessons.prepare(range(32)).names.tolist()
-    lessons.begin(0)
-    assert first.names.tolist() == lessons.prepare(range(32)).names.tolist()
-    assert first.labels.tolist() == [
-        int(np.searchsorted(phrases.first, name, side="right")) - 1 for name in first.names
-    ]
-    marked = {tuple(sorted(first.labels[pair].tolist())) for pair in first.allied}
-    assert marked == {(0, 2)}
 
 
 def test_it_learns_and_a_stopped_training_goes_on_to_the_same_weights(

@@ -152,38 +152,6 @@ def _layers(encoder: Any) -> tuple[Any, str]:
     raise ModelError("the layers of this encoder cannot be found: omit `layers` and `frozen`")
 
 
-@dataclass(frozen=True, slots=True)
-class NameBatch:
-    """The names of a step, the concept of each, and pairs that are not to be learned from."""
-
-    names: Integers
-    labels: Integers
-    allied: Integers
-
-
-class Lessons:
-    """What an embedder is shown: other draws in every epoch, which follow from the seed."""
-
-    def __init__(self, phrases: NameSampler, learning: AlignerTraining, seed: int) -> None:
-        self._phrases = phrases
-        self._learning = learning
-        self._seed = seed
-        self._draws: Draws
-
-    def begin(self, epoch: int) -> None:
-        """Draw what is learned in an epoch."""
-        shares = self._learning.model_dump(include={"opposite", "sibling", "own"})
-        self._draws = draw(self._phrases, self._learning.draws, (self._seed, epoch), **shares)
-
-    def prepare(self, positions: Sequence[int]) -> NameBatch:
-        """The draws at these positions, short names first."""
-        names = self._draws.names[positions].reshape(-1)
-        labels = self._draws.labels[positions].reshape(-1).repeat(2)
-        order = np.argsort(self._phrases.tokens.lengths[names], kind="stable")
-        names, labels = names[order], labels[order]
-        return NameBatch(names, labels, allied_pairs(self._phrases, labels))
-
-
 def learn(
     embedder: Embedder,
     phrases: NameSampler,
@@ -193,23 +161,34 @@ def learn(
     seed: int,
     stage: TrainingStage | None = None,
 ) -> None:
-    """Teach an embedder, on the device that it is on."""
-    lessons = Lessons(phrases, learning, seed)
+    """Teach an embedder, on the device that it is on; every epoch draws anew, by the seed."""
+    drawn: Draws
+    shares = learning.model_dump(include={"opposite", "sibling", "own"})
     device = next(embedder.parameters()).device
     table = torch.from_numpy(phrases.tokens.padded(tokens, embedder.padding)).to(device)
     lengths = np.minimum(phrases.tokens.lengths, tokens)
     hundredths = torch.from_numpy(phrases.beside).to(device)
     on_gpu = device.type == "cuda"
 
-    def loss(batch: NameBatch) -> Tensor:
+    def begin(epoch: int) -> None:
+        nonlocal drawn
+        drawn = draw(phrases, learning.draws, (seed, epoch), **shares)
+
+    def prepare(positions: Sequence[int]) -> tuple[Integers, ...]:
+        """The names of some draws, short ones first, their concepts, and pairs that are allied."""
+        names = drawn.names[positions].reshape(-1)
+        concepts = drawn.labels[positions].reshape(-1).repeat(2)
+        order = np.argsort(phrases.tokens.lengths[names], kind="stable")
+        return names[order], concepts[order], allied_pairs(phrases, concepts[order])
+
+    def loss(batch: tuple[Integers, ...]) -> Tensor:
         """Names of one concept near each other, others far; allied ones are neither."""
-        labels = torch.from_numpy(batch.labels).to(device, non_blocking=True)
-        allied = torch.from_numpy(batch.allied).to(device, non_blocking=True)
+        labels, allied = (torch.from_numpy(n).to(device, non_blocking=True) for n in batch[1:])
         neither = torch.zeros(len(labels), len(labels), dtype=torch.bool, device=device)
         neither[allied[:, 0], allied[:, 1]] = True
         parts = []
         with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu):
-            for names in np.array_split(batch.names, 1 if on_gpu else _PARTS):
+            for names in np.array_split(batch[0], 1 if on_gpu else _PARTS):
                 some = torch.from_numpy(names).to(device, non_blocking=True)
                 vectors = embedder(table[some, : int(lengths[names].max())].long())
                 if learning.channel:  # stands beside the vector, which has length one again
@@ -226,8 +205,8 @@ def learn(
         loss,
         learning,
         seed=seed,
-        prepare=lessons.prepare,
-        begin=lessons.begin,
+        prepare=prepare,
+        begin=begin,
         stage=stage,
     )
 

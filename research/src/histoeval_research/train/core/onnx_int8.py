@@ -47,14 +47,15 @@ class OnnxPart:
 
 
 class Unpadded(torch.nn.Module):  # type: ignore[misc]
-    """A model of tokens, other inputs of their shape, and a mask, for rows without padding."""
+    """A model of tokens, at times their kinds, and a mask, for rows of which nothing is padding."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, tokens: Tensor) -> Any:
-        return self.model(tokens, torch.ones_like(tokens))
+    def forward(self, tokens: Tensor, kinds: Tensor | None = None) -> Any:
+        mask = torch.ones_like(tokens)
+        return self.model(tokens, mask) if kinds is None else self.model(tokens, kinds, mask)
 
 
 def token_part(module: Any, tokens: int, outputs: list[str], *more: str) -> OnnxPart:

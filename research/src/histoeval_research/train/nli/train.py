@@ -40,7 +40,7 @@ from histoeval_research.train.core.model_folder import (
     versions,
     weights_of,
 )
-from histoeval_research.train.core.onnx_int8 import token_part, write_parts
+from histoeval_research.train.core.onnx_int8 import Unpadded, token_part, write_parts
 from histoeval_research.train.nli.config import NliSettings, NliTeacher
 from histoeval_research.train.nli.pairs import (
     BY_HAND,
@@ -212,18 +212,6 @@ def answers_of(model: CrossEncoder, encoded: EncodedPairs, device: str, padding:
     return answers
 
 
-class _Unpadded(nn.Module):  # type: ignore[misc]
-    """Pairs of the same length, of which nothing is padding."""
-
-    def __init__(self, model: CrossEncoder) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, tokens: Tensor, kinds: Tensor) -> Tensor:
-        logits: Tensor = self.model(tokens, kinds, torch.ones_like(tokens))
-        return logits
-
-
 def write_entailer(
     model: CrossEncoder,
     tokenizer: Any,
@@ -234,7 +222,7 @@ def write_entailer(
     details: Mapping[str, Any],
 ) -> None:
     """Write what `BuiltinEntailer` loads."""
-    part = token_part(_Unpadded(model), tokens, ["logits"], "kinds")
+    part = token_part(Unpadded(model), tokens, ["logits"], "kinds")
     files = write_parts(folder, {ENCODER: part}, tokenizer)
     limits = limits_of(name, tokens)
     write_entailer_manifest(

@@ -185,19 +185,11 @@ _TRIES = 12
 _STRANGE_COMPANY = 0.3
 """Share of pairs of which the hypothesis holds another statement of the premise beside."""
 
+_ENTAILED: Label = "entailment"
 _NUMBER = re.compile(r"(?<![\w./-])\d{1,3}(?:\.\d)?(?![\w./]|-\d)")
 
 Sources = Sequence[Sequence[Sequence[str]]]
 """The statements of each report, by where the reports are from: each source counts the same."""
-
-
-class Change(NamedTuple):
-    """A place of a statement, what may stand there instead, and what that says of the rest."""
-
-    start: int
-    end: int
-    others: Sequence[str]
-    label: Label
 
 
 def changed_pairs(sources: Sources, count: int, seed: int) -> Iterator[LabelledPair]:
@@ -209,12 +201,16 @@ def changed_pairs(sources: Sources, count: int, seed: int) -> Iterator[LabelledP
         start = chance.randrange(len(report))
         premise = report[start : start + chance.randint(1, _MOST_STATEMENTS)]
         statement = chance.choice(premise)
-        kind, change_of = chance.choice(_CHANGES)
-        change = change_of(statement, chance)
-        if change is None or not change.others:
-            continue
-        other = chance.choice(change.others) if kind != "nothing" else statement
-        hypothesis = [_with(statement, change, other)]
+        kind = chance.choice(_CHANGES)
+        text, label = statement, _ENTAILED
+        if kind != "nothing":
+            find, others_of = _FINDERS[kind]
+            matches = find(statement)
+            change = others_of(chance.choice(matches), statement, chance) if matches else None
+            if change is None or not change.others:
+                continue
+            text, label = _with(statement, change, chance.choice(change.others)), change.label
+        hypothesis = [text]
         if len(premise) > 1 and chance.random() < _STRANGE_COMPANY:
             beside = chance.choice([each for each in premise if each != statement] or premise[:1])
             hypothesis.insert(chance.randrange(2), beside)
@@ -222,11 +218,17 @@ def changed_pairs(sources: Sources, count: int, seed: int) -> Iterator[LabelledP
         if _is_short(*texts):
             made += 1
             yield LabelledPair(
-                premise=texts[0],
-                hypothesis=texts[1],
-                label=change.label,
-                category=f"changed: {kind}",
+                premise=texts[0], hypothesis=texts[1], label=label, category=f"changed: {kind}"
             )
+
+
+class Change(NamedTuple):
+    """A place of a statement, what may stand there instead, and what that says of the rest."""
+
+    start: int
+    end: int
+    others: Sequence[str]
+    label: Label = "contradiction"
 
 
 def _with(statement: str, change: Change, other: str) -> str:
@@ -267,15 +269,7 @@ def _is_short(*texts: str) -> bool:
 # --- changes -------------------------------------------------------------------------------------
 
 
-def _unchanged(statement: str, _: random.Random) -> Change | None:
-    return Change(0, len(statement), (statement,), "entailment")
-
-
-def _diagnosis(statement: str, chance: random.Random) -> Change | None:
-    matches = find_diagnoses(statement)
-    if not matches:
-        return None
-    match = chance.choice(matches)
+def _diagnosis(match: Any, statement: str, chance: random.Random) -> Change | None:
     concept = concepts().get(match.id)
     if concept is None or concept.generic:
         return None
@@ -286,14 +280,8 @@ def _diagnosis(statement: str, chance: random.Random) -> Change | None:
         other = chance.choice(_peers(concept) if chance.random() < 0.5 else _all_concepts())
         is_kin = tree.is_a(other.id, concept.id) or tree.is_a(concept.id, other.id)
         if not (is_kin or other.generic) and closeness(concept, other) <= _DISTANT:
-            return Change(match.start, match.end, other.names, "contradiction")
+            return Change(match.start, match.end, other.names)
     return None
-
-
-def _renamed(statement: str, match: Any, names: Sequence[str]) -> Change:
-    was = statement[match.start : match.end].casefold()
-    others = [name for name in names if name.casefold() != was]
-    return Change(match.start, match.end, others, "entailment")
 
 
 @cache
@@ -307,11 +295,7 @@ def _peers(concept: Concept) -> list[Concept]:
     return [c for c in _all_concepts() if c.organs & concept.organs] or _all_concepts()
 
 
-def _site(statement: str, chance: random.Random) -> Change | None:
-    matches = [match for match in find_sites(statement) if match.id in sites()]
-    if not matches:
-        return None
-    match = chance.choice(matches)
+def _site(match: Any, statement: str, chance: random.Random) -> Change | None:
     site = sites()[match.id]
     if chance.random() < _RENAMED:
         return _renamed(statement, match, site.names)
@@ -321,29 +305,25 @@ def _site(statement: str, chance: random.Random) -> Change | None:
         other = chance.choice(beside if beside and chance.random() < 0.5 else list(sites()))
         is_kin = tree.is_a(other, site.id) or tree.is_a(site.id, other)
         if not is_kin and (other in beside or site_closeness(site.id, other) <= _DISTANT):
-            return Change(match.start, match.end, sites()[other].names, "contradiction")
+            return Change(match.start, match.end, sites()[other].names)
     return None
 
 
-def _side(statement: str, chance: random.Random) -> Change | None:
-    sides = written_sides(statement)
-    if not sides:
-        return None
-    side = chance.choice(sides)
-    other = "left" if side.side == Side.RIGHT else "right"
-    return Change(side.start, side.end, [other], "contradiction")
+def _renamed(statement: str, match: Any, names: Sequence[str]) -> Change:
+    was = statement[match.start : match.end].casefold()
+    others = [name for name in names if name.casefold() != was]
+    return Change(match.start, match.end, others, _ENTAILED)
 
 
-def _number(statement: str, chance: random.Random) -> Change | None:
-    matches = list(_NUMBER.finditer(statement))
-    if not matches:
-        return None
-    match = chance.choice(matches)
+def _side(match: Any, *_: object) -> Change:
+    return Change(match.start, match.end, ["left" if match.side == Side.RIGHT else "right"])
+
+
+def _number(match: re.Match[str], *_: object) -> Change:
     value = float(match[0])
     numbers = {value + 1, value * 2, value * 10, value + 3, value / 2, max(0, value - 1), 0}
     shown = [f"{n:.1f}" if "." in match[0] else str(int(n)) for n in sorted(numbers)]
-    others = [number for number in shown if float(number) != value]
-    return Change(match.start(), match.end(), others, "contradiction")
+    return Change(*match.span(), [number for number in shown if float(number) != value])
 
 
 @cache
@@ -362,20 +342,18 @@ def _poles() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{words})(?![\w-]| not\b)", re.IGNORECASE)
 
 
-def _pole(statement: str, chance: random.Random) -> Change | None:
-    matches = list(_poles().finditer(statement))
-    if not matches:
-        return None
-    match = chance.choice(matches)
-    return Change(match.start(), match.end(), _opposites()[match[0].lower()], "contradiction")
+def _pole(match: re.Match[str], *_: object) -> Change:
+    return Change(*match.span(), _opposites()[match[0].lower()])
 
 
-_CHANGES: tuple[tuple[str, Callable[[str, random.Random], Change | None]], ...] = (
-    ("nothing", _unchanged),
-    *(("diagnosis", _diagnosis),) * 3,
-    *(("site", _site),) * 2,
-    ("side", _side),
-    ("number", _number),
-    *(("pole", _pole),) * 2,
-)
+_CHANGES = ["nothing", *["diagnosis"] * 3, "site", "site", "side", "number", "pole", "pole"]
 """Each kind of change, as often as it is tried."""
+
+_FINDERS: dict[str, tuple[Callable[[str], Sequence[Any]], Callable[..., Change | None]]] = {
+    "diagnosis": (find_diagnoses, _diagnosis),
+    "site": (lambda text: [match for match in find_sites(text) if match.id in sites()], _site),
+    "side": (written_sides, _side),
+    "number": (lambda text: list(_NUMBER.finditer(text)), _number),
+    "pole": (lambda text: list(_poles().finditer(text)), _pole),
+}
+"""What can be changed in a statement, and to what."""

@@ -11,7 +11,7 @@ import pytest
 ROOMS = ("terms", "facts", "concordance", "reader", "align", "nli", "metrics")
 BY_NAME = """
 align.opposites.vector._direction judges.listing.load_list_prompt nli.features.parse._words
-reader.lexicon._words reader.lexicon.listed resources.load_toml
+reader.lexicon._kinds reader.lexicon._words reader.lexicon.listed resources.load_toml
 terms.assertion._verdict terms.assertion._wording
 terms.catalogue.table terms.decisive_findings._entries terms.findings._words
 terms.language._endings terms.naming._at_sites terms.naming.without_site terms.sites._listed

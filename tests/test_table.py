@@ -83,7 +83,7 @@ def test_columns_that_tell_rows_apart_are_before_every_block() -> None:
 
 
 def test_every_table_of_the_terminal_is_a_fitted_one() -> None:
-    own = {"table.py", "explanation.py", "slides.py"}  # these have tests, or two columns of prose
+    own = {"table.py", "explanation.py", "slide.py"}  # these have tests, or two columns of prose
     source = Path(histoeval.table.__file__).parent
     using = {path.name for path in source.rglob("*.py") if "rich.table import" in path.read_text()}
     assert using <= own

@@ -56,11 +56,11 @@ class Caller(NamedTuple):
         for known in (name, name.removesuffix("_column")):
             if known in self.arguments:
                 return write(known, value)
-        return _elsewhere(name, value) if self.is_shell else self._inside(name, value)
-
-    def _inside(self, name: str, value: object) -> str:
-        """What is no argument of a function, but a field of one."""
-        if name in MODEL_SETTINGS:
+        if self.is_shell:  # a verb that only lists metrics: those that run them have options
+            if name == "judge":
+                return f"{_option('endpoint', value)} and {_option('model', value)}"
+            return _option(name, value) if name in MODEL_SETTINGS else ""
+        if name in MODEL_SETTINGS:  # no argument of a function, but a field of one
             return f"models=Models({_keyword(name, value)})"
         if name.endswith("_column") and "columns" in self.arguments:
             field, names = name.removesuffix("_column"), value
@@ -76,8 +76,7 @@ class Caller(NamedTuple):
 
 
 _current: ContextVar[Caller | None] = ContextVar("caller", default=None)
-_shell: list[Caller] = []
-"""The verb that this process runs, which every thread of it serves."""
+_shell: list[Caller] = []  # the verb that this process runs, which every thread of it serves
 
 
 @contextmanager
@@ -119,6 +118,13 @@ def front_door(function: Callable[P, R]) -> Callable[P, R]:
     """A public Python function: its messages name its arguments and no options of a shell."""
     caller = Caller(frozenset(signature(function).parameters))
 
+    def reworded(option: re.Match[str]) -> str:
+        """An option as an argument of Python; a whole command stays as it is."""
+        if option[1] is None:
+            return option[0]
+        name = option[1].replace("-", "_")
+        return caller.spelt(name, option[2]) or _keyword(name, option[2])
+
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         if in_shell():  # a verb calls, and its options are what can be named
@@ -127,7 +133,7 @@ def front_door(function: Callable[P, R]) -> Callable[P, R]:
             try:
                 return function(*args, **kwargs)
             except HistoEvalError as error:
-                error.args = (_in_python(str(error), caller),)
+                error.args = (_OPTION.sub(reworded, str(error)),)
                 raise
 
     return called
@@ -165,25 +171,6 @@ def _with_arguments(function: Callable[..., Any], settings: Any) -> str:
     end = re.search(r"\n\n(Returns|Examples):\n", text)
     cut = len(text) if end is None else end.start()
     return f"{text[:cut]}\n\n{arguments_text(settings)}{text[cut:]}"
-
-
-def _in_python(message: str, caller: Caller) -> str:
-    """A message with each option as an argument of Python, but for those of whole commands."""
-
-    def reworded(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0]
-        name = found[1].replace("-", "_")
-        return caller.spelt(name, found[2]) or _keyword(name, found[2])
-
-    return _OPTION.sub(reworded, message)
-
-
-def _elsewhere(name: str, value: object) -> str:
-    """What a verb that only lists metrics has no option for, but those that run them have."""
-    if name == "judge":
-        return f"{_option('endpoint', value)} and {_option('model', value)}"
-    return _option(name, value) if name in MODEL_SETTINGS else ""
 
 
 def _option(name: str, value: object) -> str:

@@ -17,17 +17,16 @@ from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 _BIDIRECTIONAL = (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+# a symbol for each character that would steer a terminal, line ends and tabs among them
 VISIBLE: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(0x20)},
     0x7F: 0x2421,
     **dict.fromkeys(range(0x80, 0xA0), "\N{REPLACEMENT CHARACTER}"),
     **{code: f"<U+{code:04X}>" for code in _BIDIRECTIONAL},
 }
-"""A symbol for each character that would steer a terminal, line ends and tabs among them."""
-
 _SHOWN = VISIBLE | {ord("\n"): "\n", ord("\t"): "\t"}
+# what progress bars of other libraries begin with: back to the start of the line, or up
 _BAR_MOVES = re.compile(r"(\r|(?:\x1b\[A)+$)?")
-"""What progress bars of other libraries begin with: back to the start of the line, or up."""
 
 
 def visible(text: str) -> str:

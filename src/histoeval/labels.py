@@ -9,8 +9,7 @@ from pathlib import Path
 from histoeval.errors import InputError
 from histoeval.resources import load_toml
 
-OUTSIDE = ("o", "outside", "none", "")
-"""Names of a label that means nothing here."""
+OUTSIDE = ("o", "outside", "none", "")  # names of a label that means nothing here
 
 
 def plain(name: str) -> str:

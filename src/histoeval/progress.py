@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-DELAY_S = 2.0
-"""A bar for steps appears only after this time."""
+DELAY_S = 2.0  # a bar for steps appears only after this time
 
 
 class OnStep(Protocol):

@@ -22,6 +22,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 from histoeval.errors import SettingError, explain_validation
 
+# panels that several verbs have
 COLUMNS = "Columns (guessed when omitted)"
 REFERENCES = "References"
 MODELS = "Models (builtin when omitted; others need the extra hf)"
@@ -32,10 +33,7 @@ VLM = "Vision-language model"
 INPUT = "What the model is shown and asked"
 ENGINE = "Engine (it never changes a result)"
 STATISTICS = "Statistics"
-"""Panels that several verbs have."""
-
-REQUIRED = Parameter.empty
-"""The default of a setting that must be given."""
+REQUIRED = Parameter.empty  # the default of a setting that must be given
 
 
 class Option:
@@ -92,11 +90,9 @@ class Setting(NamedTuple):
     """A parameter of a function or a field of a settings model."""
 
     name: str
-    annotation: Any
-    """Its type as written, for Python."""
+    annotation: Any  # its type as written, for Python
     default: Any
-    kind: Any
-    """Its type in the shell."""
+    kind: Any  # its type in the shell
     option: Option | None
 
     @property

@@ -12,16 +12,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 T = TypeVar("T")
-
-GAP = 2
-"""Columns of a terminal between two columns of a table."""
-
+GAP = 2  # columns of a terminal between two columns of a table
+# a word of prose up to this length is not broken, an address or path only up to the other
 WORD, ADDRESS = 30, 20
-"""A word of prose up to this length is not broken, an address or path only up to the other."""
-
-NONE = "none"
-"""Shown in place of a missing number."""
-
+NONE = "none"  # shown in place of a missing number
 _NO_NUMBER = {"", NONE, "unknown"}
 
 

@@ -49,6 +49,12 @@ def decisions(report: Report) -> tuple[list[tuple[int, int, str]], list[tuple[in
     return spans, [(r.head, r.tail) for r in report.relations]
 
 
+def assert_alike(found: list[Report], expected: list[Report]) -> None:
+    assert list(map(decisions, found)) == list(map(decisions, expected))
+    scores = [[e.score for report in some for e in report.entities] for some in (found, expected)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+
+
 def test_the_random_models_find_something_to_test_with(reports: list[Report]) -> None:
     assert sum(len(report.entities) for report in reports) > 100
     assert sum(len(report.relations) for report in reports) > 10
@@ -85,10 +91,7 @@ def test_decisions_do_not_depend_on_batches_or_order(
     other = HuggingFaceReader(
         tiny_models.entities, tiny_models.relations, runtime=Runtime("cpu", token_budget=budget)
     )
-    for report, again in zip(reports[::-1], other.read(texts[::-1]), strict=True):
-        assert decisions(report) == decisions(again)
-        for one, two in zip(report.entities, again.entities, strict=True):
-            assert one.score == pytest.approx(two.score, abs=1e-5)
+    assert_alike(other.read(texts[::-1]), reports[::-1])
 
 
 def test_each_candidate_pair_and_each_distinct_text_is_run_once(
@@ -121,10 +124,7 @@ def test_batches_of_a_gpu_lead_to_the_same_decisions(
     reader = HuggingFaceReader(tiny_models.entities, tiny_models.relations, runtime=runtime)
     for model in reader._models:
         model.on_gpu = True
-    for report, expected in zip(reader.read(texts), reports, strict=True):
-        assert decisions(report) == decisions(expected)
-        for one, two in zip(report.entities, expected.entities, strict=True):
-            assert one.score == pytest.approx(two.score, abs=1e-5)
+    assert_alike(reader.read(texts), reports)
 
 
 def test_a_reader_without_a_relation_model_finds_entities_only(
@@ -136,14 +136,15 @@ def test_a_reader_without_a_relation_model_finds_entities_only(
     assert not any(report.relations for report in alone)
 
 
-def test_an_encoder_is_refused_as_a_reader(tiny_models: ModelFolders) -> None:
-    with pytest.raises(ModelError, match="not a token-classification model"):
-        HuggingFaceReader(tiny_models.aligner, None, runtime=CPU)
-
-
-def test_a_folder_that_is_not_a_model_is_refused_with_advice(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="Give a folder that holds"):
-        HuggingFaceReader(tmp_path, None, runtime=CPU)
+def test_what_is_no_reader_is_refused_with_advice(
+    tiny_models: ModelFolders, tmp_path: Path
+) -> None:
+    for folder, advice in (
+        (tiny_models.aligner, "not a token-classification model"),
+        (tmp_path, "Give a folder that holds"),
+    ):
+        with pytest.raises(ModelError, match=advice):
+            HuggingFaceReader(folder, None, runtime=CPU)
 
 
 def test_the_identity_changes_with_the_weights(tiny_models: ModelFolders, tmp_path: Path) -> None:
@@ -189,26 +190,22 @@ def test_a_model_that_gives_no_numbers_is_refused(tiny_models: ModelFolders) -> 
         reader.read(["benign tumour"])
 
 
-def test_a_relation_model_without_its_pooler_is_refused(
+def without_pooler(whole: Transformer, folder: Path) -> Path:
+    kept = {k: v for k, v in whole.model.state_dict().items() if "pooler" not in k}
+    whole.model.save_pretrained(folder, state_dict=kept)
+    whole.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_weights_that_lack_are_refused_unless_the_task_does_not_use_them(
     tiny_models: ModelFolders, tmp_path: Path
 ) -> None:
-    whole = Transformer(tiny_models.relations, "sequence-classification", CPU)
-    kept = {k: v for k, v in whole.model.state_dict().items() if "pooler" not in k}
-    whole.model.save_pretrained(tmp_path / "cut", state_dict=kept)
-    whole.tokenizer.save_pretrained(tmp_path / "cut")
+    relater = Transformer(tiny_models.relations, "sequence-classification", CPU)
+    cut = without_pooler(relater, tmp_path / "relations")
     with pytest.raises(ModelError, match=r"no weights for bert\.pooler"):
-        Transformer(tmp_path / "cut", "sequence-classification", CPU)
-
-
-def test_an_encoder_without_a_pooler_is_the_same_at_every_load(
-    tiny_models: ModelFolders, tmp_path: Path
-) -> None:
-    whole = Transformer(tiny_models.aligner, "encoder", CPU)
-    kept = {k: v for k, v in whole.model.state_dict().items() if "pooler" not in k}
-    whole.model.save_pretrained(tmp_path / "cut", state_dict=kept)
-    whole.tokenizer.save_pretrained(tmp_path / "cut")
-    loads = {Transformer(tmp_path / "cut", "encoder", CPU).identity for _ in range(3)}
-    assert len(loads) == 1
+        Transformer(cut, "sequence-classification", CPU)
+    cut = without_pooler(Transformer(tiny_models.aligner, "encoder", CPU), tmp_path / "encoder")
+    assert len({Transformer(cut, "encoder", CPU).identity for _ in range(3)}) == 1
 
 
 def test_what_labels_mean_is_part_of_the_identity(tiny_models: ModelFolders) -> None:

@@ -178,22 +178,6 @@ def in_parts(found: Candidates, pair: tuple[int, int]) -> tuple[list[int], ...]:
     return tuple(codes[one:other] for one, other in pairwise(borders))
 
 
-def test_codes_of_a_site_before_its_diagnosis_written_out() -> None:
-    text, mentions = marked("<site:Left breast>, <procedure:biopsy>: <diagnosis:carcinoma>.")
-    found = candidates(text, mentions)
-    assert found.pairs.tolist() == [[2, 0]]
-    stands, marks, between, rivals, neighbours, gaps = in_parts(found, (2, 0))
-    # From the end of "breast" to "carcinoma" one word begins, "biopsy:"; one entity is in between.
-    assert stands == [1, 0, 1]
-    assert marks == [0, 0, 1, 1, *[0] * 11]  # a colon and a comma
-    assert between == [0] * 9 + [1]  # the procedure
-    assert rivals == [0, 0, 0, 0, 1, 1, 0, 0, 0]
-    procedure, site, diagnosis = 10, 5, 1
-    assert neighbours == [site, procedure, 0, 0, 0, 0, procedure, diagnosis]
-    # Next to the carcinoma: the biopsy, no word between; nothing after. The site: the reverse.
-    assert gaps == [0, 11, 11, 0]
-
-
 def test_codes_of_markers_with_results_written_out() -> None:
     text, mentions = marked(
         "<marker:ER> is <result:positive> (<result:90%>) and <marker:PR> <result:negative>."

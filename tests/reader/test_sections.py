@@ -157,24 +157,27 @@ def test_parts_of_a_specimen_stand_inside_a_section(label: str, title: str) -> N
     assert text[part.body_start : part.end].strip().endswith("No tumour.")
 
 
-def test_a_part_may_follow_its_heading_at_once() -> None:
-    text = "DIAGNOSIS: (A) LEFT LUNG: Carcinoma. (B) RIGHT LUNG: Normal."
-    assert [s.within for s in sections(text)] == ["", "diagnosis", "diagnosis"]
+PART = "specimen_part"
 
 
-def test_a_part_without_a_heading_stands_in_nothing() -> None:
-    (part,) = sections("A. Colon, biopsy: Adenoma.")
-    assert (part.kind, part.within) == ("specimen_part", "")
-
-
-def test_a_comment_on_one_part_does_not_take_in_the_next() -> None:
-    text = "DIAGNOSIS:\nA. Lung, biopsy: Scar.\nNote: See below.\nB. Skin, biopsy: Naevus."
-    assert [(s.kind, s.within) for s in sections(text)] == [
-        ("diagnosis", ""),
-        ("specimen_part", "diagnosis"),
-        ("comment", ""),
-        ("specimen_part", "diagnosis"),
-    ]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A. Colon, biopsy: Adenoma.", [(PART, "")]),
+        (
+            "DIAGNOSIS: (A) LEFT LUNG: Carcinoma. (B) RIGHT LUNG: Normal.",
+            [("diagnosis", ""), (PART, "diagnosis"), (PART, "diagnosis")],
+        ),
+        (  # a comment on one part does not take in the next
+            "DIAGNOSIS:\nA. Lung, biopsy: Scar.\nNote: See below.\nB. Skin, biopsy: Naevus.",
+            [("diagnosis", ""), (PART, "diagnosis"), ("comment", ""), (PART, "diagnosis")],
+        ),
+    ],
+)
+def test_parts_stand_in_the_last_heading_that_holds_them(
+    text: str, expected: list[tuple[str, str]]
+) -> None:
+    assert [(section.kind, section.within) for section in sections(text)] == expected
 
 
 def test_a_line_of_a_checklist_stays_in_its_section() -> None:

@@ -149,7 +149,7 @@ def test_a_text_without_capitals_is_cut_at_its_stops() -> None:
 
 
 def test_empty_text_has_no_sentences() -> None:
-    assert sentences("") == sentences(" \n\t\n ") == []
+    assert sentences("") == sentences(" \n\t\n ") == ()
 
 
 PROSE = (

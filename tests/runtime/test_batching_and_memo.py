@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,30 +24,29 @@ def test_every_position_is_in_one_batch_and_no_batch_is_over_budget(
     assert order == sorted(lengths, reverse=True)
 
 
-def test_the_same_text_is_answered_once() -> None:
+def recording(**settings: Any) -> tuple[Memory[str, str], list[str]]:
+    """A memory, and the texts that it has asked for."""
     asked: list[str] = []
 
     def answer(texts: Sequence[str]) -> list[str]:
         asked.extend(texts)
         return [text.upper() for text in texts]
 
-    memory = Memory(answer)
+    return Memory(answer, **settings), asked
+
+
+def test_the_same_text_is_answered_once() -> None:
+    memory, asked = recording()
     assert memory(["a", "b", "a"]) == ["A", "B", "A"]
     assert memory(["b", "c"]) == ["B", "C"]
     assert asked == ["a", "b", "c"]
 
 
 def test_memory_is_bounded_and_a_call_larger_than_it_is_still_answered() -> None:
-    asked: list[str] = []
-
-    def answer(texts: Sequence[str]) -> list[str]:
-        asked.extend(texts)
-        return list(texts)
-
-    memory = Memory(answer, most=2)
-    assert memory(["a", "b", "c"]) == ["a", "b", "c"]
-    assert memory(["c"]) == ["c"]
-    assert memory(["a"]) == ["a"]
+    memory, asked = recording(most=2)
+    assert memory(["a", "b", "c"]) == ["A", "B", "C"]
+    assert memory(["c"]) == ["C"]
+    assert memory(["a"]) == ["A"]
     assert asked == ["a", "b", "c", "a"]
 
 
@@ -69,18 +69,9 @@ def test_steady_batches_have_a_shape_that_follows_from_each_length_alone(
 
 
 def test_memory_can_be_bounded_by_the_size_of_the_texts() -> None:
-    asked: list[str] = []
-
-    def answer(texts: Sequence[str]) -> list[str]:
-        asked.extend(texts)
-        return list(texts)
-
-    memory = Memory(answer, most=10, size=len)
-    memory(["aaaa", "bbbb"])
-    memory(["aaaa"])
-    memory(["cccc"])
-    assert asked == ["aaaa", "bbbb", "cccc"]
-    memory(["aaaa"])
+    memory, asked = recording(most=10, size=len)
+    for texts in (["aaaa", "bbbb"], ["aaaa"], ["cccc"], ["aaaa"]):
+        memory(texts)
     assert asked == ["aaaa", "bbbb", "cccc"]
     memory(["bbbb"])
     assert asked == ["aaaa", "bbbb", "cccc", "bbbb"]
@@ -88,15 +79,9 @@ def test_memory_can_be_bounded_by_the_size_of_the_texts() -> None:
 
 
 def test_workers_share_the_size_of_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def answer(texts: Sequence[str]) -> list[str]:
-        asked.extend(texts)
-        return list(texts)
-
     for processes, cached in (("", 16), ("1", 16), ("4", 4), ("64", 1)):
         monkeypatch.setenv(PROCESSES, processes)
-        memory, texts = Memory(answer, most=16), [str(n) for n in range(20)]
+        (memory, asked), texts = recording(most=16), [str(n) for n in range(20)]
         assert memory(texts) == texts
         asked.clear()
         memory(texts[-cached:])

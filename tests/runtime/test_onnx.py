@@ -13,8 +13,8 @@ def test_onnxruntime_starts_no_thread_that_sends_usage_data() -> None:
     program = (
         "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'\n"
         "from histoeval.resources import resource_path\n"
-        "from histoeval.runtime.onnx import _open\n"
-        "_open(resource_path('models/reader') / 'linker.onnx')\n"
+        "from histoeval.runtime.onnx import Session\n"
+        "Session(resource_path('models/reader') / 'linker.onnx')._open()\n"
         "print(os.environ['ORT_DISABLE_TELEMETRY'], len(os.listdir('/proc/self/task')))\n"
     )
     found = subprocess.check_output([sys.executable, "-c", program], text=True)
@@ -26,11 +26,11 @@ def test_what_was_needed_to_open_a_model_is_not_kept() -> None:
     program = (
         "import ctypes, pathlib\n"
         "from histoeval.resources import resource_path\n"
-        "from histoeval.runtime.onnx import _open\n"
+        "from histoeval.runtime.onnx import Session\n"
         "def resident():\n"
         "    status = pathlib.Path('/proc/self/status').read_text('utf-8')\n"
         "    return int(status.partition('VmRSS:')[2].split()[0]) // 1024\n"
-        "session = _open(resource_path('models/reader') / 'encoder.onnx')\n"
+        "session = Session(resource_path('models/reader') / 'encoder.onnx')._open()\n"
         "before = resident()\n"
         "getattr(ctypes.CDLL(None), 'malloc_trim', int)(0)\n"
         "print(before - resident())\n"

@@ -58,7 +58,7 @@ def test_a_library_that_ends_or_hangs_is_an_error_of_the_slide(
     monkeypatch.setattr(isolated, "SECONDS", 0.3)
     with open_slide(good) as slide:
         child = next(each for each in isolated._idle if each.slide == slide._number)  # type: ignore[attr-defined]
-        monkeypatch.setattr(child, "is_alive", lambda: True)
+        monkeypatch.setattr(child.process, "poll", lambda: None)
         os.kill(child.process.pid, sent)
         with pytest.raises(InputError, match=f"good.tif cannot be read: .*{reason}"):
             slide.region(0, 0, 0, 10, 10)

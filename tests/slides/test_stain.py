@@ -19,7 +19,7 @@ from histoeval.slides.stain import (
     pooled,
     restain,
 )
-from tests.support.painted_slides import EOSIN, HAEMATOXYLIN, glass, stained
+from tests.support.painted_slides import EOSIN, HAEMATOXYLIN, Pixels, glass, stained
 
 Vector = NDArray[np.float64]
 
@@ -52,16 +52,23 @@ def test_known_stains_are_found_within_two_degrees(recipe: str, seed: int, stren
     assert np.linalg.norm(found, axis=1) == pytest.approx([1, 1])
 
 
-def test_the_light_of_another_glass_can_be_told() -> None:
-    pixels = stained(256, 256, white=235)
-    found = find_stains(pixels, white=(235, 235, 235)).vectors
-    assert degrees_between(found[0], HAEMATOXYLIN) < 2
-    assert degrees_between(found[1], EOSIN) < 2
+WHITE = (255.0, 255.0, 255.0)
+ONE_EACH = [stained(128, 128, stains=(each, each)) for each in (EOSIN, HAEMATOXYLIN)]
 
 
-def test_glass_in_the_picture_does_not_change_the_stains() -> None:
-    pixels = np.concatenate([stained(256, 256), glass(256, 256, (254, 253, 254))])
-    found = find_stains(pixels).vectors
+@pytest.mark.parametrize(
+    ("pixels", "white"),
+    [
+        (stained(256, 256, white=235), (235.0, 235.0, 235.0)),
+        (np.concatenate([stained(256, 256), glass(256, 256, (254, 253, 254))]), WHITE),
+        (pooled(ONE_EACH), WHITE),
+    ],
+    ids=["the light of another glass", "glass in the picture", "tiles of one stain each"],
+)
+def test_stains_are_found_under_another_light_beside_glass_and_over_tiles(
+    pixels: Pixels, white: tuple[float, float, float]
+) -> None:
+    found = find_stains(pixels, white=white).vectors
     assert degrees_between(found[0], HAEMATOXYLIN) < 2
     assert degrees_between(found[1], EOSIN) < 2
 
@@ -122,14 +129,16 @@ def test_factors_are_spread_evenly_over_the_range_of_the_paper() -> None:
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(0, abs=0.06)
 
 
-def test_a_picture_with_too_little_stain_is_refused() -> None:
-    with pytest.raises(InputError, match="too little stain to separate two: 0 of 4096"):
-        find_stains(glass(64, 64))
-
-
-def test_a_picture_with_one_stain_is_refused() -> None:
-    with pytest.raises(InputError, match="only one stain"):
-        find_stains(stained(256, 256, stains=(EOSIN, EOSIN)))
+@pytest.mark.parametrize(
+    ("pixels", "reason"),
+    [
+        (glass(64, 64), "too little stain to separate two: 0 of 4096"),
+        (stained(256, 256, stains=(EOSIN, EOSIN)), "only one stain"),
+    ],
+)
+def test_a_picture_without_two_stains_is_refused(pixels: Pixels, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        find_stains(pixels)
 
 
 def test_factors_that_make_no_sense_are_refused() -> None:
@@ -138,14 +147,6 @@ def test_factors_that_make_no_sense_are_refused() -> None:
         restain(stained(16, 16), stains, Factors(1, -0.5))
     with pytest.raises(SettingError, match="between 2 and 1"):
         draw_factors(0, "", (2, 1))
-
-
-def test_tiles_pooled_have_the_stains_that_one_of_them_may_lack() -> None:
-    pink = stained(128, 128, stains=(EOSIN, EOSIN))
-    blue = stained(128, 128, stains=(HAEMATOXYLIN, HAEMATOXYLIN))
-    found = find_stains(pooled([pink, blue])).vectors
-    assert degrees_between(found[0], HAEMATOXYLIN) < 2
-    assert degrees_between(found[1], EOSIN) < 2
 
 
 def test_the_glass_of_a_tile_keeps_its_colour() -> None:

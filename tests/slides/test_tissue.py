@@ -12,7 +12,7 @@ from PIL import Image
 from histoeval.slides.open import open_slide
 from histoeval.slides.overview import make_overview, make_thumbnail
 from histoeval.slides.tissue import (
-    find_black,
+    BLACK,
     find_ink,
     find_tissue,
     optical_density,
@@ -43,7 +43,7 @@ INKS = {
 
 def mask_of(pixels: Pixels) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     density = optical_density(pixels, white_of(pixels))
-    return tissue_mask(density, find_ink(density) | find_black(pixels))
+    return tissue_mask(density, find_ink(density) | (pixels.max(axis=2) < BLACK))
 
 
 @cache

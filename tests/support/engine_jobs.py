@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,6 +88,13 @@ class DoublingTask(Task[Item, Doubled]):
         return True
 
 
+class ForkingTask(DoublingTask):
+    """Doubles texts in forked workers; its example is not noted."""
+
+    def examples(self) -> list[Item]:
+        return [Item("example", "pid")]
+
+
 class Items:
     """Rows of input in memory."""
 
@@ -118,14 +125,37 @@ class DoublingJob(Job[Item, Doubled]):
 
 
 def doubled(
-    texts: Sequence[str], folder: Path, engine: Engine, block_rows: int | None = None
+    texts: Sequence[str],
+    folder: Path,
+    engine: Engine,
+    block_rows: int | None = None,
+    kind: type[DoublingTask] = DoublingTask,
 ) -> RunResult[Doubled]:
     """The job run into `folder/out.jsonl`; which rows were worked on is in `folder/worked.txt`."""
     folder.mkdir(exist_ok=True)
     store = RowStore(folder / "out.jsonl", Doubled.of_line)
-    return DoublingJob(texts, folder, block_rows).run(store, engine=engine)
+    job = DoublingJob(texts, folder, block_rows)
+    job.task = kind(folder)
+    return job.run(store, engine=engine)
 
 
 def worked(folder: Path) -> list[str]:
     """The rows that were worked on, with repetitions."""
     return (folder / "worked.txt").read_text().split()
+
+
+def stat(pid: int) -> list[str]:
+    """State, parent and so on of a process of Linux; nothing where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def gone(pids: Iterable[int]) -> bool:
+    """Whether processes have all ended, after a while; one that is not waited for is a zombie."""
+    for _ in range(100):
+        if all(stat(pid)[:1] in ([], ["Z"]) for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False

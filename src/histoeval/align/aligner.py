@@ -29,9 +29,7 @@ def unit(vectors: Vectors) -> Vectors:
     return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
 
-PLACES = 4096
-"""Size of the hash table; two runs that share a place count as one."""
-
+PLACES = 4096  # size of the hash table; two runs that share a place count as one
 LENGTHS = (2, 3, 4)
 
 
@@ -40,25 +38,21 @@ class LexicalAligner:
 
     @property
     def identity(self) -> str:
-        """What the vectors depend on."""
         return f"lexical/{'-'.join(map(str, LENGTHS))}/{PLACES}"
 
     def embed(self, phrases: Sequence[str]) -> Vectors:
-        """One unit-length row per phrase, in the order of the phrases."""
         rows = np.zeros((len(phrases), PLACES), dtype=np.float32)
         for row, phrase in zip(rows, phrases, strict=True):
-            for place, count in Counter(_places(phrase)).items():
-                row[place] = 1 + np.log(count)
+            if words := phrase.casefold().split():
+                spelled = f" {' '.join(words)} "  # runs at the edges of words differ from others
+                runs = (
+                    spelled[start : start + length]
+                    for length in LENGTHS
+                    for start in range(len(spelled) - length + 1)
+                )
+                places = Counter(
+                    crc32(run.encode("utf-8", "surrogatepass")) % PLACES for run in runs
+                )
+                for place, count in places.items():
+                    row[place] = 1 + np.log(count)
         return unit(rows)
-
-
-def _places(phrase: str) -> list[int]:
-    """The places of all runs; those at the edges of words differ from those inside."""
-    if not (words := phrase.casefold().split()):
-        return []
-    spelled = f" {' '.join(words)} "
-    return [
-        crc32(spelled[start : start + length].encode("utf-8", "surrogatepass")) % PLACES
-        for length in LENGTHS
-        for start in range(len(spelled) - length + 1)
-    ]

@@ -1,9 +1,8 @@
 """Any Transformers encoder as an aligner, and as the encoder behind BERTScore and REG2025."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,10 @@ from histoeval.runtime.memo import Memory
 from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer
 
 HARE_ALIGNMENT = "knowlab-research/HARE-alignment"
-ENTITY_TOKENS = 30
-"""Where the published aligner cuts an entity."""
+ENTITY_TOKENS = 30  # where the published aligner cuts an entity
 
 
-@dataclass(frozen=True, slots=True)
-class TokenStates:
+class TokenStates(NamedTuple):
     """A text as its encoder sees it: a row per token, which are special, the share it saw."""
 
     states: Vectors
@@ -44,20 +41,14 @@ class HuggingFaceEncoder:
         self.transformer = Transformer(name, "encoder", runtime)
         self.pooling = pooling
         self.most_tokens = min(most_tokens, self.transformer.most_tokens)
+        self.on_gpu = self.transformer.on_gpu
         self._remembered = Memory(self._embed, most=100_000)
 
     @property
-    def on_gpu(self) -> bool:
-        """Whether it runs on a GPU."""
-        return self.transformer.on_gpu
-
-    @property
     def identity(self) -> str:
-        """The model, and how a phrase becomes one vector."""
         return f"{self.transformer.identity}/{self.pooling}{self.most_tokens}"
 
     def embed(self, phrases: Sequence[str]) -> Vectors:
-        """One unit-length row per phrase."""
         if not phrases:
             return np.zeros((0, self.transformer.model.config.hidden_size), dtype=np.float32)
         return np.stack(self._remembered(phrases))
@@ -66,14 +57,12 @@ class HuggingFaceEncoder:
         """The last-layer state of every token of each text."""
         sequences = self._encode(texts)
         states = self.transformer.forward(sequences, lambda output: output.last_hidden_state)
+        tokenizer = self.transformer.tokenizer
+        special = [tokenizer.cls_token_id, tokenizer.sep_token_id]
         return [
-            TokenStates(rows, self._special(ids), self._share(text, ids))
+            TokenStates(rows, np.isin(ids, special), self._share(text, ids))
             for text, ids, rows in zip(texts, sequences, states, strict=True)
         ]
-
-    def _special(self, ids: list[int]) -> NDArray[np.bool_]:
-        tokenizer = self.transformer.tokenizer
-        return np.isin(ids, [tokenizer.cls_token_id, tokenizer.sep_token_id])
 
     def seen(self, text: str) -> float:
         """The share of a text that the model is shown; the rest is cut off."""

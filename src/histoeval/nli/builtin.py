@@ -4,7 +4,6 @@ Its folder has the network, the tokenizer and, where there is one, the re-ranker
 over the network's answer and rule-based features of a pair.
 """
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -15,13 +14,7 @@ from pydantic import Field, model_validator
 
 from histoeval.nli.entailer import Entailer, Entailment, NliPair, probabilities
 from histoeval.nli.features.extract import extract_features, feature_names
-from histoeval.reader.manifest import (
-    ENCODER,
-    TOKENIZER,
-    HashedFiles,
-    checked_manifest,
-    put_manifest,
-)
+from histoeval.reader.manifest import ENCODER, TOKENIZER, ModelManifest
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 from histoeval.runtime.batching import Tokens
@@ -63,15 +56,13 @@ class Reranker(Noun):
 
 
 def log_shares(logits: Floats) -> Floats:
-    """The log-softmax of logits."""
     lower = np.asarray(logits, np.float64) - np.max(logits)
     spread: Floats = lower - np.log(np.exp(lower).sum())
     return spread
 
 
-MANIFEST = "nli.json"
+# tokens of a premise and its hypothesis together, with the three that open and part them
 TOKENS = 256
-"""Tokens of a premise and its hypothesis together, with the three that open and part them."""
 
 
 def hypothesis_tokens(tokens: int) -> int:
@@ -79,14 +70,14 @@ def hypothesis_tokens(tokens: int) -> int:
     return tokens * 3 // 8
 
 
-class EntailerManifest(HashedFiles):
-    """What `nli.json` says: the files and their hashes, and where long texts are cut."""
+class EntailerManifest(ModelManifest):
+    """The content of `nli.json`: files and their hashes, and where long texts are cut."""
+
+    home, parts, what = "nli.json", (ENCODER, TOKENIZER), "an NLI model"
 
     tokens: Annotated[int, Field(ge=16)] = TOKENS
     hypothesis_tokens: Annotated[int, Field(ge=4)] = hypothesis_tokens(TOKENS)
     opinion: Reranker | None = None
-    """The re-ranker, where there is one."""
-    details: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _premise_has_room(self) -> Self:
@@ -96,10 +87,7 @@ class EntailerManifest(HashedFiles):
 
     @property
     def identity(self) -> str:
-        """The model by name and by everything that its answers depend on."""
-        content = self.model_dump_json(exclude={"details", "name"}, exclude_none=True)
-        terms = "+terms" if self.opinion else ""
-        return f"{self.name}{terms}@{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+        return f"{self.name}{'+terms' if self.opinion else ''}@{self.digest(exclude_none=True)}"
 
 
 def limits_of(name: str, tokens: int) -> EntailerManifest:
@@ -109,20 +97,7 @@ def limits_of(name: str, tokens: int) -> EntailerManifest:
     )
 
 
-def read_entailer_manifest(folder: Path) -> EntailerManifest:
-    """The manifest of a folder, if every file is there and is the one that was written."""
-    return checked_manifest(
-        folder, MANIFEST, EntailerManifest, (ENCODER, TOKENIZER), "an NLI model"
-    )
-
-
-def write_entailer_manifest(folder: Path, manifest: EntailerManifest) -> None:
-    """Write the manifest, whole or not at all."""
-    put_manifest(folder / MANIFEST, manifest)
-
-
-_REMEMBERED = 20_000
-"""Answers that are cached, about a kilobyte each."""
+_REMEMBERED = 20_000  # answers that are cached, about a kilobyte each
 
 
 class BuiltinEntailer:
@@ -133,14 +108,13 @@ class BuiltinEntailer:
     one has, it corrects the network on all pairs of pathology.
     """
 
-    concurrent = True
-    """Several threads may call it at once."""
+    concurrent = True  # several threads may call it at once
 
     def __init__(
         self, folder: Path | None = None, *, threads: int | None = None, device: str | None = None
     ) -> None:
         home = folder or resource_path("models/nli")
-        self.manifest = read_entailer_manifest(home)
+        self.manifest = EntailerManifest.read(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._encoder = TokenRows(home / ENCODER, ("tokens", "kinds"), device, threads)
         self._runner = runner(device)
@@ -149,11 +123,9 @@ class BuiltinEntailer:
 
     @property
     def identity(self) -> str:
-        """The model down to its weights, and what runs it."""
         return f"{self.manifest.identity}/{self._runner}"
 
     def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        """The probabilities for each pair, in the order of the pairs."""
         return self._remembered(pairs)
 
     def _judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
@@ -186,7 +158,7 @@ def open_entailer(spec: str | Path | None = None, device: str | None = None) -> 
     """An NLI model: the shipped one, a folder that `train nli` wrote, or a Transformers model."""
     if spec is None or spec == BUILTIN:
         return BuiltinEntailer(device=device)
-    if Path(spec, MANIFEST).is_file():
+    if Path(spec, EntailerManifest.home).is_file():
         return BuiltinEntailer(Path(spec), device=device)
     from histoeval.nli.huggingface import HuggingFaceEntailer
     from histoeval.runtime.transformer import Runtime

@@ -52,6 +52,5 @@ class Entailer(Protocol):
 
 
 def probabilities(logits: Any) -> Entailment:
-    """The softmax of three logits."""
     powers = np.exp(np.asarray(logits, np.float64) - np.max(logits))
     return Entailment(*(float(share) for share in powers / powers.sum()))

@@ -9,8 +9,8 @@ from histoeval.runtime.memo import Memory
 from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer
 
 _REMEMBERED = 100_000
+# how the names of the three answers begin, in the order of `Entailment`
 _ANSWERS = ("entail", "neutral", "contradict")
-"""How the names of the three answers begin, in the order of `Entailment`."""
 
 
 class HuggingFaceEntailer:
@@ -23,42 +23,35 @@ class HuggingFaceEntailer:
     def __init__(self, name: str | Path, runtime: Runtime = THIS_MACHINE) -> None:
         self.transformer = Transformer(name, "sequence-classification", runtime)
         self._order = answer_order(self.transformer.model.config.id2label, str(name))
+        self.on_gpu = self.transformer.on_gpu
         self._remembered = Memory(self._judge, most=_REMEMBERED)
 
     @property
-    def on_gpu(self) -> bool:
-        """Whether it runs on a GPU."""
-        return self.transformer.on_gpu
-
-    @property
     def identity(self) -> str:
-        """The model down to its weights, and what runs it."""
         return self.transformer.identity
 
     def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        """The probabilities for each pair, in the order of the pairs."""
         return self._remembered(pairs)
 
     def _judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
-        return [self._run(pair) for pair in pairs]
-
-    def _run(self, pair: NliPair) -> Entailment:
         import torch
 
-        inputs = self.transformer.tokenizer(
-            pair.premise,
-            pair.hypothesis,
-            truncation="longest_first",
-            max_length=min(self.transformer.most_tokens, 512),
-            return_tensors="pt",
-        ).to(self.transformer.device)
-        with torch.inference_mode():
-            logits = self.transformer.model(**inputs).logits[0].float().cpu().numpy()
-        return probabilities(logits[list(self._order)])
+        answers = []
+        for pair in pairs:
+            inputs = self.transformer.tokenizer(
+                *pair,
+                truncation="longest_first",
+                max_length=min(self.transformer.most_tokens, 512),
+                return_tensors="pt",
+            ).to(self.transformer.device)
+            with torch.inference_mode():
+                logits = self.transformer.model(**inputs).logits[0].float().cpu().numpy()
+            answers.append(probabilities(logits[list(self._order)]))
+        return answers
 
 
 def answer_order(labels: Mapping[int, str], name: str) -> tuple[int, ...]:
-    """Where entailment, neutral and contradiction stand among the answers of a model."""
+    """The places of entailment, neutral and contradiction among the answers of a model."""
     found = [
         [number for number, label in labels.items() if label.lower().startswith(answer)]
         for answer in _ANSWERS

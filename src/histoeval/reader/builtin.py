@@ -2,13 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from numpy.typing import NDArray
-
-from histoeval.reader.links import Integers
-from histoeval.reader.manifest import ENCODER, LINKER, TOKENIZER, read_manifest
-from histoeval.reader.questions import Encode, JointModel, Relate
+from histoeval.reader.manifest import ENCODER, LINKER, TOKENIZER, Manifest
+from histoeval.reader.questions import Encode, Encoded, JointModel, Relate
 from histoeval.reader.tagging import Floats
 from histoeval.reader.windowed import WindowedReader
 from histoeval.resources import resource_path
@@ -19,14 +15,14 @@ from histoeval.runtime.shared_device import Remote, is_connected
 class BuiltinReader(WindowedReader):
     """Reads with a joint reader from a folder; the shipped one when none is named."""
 
-    concurrent = True
-    """Several threads may call it at once."""
+    concurrent = True  # several threads may call it at once
+    dtype = "int8"  # how its weights are stored; it computes in float32
 
     def __init__(
         self, folder: Path | None = None, *, threads: int | None = None, device: str | None = None
     ) -> None:
         home = folder or resource_path("models/reader")
-        manifest = read_manifest(home)
+        manifest = Manifest.read(home)
         tokenizer = open_tokenizer(home / TOKENIZER)
         super().__init__(manifest, tokenizer, open_engine(home, device), threads)
         self._runner = runner(device)
@@ -34,17 +30,11 @@ class BuiltinReader(WindowedReader):
 
     @property
     def identity(self) -> str:
-        """The model down to its weights, and what runs it."""
         return f"{self.manifest.identity}/{self._runner}"
-
-    @property
-    def dtype(self) -> str:
-        """How its weights are stored; it computes in float32."""
-        return "int8"
 
 
 def open_engine(home: Path, device: str | None) -> JointModel:
-    """What runs the model of a folder: in a worker, the process that owns the device."""
+    """The engine of a model folder: in a worker, the process that owns the device."""
     if on_cpu(device):
         return OnnxEngine(home)
     if is_connected():
@@ -58,39 +48,29 @@ def open_engine(home: Path, device: str | None) -> JointModel:
 class OnnxEngine:
     """Both halves of the model as ONNX sessions of one thread each; several may call at once."""
 
+    takes_many = False
+
     def __init__(self, folder: Path) -> None:
         self._encoder = open_session(folder / ENCODER)
         self._linker = open_session(folder / LINKER)
 
-    def encode(self, tokens: Integers) -> tuple[Floats, Floats, Floats]:
-        """Encoded tokens, and logits of their tags and of their assertions."""
-        encoded, tags, assertions = self._encoder.run(None, {"tokens": tokens})
-        return encoded, tags, assertions
+    def encode_all(self, questions: Sequence[Encode]) -> list[Encoded]:
+        return [tuple(self._encoder.run(None, question._asdict())) for question in questions]
 
-    def relate(self, **inputs: NDArray[Any]) -> Floats:
-        """A logit for each pair of entities."""
-        logits: Floats = self._linker.run(None, inputs)[0]
-        return logits
+    def relate_all(self, questions: Sequence[Relate]) -> list[Floats]:
+        return [self._linker.run(None, question._asdict())[0] for question in questions]
 
 
 class RemoteEngine:
-    """The model on a device that another process owns."""
+    """The model on a device that another process owns; encoded tokens are handles."""
+
+    takes_many = True
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
-    def encode_all(self, questions: Sequence[Encode]) -> list[tuple[Any, Floats, Floats]]:
-        """The answer to each question, with handles for encoded tokens."""
+    def encode_all(self, questions: Sequence[Encode]) -> list[Encoded]:
         return self._remote.ask("encode_all", questions)
 
     def relate_all(self, questions: Sequence[Relate]) -> list[Floats]:
-        """A logit for each pair of each question."""
         return self._remote.ask("relate_all", questions)
-
-    def encode(self, tokens: Integers) -> tuple[Any, Floats, Floats]:
-        """The answer to one question."""
-        return self.encode_all([Encode(tokens)])[0]
-
-    def relate(self, **inputs: Any) -> Floats:
-        """A logit for each pair of entities."""
-        return self.relate_all([Relate(**inputs)])[0]

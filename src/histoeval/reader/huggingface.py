@@ -7,12 +7,12 @@ once, and only when its types can be related and one window holds both.
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,19 +40,15 @@ from histoeval.runtime.transformer import THIS_MACHINE, Runtime, Transformer, Ve
 
 HARE_NER = "knowlab-research/HARE-NER"
 HARE_RELATIONS = "knowlab-research/HARE-RE"
-
+# where the configuration of a relation model says between which types it looks
 RELATIONS_LEARNED = "histoeval_relations"
-"""Where the configuration of a relation model says between which types it looks."""
-
 _OVERLAP = 96
 _WORDS_CUT = 16
 _CANDIDATES_AT_ONCE = 4096
-_CANDIDATES_ON_GPU = 1024
-"""Tokenised at once: a GPU runs those before meanwhile."""
+_CANDIDATES_ON_GPU = 1024  # tokenised at once: a GPU runs those before meanwhile
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """Two entities of a report that might be related, and the window that shows both."""
 
     report: int
@@ -63,7 +59,6 @@ class _Candidate:
     spans: tuple[tuple[int, int], tuple[int, int]]
 
     def marked(self) -> str:
-        """The window with both entities marked."""
         start = self.window.start
         head, tail = ((first - start, last - start) for first, last in self.spans)
         return mark(self.window.of(self.text), head, tail)
@@ -91,34 +86,22 @@ class HuggingFaceReader:
         if relations is not None:
             self.relater = Transformer(relations, "sequence-classification", runtime)
             self.related = relation_label(_label_names(self.relater), labels)
-        self._relater_reads_alike = _same_tokens(self.tagger, self.relater)
+        self._models = [model for model in (self.tagger, self.relater) if model is not None]
+        self.reads_relations = self.relater is not None
+        self.on_gpu, self.dtype = self.tagger.on_gpu, self.tagger.dtype
+        tokenizers = {m.tokenizer.backend_tokenizer.to_str() for m in self._models}
+        self._has_one_tokenizer = len(tokenizers) == 1
         self.relation_types = frozenset(relation_types or _learned_types(self.relater))
         self._cached = Memory(self._read, most=5_000)
 
     @property
-    def on_gpu(self) -> bool:
-        """Whether it runs on a GPU."""
-        return self.tagger.on_gpu
-
-    @property
     def identity(self) -> str:
         """Both models, down to their weights, and what their labels are taken to mean."""
-        models = "+".join(m.identity for m in (self.tagger, self.relater) if m is not None)
+        models = "+".join(model.identity for model in self._models)
         meaning = f"{self.tags}{sorted(self.relation_types)}{getattr(self, 'related', '')}"
         return f"{models}/labels@{hashlib.sha256(meaning.encode()).hexdigest()[:6]}"
 
-    @property
-    def reads_relations(self) -> bool:
-        """Whether it has a relation model."""
-        return self.relater is not None
-
-    @property
-    def dtype(self) -> str:
-        """The number format that the models run in."""
-        return self.tagger.dtype
-
     def read(self, texts: Sequence[str]) -> list[Report]:
-        """Entities and relations of each text."""
         return self._cached(texts)
 
     def _read(self, texts: Sequence[str]) -> list[Report]:
@@ -143,38 +126,27 @@ class HuggingFaceReader:
         most = min(model.most_tokens for model in self._models)
         most -= 2 if self.relater is None else _marker_room(self.relater)
         whole = self.tagger.encodings(texts)
-        sizes = self._sizes(texts, whole)
-        cut = [
-            [Window(0, len(text), 0, len(text))] if size <= most and text.strip()
-            else windows(text, self._measure, most, min(_OVERLAP, most // 4))
-            for text, size in zip(texts, sizes, strict=True)
-        ]  # fmt: skip
-        encoded = [
-            [encoding] if size <= most and found else self._encoded(text, found)
-            for text, size, encoding, found in zip(texts, sizes, whole, cut, strict=True)
-        ]
+        sizes = [encoding.special_tokens_mask.count(0) for encoding in whole]
+        if self.relater is not None and not self._has_one_tokenizer:
+            others = self.relater.encodings(texts, special=False)
+            sizes = [max(size, len(other.ids)) for size, other in zip(sizes, others, strict=True)]
+        cut: list[list[Window]] = []
+        encoded: list[list[Any]] = []
+        for text, size, encoding in zip(texts, sizes, whole, strict=True):
+            if size <= most and text.strip():
+                cut.append([Window(0, len(text), 0, len(text))])
+                encoded.append([encoding])
+                continue
+            cut.append(windows(text, self._measure, most, min(_OVERLAP, most // 4)))
+            parts = [window.of(text) for window in cut[-1]]
+            limit = self.tagger.most_tokens
+            encoded.append(self.tagger.encodings(parts, most=limit) if parts else [])
         return cut, encoded
-
-    @property
-    def _models(self) -> list[Transformer]:
-        return [model for model in (self.tagger, self.relater) if model is not None]
-
-    def _sizes(self, texts: Sequence[str], encoded: Sequence[Any]) -> list[int]:
-        """Tokens of each text, by the model that cuts it into most."""
-        sizes = [encoding.special_tokens_mask.count(0) for encoding in encoded]
-        if self.relater is None or self._relater_reads_alike:
-            return sizes
-        others = self.relater.encodings(texts, special=False)
-        return [max(size, len(other.ids)) for size, other in zip(sizes, others, strict=True)]
 
     def _measure(self, fragment: str) -> int:
         """Tokens of a fragment, by the model that cuts it into most."""
-        found = (model.encodings([fragment], special=False) for model in self._models)
-        return max(len(encoding.ids) for (encoding,) in found)
-
-    def _encoded(self, text: str, cut: list[Window]) -> list[Any]:
-        most = self.tagger.most_tokens
-        return self.tagger.encodings([window.of(text) for window in cut], most=most) if cut else []
+        encodings = (model.encodings([fragment], special=False) for model in self._models)
+        return max(len(encoding.ids) for (encoding,) in encodings)
 
     def _entities(
         self, texts: Sequence[str], cut: list[list[Window]], encoded: list[list[Any]]
@@ -190,10 +162,11 @@ class HuggingFaceReader:
         found: list[list[Entity]] = [[] for _ in texts]
         for (n, window), entities in zip(places, read, strict=True):
             for entity in entities:
-                moved = _move(entity, window.start) if window.start else entity
+                start = entity.start + window.start
                 seen = found[n][-1].end if found[n] else 0
-                if window.own_start <= moved.start < window.own_end and moved.start >= seen:
-                    found[n].append(moved)
+                if window.own_start <= start < window.own_end and start >= seen:
+                    place = {"start": start, "end": entity.end + window.start}
+                    found[n].append(entity.model_copy(update=place) if window.start else entity)
         return found
 
     def _candidates(
@@ -211,21 +184,20 @@ class HuggingFaceReader:
                     continue
                 if (h, t) not in chosen or window.own_start <= head.start < window.own_end:
                     chosen[h, t] = window
+        places = [(entity.start, entity.end) for entity in entities]
         return [
-            _Candidate(number, h, t, text, window, (_span(entities[h]), _span(entities[t])))
+            _Candidate(number, h, t, text, window, (places[h], places[t]))
             for (h, t), window in chosen.items()
         ]
 
     def _relations(self, candidates: list[_Candidate]) -> dict[int, list[Relation]]:
-        found: dict[int, list[Relation]] = {}
-        for candidate, probability in zip(
-            candidates, self._probabilities(candidates).tolist(), strict=True
-        ):
+        found: dict[int, list[Relation]] = defaultdict(list)
+        probabilities = self._probabilities(candidates).tolist()
+        for candidate, probability in zip(candidates, probabilities, strict=True):
             if probability > 0.5:
-                relation = Relation(
-                    head=candidate.head, tail=candidate.tail, score=min(1.0, probability)
-                )
-                found.setdefault(candidate.report, []).append(relation)
+                score = min(1.0, probability)
+                relation = Relation(head=candidate.head, tail=candidate.tail, score=score)
+                found[candidate.report].append(relation)
         return found
 
     def _probabilities(self, candidates: list[_Candidate]) -> Vectors:
@@ -258,26 +230,12 @@ def _label_names(model: Transformer) -> list[str]:
     return [str(names[i]) for i in range(len(names))]
 
 
-def _same_tokens(one: Transformer, other: Transformer | None) -> bool:
-    """Whether two models cut every text into the same tokens."""
-    models = [model for model in (one, other) if model is not None]
-    return len({model.tokenizer.backend_tokenizer.to_str() for model in models}) == 1
-
-
 def _learned_types(relater: Transformer | None) -> Collection[tuple[EntityType, EntityType]]:
     """The pairs of types that a model says it has learned; those of the paper if it is silent."""
     named = relater and getattr(relater.model.config, RELATIONS_LEARNED, None)
     if not named:
         return HARE_RELATION_TYPES
     return [pair for pair in RELATION_TYPES if "-".join(pair) in named]
-
-
-def _move(entity: Entity, by: int) -> Entity:
-    return entity.model_copy(update={"start": entity.start + by, "end": entity.end + by})
-
-
-def _span(entity: Entity) -> tuple[int, int]:
-    return entity.start, entity.end
 
 
 def _marker_room(relater: Transformer) -> int:

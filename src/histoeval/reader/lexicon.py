@@ -18,13 +18,8 @@ def _data() -> dict[str, Any]:
 
 
 @cache
-def _kinds() -> dict[str, str]:
-    return {name: kind for kind, names in _data()["kinds"].items() for name in names}
-
-
-@cache
-def _endings() -> dict[str, str]:
-    return {name: kind for kind, names in _data()["endings"].items() for name in names}
+def _kinds(table: str) -> dict[str, str]:
+    return {name: kind for kind, names in _data()[table].items() for name in names}
 
 
 @cache
@@ -48,39 +43,36 @@ def kind_of(name: str) -> str | None:
     "Synoptic report - breast", "Addendum 2".
     """
     whole, first = plain(name), plain(name.partition(" -")[0]).rstrip("0123456789 ")
-    return _kinds().get(whole) or _kinds().get(first) or _kind_by_ending(first)
-
-
-def _kind_by_ending(name: str) -> str | None:
-    words = name.split()
+    if kind := _kinds("kinds").get(whole) or _kinds("kinds").get(first):
+        return kind
+    words = first.split()
     if len(words) > _MAX_WORDS or not _OF_A_PHRASE.isdisjoint(words):
         return None
-    ends = (" ".join(words[i:]) for i in range(1, len(words)))
-    return next((_endings()[end] for end in ends if end in _endings()), None)
+    ends = (_kinds("endings").get(" ".join(words[i:])) for i in range(1, len(words)))
+    return next(filter(None, ends), None)
 
 
 def is_field(name: str) -> bool:
-    """Whether this is the name of a line in a checklist, such as the size of the tumour."""
+    """True for the name of a line in a checklist, such as the size of the tumour."""
     return plain(name) in _words("fields", "names")
 
 
 def may_be_field(name: str) -> bool:
-    """Whether a heading of this name can also be a line in a checklist."""
+    """True if a heading of this name can also be a line in a checklist."""
     return plain(name) in _words("fields", "sometimes")
 
 
 def names_procedure(label: str) -> bool:
-    """Whether a label says how a specimen was taken."""
+    """True if a label says how a specimen was taken."""
     endings = tuple(_data()["specimens"]["endings"])
     words = plain(label).split()
     return any(w in _words("specimens", "procedures") or w.endswith(endings) for w in words)
 
 
 def names_specimen(label: str) -> bool:
-    """Whether a label says how a specimen was taken, or where from."""
-    return names_procedure(label) or not _words("specimens", "sites").isdisjoint(
-        plain(label).split()
-    )
+    """True if a label says how a specimen was taken, or where from."""
+    sites = _words("specimens", "sites")
+    return names_procedure(label) or not sites.isdisjoint(plain(label).split())
 
 
 @cache

@@ -7,7 +7,7 @@ numbers that the reader has learned a vector for.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,10 @@ from histoeval.reader.tagging import TYPES
 from histoeval.report import RELATION_TYPES, EntityType
 
 Integers = NDArray[np.int64]
-
+# the pairs of types that can be related, in the order the reader numbers them
 KINDS = tuple(sorted(RELATION_TYPES))
-"""The pairs of types that can be related, in the order the reader numbers them."""
-
-LEVELS = 12
-"""How many values a code can take."""
-
-CODES = 49
-"""How many codes a pair has."""
+LEVELS = 12  # how many values a code can take
+CODES = 49  # how many codes a pair has
 
 _BETWEEN = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -47,12 +42,11 @@ _BETWEEN = tuple(
     )
 )
 _WORD = re.compile(r"\S+")
+# distances in words at which the code of a distance rises
 _STEPS = np.array([1, 2, 3, 4, 6, 9, 14, 22, 36, 60, 100])
-"""Distances in words at which the code of a distance rises."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """Where an entity stands, in characters, and its type."""
 
     start: int
@@ -60,13 +54,17 @@ class Mention:
     type: EntityType
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """Pairs that could be related: positions of head and tail, kind of pair, and codes."""
 
     pairs: Integers
     kinds: Integers
     codes: Integers
+
+
+_KIND = {pair: number for number, pair in enumerate(KINDS)}
+# both can have a site and a measurement, so that each is a rival of the other
+_BEARERS = [TYPES.index(EntityType.DIAGNOSIS), TYPES.index(EntityType.FINDING)]
 
 
 def candidates(text: str, mentions: Sequence[Mention]) -> Candidates:
@@ -80,71 +78,40 @@ def candidates(text: str, mentions: Sequence[Mention]) -> Candidates:
     return Candidates(pairs, kinds[pairs[:, 0], pairs[:, 1]], _codes(text, mentions, types, pairs))
 
 
-_KIND = {pair: number for number, pair in enumerate(KINDS)}
-
-
 def _codes(text: str, mentions: Sequence[Mention], types: Integers, pairs: Integers) -> Integers:
     starts = np.array([mention.start for mention in mentions], dtype=np.int64)
     ends = np.array([mention.end for mention in mentions], dtype=np.int64)
     heads, tails = pairs[:, 0], pairs[:, 1]
     low, high = np.minimum(heads, tails), np.maximum(heads, tails)
-    opened, closed = ends[low], starts[high]
-    words = _places(_WORD, text)
-    apart = _count(words, opened, closed)
-    columns = [
-        np.searchsorted(_STEPS, apart, side="right"),
-        (tails > heads).astype(np.int64),
-        (tails > heads) * 6 + np.minimum(high - low - 1, 5),
-        *(_count(_places(mark, text), opened, closed) for mark in _BETWEEN),
-        *_types_between(types, low, high),
-        *_rivals(words, starts, ends, types, heads, tails),
-        *(_neighbour(types, place, step) for place in (heads, tails) for step in (-2, -1, 1, 2)),
-        *(_gap(words, starts, ends, place, step) for place in (heads, tails) for step in (-1, 1)),
-    ]
-    codes: Integers = np.minimum(np.stack(columns, axis=1), LEVELS - 1).astype(np.int64)
-    return codes
 
+    def places(pattern: re.Pattern[str]) -> Integers:
+        return np.array([match.start() for match in pattern.finditer(text)], dtype=np.int64)
 
-def _places(pattern: re.Pattern[str], text: str) -> Integers:
-    return np.array([found.start() for found in pattern.finditer(text)], dtype=np.int64)
+    def count(marks: Integers, opened: Integers, closed: Integers) -> Integers:
+        """How many of the marks lie in each stretch."""
+        between: Integers = np.searchsorted(marks, closed) - np.searchsorted(marks, opened)
+        return np.maximum(between, 0)
 
+    words = places(_WORD)
 
-def _count(places: Integers, opened: Integers, closed: Integers) -> Integers:
-    """How many of the places lie in each stretch."""
-    found: Integers = np.searchsorted(places, closed) - np.searchsorted(places, opened)
-    return np.maximum(found, 0)
-
-
-def _types_between(types: Integers, low: Integers, high: Integers) -> list[Integers]:
-    """How many entities of each type stand between the two."""
+    # how many entities of each type stand between the two
     seen = np.zeros((len(types) + 1, len(TYPES)), dtype=np.int64)
     seen[1:] = (types[:, None] == np.arange(len(TYPES))).cumsum(axis=0)
-    return list((seen[high] - seen[low + 1]).T)
+    types_between = (seen[high] - seen[low + 1]).T
 
-
-def _rivals(
-    words: Integers,
-    starts: Integers,
-    ends: Integers,
-    types: Integers,
-    heads: Integers,
-    tails: Integers,
-) -> list[Integers]:
-    """How many could take the place of the head or the tail, and how many are nearer."""
+    # how many could take the place of the head or the tail, and how many are nearer
     first, last = np.searchsorted(words, starts), np.searchsorted(words, ends)
     after = np.maximum(first[None, :] - last[:, None], 0)
     distance = after + after.T
     like_head = types[:, None] == types[heads][None, :]
     like_tail = types[:, None] == types[tails][None, :]
-    here = distance[heads, tails][None, :]
-    nearer_head = (like_head & (distance[:, tails] < here)).sum(axis=0)
-    nearer_tail = (like_tail & (distance[:, heads] < here)).sum(axis=0)
+    own = distance[heads, tails][None, :]
     bearer = np.isin(types, _BEARERS)[:, None]
     order = np.arange(len(types))[:, None]
-    return [
-        nearer_head,
-        nearer_tail,
-        (bearer & (distance[:, tails] < here)).sum(axis=0),
+    rivals = [
+        (like_head & (distance[:, tails] < own)).sum(axis=0),
+        (like_tail & (distance[:, heads] < own)).sum(axis=0),
+        (bearer & (distance[:, tails] < own)).sum(axis=0),
         (like_head & (order < tails[None, :])).sum(axis=0),
         (like_head & (order > tails[None, :])).sum(axis=0),
         (like_tail & (order < heads[None, :])).sum(axis=0),
@@ -153,25 +120,26 @@ def _rivals(
         like_tail.sum(axis=0) - 1,
     ]
 
-
-_BEARERS = [TYPES.index(EntityType.DIAGNOSIS), TYPES.index(EntityType.FINDING)]
-"""Both can have a site and a measurement, so that each is a rival of the other."""
-
-
-def _neighbour(types: Integers, places: Integers, step: int) -> Integers:
-    """The type of the entity `step` places on, plus one; zero where there is none."""
+    # the types of neighbours, plus one; zero where there is none
     padded = np.concatenate([[0, 0], types + 1, [0, 0]])
-    found: Integers = padded[places + 2 + step]
-    return found
 
+    def gap(entities: Integers, step: int) -> Integers:
+        """How far the entity before or after is, as a code; the highest where there is none."""
+        exists = (entities + step >= 0) & (entities + step < len(starts))
+        beside = np.clip(entities + step, 0, len(starts) - 1)
+        left, right = np.minimum(entities, beside), np.maximum(entities, beside)
+        apart = np.searchsorted(_STEPS, count(words, ends[left], starts[right]), side="right")
+        return np.where(exists, np.minimum(apart, LEVELS - 2), LEVELS - 1)
 
-def _gap(
-    words: Integers, starts: Integers, ends: Integers, places: Integers, step: int
-) -> Integers:
-    """How far the entity before or after is, as a code; the highest where there is none."""
-    other = places + step
-    there = (other >= 0) & (other < len(starts))
-    other = np.clip(other, 0, len(starts) - 1)
-    low, high = np.minimum(places, other), np.maximum(places, other)
-    apart = np.searchsorted(_STEPS, _count(words, ends[low], starts[high]), side="right")
-    return np.where(there, np.minimum(apart, LEVELS - 2), LEVELS - 1)
+    columns = [
+        np.searchsorted(_STEPS, count(words, ends[low], starts[high]), side="right"),
+        (tails > heads).astype(np.int64),
+        (tails > heads) * 6 + np.minimum(high - low - 1, 5),
+        *(count(places(mark), ends[low], starts[high]) for mark in _BETWEEN),
+        *types_between,
+        *rivals,
+        *(padded[entities + 2 + step] for entities in (heads, tails) for step in (-2, -1, 1, 2)),
+        *(gap(entities, step) for entities in (heads, tails) for step in (-1, 1)),
+    ]
+    codes: Integers = np.minimum(np.stack(columns, axis=1), LEVELS - 1).astype(np.int64)
+    return codes

@@ -16,7 +16,7 @@ class Reader(Protocol):
 
     @property
     def reads_relations(self) -> bool:
-        """Whether it looks for relations at all; finding none is then an answer."""
+        """True if it looks for relations at all; finding none is then an answer."""
 
     def read(self, texts: Sequence[str]) -> list[Report]:
         """One report per text, in the order of the texts."""

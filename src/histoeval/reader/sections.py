@@ -13,7 +13,8 @@ whose `kind` or `within` is "diagnosis".
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from histoeval.reader.layout_lines import LINE_END, NEWLINE
 from histoeval.reader.lexicon import (
@@ -64,19 +65,17 @@ _SAYS_SOMETHING = re.compile(r"\b(?:is|are|was|were|received|consists|measur\w+)
 _SPACE = re.compile(r"\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """Where a heading begins, where its body does, and whether it is known by name."""
 
     start: int
     body_start: int
     title: str
     kind: str
-    known: bool
+    is_known: bool
 
 
-@dataclass(frozen=True, slots=True)
-class HeadingCandidate:
+class HeadingCandidate(NamedTuple):
     """A place where a heading may stand, the end of its sentence, and the kind it is inside."""
 
     text: str
@@ -88,58 +87,30 @@ class HeadingCandidate:
 _Form = Callable[[HeadingCandidate], Heading | None]
 
 
-def heading_at(place: HeadingCandidate) -> Heading | None:
-    """The heading that stands at the start of a sentence, or behind another heading."""
-    return _first(_FORMS, place)
-
-
-def heading_at_line_start(place: HeadingCandidate) -> Heading | None:
-    """The heading that stands at the start of a line, where more forms are possible."""
-    return _first(_LINE_FORMS, place)
-
-
-def heading_in_capitals(place: HeadingCandidate) -> Heading | None:
-    """The heading that stands in the middle of a line, recognised by its capitals."""
-    found = _first((_named,), place)
-    return found if found and found.title.isupper() else None
-
-
-def _first(forms: tuple[_Form, ...], place: HeadingCandidate) -> Heading | None:
-    """What the first form that fits makes of the place."""
-    if place.at >= place.end:
-        return None
-    return next((heading for form in forms if (heading := form(place))), None)
-
-
-def _known(found: re.Match[str] | None) -> Heading | None:
+def _known(match: re.Match[str] | None) -> Heading | None:
     """A heading, if its title is known by name."""
-    kind = kind_of(found["title"]) if found else None
-    return _made(found, kind, known=True) if found and kind else None
+    kind = kind_of(match["title"]) if match else None
+    return _heading(match, kind, is_known=True) if match and kind else None
 
 
-def _marked(found: re.Match[str]) -> Heading:
+def _marked(match: re.Match[str]) -> Heading:
     """A heading that is marked as one, whether or not its title is known by name."""
-    title = found["title"].strip()
+    title = match["title"].strip()
     is_part = _NUMBERED.match(title) or ("," in title and names_procedure(title))
-    return _known(found) or _made(found, PART if is_part else OTHER, known=False)
+    return _known(match) or _heading(match, PART if is_part else OTHER)
 
 
-def _part(found: re.Match[str]) -> Heading:
-    return _made(found, PART, known=False)
-
-
-def _made(found: re.Match[str], kind: str, *, known: bool) -> Heading:
-    body = _SPACE.match(found.string, found.end())
-    body_start = body.end() if body else found.end()
-    return Heading(found.start(), body_start, found["title"].strip(), kind, known)
+def _heading(match: re.Match[str], kind: str, *, is_known: bool = False) -> Heading:
+    body_start = match.end() + len(_SPACE.match(match.string, match.end())[0])  # type: ignore[index]
+    return Heading(match.start(), body_start, match["title"].strip(), kind, is_known)
 
 
 def _hashed(place: HeadingCandidate) -> Heading | None:
     """`## Diagnosis`, or with its body on the same line, if it is known by name."""
     if named := _known(_HASHED_NAME.match(place.text, place.at)):
         return named
-    found = _HASHED.match(place.text, place.at)
-    return _marked(found) if found else None
+    match = _HASHED.match(place.text, place.at)
+    return _marked(match) if match else None
 
 
 def _bold(place: HeadingCandidate) -> Heading | None:
@@ -149,37 +120,37 @@ def _bold(place: HeadingCandidate) -> Heading | None:
 
 def _bold_line(place: HeadingCandidate) -> Heading | None:
     """`**Some title:**` at the start of a line; in an item of a list it must be known."""
-    found = _BOLD.match(place.text, place.at)
-    if not found or found["item"] or is_field(found["title"]):
-        return _known(found)
-    return _marked(found)
+    match = _BOLD.match(place.text, place.at)
+    if not match or match["item"] or is_field(match["title"]):
+        return _known(match)
+    return _marked(match)
 
 
 def _named(place: HeadingCandidate) -> Heading | None:
     """`Diagnosis: ...`, `Gross Description. ...` or `DIAGNOSIS. ...`, known by name."""
-    found = _NAMED.match(place.text, place.at)
-    if not found or not found["mark"]:
+    match = _NAMED.match(place.text, place.at)
+    if not match or not match["mark"]:
         return None
-    title = found["title"]
-    if found["mark"] in ":;":
-        return None if _is_field_here(place, found) else _known(found)
+    title = match["title"]
+    if match["mark"] in ":;":
+        return None if _is_field_here(place, match) else _known(match)
     is_heading = title.isupper() or (title[0].isupper() and " " in plain(title))
-    return _known(found) if is_heading else None
+    return _known(match) if is_heading else None
 
 
 def _named_line(place: HeadingCandidate) -> Heading | None:
     """`Diagnosis` on a line of its own, known by name."""
-    found = _NAMED.match(place.text, place.at)
-    if found and not found["mark"] and found["title"][0].isupper():
-        return _known(found)
+    match = _NAMED.match(place.text, place.at)
+    if match and not match["mark"] and match["title"][0].isupper():
+        return _known(match)
     return _named(place)
 
 
-def _is_field_here(place: HeadingCandidate, found: re.Match[str]) -> bool:
-    """Whether a name with its value is a line of a checklist where it stands."""
-    if place.inside not in {"diagnosis", "synoptic"} or found["title"].isupper():
+def _is_field_here(place: HeadingCandidate, match: re.Match[str]) -> bool:
+    """True if a name with its value is a line of a checklist where it stands."""
+    if place.inside not in {"diagnosis", "synoptic"} or match["title"].isupper():
         return False
-    return may_be_field(found["title"]) and found.end() < place.end
+    return may_be_field(match["title"]) and match.end() < place.end
 
 
 def _before_list(place: HeadingCandidate) -> Heading | None:
@@ -189,76 +160,66 @@ def _before_list(place: HeadingCandidate) -> Heading | None:
 
 def _capital_line(place: HeadingCandidate) -> Heading | None:
     """`ANYTHING IN CAPITALS:` on a line of its own."""
-    found = _CAPITALS.match(place.text, place.at)
-    return _marked(found) if found and not is_field(found["title"]) else None
+    match = _CAPITALS.match(place.text, place.at)
+    return _marked(match) if match and not is_field(match["title"]) else None
 
 
 def _part_word(place: HeadingCandidate) -> Heading | None:
     """`PART 2:` or `Specimen B:`."""
-    found = _PART_WORD.match(place.text, place.at)
-    return _part(found) if found else None
+    match = _PART_WORD.match(place.text, place.at)
+    return _heading(match, PART) if match else None
 
 
 def _part_label(place: HeadingCandidate) -> Heading | None:
-    """`1. Left breast, biopsy:`, but not `1. Tumour size:`."""
-    found = _PART_LABEL.match(place.text, place.at, place.end)
-    if not found or is_field(found["label"]) or _SAYS_SOMETHING.search(found["label"]):
+    """`1. Left breast, biopsy:`, but not `1. Tumour size:`; in a checklist most are no specimen."""
+    match = _PART_LABEL.match(place.text, place.at, place.end)
+    if not match or is_field(match["label"]) or _SAYS_SOMETHING.search(match["label"]):
         return None
-    if kind := kind_of(found["label"]):
-        return _made(found, kind, known=True)
-    return _part(found) if _is_specimen(place, found) else None
-
-
-def _is_specimen(place: HeadingCandidate, found: re.Match[str]) -> bool:
-    """Whether a numbered label names a specimen; in a checklist most do not."""
-    label = found["label"]
+    label = match["label"]
+    if kind := kind_of(label):
+        return _heading(match, kind, is_known=True)
     if place.inside == "synoptic":
-        return names_procedure(label)
-    by_letter = found["title"].lstrip("(")[0].isalpha()
-    return names_specimen(label) or (by_letter and (label.isupper() or label[0] in '"“'))
+        is_specimen = names_procedure(label)
+    else:
+        has_letter = match["title"].lstrip("(")[0].isalpha()
+        is_specimen = names_specimen(label) or (
+            has_letter and (label.isupper() or label[0] in '"“')
+        )
+    return _heading(match, PART) if is_specimen else None
 
 
 def _part_capitals(place: HeadingCandidate) -> Heading | None:
     """`(A) LEFT KIDNEY - ...`."""
-    found = _PART_CAPITALS.match(place.text, place.at, place.end)
-    return _part(found) if found and names_specimen(found["label"]) else None
+    match = _PART_CAPITALS.match(place.text, place.at, place.end)
+    return _heading(match, PART) if match and names_specimen(match["label"]) else None
 
 
 def _part_letter(place: HeadingCandidate) -> Heading | None:
     """`A: Kidney, nephrectomy.`."""
-    found = _PART_LETTER.match(place.text, place.at, place.end)
+    match = _PART_LETTER.match(place.text, place.at, place.end)
     label = place.text[place.at : min(place.end, place.at + 150)]
-    return _part(found) if found and names_specimen(label) else None
+    return _heading(match, PART) if match and names_specimen(label) else None
 
 
 def _part_line(place: HeadingCandidate) -> Heading | None:
     """`A. Colon, biopsy` on a line of its own, if it says how the specimen was taken."""
-    found = _PART_LINE.match(place.text, place.at)
-    if not found or _SAYS_SOMETHING.search(found["label"]):
+    match = _PART_LINE.match(place.text, place.at)
+    if not match or _SAYS_SOMETHING.search(match["label"]):
         return None
-    return _part(found) if names_procedure(found["label"]) else None
+    return _heading(match, PART) if names_procedure(match["label"]) else None
 
 
-_FORMS: tuple[_Form, ...] = (
-    _bold,
-    _part_word,
-    _named,
-    _before_list,
-    _part_label,
-    _part_letter,
-    _part_capitals,
-)
-_LINE_FORMS: tuple[_Form, ...] = (
-    _hashed,
-    _bold_line,
-    _part_word,
-    _named_line,
-    _before_list,
-    _part_label,
-    _part_line,
-    _part_letter,
-    _part_capitals,
-    _capital_line,
+def _in_capitals(place: HeadingCandidate) -> Heading | None:
+    """A known heading in the middle of a line, recognised by its capitals."""
+    heading = _named(place)
+    return heading if heading and heading.title.isupper() else None
+
+
+# what may stand at the start of a sentence or behind a heading; and at the start of a line
+_FORMS = (_bold, _part_word, _named, _before_list, _part_label, _part_letter, _part_capitals)
+_LINE_FORMS = (
+    *(_hashed, _bold_line, _part_word, _named_line, _before_list, _part_label, _part_line),
+    *(_part_letter, _part_capitals, _capital_line),
 )
 
 
@@ -281,7 +242,7 @@ def sections(text: str) -> list[Section]:
     """The sections of a text, in order, from its first character to its last."""
     headings = list(_nested(text))
     if text and (not headings or text[: headings[0][0].start].strip()):
-        headings.insert(0, (Heading(0, 0, "", OTHER, known=False), ""))
+        headings.insert(0, (Heading(0, 0, "", OTHER, is_known=False), ""))
     starts = [heading.start if i else 0 for i, (heading, _) in enumerate(headings)]
     ends = [*starts[1:], len(text)]
     return [
@@ -300,47 +261,41 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
     for sentence in sentences(text):
         new_line = not previous or _LINE_BREAK.search(text, previous, sentence.start)
         previous = sentence.end
-        look = heading_at_line_start if new_line else heading_at
-        for heading in _in_sentence(
-            HeadingCandidate(text, sentence.start, sentence.end, inside), look
-        ):
+        place = HeadingCandidate(text, sentence.start, sentence.end, inside)
+        for heading in _in_sentence(place, _LINE_FORMS if new_line else _FORMS):
             if heading.start < covered:
                 continue  # a line that is a heading as a whole may hold the end of a sentence
             covered = heading.body_start
-            if heading.known:
+            if heading.is_known:
                 inside = heading.kind
             elif heading.kind == PART:
                 last, number = number, _ordinal(heading.title)
                 if inside == "comment" and number == last + 1:
                     inside = resumed
                 resumed = inside
-            yield heading, "" if heading.known else inside
+            yield heading, "" if heading.is_known else inside
 
 
-def _in_sentence(
-    place: HeadingCandidate, look: Callable[[HeadingCandidate], Heading | None]
-) -> Iterator[Heading]:
+def _in_sentence(place: HeadingCandidate, forms: tuple[_Form, ...]) -> Iterator[Heading]:
     """The heading at the start of a sentence, those behind it, and those recognised by capitals."""
     while True:
-        if heading := look(place):
+        headings = (form(place) for form in forms) if place.at < place.end else ()
+        if heading := next(filter(None, headings), None):
             yield heading
-            inside = heading.kind if heading.known else place.inside
-            place, look = replace(place, at=heading.body_start, inside=inside), heading_at
+            inside = heading.kind if heading.is_known else place.inside
+            place, forms = place._replace(at=heading.body_start, inside=inside), _FORMS
         elif gap := _CAPITALS_BEGIN.search(place.text, place.at, place.end):
             word = place.text[max(place.at, gap.start() - 20) : gap.start()].rpartition(" ")[2]
-            place = replace(place, at=gap.end())
-            look = _nothing if word in listed("never_last") else heading_in_capitals
+            place = place._replace(at=gap.end())
+            # no heading stands behind "see" or "in the"
+            forms = () if word in listed("never_last") else (_in_capitals,)
         else:
             return
 
 
-def _nothing(_: HeadingCandidate) -> None:
-    """No heading stands behind "see" or "in the"."""
-
-
 def _ordinal(title: str) -> int:
     """The number of a part, or of its letter."""
-    found = _ORDINAL.match(title)
-    if not found:
+    match = _ORDINAL.match(title)
+    if not match:
         return 0
-    return int(found[1]) if found[1] else ord(found[2].upper()) - ord("A") + 1
+    return int(match[1]) if match[1] else ord(match[2].upper()) - ord("A") + 1

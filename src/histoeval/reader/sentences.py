@@ -10,7 +10,6 @@ into full stops. `full_stops` decides what a full stop means, `layout_lines` wha
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -45,15 +44,11 @@ class Sentence(TextSpan):
     """A sentence, list item, heading or labelled value, without white space around it."""
 
 
-def sentences(text: str) -> list[Sentence]:
-    """The sentences of a text, in order."""
-    return list(_sentences(text))
-
-
 @lru_cache(maxsize=1 << 8)  # a report is asked for its sentences by many
-def _sentences(text: str) -> tuple[Sentence, ...]:
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """The sentences of a text, in order."""
     found: list[Sentence] = []
-    capitals, asides = _has_capitals(text), _asides(text)
+    has_capitals, asides = _has_capitals(text), _asides(text)
     start = line = _skip_space(text, 0)
     for border in _BORDER.finditer(text, start):
         at, after = border.span()
@@ -65,7 +60,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
         elif border[0][0] in _RULE:
             ends = True
         else:
-            ends = stop_ends_sentence(text, start, at, after, capitals)
+            ends = stop_ends_sentence(text, start, at, after, has_capitals)
             ends = ends and not _holds(asides, after - 1)
         if ends:
             found.append(_trimmed(text, start, end))
@@ -78,7 +73,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
 def _ends_at_line_break(
     text: str, start: int, line: int, gap: re.Match[str], asides: list[tuple[int, int]]
 ) -> bool:
-    """Whether the sentence from `start` on ends where the present line does.
+    """True if the sentence from `start` on ends where the present line does.
 
     It always does at a blank line, and never when it is only the number of a list so far.
     """
@@ -90,7 +85,7 @@ def _ends_at_line_break(
 
 
 def _has_capitals(text: str) -> bool:
-    """Whether capitals tell where sentences begin.
+    """True if capitals tell where sentences begin.
 
     They do not in a text that has none: some models write small letters only, with spaces
     around every stop. A short piece of text may lack them by chance.
@@ -119,7 +114,7 @@ def _asides(text: str) -> list[tuple[int, int]]:
 
 
 def _holds(asides: list[tuple[int, int]], at: int) -> bool:
-    """Whether a position lies inside one of these brackets, which are in order and apart."""
+    """True if a position lies inside one of these brackets, which are in order and apart."""
     i = bisect_right(asides, (at, at)) - 1
     return i >= 0 and at < asides[i][1]
 
@@ -133,7 +128,6 @@ def _trimmed(text: str, start: int, end: int) -> Sentence:
     return Sentence(start, start + len(text[start:end].rstrip()))
 
 
-_NOT_SPACE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"[\W_]{0,8}([^\W_][\w'-]{0,40})?")
 _NUMBER = re.compile(r"[\W_]{0,3}\d")
 _LIST_NUMBER = re.compile(r"[\W_]{0,3}(?:\d{1,2}|[a-z]|[ivx]{2,5})[.)]\s+[^\W\da-z]")
@@ -179,7 +173,7 @@ class Stop(NamedTuple):
 
 
 def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals: bool) -> bool:
-    """Whether the sentence from `sentence` on ends with the stop `text[start:end]`.
+    """True if the sentence from `sentence` on ends with the stop `text[start:end]`.
 
     `capitals` says that the text has capital letters, so that a small one after a stop means
     that the sentence continues: in scanned reports a stop often stands for a line break.
@@ -190,55 +184,51 @@ def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals:
         return True
     if not text[end].isspace():
         return _is_glued(text, sentence, start, end)
-    found = _NOT_SPACE.search(text, end)
-    if not found:
+    if not (space := _NOT_SPACE.search(text, end)):
         return True
-    after = found.start()
+    after = space.start()
     words = text[max(sentence, start - 40) : start].split()
     following = _NEXT_WORD.match(text, after)
     next_word = (following and following[1]) or ""
     word = words[-1].lower().strip(_AROUND_WORDS) if words else ""
     stop = Stop(text, sentence, start, end, after, words[-2:], word, next_word, capitals)
-    return all(not goes_on(stop) for goes_on in _RULES)
+    return not any(goes_on(stop) for goes_on in _RULES)
 
 
 def only_marks(text: str, start: int, end: int) -> bool:
-    """Whether there is nothing but punctuation and the number of a list item so far."""
+    """True for nothing but punctuation and the number of a list item."""
     return end - start <= _MAX_MARK_CHARS and _ONLY_MARKS.fullmatch(text, start, end) is not None
 
 
 def _is_glued(text: str, sentence: int, start: int, end: int) -> bool:
-    """Whether two sentences meet at a stop without a space between them."""
+    """True if two sentences meet at a stop without a space between them."""
     if not _GLUED_AFTER.match(text, end):
         return False
     return _GLUED_BEFORE.search(text[max(sentence, start - 4) : start]) is not None
 
 
-def _follows_a_mark(stop: Stop) -> bool:
-    """A stop behind a comma, colon or hyphen stands for a line break."""
-    if not stop.words or stop.words[-1][-1] not in ",;:-\u2013\u2014/(&=<":
-        return False
-    return stop.words[-1][-1] not in ";:-\u2013\u2014" or not _CAPITAL_MARK.match(
-        stop.text, stop.after
-    )
+def _touches_a_mark(stop: Stop) -> bool:
+    """A stop behind a comma, colon or hyphen stands for a line break; none precedes a mark."""
+    if stop.text[stop.after] in ",;:.)]}%/&=":
+        return True
+    last = stop.words[-1][-1] if stop.words else " "
+    if last in ";:-\u2013\u2014":
+        return not _CAPITAL_MARK.match(stop.text, stop.after)
+    return last in ",/(&=<"
 
 
-def _precedes_a_mark(stop: Stop) -> bool:
-    return stop.text[stop.after] in ",;:.)]}%/&="
-
-
-def _is_query(stop: Stop) -> bool:
-    """A question mark before a word asks about that word."""
-    return stop.text[stop.start] == "?" and stop.text[stop.start - 1] in " \t("
-
-
-def _is_leader(stop: Stop) -> bool:
-    """Dots that lead from a label to its value, or stand for an omission."""
-    return stop.end - stop.start > 2 and stop.text[stop.start - 1].isspace()
+def _is_no_full_stop(stop: Stop) -> bool:
+    """A question mark asks about the word behind it; dots lead to a value, or omit something."""
+    before = stop.text[stop.start - 1]
+    if stop.text[stop.start] == "?" and before in " \t(":
+        return True
+    return stop.end - stop.start > 2 and before.isspace()
 
 
 def _is_abbreviation(stop: Stop) -> bool:
     if stop.word in listed("abbreviations"):
+        return True
+    if len(stop.word) == 1 and stop.next.lower() in listed("species"):
         return True
     if not _NUMBER.match(stop.text, stop.after):
         return False
@@ -247,22 +237,18 @@ def _is_abbreviation(stop: Stop) -> bool:
     return stop.word in listed("before_number")
 
 
-def _is_dangling(stop: Stop) -> bool:
-    """No sentence ends with "of the"; but specimen A may end one."""
-    return stop.word in listed("never_last") and stop.words[-1] != "A"
+def _is_unfinished(stop: Stop) -> bool:
+    """No sentence ends with "of the", but specimen A may end one.
 
-
-def _waits_for_noun(stop: Stop) -> bool:
-    """In capitals, "SQUAMOUS." is followed by its noun, unless a label follows."""
+    In capitals, "SQUAMOUS." is followed by its noun, unless a label follows.
+    """
+    if stop.word in listed("never_last"):
+        return stop.words[-1] != "A"
     if not (stop.next.isupper() and stop.words and stop.words[-1].isupper()):
         return False
     if not stop.text[stop.after].isalpha():
         return False
     return stop.word in listed("waiting") and not _LABEL.match(stop.text, stop.after)
-
-
-def _is_species(stop: Stop) -> bool:
-    return len(stop.word) == 1 and stop.next.lower() in listed("species")
 
 
 def _is_initial(stop: Stop) -> bool:
@@ -277,7 +263,6 @@ def _is_initial(stop: Stop) -> bool:
 
 
 def _parts_a_stage(stop: Stop) -> bool:
-    """The parts of a stage belong together."""
     before = stop.text[max(stop.sentence, stop.start - 8) : stop.start]
     return bool(_BEGINS_WITH_STAGE.match(stop.text, stop.after) and _ENDS_WITH_STAGE.search(before))
 
@@ -323,17 +308,13 @@ def _is_list_number(stop: Stop) -> bool:
     return only_marks(stop.text, mark, stop.end) and kind_of(label) not in {None, "other"}
 
 
-_RULES: tuple[Callable[[Stop], bool], ...] = (
+_RULES = (
     _goes_on_in_small_letters,
     _is_list_number,
-    _follows_a_mark,
-    _precedes_a_mark,
-    _is_query,
-    _is_leader,
+    _touches_a_mark,
+    _is_no_full_stop,
     _is_abbreviation,
-    _is_dangling,
-    _waits_for_noun,
-    _is_species,
+    _is_unfinished,
     _is_initial,
     _parts_a_stage,
     _parts_a_size,

@@ -7,8 +7,7 @@ sense, such as an end without a beginning, are never taken.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,7 @@ Offsets = Sequence[tuple[int, int]]
 _NO_RELATION = re.compile(r"no|not.*|no[nt]?_?rel.*|un.*|none|negative|false|o|0|label0")
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """A label of a token classifier: the type, or None for outside, and whether one begins."""
 
     type: EntityType | None
@@ -36,14 +34,26 @@ def read_tags(labels: Sequence[str], names: Mapping[str, str | None] | None = No
     A label can also mean nothing: None, or "O".
     """
     given = given_names(names)
-    tags = [_read_tag(label, given) for label in labels]
-    if unknown := [label for label, tag in zip(labels, tags, strict=True) if tag is None]:
+    tags, unknown = [], []
+    for label in labels:
+        prefix, _, rest = label.partition("-")
+        has_prefix = prefix in ("B", "I") and bool(rest)
+        name = plain(rest if has_prefix else label)
+        known = "o" if label == "O" else known_names().get(name)
+        meaning = given.get(plain(label), given.get(name, known))
+        if meaning in OUTSIDE:
+            tags.append(Tag(None, begins=False))
+        elif meaning in set(EntityType):
+            tags.append(Tag(EntityType(meaning), begins=has_prefix and prefix == "B"))
+        else:
+            unknown.append(label)
+    if unknown:
         raise ModelError(
             f"the model has labels that are not known here: {', '.join(unknown)}. Say what each "
             f"means, {', '.join(EntityType)} or O for nothing, in a JSON file such as "
             f'{{"{unknown[0]}": "diagnosis"}} and give it with --labels'
         )
-    return [tag for tag in tags if tag is not None]
+    return tags
 
 
 def relation_label(labels: Sequence[str], names: Mapping[str, str | None] | None = None) -> int:
@@ -62,27 +72,6 @@ def relation_label(labels: Sequence[str], names: Mapping[str, str | None] | None
             f'Say so in a JSON file such as {{"{labels[0]}": "none"}} and give it with --labels'
         )
     return 1 - negative[0]
-
-
-def _read_tag(label: str, given: Mapping[str, str]) -> Tag | None:
-    prefix, _, rest = label.partition("-")
-    has_prefix = prefix in ("B", "I") and bool(rest)
-    name = plain(rest if has_prefix else label)
-    known = known_names().get(name)
-    meaning = given.get(plain(label), given.get(name, "o" if label == "O" else known))
-    if meaning in OUTSIDE:
-        return Tag(None, begins=False)
-    if meaning not in set(EntityType):
-        return None
-    return Tag(EntityType(meaning), begins=has_prefix and prefix == "B")
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
-    start: int
-    end: int
-    tag: Tag
-    score: float
 
 
 class TaggedText(NamedTuple):
@@ -104,94 +93,78 @@ def entities_of(
     """
     if not texts:
         return []
-    starts = [_word_starts(tagged.words) for tagged in texts]
+    starts = []
+    for tagged in texts:  # the first token of each word, and of each run of tokens of none
+        numbers = np.array([-1 if word is None else word for word in tagged.words])
+        starts.append(np.flatnonzero(np.diff(numbers, prepend=-2)))
     lengths = [np.diff(first, append=len(t.words)) for first, t in zip(starts, texts, strict=True)]
     before = np.cumsum([0, *(len(tagged.words) for tagged in texts)])[:-1]
     first = np.concatenate([n + start for n, start in zip(before, starts, strict=True)])
-    average = _averages(probabilities, first, np.concatenate(lengths))
+    length = np.concatenate(lengths)
+    total = probabilities[first]
+    for step in range(1, int(length.max(initial=1))):
+        longer = np.flatnonzero(length > step)
+        total[longer] += probabilities[first[longer] + step]
+    average = np.divide(total, length[:, None].astype(np.float32), dtype=np.float32)
     best = average.argmax(axis=1)
     scores = average[np.arange(len(best)), best].tolist()
-    numbers = iter(zip(best.tolist(), scores, strict=True))
+    words = iter(zip(best.tolist(), scores, strict=True))
     return [
-        _entities(tagged, start.tolist(), length.tolist(), numbers, tags)
-        for tagged, start, length in zip(texts, starts, lengths, strict=True)
+        _entities(tagged, start.tolist(), count.tolist(), words, tags)
+        for tagged, start, count in zip(texts, starts, lengths, strict=True)
     ]
-
-
-def _word_starts(words: Sequence[int | None]) -> NDArray[np.int64]:
-    """The first token of each word, and of each run of tokens of none."""
-    numbers = np.array([-1 if word is None else word for word in words])
-    return np.flatnonzero(np.diff(numbers, prepend=-2))
-
-
-def _averages(
-    rows: NDArray[np.float32], first: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """The mean of as many rows from each first one on, added in their order."""
-    total = rows[first]
-    for step in range(1, int(lengths.max(initial=1))):
-        longer = np.flatnonzero(lengths > step)
-        total[longer] += rows[first[longer] + step]
-    return np.divide(total, lengths[:, None].astype(np.float32), dtype=np.float32)
 
 
 def _entities(
     tagged: TaggedText,
     starts: list[int],
     lengths: list[int],
-    numbers: Iterator[tuple[int, float]],
+    words: Iterator[tuple[int, float]],
     tags: Sequence[Tag],
 ) -> list[Entity]:
     """Words of one type that follow each other, joined; what is no word is passed over."""
-    runs: list[tuple[EntityType, list[_Word]]] = []
+    runs: list[tuple[EntityType, list[tuple[int, int, float]]]] = []
     running: EntityType | None = None
-    for first, length, (best, score) in zip(starts, lengths, numbers, strict=False):
+    for first, length, (best, score) in zip(starts, lengths, words, strict=False):
         tag = tags[best]
         if tag.type is None and running is None:
             continue
         start, end = tagged.offsets[first][0], tagged.offsets[first + length - 1][1]
         if tagged.words[first] is None or not tagged.text[start:end].strip():
             continue
-        if tag.type is not None and tag.type == running and not tag.begins:
-            runs[-1][1].append(_Word(start, end, tag, score))
-        elif tag.type is not None:
-            runs.append((tag.type, [_Word(start, end, tag, score)]))
+        if tag.type is not None:
+            if tag.type != running or tag.begins:
+                runs.append((tag.type, []))
+            runs[-1][1].append((start, end, score))
         running = tag.type
-    return [_join(tagged.text, kind, run) for kind, run in runs]
+    entities = []
+    for kind, run in runs:
+        covered = tagged.text[run[0][0] : run[-1][1]]
+        start = run[0][0] + len(covered) - len(covered.lstrip())
+        name = covered.strip()
+        sure = min(1.0, sum(score for _, _, score in run) / len(run))
+        entities.append(
+            Entity(text=name, start=start, end=start + len(name), type=kind, score=sure)
+        )
+    return entities
 
 
 def mark(text: str, head: tuple[int, int], tail: tuple[int, int]) -> str:
     """The text with [E1] around the head and [E2] around the tail, whichever comes first."""
-    inserts = sorted(
-        [
-            (head[0], 1, "[E1]"),
-            (head[1], 0, "[/E1]"),
-            (tail[0], 1, "[E2]"),
-            (tail[1], 0, "[/E2]"),
-        ]
-    )
+    inserts = [(head[0], 1, "[E1]"), (head[1], 0, "[/E1]"), (tail[0], 1, "[E2]")]
     pieces, last = [], 0
-    for position, _, marker in inserts:
+    for position, _, marker in sorted([*inserts, (tail[1], 0, "[/E2]")]):
         pieces += [text[last:position], marker]
         last = position
     return "".join([*pieces, text[last:]])
-
-
-def _join(text: str, kind: EntityType, run: list[_Word]) -> Entity:
-    covered = text[run[0].start : run[-1].end]
-    start = run[0].start + len(covered) - len(covered.lstrip())
-    found = covered.strip()
-    score = sum(word.score for word in run) / len(run)
-    return Entity(text=found, start=start, end=start + len(found), type=kind, score=min(1.0, score))
 
 
 Floats = NDArray[np.float32]
 
 TYPES = tuple(EntityType)
 ASSERTIONS = tuple(Assertion)
+# the types of which a report says whether they are there
 ASSERTED = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING})
-"""The types of which a report says whether they are there."""
-
 TAGS = ("O", *(f"{place}-{kind}" for kind in TYPES for place in "BIES"))
 _NUMBER = {tag: number for number, tag in enumerate(TAGS)}
 _NEVER = np.float32(-1e9)
@@ -230,7 +203,6 @@ def spans_of(tags: list[int]) -> list[TokenSpan]:
 
 
 def softmax(logits: Floats) -> Floats:
-    """Probabilities over the last axis."""
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
     shares: Floats = (powers / powers.sum(axis=-1, keepdims=True)).astype(logits.dtype, copy=False)
     return shares
@@ -245,9 +217,14 @@ def best_path(log_probabilities: Floats) -> list[int]:
         ways = score[:, None] + _FOLLOWS
         back[position] = ways.argmax(axis=0)
         score = ways[back[position], _EACH] + log_probabilities[position]
-    path = [int((score + _CLOSING).argmax())]
-    for position in range(length - 1, 0, -1):
-        path.append(int(back[position][path[-1]]))
+    return _traced(back, int((score + _CLOSING).argmax()))
+
+
+def _traced(back: NDArray[Any], last: int) -> list[int]:
+    """The path that ends in a tag, by what came before each tag at each token."""
+    path = [last]
+    for before in back[:0:-1]:
+        path.append(int(before[path[-1]]))
     return path[::-1]
 
 
@@ -257,8 +234,8 @@ def best_paths(log_probabilities: Sequence[Floats]) -> list[list[int]]:
     What may follow a tag falls into two cases: an entity goes on after its B or I, and anything
     begins after all other tags, so that a step looks at each tag once and not at each pair of tags.
     """
-    if not log_probabilities:
-        return []
+    if len(log_probabilities) < 2:
+        return [best_path(rows) for rows in log_probabilities]
     order = sorted(range(len(log_probabilities)), key=lambda n: -len(log_probabilities[n]))
     rows = [log_probabilities[n] for n in order]
     lengths = np.array([len(each) for each in rows])
@@ -274,27 +251,14 @@ def best_paths(log_probabilities: Sequence[Floats]) -> list[list[int]]:
         back[position, :some, _INNER] = back[position, :some, _END] = inner.T
         ways = np.take_along_axis(before, back[position, :some].astype(np.int64), axis=1)
         score[:some] = ways + np.stack([each[position] for each in rows[:some]])
-    return [path for _, path in sorted(zip(order, _traced(score, back, lengths), strict=True))]
-
-
-def _traced(score: Floats, back: NDArray[np.int8], lengths: NDArray[np.int64]) -> list[list[int]]:
-    """The path to the best last tag of each text."""
     last = (score + _CLOSING).argmax(axis=1)
-    paths = np.zeros((len(back), len(last)), dtype=np.int64)
-    each = np.arange(len(last))
-    for position in range(len(back) - 1, -1, -1):
-        ends = position == lengths - 1
-        goes_on = position < lengths - 1
-        paths[position, ends] = last[ends]
-        if position + 1 < len(back):
-            some = each[goes_on]
-            paths[position, some] = back[position + 1, some, paths[position + 1, some]]
-    return [paths[:length, n].tolist() for n, length in enumerate(lengths)]
+    paths = {n: _traced(back[: lengths[row], row], int(last[row])) for row, n in enumerate(order)}
+    return [paths[n] for n in range(len(paths))]
 
 
-def _may_follow(one: str, other: str) -> bool:
-    place, _, kind = one.partition("-")
-    next_place, _, next_kind = other.partition("-")
+def _may_follow(tag: str, following: str) -> bool:
+    place, _, kind = tag.partition("-")
+    next_place, _, next_kind = following.partition("-")
     if place in "OES":
         return next_place in "OBS"
     return next_place in "IE" and kind == next_kind
@@ -305,7 +269,7 @@ def _allow(rows: list[list[bool]]) -> Floats:
 
 
 _EACH = np.arange(len(TAGS))
-_FOLLOWS = _allow([[_may_follow(one, other) for other in TAGS] for one in TAGS])
+_FOLLOWS = _allow([[_may_follow(tag, following) for following in TAGS] for tag in TAGS])
 _OPENING = _allow([[tag[0] in "OBS" for tag in TAGS]])[0]
 _CLOSING = _allow([[tag[0] in "OES" for tag in TAGS]])[0]
 _FREE = np.array([n for n, tag in enumerate(TAGS) if tag[0] in "OES"])

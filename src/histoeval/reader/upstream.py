@@ -9,10 +9,9 @@ batched and padded to their batch only.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.reader.huggingface import HuggingFaceReader
@@ -23,12 +22,11 @@ CHUNK_TOKENS = 450
 RELATION_TOKENS = 512
 RELATED = 1
 _PAIRS_AT_ONCE = 4096
+# where a report is refused: its entities squared would keep a GPU busy for hours
 MOST_PASSES = 200_000
-"""Where a report is refused: its entities squared would keep a GPU busy for hours."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkEntity:
+class ChunkEntity(NamedTuple):
     """A word as the pipeline gives it, with offsets into its decoded chunk."""
 
     word: str
@@ -37,9 +35,8 @@ class ChunkEntity:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class UpstreamReading:
-    """What the published code takes from a report: words, and pairs of words with confidence."""
+class UpstreamReading(NamedTuple):
+    """A report as the published code reads it: words, and pairs of words with confidence."""
 
     entities: tuple[ChunkEntity, ...]
     relations: tuple[tuple[str, str, float], ...]
@@ -59,7 +56,6 @@ class UpstreamReader:
         self._cached = Memory(self._read)
 
     def read(self, texts: Sequence[str]) -> list[UpstreamReading]:
-        """One reading per text."""
         return self._cached(texts)
 
     def _read(self, texts: Sequence[str]) -> list[UpstreamReading]:
@@ -84,18 +80,18 @@ class UpstreamReader:
     def _entities(self, text: str) -> list[ChunkEntity]:
         tokenizer = self._tagger.tokenizer
         ids = tokenizer.encode(text, verbose=False)
-        chunks = [ids[i : i + CHUNK_TOKENS] for i in range(0, len(ids), CHUNK_TOKENS)]
-        decoded = [
-            # Said here: the library that the published code pins does so by default, later ones not
-            tokenizer.decode(c, skip_special_tokens=True, clean_up_tokenization_spaces=True)
-            for c in chunks
-        ]
-        return [
-            ChunkEntity(found["word"], found["start"], found["end"], float(found["score"]))
-            for chunk in decoded
-            if chunk.strip()
-            for found in self._pipeline(chunk)
-        ]
+        entities = []
+        for first in range(0, len(ids), CHUNK_TOKENS):
+            # said here: the library that the published code pins does so by default, later ones not
+            chunk = tokenizer.decode(
+                ids[first : first + CHUNK_TOKENS],
+                skip_special_tokens=True,
+                clean_up_tokenization_spaces=True,
+            )
+            for word in self._pipeline(chunk) if chunk.strip() else ():
+                place = word["start"], word["end"]
+                entities.append(ChunkEntity(word["word"], *place, float(word["score"])))
+        return entities
 
     def _relations(
         self, texts: Sequence[str], entities: Sequence[Sequence[ChunkEntity]]
@@ -114,18 +110,14 @@ class UpstreamReader:
         related: list[list[tuple[str, str, float]]] = [[] for _ in texts]
         for first in range(0, len(pairs), _PAIRS_AT_ONCE):
             some = pairs[first : first + _PAIRS_AT_ONCE]
-            for (number, head, tail), scores in zip(some, self._logits(texts, some), strict=True):
+            marked = [marked_as_published(texts[number], head, tail) for number, head, tail in some]
+            tokens = self._relater.tokenizer(marked, truncation=True, max_length=RELATION_TOKENS)
+            logits = self._relater.forward(tokens["input_ids"], lambda output: output.logits)
+            for (number, head, tail), scores in zip(some, logits, strict=True):
                 probabilities = softmax(scores)
                 if int(probabilities.argmax()) == RELATED:
                     related[number].append((head.word, tail.word, float(probabilities[RELATED])))
         return related
-
-    def _logits(
-        self, texts: Sequence[str], pairs: Sequence[tuple[int, ChunkEntity, ChunkEntity]]
-    ) -> list[Any]:
-        marked = [marked_as_published(texts[number], head, tail) for number, head, tail in pairs]
-        sequences = self._relater.tokenizer(marked, truncation=True, max_length=RELATION_TOKENS)
-        return list(self._relater.forward(sequences["input_ids"], lambda output: output.logits))
 
 
 def marked_as_published(text: str, head: ChunkEntity, tail: ChunkEntity) -> str:

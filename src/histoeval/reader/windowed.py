@@ -19,15 +19,13 @@ import numpy as np
 from histoeval.reader.links import Integers, Mention, candidates
 from histoeval.reader.manifest import Manifest
 from histoeval.reader.questions import (
-    BatchJointModel,
     Decode,
     Encode,
     JointModel,
     Reading,
     Relate,
     Tokenise,
-    alone,
-    together,
+    answered,
 )
 from histoeval.reader.sentences import TextSpan, sentences
 from histoeval.reader.tagging import (
@@ -45,15 +43,13 @@ from histoeval.runtime.threads import cores
 from histoeval.terms.assertion import is_denied
 from histoeval.terms.values.measurements import is_length
 
-Measure = Callable[[str], int]
-"""How many tokens a model makes of a fragment of text."""
-
+Measure = Callable[[str], int]  # how many tokens a model makes of a fragment of text
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Window(TextSpan):
-    """What a model is shown at once, and the part of it that no other window owns."""
+    """Text that a model is shown at once, and the part of it that no other window owns."""
 
     own_start: int
     own_end: int
@@ -97,40 +93,38 @@ def within(entities: Sequence[Entity], window: Window) -> list[int]:
 
 
 def _pieces(text: str, measure: Measure, limit: int, overlap: int) -> Iterator[_Piece]:
-    """The sentences of a text with the white space around them, the too long ones in parts."""
+    """The sentences of a text with the white space around them, the too long ones in parts.
+
+    The parts are words; a word that is too long comes in small parts.
+    """
     starts = [sentence.start for sentence in sentences(text)]
     for start, end in pairwise([0, *starts[1:], len(text)]):
         cost = max(1, measure(text[start:end]))
         if cost <= limit:
             yield _Piece(start, end, cost, opens_sentence=True)
-        else:
-            yield from _words(text, start, end, measure, limit, overlap)
+            continue
+        words = [word.start() for word in _WORD.finditer(text, start, end)]
+        for first, last in pairwise([start, *words[1:], end]):
+            cost = max(1, measure(text[first:last]))
+            if cost <= limit:
+                yield _Piece(first, last, cost, opens_sentence=first == start)
+            else:
+                most = max(1, (overlap or limit) // 4)
+                for left, right, cost in _halves(text, first, last, measure, most):
+                    yield _Piece(left, right, cost, opens_sentence=left == start)
 
 
-def _words(
-    text: str, start: int, end: int, measure: Measure, limit: int, overlap: int
-) -> Iterator[_Piece]:
-    """The words of a long sentence; a word that is too long comes in small parts."""
-    starts = [word.start() for word in _WORD.finditer(text, start, end)]
-    for first, last in pairwise([start, *starts[1:], end]):
-        cost = max(1, measure(text[first:last]))
-        if cost <= limit:
-            yield _Piece(first, last, cost, opens_sentence=first == start)
-        else:
-            most = max(1, (overlap or limit) // 4)
-            for part in _halves(text, first, last, measure, most):
-                yield _Piece(part.start, part.end, part.cost, opens_sentence=part.start == start)
-
-
-def _halves(text: str, start: int, end: int, measure: Measure, most: int) -> Iterator[_Piece]:
+def _halves(
+    text: str, start: int, end: int, measure: Measure, most: int
+) -> Iterator[tuple[int, int, int]]:
     """A stretch of characters, halved until each part has at most `most` tokens."""
     cost = max(1, measure(text[start:end]))
     if cost <= most or end - start == 1:
-        yield _Piece(start, end, cost, opens_sentence=False)
-        return
-    middle = (start + end) // 2
-    yield from _halves(text, start, middle, measure, most)
-    yield from _halves(text, middle, end, measure, most)
+        yield start, end, cost
+    else:
+        middle = (start + end) // 2
+        yield from _halves(text, start, middle, measure, most)
+        yield from _halves(text, middle, end, measure, most)
 
 
 def _runs(
@@ -139,27 +133,20 @@ def _runs(
     """Which pieces each window holds: as many as fit, and always one more than before."""
     first, seen = 0, 0
     while seen < len(pieces):
-        last = _fill(text, pieces, first, measure, limit)
+        last, total = first + 1, pieces[first].cost
+        while last < len(pieces) and total + pieces[last].cost <= limit:
+            total += pieces[last].cost
+            last += 1
+        # tokens of the whole can be more than those of the parts, so it is measured as well
+        start = pieces[first].start
+        while last - first > 1 and measure(text[start : pieces[last - 1].end]) > limit:
+            last -= 1
         if last <= seen:
             first += 1
             continue
         yield TextSpan(first, last)
         seen = last
         first = _next_first(pieces, first, last, limit, overlap)
-
-
-def _fill(text: str, pieces: list[_Piece], first: int, measure: Measure, limit: int) -> int:
-    """The end of the longest run of pieces from `first` on that a window can hold.
-
-    Tokens of the whole can be more than those of the parts, so the whole is measured as well.
-    """
-    last, total = first + 1, pieces[first].cost
-    while last < len(pieces) and total + pieces[last].cost <= limit:
-        total += pieces[last].cost
-        last += 1
-    while last - first > 1 and measure(text[pieces[first].start : pieces[last - 1].end]) > limit:
-        last -= 1
-    return last
 
 
 def _next_first(pieces: list[_Piece], first: int, last: int, limit: int, overlap: int) -> int:
@@ -196,24 +183,19 @@ def _borders(pieces: list[_Piece], runs: list[TextSpan]) -> Iterator[int]:
         yield pieces[previous].start
 
 
+# halves of a character that JSON can smuggle in; a tokenizer cannot take them
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
-"""Halves of a character that JSON can smuggle in; a tokenizer cannot take them."""
-
 _LEAST = np.float32(1e-9)
-
+# before the next line of a form: its heading, and a colon
 _FIELD = re.compile(r"[ \t]*\n\s*[^\n:]{1,60}:")
-"""Before the next line of a form: its heading, and a colon."""
-
-_SIDE_BY_SIDE = 1024
-"""Texts whose windows a GPU is given together."""
-
+_SIDE_BY_SIDE = 1024  # texts whose windows a GPU is given together
+# characters of the texts whose readings are cached, at up to 80 bytes each
 MAX_CACHED_CHARS = 1_500_000
-"""Characters of the texts whose readings are cached, at up to 80 bytes each."""
 
 
 @dataclass(slots=True)
 class _View:
-    """What the encoder makes of one window.
+    """A window as the encoder sees it.
 
     Of its `length` tokens the tokenizer has added the first `shift`. Starts and ends are the places
     in the text of those that it has not added.
@@ -236,8 +218,8 @@ class _View:
         return first, max(first, last)
 
 
+# the entities that begin in what a window owns, and not before the place where the last ended
 Find = Callable[[str, _View, int], Reading[list[Entity]]]
-"""The entities that begin in what a window owns, and not before the place where the last ended."""
 
 
 class WindowedReader:
@@ -255,43 +237,30 @@ class WindowedReader:
         self.threads = threads
         self._cached = Memory(self._read, most=MAX_CACHED_CHARS, size=len)
 
-    @property
-    def reads_relations(self) -> bool:
-        """It does."""
-        return True
+    reads_relations = True
 
     def read(self, texts: Sequence[str]) -> list[Report]:
-        """Entities with assertion, and relations, of each text."""
         return self._cached(texts)
 
     def complete(self, reports: Sequence[Report]) -> list[Report]:
-        """The same entities with assertion and relations as this reader sees them."""
         return [self._complete(report) for report in reports]
 
     def _read(self, texts: Sequence[str]) -> list[Report]:
-        if isinstance(self.engine, BatchJointModel):
-            return self._read_together(texts, self.engine)
-        threads = self.threads or cores()
-        if len(texts) == 1 or threads == 1:
-            return [self._driven(self._report(text, self._decode)) for text in texts]
+        """A GPU has some texts side by side, so that memory stays flat; a CPU one per thread."""
+
+        def read(some: Sequence[str]) -> list[Report]:
+            return self._answered([self._report(text, self._decode) for text in some])
+
+        at_once = _SIDE_BY_SIDE if self.engine.takes_many else 1
+        groups = [texts[first : first + at_once] for first in range(0, len(texts), at_once)]
+        threads = 1 if self.engine.takes_many else self.threads or cores()
+        if len(groups) == 1 or threads == 1:
+            return [report for some in groups for report in read(some)]
         with ThreadPoolExecutor(threads) as pool:
-            readings = (self._report(text, self._decode) for text in texts)
-            return list(pool.map(self._driven, readings))
+            return [report for reports in pool.map(read, groups) for report in reports]
 
-    def _read_together(self, texts: Sequence[str], engine: BatchJointModel) -> list[Report]:
-        """Some texts side by side, so that memory stays flat."""
-        return [
-            report
-            for first in range(0, len(texts), _SIDE_BY_SIDE)
-            for some in [texts[first : first + _SIDE_BY_SIDE]]
-            for report in together(
-                [self._report(text, self._decode) for text in some], engine, self.tokenizer
-            )
-        ]
-
-    def _driven(self, reading: Reading[Report]) -> Report:
-        """The end of a reading whose questions are answered one by one."""
-        return alone(reading, self.engine, self.tokenizer)
+    def _answered(self, readings: Sequence[Reading[Report]]) -> list[Report]:
+        return answered(readings, self.engine, self.tokenizer)
 
     def _complete(self, report: Report) -> Report:
         order = sorted(range(len(report.entities)), key=lambda i: report.entities[i].start)
@@ -310,12 +279,13 @@ class WindowedReader:
             seen.extend(some)
             return [completed[i] for i in some]
 
-        relations = self._driven(self._report(report.text, find)).relations
+        (found,) = self._answered([self._report(report.text, find)])
         return Report(
             text=report.text,
             entities=tuple(completed),
             relations=tuple(
-                Relation(head=seen[r.head], tail=seen[r.tail], score=r.score) for r in relations
+                Relation(head=seen[r.head], tail=seen[r.tail], score=r.score)
+                for r in found.relations
             ),
         )
 
@@ -327,7 +297,19 @@ class WindowedReader:
         whole = _HALF_PAIR.sub("\ufffd", text)
         encoded = yield Tokenise(whole)
         for window, encoding, inner in self._windows(whole, encoded):
-            view = yield from self._view(window, encoding, inner)
+            tokens = np.array([encoding.ids], dtype=np.int64)
+            states, tags, assertions = yield Encode(tokens)
+            offsets = np.array(encoding.offsets, dtype=np.int64)[inner] + window.start
+            view = _View(
+                window,
+                tokens.shape[1],
+                int(inner[0]),
+                offsets[:, 0],
+                offsets[:, 1],
+                states,
+                softmax(tags[0][inner]),
+                softmax(assertions[0][inner]),
+            )
             entities += yield from find(text, view, entities[-1].end if entities else 0)
             if previous is not None:
                 yield from self._link(text, previous, entities, related)
@@ -361,46 +343,39 @@ class WindowedReader:
             if (inner := 1 - np.array(encoding.special_tokens_mask)).any():
                 yield window, encoding, np.flatnonzero(inner)
 
-    def _view(self, window: Window, encoding: Any, inner: Integers) -> Reading[_View]:
-        tokens = np.array([encoding.ids], dtype=np.int64)
-        encoded, tags, assertions = yield Encode(tokens)
-        offsets = np.array(encoding.offsets, dtype=np.int64)[inner] + window.start
-        return _View(
-            window,
-            tokens.shape[1],
-            int(inner[0]),
-            offsets[:, 0],
-            offsets[:, 1],
-            encoded,
-            softmax(tags[0][inner]),
-            softmax(assertions[0][inner]),
-        )
-
     def _decode(self, text: str, view: _View, after: int) -> Reading[list[Entity]]:
         """The entities that the tags say."""
         path = yield Decode(np.log(view.tags + _LEAST))
         found: list[Entity] = []
-        spans = [_within_fields(text, view, span) for span in spans_of(path)]
-        for (first, last, kind), goes_on in [
-            (piece, piece != pieces[-1]) for pieces in spans for piece in pieces
-        ]:
-            start, end = int(view.starts[first]), int(view.ends[last])
-            owned = view.window.own_start <= start < view.window.own_end
-            if not owned or start < after or end <= start:
-                continue
-            # The size of a tumour: no marker results in so many mm.
-            is_size = kind is EntityType.RESULT and is_length(text[start:end])
-            sure = np.prod(view.tags[range(first, last + 1), path[first : last + 1]])
-            entity = Entity(
-                text=text[start:end],
-                start=start,
-                end=end,
-                type=EntityType.MEASUREMENT if is_size else kind,
-                score=self.manifest.entity_curve(float(sure)),
-            )
-            assertion = _stated(text, entity) if goes_on else _assertion(view, entity)
-            found.append(entity.model_copy(update={"assertion": assertion}))
-            after = end
+        for span in spans_of(path):
+            # cut where the next line of a form begins: no name goes on there
+            lines = [
+                token
+                for token in range(span.first + 1, span.last + 1)
+                if _FIELD.match(text, int(view.ends[token - 1]))
+            ]
+            for first, beyond in pairwise([span.first, *lines, span.last + 1]):
+                start, end = int(view.starts[first]), int(view.ends[beyond - 1])
+                is_owned = view.window.own_start <= start < view.window.own_end
+                if not is_owned or start < after or end <= start:
+                    continue
+                # the size of a tumour: no marker results in so many mm
+                is_size = span.type is EntityType.RESULT and is_length(text[start:end])
+                sure = np.prod(view.tags[range(first, beyond), path[first:beyond]])
+                entity = Entity(
+                    text=text[start:end],
+                    start=start,
+                    end=end,
+                    type=EntityType.MEASUREMENT if is_size else span.type,
+                    score=self.manifest.entity_curve(float(sure)),
+                )
+                if beyond > span.last:
+                    assertion = _assertion(view, entity)
+                else:  # the model took it for the beginning of the next line
+                    is_absent = entity.type in ASSERTED and is_denied(text, start, end)
+                    assertion = Assertion.ABSENT if is_absent else Assertion.PRESENT
+                found.append(entity.model_copy(update={"assertion": assertion}))
+                after = end
         return found
 
     def _link(
@@ -414,48 +389,23 @@ class WindowedReader:
         window = view.window
         inside = within(entities, window)
         shown = [entities[i] for i in inside]
-        pairs, probabilities = yield from self._pairs(window.of(text), view, shown)
-        for (head, tail), probability in zip(pairs, probabilities, strict=True):
-            place = inside[int(head)], inside[int(tail)]
-            if place not in related or window.own_start <= shown[head].start < window.own_end:
-                related[place] = float(probability)
-
-    def _pairs(
-        self, text: str, view: _View, entities: Sequence[Entity]
-    ) -> Reading[tuple[Integers, Floats]]:
-        """The pairs of entities that could be related, and how likely they are."""
-        begin = view.window.start
         found = candidates(
-            text, [Mention(e.start - begin, e.end - begin, e.type) for e in entities]
+            window.of(text),
+            [Mention(e.start - window.start, e.end - window.start, e.type) for e in shown],
         )
         if not len(found.pairs):
-            return found.pairs, np.zeros(0, dtype=np.float32)
-        spans = [TokenSpan(*view.tokens(entity), entity.type) for entity in entities]
+            return
+        spans = [TokenSpan(*view.tokens(entity), entity.type) for entity in shown]
         shift, length = view.shift, len(view.starts)
         places = np.array([(0, s.first + shift, s.last + shift) for s in spans], dtype=np.int64)
         tags = np.zeros((1, view.length), dtype=np.int64)
         tags[0, shift : shift + length] = tags_of(spans, length)
         logits = yield Relate(view.encoded, tags, places, found.pairs, found.kinds, found.codes)
-        shares = 1 / (1 + np.exp(-logits.clip(-30, 30)))
-        return found.pairs, shares.astype(logits.dtype, copy=False)
-
-
-def _within_fields(text: str, view: _View, span: TokenSpan) -> list[TokenSpan]:
-    """A span of tokens, cut where the next line of a form begins: no name goes on there."""
-    first, last, kind = span
-    begins = [
-        token
-        for token in range(first + 1, last + 1)
-        if _FIELD.match(text, int(view.ends[token - 1]))
-    ]
-    ends = pairwise([first, *begins, last + 1])
-    return [TokenSpan(start, end - 1, kind) for start, end in ends]
-
-
-def _stated(text: str, entity: Entity) -> Assertion:
-    """The assertion of what the model took for the beginning of the next line."""
-    denied = entity.type in ASSERTED and is_denied(text, entity.start, entity.end)
-    return Assertion.ABSENT if denied else Assertion.PRESENT
+        shares = (1 / (1 + np.exp(-logits.clip(-30, 30)))).astype(logits.dtype, copy=False)
+        for (head, tail), probability in zip(found.pairs, shares, strict=True):
+            place = inside[int(head)], inside[int(tail)]
+            if place not in related or window.own_start <= shown[head].start < window.own_end:
+                related[place] = float(probability)
 
 
 def _assertion(view: _View, entity: Entity) -> Assertion:

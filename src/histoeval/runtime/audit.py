@@ -19,12 +19,12 @@ from histoeval.errors import OutputError
 from histoeval.io.writing import make_folder
 
 AUDIT = "HISTOEVAL_AUDIT"
+# names the folder of the cache and of this log, in place of ~/.cache/histoeval
 CACHE = "HISTOEVAL_CACHE"
-"""Names the folder of the cache and of this log, in place of ~/.cache/histoeval."""
 
 
 def cache_folder() -> Path:
-    """Where replies are cached, and where it is noted what was sent and run."""
+    """The folder of cached replies, and of the log of what was sent."""
     folder = os.environ.get(CACHE)
     return Path(folder) if folder else Path.home() / ".cache" / "histoeval"
 
@@ -36,7 +36,7 @@ def audit_log() -> Path | None:
 
 
 def sent_line(url: str, model: str, purpose: str, content: bytes) -> dict[str, object]:
-    """What is noted of a request, without its content."""
+    """The log line of a request, without its content."""
     parts = urlsplit(url)
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

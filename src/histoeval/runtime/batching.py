@@ -1,7 +1,7 @@
 """How sequences of different length are put together for a model."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
@@ -61,48 +61,28 @@ def steady_shape(length: int, token_budget: int) -> tuple[int, int]:
     return width, max(1, token_budget // width)
 
 
-@dataclass
-class TightPlan:
-    """Batches that are padded to their longest sequence: each chunk of sequences by itself."""
-
-    token_budget: int
-
-    def add(self, sequences: Sequence[Tokens]) -> Iterator[list[Tokens]]:
-        """The batches of these sequences."""
-        for batch in batches([len(sequence) for sequence in sequences], self.token_budget):
-            yield [sequences[i] for i in batch]
-
-    def rest(self) -> list[list[Tokens]]:
-        """Nothing: no sequence waits."""
-        return []
-
-
-@dataclass
 class SteadyPlan:
     """Batches of one class of length each, so that their shape is fixed.
 
     A sequence waits until a batch of its class is full.
     """
 
-    token_budget: int
-    _waiting: dict[int, list[Tokens]] = field(default_factory=dict)
+    def __init__(self, token_budget: int) -> None:
+        self._token_budget = token_budget
+        self._waiting: dict[int, list[Tokens]] = defaultdict(list)
 
     def add(self, sequences: Sequence[Tokens]) -> Iterator[list[Tokens]]:
         """The batches that are full with these sequences, the longest first."""
         for sequence in sequences:
-            width, _ = steady_shape(len(sequence), self.token_budget)
-            self._waiting.setdefault(width, []).append(sequence)
+            self._waiting[steady_shape(len(sequence), self._token_budget)[0]].append(sequence)
         for width in sorted(self._waiting, reverse=True):
-            height = max(1, self.token_budget // width)
-            while len(self._waiting[width]) >= height:
-                full, self._waiting[width] = (
-                    self._waiting[width][:height],
-                    self._waiting[width][height:],
-                )
-                yield full
+            height = max(1, self._token_budget // width)
+            while len(waiting := self._waiting[width]) >= height:
+                self._waiting[width] = waiting[height:]
+                yield waiting[:height]
 
     def rest(self) -> list[list[Tokens]]:
         """The batches that did not fill, the longest first."""
         left = [self._waiting[width] for width in sorted(self._waiting, reverse=True)]
-        self._waiting = {}
+        self._waiting.clear()
         return [members for members in left if members]

@@ -15,9 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from histoeval.errors import HistoEvalError
 
+# in the environment: how many worker processes there are, of which this is one
 PROCESSES = "HISTOEVAL_PROCESSES"
-"""In the environment: how many worker processes there are, of which this is one."""
-
 Key = TypeVar("Key", bound=Hashable)
 T = TypeVar("T")
 
@@ -47,7 +46,12 @@ class Memory(Generic[Key, T]):
         self._answer = answer
         self._most = most
         self._size = size
-        self._forget()
+        self._held = 0
+        self._known: OrderedDict[Key, T] = OrderedDict()
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Memory, (self._answer, self._most, self._size)
 
     def __call__(self, texts: Sequence[Key]) -> list[T]:
         """One answer per text, in the order of the texts."""
@@ -65,36 +69,24 @@ class Memory(Generic[Key, T]):
                 self._keep(answers)
         return [found[text] for text in texts]
 
-    def _forget(self) -> None:
-        self._held = 0
-        self._known: OrderedDict[Key, T] = OrderedDict()
-        self._lock = Lock()
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self._answer, self._most, self._size
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._answer, self._most, self._size = state
-        self._forget()
-
     def _keep(self, answers: dict[Key, T]) -> None:
+        size = self._size or (lambda _: 1)
         for text, answer in answers.items():
             if text not in self._known:
-                self._held += 1 if self._size is None else self._size(text)
+                self._held += size(text)
             self._known[text] = answer
         while self._held * _shared_by() > self._most:
             forgotten, _ = self._known.popitem(last=False)
-            self._held -= 1 if self._size is None else self._size(forgotten)
+            self._held -= size(forgotten)
 
 
 _LOADED: dict[str, OrderedDict[Hashable, Any]] = {}
 _LOADING = RLock()
-_MAX_LOADED = 2
-"""Models of one kind that a process keeps: those used last."""
+_MAX_LOADED = 2  # models of one kind that a process keeps: those used last
 
 
 def _shared_by() -> int:
-    """How many processes share a cache's size, at most 16, so that a block still fits in."""
+    """The number of processes that share a cache's size, at most 16: a block still fits in."""
     number = os.environ.get(PROCESSES, "")
     return min(16, max(1, int(number))) if number.isdigit() else 1
 
@@ -119,7 +111,7 @@ def shared_model(kind: str, key: Hashable, load: Callable[[], T]) -> T:
 
 
 def folder_stamp(name: str | Path | None) -> Hashable:
-    """What changes when the files of a model's folder do; nothing where it is not a folder."""
+    """A value that changes with the files of a folder; None where it is no folder."""
     if name is None or not Path(name).is_dir():
         return None
     files = sorted(path for path in Path(name).iterdir() if path.is_file())
@@ -141,7 +133,6 @@ def remember(made: Remade, make: Callable[..., Any], *arguments: Any) -> None:
 
 
 def portable(error: Exception) -> Exception:
-    """An error that can be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 - pickle raises whatever the error does

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
@@ -30,17 +31,17 @@ def open_tokenizer(path: Path) -> Any:
 
 
 def on_cpu(device: str | None) -> bool:
-    """Whether onnxruntime runs the shipped models: on the CPU, which is also the default."""
+    """True for the CPU, where onnxruntime runs the shipped models; it is the default."""
     return device is None or device == "cpu"
 
 
 def on_gpu(device: str | None) -> bool:
-    """Whether a device is a GPU, which several processes share."""
+    """True for a GPU, which several processes share."""
     return device is not None and device.startswith("cuda")
 
 
 def runner(device: str | None) -> str:
-    """What runs a shipped model, for its identity: its numbers differ a little on each."""
+    """The library that runs a shipped model, for its identity: numbers differ a little."""
     if on_cpu(device):
         return f"onnxruntime{version('onnxruntime')}"
     build = version("torch").partition("+")[0]  # "+cpu" and "+cu130" say where it was got from
@@ -49,7 +50,17 @@ def runner(device: str | None) -> str:
 
 def open_session(path: Path, device: str | None = None) -> Any:
     """A session of onnxruntime on the CPU, or one with the same `run` on another device."""
-    return Session(path) if on_cpu(device) else _open_on_device(path, str(device))
+    if on_cpu(device):
+        return Session(path)
+    if absent := [name for name in ("torch", "onnx") if find_spec(name) is None]:
+        raise MissingDependency(
+            f"{' and '.join(absent)} not installed: builtin models on {device} need the extra "
+            f"[hf]; run: {pip_install('hf')}, or leave out the device"
+        )
+    from histoeval.runtime.torch_graph import TorchSession
+    from histoeval.runtime.transformer import choose_device
+
+    return TorchSession(path, choose_device(device))
 
 
 class Session:
@@ -63,54 +74,38 @@ class Session:
         self._lock = Lock()
         self._session: Any = None
 
-    def run(self, names: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
-        """The outputs of these names, or all."""
-        with self._lock:
-            self._session = self._session or _open(self.path)
-        outputs: list[Any] = self._session.run(names, inputs)
-        return outputs
-
     def __reduce__(self) -> tuple[type["Session"], tuple[Path]]:
         return Session, (self.path,)
 
+    def run(self, names: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
+        with self._lock:
+            self._session = self._session or self._open()
+        outputs: list[Any] = self._session.run(names, inputs)
+        return outputs
 
-def _open(path: Path) -> Any:
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # usage data go to its maker from a thread of its own
-    import onnxruntime
+    def _open(self) -> Any:
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # it is sent from a thread of its own
+        import onnxruntime
 
-    onnxruntime.disable_telemetry_events()  # where somebody has imported it before
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    options.enable_cpu_mem_arena = False  # it is no faster here, and keeps tens of megabytes
-    try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
-    except Exception as error:  # onnxruntime has no common base for what it raises
-        raise ModelError(f"{path} cannot be loaded: {error}") from error
-    return_freed_memory()  # 100 to 200 MB a model, as much as it takes when it is open
-    return session
-
-
-def _open_on_device(path: Path, device: str) -> Any:
-    if absent := [name for name in ("torch", "onnx") if find_spec(name) is None]:
-        raise MissingDependency(
-            f"{' and '.join(absent)} not installed: builtin models on {device} need the extra "
-            f"[hf]; run: {pip_install('hf')}, or leave out the device"
-        )
-    from histoeval.runtime.torch_graph import TorchSession
-    from histoeval.runtime.transformer import choose_device
-
-    return TorchSession(path, choose_device(device))
+        onnxruntime.disable_telemetry_events()  # where somebody has imported it before
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        options.enable_cpu_mem_arena = False  # it is no faster here, and keeps tens of megabytes
+        try:
+            session = onnxruntime.InferenceSession(
+                str(self.path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime has no common base for what it raises
+            raise ModelError(f"{self.path} cannot be loaded: {error}") from error
+        return_freed_memory()  # 100 to 200 MB a model, as much as it takes when it is open
+        return session
 
 
 Rows: TypeAlias = tuple[NDArray[Any], ...]
 Text: TypeAlias = tuple[Tokens, ...]
-
-_TOKENS = 32_768
-"""Tokens that are run at once, those of padding counted in."""
+_TOKENS = 32_768  # tokens that are run at once, those of padding counted in
 
 
 class TokenRows:
@@ -161,31 +156,27 @@ class TokenRows:
             if len(some) < min(self._most, 2):
                 some *= 2
             outputs = self._session.run(None, self._named([*zip(*some, strict=True)]))
-            return [*zip(*outputs, strict=True)]
+            return [*zip(*outputs, strict=True)][: len(group)]
 
         groups = alike([len(text[0]) for text in texts], self._most)
         threads = self._threads or cores()
         if len(groups) == 1 or threads == 1:
-            found = [run(group) for group in groups]
+            outputs = [run(group) for group in groups]
         else:
             with ThreadPoolExecutor(threads) as pool:
-                found = list(pool.map(run, groups))
-        rows = {
-            place: each
-            for group, some in zip(groups, found, strict=True)
-            for place, each in zip(group, some, strict=False)  # one text may stand there twice
-        }
+                outputs = list(pool.map(run, groups))
+        rows = dict(zip(chain(*groups), chain(*outputs), strict=True))
         return [rows[place] for place in range(len(texts))]
 
     def _together(self, texts: Sequence[Text]) -> list[Rows]:
-        found: dict[int, Rows] = {}
+        rows: dict[int, Rows] = {}
         for group in batches([len(text[0]) for text in texts], _TOKENS):
             columns = zip(*(texts[place] for place in group), strict=True)
             lengths = [len(texts[place][0]) for place in group]
             outputs = self._session.start(self._named([*columns]), lengths)
-            rows = (output.cpu().numpy() for output in outputs.values())
-            found |= zip(group, zip(*rows, strict=True), strict=True)
-        return [found[place] for place in range(len(texts))]
+            arrays = (output.cpu().numpy() for output in outputs.values())
+            rows |= zip(group, zip(*arrays, strict=True), strict=True)
+        return [rows[place] for place in range(len(texts))]
 
     def _named(self, columns: Sequence[Sequence[Tokens]]) -> dict[str, Any]:
         return dict(zip(self._inputs, map(padded, columns), strict=True))

@@ -12,31 +12,23 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from histoeval.runtime.memo import portable, shared_model
 
+# what makes a model, and its arguments
 Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
-"""What makes a model, and its arguments."""
 
 
 class DeviceQuestion(NamedTuple):
-    """What a worker asks: a method of a model that takes a list, and returns one as long."""
+    """A call of a model's method that takes a list, and returns one as long."""
 
     model: Call
     method: str
     items: list[Any]
-    forgotten: list[int]
-    """Handles that the worker no longer has."""
-
-
-class Refused(NamedTuple):
-    """Why a question has no answer."""
-
-    error: Exception
+    forgotten: list[int]  # handles that the worker no longer has
 
 
 class Handle:
@@ -50,55 +42,57 @@ class Handle:
         self._forgotten.append(self.number)
 
 
+class _Reader(pickle.Unpickler):
+    """Puts something in the place of numbers."""
+
+    def __init__(self, channel: BinaryIO, find: Callable[[int], Any]) -> None:
+        super().__init__(channel)
+        self._find = find
+
+    def persistent_load(self, pid: int) -> Any:
+        return self._find(pid)
+
+
+class _Writer(pickle.Pickler):
+    """Puts numbers in the place of some things."""
+
+    def __init__(self, channel: Any, number: Callable[[Any], int | None]) -> None:
+        super().__init__(channel)
+        self._number = number
+
+    def persistent_id(self, obj: Any) -> int | None:
+        return self._number(obj)
+
+
 class KeptTensors:
-    """What one worker holds handles of."""
+    """The tensors that one worker holds handles of."""
 
     def __init__(self) -> None:
         self._kept: dict[int, Any] = {}
         self._count = 0
 
-    def keep(self, tensor: Any) -> int:
-        """The number of a tensor."""
-        self._count += 1
-        self._kept[self._count] = tensor
-        return self._count
-
-    def forget(self, numbers: Sequence[int]) -> None:
-        """Nobody holds these any more."""
-        for number in numbers:
-            del self._kept[number]
-
     def read(self, channel: BinaryIO) -> Any:
         """The next message of the worker, with tensors in place of handles."""
-        reader = _Reader(channel)
-        reader.found = self._kept.__getitem__
-        return reader.load()
+        message = _Reader(channel, self._kept.__getitem__).load()
+        if isinstance(message, DeviceQuestion):
+            for number in message.forgotten:
+                del self._kept[number]
+        return message
 
-
-class _Reader(pickle.Unpickler):
-    """Puts something in the place of numbers."""
-
-    found: Callable[[int], Any]
-
-    def persistent_load(self, pid: int) -> Any:
-        return self.found(pid)
-
-
-class _QuestionWriter(pickle.Pickler):
-    """Puts numbers in the place of handles."""
-
-    def persistent_id(self, obj: Any) -> int | None:
-        return obj.number if isinstance(obj, Handle) else None
-
-
-class _AnswerWriter(pickle.Pickler):
-    """Keeps tensors, and puts numbers in their place."""
-
-    tensors: KeptTensors
-
-    def persistent_id(self, obj: Any) -> int | None:
+    def write(self, answers: list[Any]) -> bytes:
+        """Answers as the worker is sent them; their tensors stay here."""
         torch = sys.modules.get("torch")
-        return self.tensors.keep(obj) if torch and isinstance(obj, torch.Tensor) else None
+
+        def keep(thing: Any) -> int | None:
+            if torch is None or not isinstance(thing, torch.Tensor):
+                return None
+            self._count += 1
+            self._kept[self._count] = thing
+            return self._count
+
+        content = io.BytesIO()
+        _Writer(content, keep).dump(answers)
+        return content.getvalue()
 
 
 class Asker:
@@ -110,20 +104,21 @@ class Asker:
         self._lock = Lock()
 
     def ask(self, model: Call, method: str, items: Sequence[Any]) -> list[Any]:
-        """An answer for each item."""
         with self._lock:
             forgotten = self._forgotten[:]
             del self._forgotten[: len(forgotten)]
             question = DeviceQuestion(model, method, list(items), forgotten)
-            _QuestionWriter(self._questions_out).dump(question)
+            _Writer(
+                self._questions_out,
+                lambda thing: thing.number if isinstance(thing, Handle) else None,
+            ).dump(question)
             self._questions_out.flush()
-            reader = _Reader(self._answers_in)
-            reader.found = partial(Handle, forgotten=self._forgotten)
-            answer = reader.load()
-        if isinstance(answer, Refused):
-            raise answer.error
-        found: list[Any] = answer
-        return found
+            answers: Any = _Reader(
+                self._answers_in, lambda number: Handle(number, self._forgotten)
+            ).load()
+        if isinstance(answers, Exception):
+            raise answers
+        return list(answers)
 
 
 class Remote:
@@ -133,7 +128,6 @@ class Remote:
         self._model: Call = make, arguments
 
     def ask(self, method: str, items: Sequence[Any]) -> list[Any]:
-        """What a method of the model makes of each item."""
         assert _asker is not None
         return _asker.ask(self._model, method, items)
 
@@ -148,7 +142,7 @@ def connect(asker: Asker) -> None:
 
 
 def is_connected() -> bool:
-    """Whether another process owns the device."""
+    """True if another process owns the device."""
     return _asker is not None
 
 
@@ -165,35 +159,30 @@ class DeviceOwner:
 
     def reply(self, question: DeviceQuestion, tensors: KeptTensors) -> bytes:
         """The answer as the worker is sent it."""
-        tensors.forget(question.forgotten)
         future: Future[list[Any]] = Future()
         self._waiting.put((question, future))
         with self._lock:
             if self._thread is None or not self._thread.is_alive():  # or this process was forked
                 self._thread = Thread(target=self._serve, name="histoeval-device", daemon=True)
                 self._thread.start()
-        packed = io.BytesIO()
-        writer = _AnswerWriter(packed)
-        writer.tensors = tensors
         try:
-            writer.dump(future.result())
+            return tensors.write(future.result())
         except Exception as error:  # noqa: BLE001 - whatever it is, the worker is told
-            return pickle.dumps(Refused(portable(error)))
-        return packed.getvalue()
+            return pickle.dumps(portable(error))
 
     def _serve(self) -> None:
         while True:
-            asked = [self._waiting.get()]
+            waiting = [self._waiting.get()]
             try:
                 while True:
-                    asked.append(self._waiting.get_nowait())
+                    waiting.append(self._waiting.get_nowait())
             except Empty:
                 pass
-            same: dict[tuple[Call, str], list[Waiting]] = defaultdict(list)
-            for each in asked:
-                same[each[0].model, each[0].method].append(each)
-            for (model, method), some in same.items():
-                _answer(model, method, some)
+            alike: dict[tuple[Call, str], list[Waiting]] = defaultdict(list)
+            for question, future in waiting:
+                alike[question.model, question.method].append((question, future))
+            for (model, method), asked in alike.items():
+                _answer(model, method, asked)
 
 
 OWNER = DeviceOwner()
@@ -204,12 +193,11 @@ def _answer(model: Call, method: str, asked: Sequence[Waiting]) -> None:
     make, arguments = model
     try:
         opened = shared_model(f"device {make.__qualname__}", arguments, lambda: make(*arguments))
-        found = getattr(opened, method)([item for question, _ in asked for item in question.items])
+        items = [item for question, _ in asked for item in question.items]
+        answers = iter(getattr(opened, method)(items))
+        for question, future in asked:
+            future.set_result([next(answers) for _ in question.items])
     except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
         for _, future in asked:
-            future.set_exception(error)
-        return
-    start = 0
-    for question, future in asked:
-        future.set_result(found[start : start + len(question.items)])
-        start += len(question.items)
+            if not future.done():
+                future.set_exception(error)

@@ -10,12 +10,8 @@ from threadpoolctl import threadpool_limits
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-WORKERS = 2
-"""Default for decoding, which releases the GIL, so two threads use two cores."""
-
-MAX_THREADS = 8
-"""More threads than this only wait for each other."""
+WORKERS = 2  # default for decoding, which releases the GIL, so two threads use two cores
+MAX_THREADS = 8  # more threads than this only wait for each other
 
 
 LIMIT = "HISTOEVAL_THREADS"
@@ -23,7 +19,7 @@ LIMIT = "HISTOEVAL_THREADS"
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if (limit := os.environ.get(LIMIT, "")).isdigit():
         return max(1, int(limit))
     if hasattr(os, "sched_getaffinity"):

@@ -6,8 +6,7 @@ written for one text takes several; where they are padded to one length, the mas
 makes for itself is replaced by theirs. Needs the extra [hf].
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from math import prod
 from pathlib import Path
@@ -23,9 +22,8 @@ from torch.nn import functional
 from histoeval.errors import ModelError
 
 Operator = Callable[..., Tensor]
-
+# types of numbers as ONNX counts them
 _TYPES = {1: torch.float32, 3: torch.int8, 6: torch.int32, 7: torch.int64, 9: torch.bool}
-"""Types of numbers as ONNX counts them."""
 
 
 def _reshape(x: Tensor, shape: list[int], *, allowzero: int = 0) -> Tensor:
@@ -37,10 +35,6 @@ def _reshape(x: Tensor, shape: list[int], *, allowzero: int = 0) -> Tensor:
     elif shape[0] == 1:
         shape = [x.shape[0], *shape[1:]]
     return x.reshape(shape)
-
-
-def _squeeze(x: Tensor, axes: list[int] | None = None) -> Tensor:
-    return x.squeeze() if axes is None else x.squeeze(tuple(axes))
 
 
 def _unsqueeze(x: Tensor, axes: list[int]) -> Tensor:
@@ -108,8 +102,8 @@ def _gemm(
     transA: int,  # noqa: N803
     transB: int,  # noqa: N803
 ) -> Tensor:
-    one, other = (x.T if transA else x), (y.T if transB else y)
-    return torch.addmm(bias, one, other, beta=beta, alpha=alpha)
+    left, right = (x.T if transA else x), (y.T if transB else y)
+    return torch.addmm(bias, left, right, beta=beta, alpha=alpha)
 
 
 def _convolve(
@@ -151,14 +145,11 @@ def _reduced(work: Callable[..., Tensor]) -> Operator:
     return along
 
 
-def _length(x: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
-    return x.square().sum(dim, keepdim=keepdim).sqrt()
-
-
 def _divide(x: Tensor, y: Tensor) -> Tensor:
     return x / y if x.is_floating_point() else torch.div(x, y, rounding_mode="trunc")
 
 
+# for each operator what computes it, and which of its places hold plain numbers
 OPERATORS: dict[str, tuple[Operator, frozenset[int]]] = {
     name: (operator, frozenset(plain))
     for name, operator, plain in [
@@ -188,7 +179,11 @@ OPERATORS: dict[str, tuple[Operator, frozenset[int]]] = {
         ("Pad", _pad, (1,)),
         ("Pow", torch.pow, ()),
         ("Range", torch.arange, (0, 1, 2)),
-        ("ReduceL2", _reduced(_length), (1,)),
+        (
+            "ReduceL2",
+            _reduced(lambda x, dim, keepdim: x.square().sum(dim, keepdim=keepdim).sqrt()),
+            (1,),
+        ),
         ("ReduceMax", _reduced(torch.amax), (1,)),
         ("ReduceMean", _reduced(torch.mean), (1,)),
         ("ReduceMin", _reduced(torch.amin), (1,)),
@@ -199,11 +194,7 @@ OPERATORS: dict[str, tuple[Operator, frozenset[int]]] = {
         ("Slice", _slice, (1, 2, 3, 4)),
         ("Softmax", lambda x, *, axis: x.softmax(axis), ()),
         ("Sqrt", torch.sqrt, ()),
-        (
-            "Squeeze",
-            _squeeze,
-            (1,),
-        ),
+        ("Squeeze", lambda x, axes=None: x.squeeze(tuple(axes or range(x.dim()))), (1,)),
         ("Sub", torch.sub, ()),
         ("Tanh", torch.tanh, ()),
         ("Transpose", lambda x, *, perm: x.permute(perm), ()),
@@ -211,41 +202,19 @@ OPERATORS: dict[str, tuple[Operator, frozenset[int]]] = {
         ("Where", torch.where, ()),
     ]
 }
-"""For each operator what computes it, and which of its places hold plain numbers."""
 
 
-_SHAPE = "Shape"
-
-_SOFTMAX = OPERATORS["Softmax"][0]
-
-_MASK = "ones_like"
-"""What the exporter calls the mask of a text without padding."""
+_MASK = "ones_like"  # what the exporter calls the mask of a text without padding
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One operator of a graph, what it reads, and the name of its result."""
-
-    operator: Operator
-    reads: tuple[str, ...]
-    plain: frozenset[int]
-    """Which of what it reads are shapes, axes or bounds."""
-    result: str
-    attributes: Mapping[str, Any]
-    on_host: bool
-    """Whether it reads only shapes and constants, so that no device has to be asked."""
-
-
-class _Planned(NamedTuple):
-    """A step as it is run: what it reads, but for the gaps, which hold results of other steps."""
+class _Step(NamedTuple):
+    """One operator of a graph, and what it reads: constants, and in the gaps other results."""
 
     result: str
     operator: Operator
     given: list[Any]
     gaps: list[tuple[int, str, Callable[[Any], Any] | None]]
     """Its place, whose result it is, and how that is made plain or brought to the device."""
-    spent: list[str]
-    """What no later step reads."""
 
 
 class TorchSession:
@@ -254,22 +223,32 @@ class TorchSession:
     def __init__(self, path: Path, device: str) -> None:
         self.device = torch.device(device)
         self._path = path
-        graph = self._read()
+        try:
+            graph = onnx.load(str(path)).graph
+        except Exception as error:  # protobuf and onnx have no common base for what they raise
+            raise ModelError(f"{path} cannot be loaded: {error}") from error
         self._outputs = [output.name for output in graph.output]
-        self._constants: dict[str, Any] = {each.name: _tensor(each) for each in graph.initializer}
-        self._constants[""] = None
+        constants: dict[str, Any] = {
+            tensor.name: torch.from_numpy(np.array(onnx.numpy_helper.to_array(tensor)))
+            for tensor in graph.initializer
+        }
         with torch.inference_mode():
-            self._steps = self._folded(graph.node)
-        self._plans = self._planned()
-        self._bias = self._attention_bias()
-        del self._constants, self._steps
+            self._steps = self._planned(graph.node, constants | {"": None})
+        self._spent = self._last_read()
+        scores = {node.input[0] for node in graph.node if node.op_type == "Softmax"}
+        biases = {node.input[1] for node in graph.node if node.output[0] in scores}
+        self._bias = biases.pop() if len(biases) == 1 else ""
+        """The name of what is added before each softmax."""
+
+    def __reduce__(self) -> tuple[type["TorchSession"], tuple[Path, str]]:
+        """Pickled, it is the path of its file, and is opened again where it is unpickled."""
+        return TorchSession, (self._path, str(self.device))
 
     def run(
         self, names: Sequence[str] | None, inputs: Mapping[str, NDArray[Any]]
     ) -> list[NDArray[Any]]:
-        """The outputs of these names, or all of them."""
-        found = self.start(inputs)
-        return [found[name].cpu().numpy() for name in names or self._outputs]
+        outputs = self.start(inputs)
+        return [outputs[name].cpu().numpy() for name in names or self._outputs]
 
     def start(
         self, inputs: Mapping[str, Any], lengths: Sequence[int] | None = None
@@ -282,111 +261,77 @@ class TorchSession:
         """
         values: dict[str, Any] = {}
         with torch.inference_mode():
-            for name, given in inputs.items():
-                values[name] = torch.as_tensor(given).to(self.device, non_blocking=True)
+            for name, array in inputs.items():
+                values[name] = torch.as_tensor(array).to(self.device, non_blocking=True)
             if lengths is not None and min(lengths) < max(lengths):
                 values |= self._masks(lengths)
             masks = values.keys() - inputs.keys()
-            for result, operator, constants, gaps, spent in self._plans:
-                if result not in masks:
-                    given = constants.copy()
-                    for place, name, convert in gaps:
+            for step, spent in zip(self._steps, self._spent, strict=True):
+                if step.result not in masks:
+                    given = step.given.copy()
+                    for place, name, convert in step.gaps:
                         value = values[name]
                         given[place] = value if convert is None else convert(value)
-                    values[result] = operator(*given)
+                    values[step.result] = step.operator(*given)
                 for name in spent:
                     del values[name]
         return {name: values[name] for name in self._outputs}
 
     def _masks(self, lengths: Sequence[int]) -> dict[str, torch.Tensor]:
-        """Which tokens are no padding, as the graph counts them and as attention adds it."""
+        """The mask of padding, as the graph counts tokens and as attention adds it."""
         if not self._bias:
             raise ModelError(f"{self._path} has no mask that is known here: it takes no padding")
         ends = torch.tensor(lengths)
         mask = torch.arange(int(ends.max())) < ends[:, None]
         bias = torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)[:, None, None]
-        moved = [mask.long(), bias.to(self.device, non_blocking=True)]
-        return dict(zip((_MASK, self._bias), moved, strict=True))
+        return {_MASK: mask.long(), self._bias: bias.to(self.device, non_blocking=True)}
 
-    def _attention_bias(self) -> str:
-        """The name of what is added before each softmax."""
-        scores = {step.reads[0] for step in self._steps if step.operator is _SOFTMAX}
-        names = {step.reads[1] for step in self._steps if step.result in scores}
-        return names.pop() if len(names) == 1 else ""
+    def _planned(self, nodes: Sequence[Any], constants: dict[str, Any]) -> list[_Step]:
+        """The steps that depend on an input; the others are worked out now, on the CPU.
 
-    def __reduce__(self) -> tuple[type["TorchSession"], tuple[Path, str]]:
-        """Pickled, it is the path of its file, and is opened again where it is unpickled."""
-        return TorchSession, (self._path, str(self.device))
-
-    def _read(self) -> Any:
-        try:
-            return onnx.load(str(self._path)).graph
-        except Exception as error:  # protobuf and onnx have no common base for what they raise
-            raise ModelError(f"{self._path} cannot be loaded: {error}") from error
-
-    def _folded(self, nodes: Sequence[Any]) -> list[_Step]:
-        """The steps that depend on an input; the others are worked out now, on the CPU."""
-        left: list[_Step] = []
-        shapes: set[str] = set()
+        What reads only shapes and constants is done on the host, so that no device is asked.
+        """
+        steps: list[_Step] = []
+        on_host = {*constants}
         for node in nodes:
-            step = self._step(node, shapes)
-            if all(name in self._constants for name in step.reads):
-                given = [
-                    _plain(self._constants[name]) if n in step.plain else self._constants[name]
-                    for n, name in enumerate(step.reads)
-                ]
-                self._constants[step.result] = step.operator(*given, **step.attributes)
-                continue
-            if step.on_host:
-                shapes.add(step.result)
-            left.append(step)
-        return left
+            if node.op_type not in OPERATORS:
+                raise ModelError(
+                    f"{self._path} cannot run on {self.device}: its operator {node.op_type} is not "
+                    "known here; leave out --device, or give --device cpu"
+                )
+            operator, plain = OPERATORS[node.op_type]
+            settings = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+            operator, result = partial(operator, **settings), node.output[0]
+            is_constant = all(name in constants for name in node.input)
+            is_on_host = node.op_type == "Shape" or all(name in on_host for name in node.input)
+            step = _Step(result, operator, [], [])
+            for place, name in enumerate(node.input):
+                convert: Callable[[Any], Any] | None = None
+                if place in plain:
+                    convert = _plain
+                elif name in on_host and not is_on_host:
+                    convert = partial(_to, device=self.device)
+                value = constants.get(name)
+                step.given.append(value if convert is None else convert(value))
+                if name not in constants:
+                    step.gaps.append((place, name, convert))
+            if is_constant:
+                constants[result] = operator(*step.given)
+            else:
+                steps.append(step)
+            if is_on_host:
+                on_host.add(result)
+        return steps
 
-    def _step(self, node: Any, shapes: Collection[str]) -> _Step:
-        if node.op_type not in OPERATORS:
-            raise ModelError(
-                f"{self._path} cannot run on {self.device}: its operator {node.op_type} is not "
-                "known here; leave out --device, or give --device cpu"
-            )
-        operator, plain = OPERATORS[node.op_type]
-        attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
-        reads = tuple(node.input)
-        known = all(name in self._constants or name in shapes for name in reads)
-        on_host = known or node.op_type == _SHAPE
-        return _Step(operator, reads, plain, node.output[0], attributes, on_host)
-
-    def _planned(self) -> list[_Planned]:
-        """Each step with the constants that it reads: plain numbers, or tensors where it works."""
-        on_host = {step.result for step in self._steps if step.on_host} | self._constants.keys()
-        needed = {*self._outputs, *self._constants}
-        plans = []
+    def _last_read(self) -> list[list[str]]:
+        """The results that no later step reads, for each step."""
+        needed = {*self._outputs}
+        spent = []
         for step in reversed(self._steps):
-            spent = {step.result, *step.reads} - needed
-            needed |= spent
-            plans.append(self._plan(step, on_host, sorted(spent)))
-        return plans[::-1]
-
-    def _plan(self, step: _Step, on_host: Collection[str], spent: list[str]) -> _Planned:
-        given: list[Any] = []
-        gaps = []
-        for place, name in enumerate(step.reads):
-            convert = self._conversion(step, place, name in on_host)
-            value = self._constants.get(name)
-            given.append(value if convert is None else convert(value))
-            if name not in self._constants:
-                gaps.append((place, name, convert))
-        operator = partial(step.operator, **step.attributes)
-        return _Planned(step.result, operator, given, gaps, spent)
-
-    def _conversion(self, step: _Step, place: int, on_host: bool) -> Callable[[Any], Any] | None:
-        """What is to be done with a value before a step can read it."""
-        if place in step.plain:
-            return _plain
-        return partial(_to, device=self.device) if on_host and not step.on_host else None
-
-
-def _tensor(initializer: Any) -> torch.Tensor:
-    return torch.from_numpy(np.array(onnx.numpy_helper.to_array(initializer)))
+            last = {step.result, *(name for _, name, _ in step.gaps)} - needed
+            needed |= last
+            spent.append(sorted(last))
+        return spent[::-1]
 
 
 def _plain(value: torch.Tensor | None) -> Any:

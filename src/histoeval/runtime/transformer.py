@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from histoeval.errors import MissingDependency, ModelError, SettingError, pip_install
 from histoeval.runtime.audit import note_sent
-from histoeval.runtime.batching import LENGTH_STEP, SteadyPlan, TightPlan, steady_shape
+from histoeval.runtime.batching import LENGTH_STEP, SteadyPlan, Tokens, batches, steady_shape
 
 if TYPE_CHECKING:
     import torch
@@ -33,16 +34,12 @@ Dtype = Literal["float32", "bfloat16"]
 Vectors = NDArray[np.float32]
 
 CPU_TOKENS = 1024
+# tokens in a batch: a CPU gains nothing from more than its cache holds, a GPU a great deal
 GPU_TOKENS = 16_384
-"""Tokens in a batch: a CPU gains nothing from more than its cache holds, a GPU a great deal."""
-
+# answers that may wait on a GPU; more are fetched, so that its memory has room for batches
 _WAITING_BYTES = 1 << 28
-"""Answers that may wait on a GPU; more are fetched, so that its memory has room for batches."""
-
-_Tokens = tuple[int, ...]
-_Started: TypeAlias = "tuple[list[_Tokens], torch.Tensor]"
-"""Sequences that a model was given, and its answers, which may still be on their way."""
-
+# sequences that a model was given, and its answers, which may still be on their way
+_Started: TypeAlias = "tuple[list[Tokens], torch.Tensor]"
 _AUTO_CLASSES: dict[Task, str] = {
     "token-classification": "AutoModelForTokenClassification",
     "sequence-classification": "AutoModelForSequenceClassification",
@@ -51,7 +48,6 @@ _AUTO_CLASSES: dict[Task, str] = {
 
 
 def require_hf() -> None:
-    """Say what to install when the extra is missing."""
     if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise MissingDependency(
             f"{' and '.join(absent)} not installed: Hugging Face models need the extra [hf]; "
@@ -61,7 +57,7 @@ def require_hf() -> None:
 
 @dataclass(frozen=True)
 class Runtime:
-    """Where and how models run; by default chosen for the machine."""
+    """The device and number format of models; by default chosen for the machine."""
 
     device: str | None = None
     dtype: Dtype | None = None
@@ -120,7 +116,7 @@ class Transformer:
     def encodings(
         self, texts: Sequence[str], *, special: bool = True, most: int | None = None
     ) -> list[Any]:
-        """What the tokenizer makes of all texts in one call; with `most`, cut to so many tokens."""
+        """The tokens of all texts in one call; with `most`, cut to so many tokens."""
         backend = self.tokenizer.backend_tokenizer
         backend.no_padding()
         if most is None:
@@ -147,20 +143,25 @@ class Transformer:
         A GPU begins with the first chunk while the next is made: batches are started as soon as
         they are full, and their answers fetched at the end.
         """
-        asked: list[_Tokens] = []
-        plan = SteadyPlan(self.token_budget) if self.on_gpu else TightPlan(self.token_budget)
-        answers: dict[_Tokens, Vectors] = {}
+        asked: list[Tokens] = []
+        plan = SteadyPlan(self.token_budget)
+        answers: dict[Tokens, Vectors] = {}
         started: list[_Started] = []
         waiting = 0
-        seen: set[_Tokens] = set()
+        seen: set[Tokens] = set()
         for chunk in chunks:
             keys = [tuple(sequence) for sequence in chunk]
             asked += keys
             distinct = [key for key in dict.fromkeys(keys) if key not in seen]
             seen.update(distinct)
-            for members in plan.add(distinct):
+            if self.on_gpu:
+                ready = plan.add(distinct)
+            else:
+                groups = batches([len(key) for key in distinct], self.token_budget)
+                ready = ([distinct[i] for i in group] for group in groups)
+            for members in ready:
                 started.append(self._start(members, pick))
-                waiting += int(started[-1][1].nbytes)
+                waiting += started[-1][1].nbytes
                 if waiting > _WAITING_BYTES:
                     answers |= self._fetch(started)
                     waiting = 0
@@ -168,7 +169,7 @@ class Transformer:
         answers |= self._fetch(started)
         return [answers[key] for key in asked]
 
-    def _start(self, members: list[_Tokens], pick: Callable[[Any], torch.Tensor]) -> _Started:
+    def _start(self, members: list[Tokens], pick: Callable[[Any], torch.Tensor]) -> _Started:
         """Start a batch; on a GPU without waiting for its answers."""
         torch = _torch()
         ids, lengths = self._padded(members)
@@ -183,7 +184,7 @@ class Transformer:
                 "batch; give a smaller --token-budget"
             ) from error
 
-    def _padded(self, members: list[_Tokens]) -> tuple[torch.Tensor, torch.Tensor]:
+    def _padded(self, members: list[Tokens]) -> tuple[torch.Tensor, torch.Tensor]:
         """Tokens in rows of equal length, and how many of each row count."""
         width, height = max(map(len, members)), len(members)
         if self.on_gpu:
@@ -199,9 +200,9 @@ class Transformer:
         tensor = _torch().from_numpy(numbers)
         return tensor.pin_memory().to(self.device, non_blocking=True) if self.on_gpu else tensor
 
-    def _fetch(self, started: list[_Started]) -> dict[_Tokens, Vectors]:
+    def _fetch(self, started: list[_Started]) -> dict[Tokens, Vectors]:
         """The answers of batches that were started, which are forgotten."""
-        answers: dict[_Tokens, Vectors] = {}
+        answers: dict[Tokens, Vectors] = {}
         for members, picked in started:
             rows = picked.cpu().numpy()
             if not np.isfinite(rows).all():
@@ -236,7 +237,12 @@ class Transformer:
             RuntimeError,
             SafetensorError,
         ) as error:
-            raise ModelError(self._cannot_load(error)) from error
+            article = "an" if self.task[0] in "aeiou" else "a"
+            raise ModelError(
+                f"cannot load {self.name!r} as {article} {self.task} model: {_first_line(error)} "
+                "Give a folder that holds config.json, weights and tokenizer, or, where the "
+                "network reaches it, the model's name on the hub."
+            ) from error
         finally:
             talk.set_verbosity(verbosity)
             if bars:
@@ -250,15 +256,6 @@ class Transformer:
         if not tokenizer.is_fast:
             raise ModelError(f"{self.name} has no fast tokenizer, so offsets cannot be known")
         return tokenizer, model.eval(), fingerprint(model, tokenizer, spare)
-
-    def _cannot_load(self, error: Exception) -> str:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-        article = "an" if self.task[0] in "aeiou" else "a"
-        return (
-            f"cannot load {self.name!r} as {article} {self.task} model: {reason} "
-            "Give a folder that holds config.json, weights and tokenizer, or, where the network "
-            "reaches it, the model's name on the hub."
-        )
 
 
 def _torch() -> Any:
@@ -275,9 +272,14 @@ def choose_device(wanted: str | None) -> str:
     try:
         torch.zeros(1, device=wanted)
     except (RuntimeError, AssertionError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise SettingError(f"the device {wanted!r} cannot be used here: {reason}") from error
+        raise SettingError(
+            f"the device {wanted!r} cannot be used here: {_first_line(error)}"
+        ) from error
     return wanted
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or repr(error)
 
 
 def _positions_kept_back(model: Any) -> int:
@@ -305,8 +307,7 @@ def fingerprint(model: Any, tokenizer: Any, spare: Collection[str]) -> str:
     return digest.hexdigest()[:12]
 
 
-WAIT_S = 10.0
-"""So long the hub may take to say whether it has a model."""
+WAIT_S = 10.0  # so long the hub may take to say whether it has a model
 
 
 def note_download(name: str) -> None:
@@ -323,41 +324,20 @@ def only_here(name: str) -> bool:
     """
     if Path(name).is_dir():
         return True
-    why_not = _why_not_on_hub(name)
-    if why_not is None:
-        return False
-    if _is_kept(name):
-        return True
-    raise FileNotFoundError(f"there is no folder of this name, and {why_not}.")
-
-
-def _why_not_on_hub(name: str) -> str | None:
-    """Why the hub does not give a model; nothing where it does."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.utils import (
-        HFValidationError,
-        RepositoryNotFoundError,
-    )
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub.utils import HFValidationError, RepositoryNotFoundError
 
     note_download(name)
     try:
         HfApi().model_info(name, timeout=WAIT_S)
-    except HFValidationError:
-        return "no model on the hub can have it"
-    except RepositoryNotFoundError:
-        return "the hub has no model of this name, or none that you may read"
-    except Exception as error:  # noqa: BLE001 - its errors are those of whatever carries them
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-        return f"the hub cannot be reached ({reason})"
-    return None
-
-
-def _is_kept(name: str) -> bool:
-    """Whether the hub library has a model in its cache."""
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.utils import HFValidationError
-
-    try:
-        return isinstance(try_to_load_from_cache(name, "config.json"), str)
-    except HFValidationError:
         return False
+    except HFValidationError:
+        why_not = "no model on the hub can have it"
+    except RepositoryNotFoundError:
+        why_not = "the hub has no model of this name, or none that you may read"
+    except Exception as error:  # noqa: BLE001 - its errors are those of whatever carries them
+        why_not = f"the hub cannot be reached ({_first_line(error)})"
+    with suppress(HFValidationError):
+        if isinstance(try_to_load_from_cache(name, "config.json"), str):
+            return True
+    raise FileNotFoundError(f"there is no folder of this name, and {why_not}.")

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 
 from histoeval.errors import MissingDependency, pip_install
 
+# modules of the extra ``[slide]``, and the packages to install for them
 PACKAGES = {
     "PIL": "pillow",
     "scipy": "scipy",
@@ -25,7 +26,6 @@ PACKAGES = {
     "imagecodecs": "imagecodecs",
     "wsidicom": "wsidicom",
 }
-"""Modules of the extra ``[slide]``, and the packages to install for them."""
 
 
 def require(*modules: str) -> None:

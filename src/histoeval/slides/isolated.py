@@ -33,23 +33,14 @@ from histoeval.slides.slide import (
     gone,
 )
 
-SECONDS = 60.0
-"""For one answer: a slide opened, or a region read."""
-
-START_SECONDS = 300.0
-"""Until a child is ready, on a busy machine."""
-
-KEPT = 8
-"""Children that each keep a slide open; with more of them, one has to open another slide."""
-
-LENGTH = 4
-"""Bytes of the number in front of a message."""
-
+SECONDS = 60.0  # for one answer: a slide opened, or a region read
+START_SECONDS = 300.0  # until a child is ready, on a busy machine
+KEPT = 8  # children that each keep a slide open; with more of them, one has to open another slide
+LENGTH = 4  # bytes of the number in front of a message
+# what a child may answer with
 ERRORS: dict[str, type[HistoEvalError]] = {
     each.__name__: each for each in (InputError, MissingDependency, DamagedRegion, TruncatedSlide)
 }
-"""What a child may answer with."""
-
 _idle: list[_Child] = []
 _lock = threading.Lock()
 _numbers = count(1)
@@ -130,9 +121,6 @@ class _Child:
         except _ChildEnded as ended:
             raise HistoEvalError(f"slides cannot be read on this machine: {ended}") from ended
 
-    def is_alive(self) -> bool:
-        return self.process.poll() is None
-
     def ask(
         self, request: dict[str, Any] | None, seconds: float | None = None
     ) -> tuple[dict[str, Any], Pixels]:
@@ -198,7 +186,7 @@ def _borrow(number: int) -> _Child:
             fits = _idle[-1].slide in (0, number)
             if not fits and len(_idle) < KEPT:
                 break
-            if (child := _idle.pop(-1 if fits else 0)).is_alive():
+            if (child := _idle.pop(-1 if fits else 0)).process.poll() is None:
                 return child
             child.end()
     return _Child()

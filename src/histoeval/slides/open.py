@@ -3,22 +3,24 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, SettingError
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.images import check_image, is_file, is_folder
 from histoeval.slides.isolated import IsolatedSlide
 from histoeval.slides.slide import (
+    COARSEST,
+    FINEST,
+    Resolution,
     Slide,
     checked_type,
     file_type,
-    given_resolution,
+    is_plausible,
     named_type,
     unreadable,
 )
 
 PICTURES = frozenset({"png", "jpeg", "bmp", "webp"})
-MIN_SIDE = 16
-"""Pixels; anything smaller shows no tissue."""
+MIN_SIDE = 16  # pixels; anything smaller shows no tissue
 
 
 def open_slide(path: Path | str, *, mpp: float | None = None) -> Slide:
@@ -29,18 +31,30 @@ def open_slide(path: Path | str, *, mpp: float | None = None) -> Slide:
     """
     path = Path(path)
     check_image(path)
-    given = None if mpp is None else given_resolution(mpp)
-    slide = _opened(path)
+    if mpp is not None and not is_plausible(mpp):
+        raise SettingError(
+            f"{mpp:g} microns per pixel is not the resolution of a slide; it must be between "
+            f"{FINEST:g} and {COARSEST:g}"
+        )
+    picture: Slide | None = None
+    try:
+        if not is_folder(path) and checked_type(path) in PICTURES:
+            from histoeval.slides.formats.picture_files import PlainPicture
+
+            picture = PlainPicture(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    slide = picture or IsolatedSlide(path)
     if min(slide.width, slide.height) < MIN_SIDE:
         slide.close()
         raise InputError(
             f"{path} has {slide.width} x {slide.height} px; each side needs at least {MIN_SIDE} px"
         )
-    if given is not None:
+    if mpp is not None:
         if slide.resolution is not None:
             stated = f"the file says {slide.resolution.mean:.4g} microns per pixel"
             slide.notes = (*slide.notes, stated)
-        slide.resolution = given
+        slide.resolution = Resolution(mpp, mpp, "given")
     return slide
 
 
@@ -92,18 +106,6 @@ def _is_part_of_slide(folder: Path) -> bool:
         or is_file(folder.with_name(f"{folder.name}.mrxs"))
         or (name != folder.name and is_file(folder.with_name(f"{name}.dzi")))
     )
-
-
-def _opened(path: Path) -> Slide:
-    """Plain pictures in this process, and everything else in another."""
-    try:
-        if not is_folder(path) and checked_type(path) in PICTURES:
-            from histoeval.slides.formats.picture_files import PlainPicture
-
-            return PlainPicture(path)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return IsolatedSlide(path)
 
 
 def open_here(path: Path) -> Slide:

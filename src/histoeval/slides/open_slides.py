@@ -23,17 +23,10 @@ from histoeval.slides.isolated import prepare
 from histoeval.slides.open import open_slide
 from histoeval.slides.slide import Pixels, Slide
 
-SIDE = 256
-"""Pixels along a side of a tile."""
-
-REACH = 4
-"""Coarser than the coarsest stored level, the levels of a viewer go by this factor."""
-
-BLOCK = 1024
-"""Pixels of a stored level along a side that are read at once."""
-
-EXACT = 1e-3
-"""A level that differs from a stored one by less is that level."""
+SIDE = 256  # pixels along a side of a tile
+REACH = 4  # coarser than the coarsest stored level, the levels of a viewer go by this factor
+BLOCK = 1024  # pixels of a stored level along a side that are read at once
+EXACT = 1e-3  # a level that differs from a stored one by less is that level
 
 
 class NoSuchTile(InputError):  # noqa: N818 - reads better than NoSuchTileError
@@ -95,7 +88,12 @@ class TilePyramid:
         if max(abs(across - 1), abs(down - 1)) < EXACT:
             return self.slide.region(number, left, top, width, height)
         if max(width * across, height * down) > BLOCK * (1 + EXACT) and min(width, height) > 1:
-            return self._in_parts(level, left, top, width, height)
+            half, middle = width // 2, height // 2  # quarters, so that memory stays flat
+            columns = ((left, half), (left + half, width - half))
+            rows = ((top, middle), (top + middle, height - middle))
+            return np.vstack(
+                [np.hstack([self._read(level, x, y, w, h) for x, w in columns]) for y, h in rows]
+            )
         box = (left * across, top * down, (left + width) * across, (top + height) * down)
         x, y = math.floor(box[0]), math.floor(box[1])
         right = max(x + 1, min(math.ceil(box[2]), stored.width))
@@ -105,32 +103,12 @@ class TilePyramid:
         shrunk = Image.fromarray(pixels).resize((width, height), Image.Resampling.BOX, within)
         return np.asarray(shrunk)
 
-    def _in_parts(self, level: int, left: int, top: int, width: int, height: int) -> Pixels:
-        """The same from four quarters, so that memory does not grow with the scale."""
-        half, middle = width // 2, height // 2
-        return np.vstack(
-            [
-                np.hstack([self._read(level, x, y, w, h) for x, w in columns])
-                for y, h in ((top, middle), (top + middle, height - middle))
-                for columns in [((left, half), (left + half, width - half))]
-            ]
-        )
 
-
-MOST = 4
-"""Slides that are open at the same time."""
-
-IDLE_SECONDS = 120.0
-"""A slide that nobody has asked for so long is closed."""
-
-CACHE_BYTES = 32 << 20
-"""Of encoded tiles: a few hundred of them."""
-
+MOST = 4  # slides that are open at the same time
+IDLE_SECONDS = 120.0  # a slide that nobody has asked for so long is closed
+CACHE_BYTES = 32 << 20  # of encoded tiles: a few hundred of them
 QUALITY = 85
-
-FileState = tuple[Path, int, int]
-"""A file as it was: where, when it was written, and how large."""
-
+FileState = tuple[Path, int, int]  # a file as it was: where, when it was written, and how large
 TileKey = tuple[FileState, int, int, int]
 
 
@@ -263,7 +241,9 @@ class OpenSlides:
             slide = self._slides.pop(state, None) or _OpenSlide(state[0])
             self._slides[state] = slide
             slide.users += 1
-            dropped = self._surplus()
+            unused = [state for state, slide in self._slides.items() if not slide.users]
+            surplus = max(0, len(self._slides) - self._most)
+            dropped = [self._slides.pop(state) for state in unused[:surplus]]
         for each in dropped:
             each.close()
         try:
@@ -273,12 +253,6 @@ class OpenSlides:
                 slide.users -= 1
                 slide.used_at = self._clock()
                 self._sweep_later()
-
-    def _surplus(self) -> list[_OpenSlide]:
-        """The slides beyond the number that may be open, which nobody reads just now."""
-        unused = [state for state, slide in self._slides.items() if not slide.users]
-        surplus = max(0, len(self._slides) - self._most)
-        return [self._slides.pop(state) for state in unused[:surplus]]
 
     def _sweep_later(self) -> None:
         """Look for idle slides again, as long as any is open."""

@@ -15,14 +15,11 @@ from histoeval.errors import InputError
 from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import WHITE, DamagedRegion, Pixels, Slide
 
+# pixels along a side that are read at once; and where a block is damaged
 BLOCK, SMALL_BLOCK = 2048, 256
-"""Pixels along a side that are read at once; and where a block is damaged."""
-
+# of the level that an overview is read from; whole slides have a coarser one for that
 MAX_PIXELS = 40_000_000_000
-"""Of the level that an overview is read from; whole slides have a coarser one for that."""
-
-MAX_DAMAGE = 4096
-"""Blocks that may be unreadable; each costs as much time as many readable ones."""
+MAX_DAMAGE = 4096  # blocks that may be unreadable; each costs as much time as many readable ones
 
 
 class Overview(NamedTuple):

@@ -17,18 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from histoeval.errors import InputError, SettingError, reason_of
+from histoeval.errors import InputError, reason_of
 from histoeval.io.images import is_file, is_folder
 from histoeval.resources import load_toml
 
-Pixels = NDArray[np.uint8]
-"""Rows, columns, and red, green, blue."""
+Pixels = NDArray[np.uint8]  # rows, columns, and red, green, blue
 
 FINEST, COARSEST = 0.02, 10.0
 """Range of microns per pixel of scanned slides. 72 dots per inch would be 353."""
 
-WHITE = 255
-"""The colour of pixels outside of the slide."""
+WHITE = 255  # the colour of pixels outside of the slide
 
 
 class DamagedRegion(InputError):  # noqa: N818 - reads better than DamagedRegionError
@@ -69,29 +67,12 @@ def stated_resolution(x: float | None, y: float | None) -> Resolution | None:
     return Resolution(x, y, "file")
 
 
-def given_resolution(mpp: float) -> Resolution:
-    """The resolution that the user gives; refused if it is not plausible."""
-    if not is_plausible(mpp):
-        raise SettingError(
-            f"{mpp:g} microns per pixel is not the resolution of a slide; it must be between "
-            f"{FINEST:g} and {COARSEST:g}"
-        )
-    return Resolution(mpp, mpp, "given")
-
-
 def text_number(text: str | None) -> float | None:
     """A number from a metadata text; None if it is not one."""
-    if text is None:
-        return None
     try:
-        return float(text.replace(",", "."))
+        return None if text is None else float(text.replace(",", "."))
     except ValueError:
         return None
-
-
-def per_unit(pixels: float, unit_in_microns: float | None) -> float | None:
-    """Microns per pixel from pixels per unit of length."""
-    return unit_in_microns / pixels if unit_in_microns and pixels > 0 else None
 
 
 class SlideLevel(NamedTuple):
@@ -120,18 +101,9 @@ class Slide(ABC):
         self.path = path
         self.format = format_
         self.levels = levels
+        self.width, self.height = levels[0].width, levels[0].height
         self.resolution = resolution
         self.notes = notes
-
-    @property
-    def width(self) -> int:
-        """Of level 0, in pixels."""
-        return self.levels[0].width
-
-    @property
-    def height(self) -> int:
-        """Of level 0, in pixels."""
-        return self.levels[0].height
 
     def region(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
         """Pixels of a level; x and y are in pixels of that level, and beyond its edge all is white.
@@ -186,9 +158,10 @@ def damaged(path: Path, x: int, y: int, reason: object) -> DamagedRegion:
     """The error for a region that cannot be decoded."""
     if (lost := gone(path)) is not None:
         return DamagedRegion(lost)
-    if isinstance(reason, Exception):
-        no_memory = isinstance(reason, MemoryError)
-        reason = "there is not enough memory" if no_memory else reason_of(reason)
+    if isinstance(reason, MemoryError):
+        reason = "there is not enough memory"
+    elif isinstance(reason, Exception):
+        reason = reason_of(reason)
     return DamagedRegion(f"{path.name}: the region at {x}, {y} cannot be read: {reason}")
 
 
@@ -214,41 +187,32 @@ def gone(path: Path) -> str | None:
     return f"{path} went away while it was read: is its disk or network share still connected?"
 
 
-Window = tuple[slice, slice]
-"""Rows and columns."""
-
-
-class RegionBlock(NamedTuple):
-    """The part of a region that one block holds: `within` the block, and `target` in the region."""
-
-    column: int
-    row: int
-    within: Window
-    target: Window
+Window = tuple[slice, slice]  # rows and columns
 
 
 def region_blocks(
     x: int, y: int, width: int, height: int, block: tuple[int, int]
-) -> Iterator[RegionBlock]:
-    """The blocks that a region is made of, where blocks have this width and height."""
-    for row, within_rows, target_rows in _spans(y, height, block[1]):
-        for column, within_columns, target_columns in _spans(x, width, block[0]):
-            yield RegionBlock(
-                column, row, (within_rows, within_columns), (target_rows, target_columns)
-            )
+) -> Iterator[tuple[int, int, Window, Window]]:
+    """The blocks of this width and height that a region is made of.
+
+    Each by its column and row, with the part within the block, and where that is in the region.
+    """
+
+    def spans(start: int, length: int, side: int) -> Iterator[tuple[int, slice, slice]]:
+        """The same along one axis."""
+        for number in range(start // side, (start + length - 1) // side + 1):
+            first = max(start, number * side)
+            last = min(start + length, (number + 1) * side)
+            within = slice(first - number * side, last - number * side)
+            yield number, within, slice(first - start, last - start)
+
+    for row, within_rows, target_rows in spans(y, height, block[1]):
+        for column, within_columns, target_columns in spans(x, width, block[0]):
+            within, target = (within_rows, within_columns), (target_rows, target_columns)
+            yield column, row, within, target
 
 
-def _spans(start: int, length: int, block: int) -> Iterator[tuple[int, slice, slice]]:
-    """The same along one axis."""
-    for number in range(start // block, (start + length - 1) // block + 1):
-        first = max(start, number * block)
-        last = min(start + length, (number + 1) * block)
-        within = slice(first - number * block, last - number * block)
-        yield number, within, slice(first - start, last - start)
-
-
-HEAD_BYTES = 132 + 4
-"""The DICOM signature follows 128 bytes."""
+HEAD_BYTES = 132 + 4  # the DICOM signature follows 128 bytes
 
 SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "png",
@@ -280,7 +244,6 @@ def file_type(path: Path) -> str:
 
 @cache
 def _kinds() -> dict[str, str]:
-    """The type that each file name extension stands for."""
     table = load_toml("slides/kinds.toml")
     return {f".{ending}": kind for kind, endings in table.items() for ending in endings}
 

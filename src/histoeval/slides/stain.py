@@ -21,8 +21,8 @@ from histoeval.slides.tissue import white_of
 Floats = NDArray[np.float64]
 
 White = tuple[float, float, float]
+# the incident light; for slides the colour of their glass is better
 WHITE: White = (255.0, 255.0, 255.0)
-"""The incident light; for slides the colour of their glass is better."""
 
 BETA = 0.15
 """Least optical density of a stained pixel, as the mean of its colours.
@@ -30,17 +30,10 @@ BETA = 0.15
 Required of every colour by itself, as in widespread code, it would exclude pure eosin, which
 absorbs hardly any red, and the second vector would be that of a mixture."""
 
-ALPHA = 1.0
-"""Percentile of the angles that counts as the extreme one, from either end."""
-
-MIN_STAINED = 100
-"""Stained pixels needed to estimate two vectors."""
-
-MIN_ANGLE = 5.0
-"""Degrees between two vectors; below there is only one stain."""
-
-FACTORS = (0.7, 1.3)
-"""The range of PathGLS's stain augmentation."""
+ALPHA = 1.0  # percentile of the angles that counts as the extreme one, from either end
+MIN_STAINED = 100  # stained pixels needed to estimate two vectors
+MIN_ANGLE = 5.0  # degrees between two vectors; below there is only one stain
+FACTORS = (0.7, 1.3)  # the range of PathGLS's stain augmentation
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,8 @@ from histoeval.runtime.threads import WORKERS, in_order
 from histoeval.slides.slide import DamagedRegion, Pixels, Slide
 from histoeval.slides.tissue import BLACK, Tissue
 
-TOLERANCE = 0.02
-"""Resolutions that differ by less count as equal: resampling would only blur."""
-
-MAX_UPSCALING = 1.25
-"""More upscaling would show detail that was never scanned."""
+TOLERANCE = 0.02  # resolutions that differ by less count as equal: resampling would only blur
+MAX_UPSCALING = 1.25  # more upscaling would show detail that was never scanned
 
 
 @dataclass(frozen=True)
@@ -51,8 +48,7 @@ class Magnification:
         return np.asarray(picture.resize((width, height), Image.Resampling.BILINEAR, box))
 
 
-AS_STORED = Magnification(0, 1.0, 1.0)
-"""The pixels of the finest level, unscaled."""
+AS_STORED = Magnification(0, 1.0, 1.0)  # the pixels of the finest level, unscaled
 
 
 def choose_magnification(slide: Slide, mpp: float | None) -> Magnification:
@@ -74,20 +70,17 @@ def choose_magnification(slide: Slide, mpp: float | None) -> Magnification:
     fine = [n for n, level in enumerate(slide.levels) if level.downsample <= max(reach, 1.0)]
     number = fine[-1]
     downsample = slide.levels[number].downsample
-    across, down = (_snapped(mpp / (each * downsample)) for each in (resolution.x, resolution.y))
+    factors = [mpp / (each * downsample) for each in (resolution.x, resolution.y)]
+    whole = [float(max(1, round(factor))) for factor in factors]
+    across, down = (
+        near if abs(factor / near - 1) <= TOLERANCE else factor
+        for factor, near in zip(factors, whole, strict=True)
+    )
     return Magnification(number, across, down)
 
 
-def _snapped(factor: float) -> float:
-    """The nearest whole number if it is close enough."""
-    whole = max(1, round(factor))
-    return float(whole) if abs(factor / whole - 1) <= TOLERANCE else factor
-
-
 SIZE = 512
-MPP = 0.5
-"""20x, as PathGLS has it."""
-
+MPP = 0.5  # 20x, as PathGLS has it
 MIN_TISSUE = 0.25
 
 
@@ -158,6 +151,11 @@ class _Axis(NamedTuple):
     step: float
     tiles: int
 
+    @classmethod
+    def of(cls, extent: int, step: float) -> "_Axis":
+        """All tiles of which at least half lies on the slide, and at least one."""
+        return cls(extent, step, max(1, math.floor(extent / step + 0.5)))
+
     @property
     def remainder(self) -> int:
         """Pixels at the far edge that make up less than half a tile."""
@@ -175,8 +173,8 @@ def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
     """
     chosen = choose_magnification(slide, request.mpp)
     scale = slide.levels[chosen.level].downsample
-    across = _axis(slide.width, request.size * chosen.across * scale)
-    down = _axis(slide.height, request.size * chosen.down * scale)
+    across = _Axis.of(slide.width, request.size * chosen.across * scale)
+    down = _Axis.of(slide.height, request.size * chosen.down * scale)
     if not tissue.mask.any():
         raise InputError(f"{slide.path}: no tissue was found; {tissue.why_empty()}")
     places = list(_places(across, down, tissue, request.tissue))
@@ -188,10 +186,11 @@ def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
     wanted = places
     if request.sample is not None:
         wanted = spread_sample(places, request.sample, request.seed)
+    shrink = scale * math.sqrt(chosen.across * chosen.down)
     return TilePlan(
         request=request,
         magnification=chosen,
-        mpp=_mpp(slide, chosen),
+        mpp=None if slide.resolution is None else round(slide.resolution.mean * shrink, 6),
         places=tuple(wanted),
         rows=down.tiles,
         columns=across.tiles,
@@ -218,20 +217,10 @@ def read_tile(slide: Slide, plan: TilePlan, place: TilePlace) -> Tile:
         return Tile(place, None, Problem("damaged_tile", str(error)))
     if pixels.max() < BLACK:
         return Tile(place, None, Problem("black_tile", "all of the tile is black"))
-    if _is_blank(pixels):
+    first = pixels[0, 0]  # the first row mostly settles whether there is one colour only
+    if (pixels[0] == first).all() and (pixels == first).all():
         return Tile(place, None, Problem("blank_tile", "all of the tile has one colour"))
     return Tile(place, pixels)
-
-
-def _is_blank(pixels: Pixels) -> bool:
-    """Whether there is one colour only; the first row mostly settles it."""
-    first = pixels[0, 0]
-    return bool((pixels[0] == first).all() and (pixels == first).all())
-
-
-def _axis(extent: int, step: float) -> _Axis:
-    """All tiles of which at least half lies on the slide, and at least one."""
-    return _Axis(extent, step, max(1, math.floor(extent / step + 0.5)))
 
 
 def _places(across: _Axis, down: _Axis, tissue: Tissue, least: float) -> Iterator[TilePlace]:
@@ -265,14 +254,6 @@ def _bounds(axis: _Axis, scale: float, length: int) -> tuple[NDArray[np.int64], 
     starts = np.minimum(np.rint(edges[:-1]).astype(np.int64), length - 1)
     ends = np.clip(np.rint(edges[1:]).astype(np.int64), starts + 1, length)
     return starts, ends
-
-
-def _mpp(slide: Slide, chosen: Magnification) -> float | None:
-    """The microns per pixel that the tiles actually have."""
-    if slide.resolution is None:
-        return None
-    scale = slide.levels[chosen.level].downsample * math.sqrt(chosen.across * chosen.down)
-    return round(slide.resolution.mean * scale, 6)
 
 
 def _notes(across: _Axis, down: _Axis, tissue: Tissue) -> Iterator[str]:

@@ -19,30 +19,14 @@ from histoeval.slides.slide import Pixels, Slide
 
 Mask = NDArray[np.bool_]
 Density = NDArray[np.float32]
-
-MICRONS = 8.0
-"""Size of a pixel of the mask if the slide's resolution is known."""
-
-PIXELS = 1024
-"""Pixels of the mask along the longer side if it is not."""
-
-MAX_PIXELS = 5_000_000
-"""Of a mask, approximately; that of a very large slide is coarser instead."""
-
-STAIN = 0.04
-"""Difference in optical density between two colours above which something is stained."""
-
-INK = 1.0
-"""Summed optical density of all colours above which something can be ink."""
-
-MAX_INK = 0.4
-"""Share of an image above which the colour is not ink, but its stain or illumination."""
-
-SMOOTH = 0.08
-"""Relative variation of the density of ink from pixel to pixel."""
-
-BLACK = 16
-"""Brightness below which a pixel is black: never scanned, or blocked."""
+MICRONS = 8.0  # size of a pixel of the mask if the slide's resolution is known
+PIXELS = 1024  # pixels of the mask along the longer side if it is not
+MAX_PIXELS = 5_000_000  # of a mask, approximately; that of a very large slide is coarser instead
+STAIN = 0.04  # difference in optical density between two colours above which something is stained
+INK = 1.0  # summed optical density of all colours above which something can be ink
+MAX_INK = 0.4  # share of an image above which the colour is not ink, but its stain or illumination
+SMOOTH = 0.08  # relative variation of the density of ink from pixel to pixel
+BLACK = 16  # brightness below which a pixel is black: never scanned, or blocked
 
 GAP, STRAND, SPECK, HOLE = 6, 2, 60, 400
 """Half of the widest gap that is closed (a fat cell), half of the thinnest strand that is kept,
@@ -86,7 +70,7 @@ def find_tissue(slide: Slide, workers: int = WORKERS) -> Tissue:
     overview = make_overview(slide, _scale(slide), workers)
     white = white_of(overview.pixels)
     density = optical_density(overview.pixels, white)
-    ink, black = find_ink(density), find_black(overview.pixels)
+    ink, black = find_ink(density), _extremes(overview.pixels)[1] < BLACK
     mask = tissue_mask(density, ink | black)
     return Tissue(mask, ink, black, overview.scale, white, overview.damaged, overview.damage)
 
@@ -97,9 +81,7 @@ def tissue_mask(density: Density, other: Mask) -> Mask:
     stained = (smooth.max(axis=0) - smooth.min(axis=0) > STAIN) & ~other
     whole = _shrunk(_grown(stained, GAP), GAP)
     firm = _grown(_shrunk(whole, STRAND), STRAND)
-    filled = ~_without_small(~_without_small(firm, SPECK), HOLE)
-    mask: Mask = filled & ~other
-    return mask
+    return ~_without_small(~_without_small(firm, SPECK), HOLE) & ~other
 
 
 def find_ink(density: Density) -> Mask:
@@ -123,14 +105,7 @@ def _is_smooth(total: Density) -> Mask:
     """Where there is no texture: ink has none, tissue of the same colour (Giemsa) has."""
     mean = ndimage.uniform_filter(total, 2 * STRAND + 1, mode="nearest")
     square = ndimage.uniform_filter(total * total, 2 * STRAND + 1, mode="nearest")
-    smooth: Mask = square - mean * mean < (SMOOTH * mean) ** 2
-    return smooth
-
-
-def find_black(pixels: Pixels) -> Mask:
-    """Where there is no light."""
-    dark: Mask = _extremes(pixels)[1] < BLACK
-    return dark
+    return np.asarray(square - mean * mean < (SMOOTH * mean) ** 2)
 
 
 def optical_density(pixels: Pixels, white: tuple[float, float, float]) -> Density:
@@ -179,14 +154,12 @@ def _scale(slide: Slide) -> float:
 
 
 def _grown(mask: Mask, by: int) -> Mask:
-    grown: Mask = ndimage.maximum_filter(mask, 2 * by + 1, mode="constant", cval=0)
-    return grown
+    return np.asarray(ndimage.maximum_filter(mask, 2 * by + 1, mode="constant", cval=0))
 
 
 def _shrunk(mask: Mask, by: int) -> Mask:
     """Tissue at the edge is assumed to continue beyond it."""
-    shrunk: Mask = ndimage.minimum_filter(mask, 2 * by + 1, mode="nearest")
-    return shrunk
+    return np.asarray(ndimage.minimum_filter(mask, 2 * by + 1, mode="nearest"))
 
 
 def _without_small(mask: Mask, least: int) -> Mask:
@@ -195,10 +168,9 @@ def _without_small(mask: Mask, least: int) -> Mask:
     if not count:
         return mask
     sizes = np.bincount(labels.ravel())
-    keep = sizes >= min(least, mask.size // 16)
+    keep: Mask = sizes >= min(least, mask.size // 16)
     keep[0] = False
-    kept: Mask = keep[labels]
-    return kept
+    return np.asarray(keep[labels])
 
 
 def describe(slide: Slide, tissue: Tissue) -> dict[str, Any]:
@@ -207,6 +179,13 @@ def describe(slide: Slide, tissue: Tissue) -> dict[str, Any]:
     area = None
     if known is not None:
         area = tissue.share * slide.width * known.x * slide.height * known.y / 1e6
+    notes = [*slide.notes]
+    if known is None:
+        notes.append("the file does not state its microns per pixel; give them with --mpp")
+    if tissue.damage:
+        notes.append(f"{tissue.damaged.mean():.1%} cannot be read: {tissue.damage[0]}")
+    if not tissue.mask.any():
+        notes.append(f"no tissue was found; {tissue.why_empty()}")
     return {
         "file": slide.path.name,
         "format": slide.format,
@@ -227,16 +206,5 @@ def describe(slide: Slide, tissue: Tissue) -> dict[str, Any]:
         "tissue_mm2": None if area is None else round(area, 3),
         "ink": round(float(tissue.ink.mean()), 4),
         "black": round(float(tissue.black.mean()), 4),
-        "notes": [*slide.notes, *_warnings(slide, tissue)],
+        "notes": notes,
     }
-
-
-def _warnings(slide: Slide, tissue: Tissue) -> list[str]:
-    notes = []
-    if slide.resolution is None:
-        notes.append("the file does not state its microns per pixel; give them with --mpp")
-    if tissue.damage:
-        notes.append(f"{tissue.damaged.mean():.1%} cannot be read: {tissue.damage[0]}")
-    if not tissue.mask.any():
-        notes.append(f"no tissue was found; {tissue.why_empty()}")
-    return notes

@@ -8,15 +8,13 @@ import os
 import signal
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from histoeval.errors import HistoEvalError
 from histoeval.slides.isolated import SECONDS, receive, send
 from histoeval.slides.open import open_here
-from histoeval.slides.slide import Pixels, Slide, unreadable
+from histoeval.slides.slide import Slide, unreadable
 
-MEMORY = 4 << 30
-"""Bytes that a child may use; a normal slide takes less than a tenth."""
+MEMORY = 4 << 30  # bytes that a child may use; a normal slide takes less than a tenth
 
 
 def serve() -> None:
@@ -47,26 +45,22 @@ def serve() -> None:
                     if request["from"] is not None:
                         os.chdir(request["from"])
                     slide = open_here(Path(request["path"]))
-                send(answers, *_answer(slide, request["region"]))
+                if request["region"] is not None:
+                    send(answers, {}, slide.region(*request["region"]))
+                    continue
+                known = slide.resolution
+                facts = {
+                    "format": slide.format,
+                    "levels": slide.levels,
+                    "resolution": None if known is None else (known.x, known.y, known.source),
+                    "notes": slide.notes,
+                }
+                send(answers, facts)
             except HistoEvalError as error:
                 send(answers, {"error": type(error).__name__, "message": str(error)})
             except Exception as error:  # noqa: BLE001 - libraries raise anything
                 refusal = unreadable(Path(request["path"]), error)
                 send(answers, {"error": "InputError", "message": str(refusal)})
-
-
-def _answer(slide: Slide, region: list[int] | None) -> tuple[dict[str, Any], Pixels | None]:
-    """What the slide is, or the pixels of a region."""
-    if region is not None:
-        return {}, slide.region(*region)
-    known = slide.resolution
-    facts = {
-        "format": slide.format,
-        "levels": slide.levels,
-        "resolution": None if known is None else (known.x, known.y, known.source),
-        "notes": slide.notes,
-    }
-    return facts, None
 
 
 def _end_after(seconds: int) -> None:

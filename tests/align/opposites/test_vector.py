@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.align.opposites.codes import categories, grades, numbers, sevens
 from histoeval.align.opposites.lexicon import lexicon, meaning_of
-from histoeval.align.opposites.vector import beside, channel, places, size
+from histoeval.align.opposites.vector import (
+    beside,
+    categories,
+    channel,
+    grade_signs,
+    numbers,
+    places,
+    size,
+)
 
 
 def dot(one: str, other: str) -> float:
@@ -91,14 +98,13 @@ def test_stages_are_read_with_their_parts_and_not_out_of_other_words() -> None:
 
 
 def test_grades_and_scores_are_read() -> None:
-    assert [*grades("carcinoma, grade III")] == [3]
-    assert [*grades("Gleason 4+5=9")] == [3]
-    assert [*sevens("Gleason score 3+4=7")] == [3]
-    assert [*sevens("grade group 3")] == [4]
-    assert not [*grades("Gleason 4+3")]
-    assert [*grades("predominant Gleason grade 4")] == [3]
-    assert [*grades("moderately differentiated adenocarcinoma")] == [2]
-    assert not [*grades("ER 8/8")]
+    assert [*grade_signs("carcinoma, grade III")] == [("grade", -1)]
+    assert [*grade_signs("Gleason 4+5=9")] == [("grade", -1)]
+    assert [*grade_signs("Gleason score 3+4=7")] == [("seven", 1)]
+    assert [*grade_signs("grade group 3")] == [*grade_signs("Gleason 4+3")] == [("seven", -1)]
+    assert [*grade_signs("predominant Gleason grade 4")] == [("grade", -1)]
+    assert [*grade_signs("moderately differentiated adenocarcinoma")] == [("second grade", 1)]
+    assert not [*grade_signs("ER 8/8")]
 
 
 def test_numbers_are_one_whatever_they_are_written_in() -> None:

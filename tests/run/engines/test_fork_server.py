@@ -16,23 +16,22 @@ from threading import Thread
 import pytest
 
 import histoeval
-from histoeval.errors import HistoEvalError, SettingError
+from histoeval.errors import HistoEvalError
 from histoeval.report import Pair
-from histoeval.run.engines.engine import INLINE
-from histoeval.run.engines.local import LocalEngine
 from histoeval.run.engines.worker import ForkServer, WorkerDied, WorkerPool, packed
 from histoeval.run.parallel_metric import MetricTask
 from histoeval.runtime.onnx import Session
-from tests.support.engine_jobs import Doubled, DoublingJob, DoublingTask, Item, worked
+from tests.support.engine_jobs import (
+    Doubled,
+    DoublingTask,
+    ForkingTask,
+    Item,
+    gone,
+    stat,
+    worked,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks safely")
-
-
-class ForkingTask(DoublingTask):
-    """Doubles texts in forked workers; its example is not noted."""
-
-    def examples(self) -> list[Item]:
-        return [Item("example", "pid")]
 
 
 class ThreadedTask(ForkingTask):
@@ -58,39 +57,16 @@ class Deadly(ForkingTask):
         return [Item("example", "poison")]
 
 
-def forking(texts: Sequence[str], notes: Path, rows: int = 4) -> DoublingJob:
-    notes.mkdir(exist_ok=True)
-    job = DoublingJob(texts, notes, rows)
-    job.task = ForkingTask(notes)
-    return job
-
-
 def parents(task: DoublingTask, workers: int = 3) -> tuple[set[int], set[int]]:
     """Who the workers are, and whose children."""
     pool = WorkerPool(task, packed(task), workers)
     with pool:
         pids = {int(slot.work([Item("r", "pid")]).rows[0].text) for slot in pool.slots}
-        return pids, {_parent(pid) for pid in pids}
+        return pids, {parent(pid) for pid in pids}
 
 
-def _parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def _is_there(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def _gone(pids: Sequence[int]) -> bool:
-    """Whether they have all ended, after a while."""
-    for _ in range(100):
-        if not any(map(_is_there, pids)):
-            return True
-        time.sleep(0.05)
-    return False
+def parent(pid: int) -> int:
+    return int(stat(pid)[1])
 
 
 def test_workers_are_forked_of_one_process_and_end_with_the_run(tmp_path: Path) -> None:
@@ -98,7 +74,7 @@ def test_workers_are_forked_of_one_process_and_end_with_the_run(tmp_path: Path) 
     assert len(pids) == 3
     assert len(servers) == 1
     assert os.getpid() not in servers
-    assert _gone([*pids, *servers])
+    assert gone([*pids, *servers])
 
 
 @pytest.mark.heavy
@@ -122,33 +98,16 @@ def test_a_gpu_is_never_forked(tmp_path: Path) -> None:
     assert parents(task, 2)[1] == {os.getpid()}
 
 
-def test_rows_are_those_of_one_process(tmp_path: Path) -> None:
-    texts = ["a", "late", "bc"] * 15
-    here = forking(texts, tmp_path / "here").run(engine=INLINE)
-    there = forking(texts, tmp_path / "there").run(engine=LocalEngine(3))
-    assert list(here.rows) == list(there.rows)
-
-
-def test_a_row_that_kills_its_worker_costs_itself_and_no_other(tmp_path: Path) -> None:
-    texts = ["a"] * 40
-    texts[13], texts[30] = "poison", "once"
-    job = forking(texts, tmp_path)
-    rows = list(job.run(engine=LocalEngine(2)).rows)
-    assert [row.id for row in rows if row.error] == ["r13"]
-    assert "killed by SIGKILL" in rows[13].text
-    assert job.charged == 39
-
-
 def test_a_killed_server_is_started_again_and_costs_no_row(tmp_path: Path) -> None:
     task = ForkingTask(tmp_path)
     with WorkerPool(task, packed(task), 1) as pool:
         (slot,) = pool.slots
         before = int(slot.work([Item("r", "pid")]).rows[0].text)
-        server = _parent(before)
+        server = parent(before)
         os.kill(server, signal.SIGKILL)
-        assert _gone([before, server])
+        assert gone([before, server])
         after = int(slot.work([Item("r", "pid")]).rows[0].text)
-        assert _parent(after) not in {server, os.getpid()}
+        assert parent(after) not in {server, os.getpid()}
 
 
 def test_how_a_worker_has_ended_is_known(tmp_path: Path) -> None:
@@ -160,7 +119,7 @@ def test_how_a_worker_has_ended_is_known(tmp_path: Path) -> None:
     other = server.fork()
     number = int(other.work([Item("r", "pid")]).rows[0].text)
     server.end()
-    assert _gone([number])
+    assert gone([number])
     with pytest.raises(WorkerDied, match="the process that it was forked of has ended"):
         other.work([Item("r", "a")])
     with pytest.raises(WorkerDied):
@@ -173,8 +132,8 @@ def test_a_killed_run_leaves_no_process(tmp_path: Path) -> None:
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})\n"
         "from pathlib import Path\n"
         "from histoeval.run.engines.local import LocalEngine\n"
-        "from tests.run.engines.test_fork_server import forking\n"
-        f"forking(['late'] * 4000, Path({str(tmp_path)!r})).run(engine=LocalEngine(2))\n"
+        "from tests.support.engine_jobs import ForkingTask, doubled\n"
+        f"doubled(['late'] * 4000, Path({str(tmp_path)!r}), LocalEngine(2), kind=ForkingTask)\n"
     )
     process = subprocess.Popen([sys.executable, str(script)])
     while not (tmp_path / "worked.txt").exists() or not worked(tmp_path):
@@ -185,7 +144,7 @@ def test_a_killed_run_leaves_no_process(tmp_path: Path) -> None:
     assert len(workers) == 2
     process.kill()
     process.wait()
-    assert _gone([server, *workers])
+    assert gone([server, *workers])
 
 
 def _children(pid: int) -> list[int]:
@@ -211,30 +170,6 @@ def test_a_run_that_is_stopped_while_models_load_ends_at_once(tmp_path: Path) ->
     pool.close()
     thread.join(10)
     assert "was stopped" in str(failed[0])
-
-
-def test_a_worker_that_cannot_begin_stops_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(HistoEvalError, match="before it could begin"):
-        forking(["a"] * 20, tmp_path).run(engine=LocalEngine(2))
-
-
-def test_a_task_that_cannot_be_loaded_stops_the_run(tmp_path: Path) -> None:
-    job = forking(["a"] * 20, tmp_path)
-    job.task.own = _Unloadable()  # type: ignore[attr-defined]
-    with pytest.raises(SettingError, match="no such weights"):
-        job.run(engine=LocalEngine(2))
-
-
-class _Unloadable:
-    def __reduce__(self) -> tuple[object, ...]:
-        return _load, ()
-
-
-def _load() -> None:
-    raise SettingError("no such weights")
 
 
 @pytest.mark.parametrize("name", ["concordance", "hare"])

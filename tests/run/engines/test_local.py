@@ -18,9 +18,12 @@ from histoeval.errors import EndpointError, HistoEvalError, SettingError
 from histoeval.run.engines.engine import INLINE, InlineEngine
 from histoeval.run.engines.local import LocalEngine, choose_engine
 from histoeval.run.engines.worker import packed
-from tests.support.engine_jobs import DoublingJob, doubled, worked
+from tests.support.engine_jobs import DoublingJob, DoublingTask, ForkingTask, doubled, worked
 
 ROOT = Path(__file__).parents[3]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks safely")
+KINDS = [DoublingTask, pytest.param(ForkingTask, marks=LINUX)]
+"""Workers that are started by themselves, and workers that are forked of one process."""
 
 
 def texts(count: int, seed: int = 0) -> list[str]:
@@ -29,14 +32,19 @@ def texts(count: int, seed: int = 0) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("workers", "block_rows"), [(1, None), (2, None), (4, None), (2, 1), (3, 7), (2, 1000)]
+    ("workers", "block_rows", "kind"),
+    [
+        *((workers, None, DoublingTask) for workers in (1, 2, 4)),
+        *((workers, rows, DoublingTask) for workers, rows in ((2, 1), (3, 7), (2, 1000))),
+        pytest.param(3, 4, ForkingTask, marks=LINUX),
+    ],
 )
 def test_rows_and_summary_are_those_of_one_process(
-    workers: int, block_rows: int | None, tmp_path: Path
+    workers: int, block_rows: int | None, kind: type[DoublingTask], tmp_path: Path
 ) -> None:
     given = texts(60)
     expected = doubled(given, tmp_path / "inline", INLINE)
-    found = doubled(given, tmp_path / "local", LocalEngine(workers), block_rows)
+    found = doubled(given, tmp_path / "local", LocalEngine(workers), block_rows, kind)
     same = [(tmp_path / name / "out.jsonl").read_bytes() for name in ("inline", "local")]
     assert same[0] == same[1]
     assert found.summary == expected.summary
@@ -50,34 +58,24 @@ def test_without_a_store_rows_are_in_memory_and_in_order(tmp_path: Path) -> None
     assert [row.text for row in found.rows] == [text * 2 for text in given]
 
 
-def test_a_row_that_kills_its_worker_costs_itself_and_no_other(tmp_path: Path) -> None:
-    given = texts(40)
-    given[13] = "poison"
-    found = doubled(given, tmp_path, LocalEngine(2), 5)
-    rows = list(found.rows)
-    assert [row.id for row in rows] == [f"r{n}" for n in range(40)]
-    assert [row.id for row in rows if row.error] == ["r13"]
-    assert rows[13].error == "worker_died"
-    assert "SIGKILL" in rows[13].text
-    assert found.summary["errors"]["worker_died"]["count"] == 1
-
-
-def test_what_rows_have_cost_is_counted_also_where_they_were_done_one_by_one(
-    tmp_path: Path,
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_that_kills_its_worker_costs_itself_and_a_worker_that_is_killed_nothing(
+    kind: type[DoublingTask], tmp_path: Path
 ) -> None:
-    given = ["a"] * 40
-    given[13] = "poison"
-    job = DoublingJob(given, tmp_path, 5)
-    job.run(engine=LocalEngine(2))
-    assert job.charged == 39
-
-
-def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
     given = texts(40)
+    given[13] = "poison"
     for place in (3, 17, 31):
         given[place] = "once"
-    found = doubled(given, tmp_path, LocalEngine(2), 4)
-    assert [row.text for row in found.rows] == [text * 2 for text in given]
+    job = DoublingJob(given, tmp_path, 5)
+    job.task = kind(tmp_path)
+    found = job.run(engine=LocalEngine(2))
+    rows = list(found.rows)
+    assert [row.id for row in rows] == [f"r{n}" for n in range(40)]
+    assert [row.error for row in rows if row.error] == ["worker_died"]
+    assert "killed by SIGKILL" in rows.pop(13).text
+    assert [row.text for row in rows] == [text * 2 for text in given if text != "poison"]
+    assert found.summary["errors"]["worker_died"]["count"] == 1
+    assert job.charged == 39, "what rows have cost is counted also where they were done one by one"
 
 
 def test_what_no_row_could_survive_stops_the_run(tmp_path: Path) -> None:
@@ -173,17 +171,22 @@ def test_a_gpu_is_used_by_one_process_unless_a_number_is_given(tmp_path: Path) -
     assert ours not in {row.text for row in there.run(engine=LocalEngine(2)).rows}
 
 
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_worker_that_cannot_begin_stops_the_run_and_costs_no_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[DoublingTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(HistoEvalError, match="before it could begin"):
-        doubled(texts(20), tmp_path / "out", LocalEngine(2))
+        doubled(texts(20), tmp_path / "out", LocalEngine(2), kind=kind)
     assert not (tmp_path / "out" / "out.jsonl").read_bytes()
 
 
-def test_a_task_that_cannot_be_loaded_stops_the_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_task_that_cannot_be_loaded_stops_the_run(
+    kind: type[DoublingTask], tmp_path: Path
+) -> None:
     job = DoublingJob(texts(20), tmp_path)
+    job.task = kind(tmp_path)
     job.task.own = Unloadable()  # type: ignore[attr-defined]
     with pytest.raises(SettingError, match="no such weights"):
         job.run(engine=LocalEngine(2))

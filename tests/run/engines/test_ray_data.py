@@ -216,8 +216,8 @@ def test_the_command_takes_an_address_and_prints_nothing_of_ray(
 
 
 def context_of(tmp_path: Path, **changes: Any) -> RayContext:
-    given = RayContext.here(packed(DoublingTask(tmp_path)), None)
-    return RayContext(**vars(given) | changes)
+    given: dict[str, Any] = {"package": packed(DoublingTask(tmp_path)), "spool": None}
+    return RayContext(**given | changes)
 
 
 def test_another_version_on_the_cluster_is_refused(tmp_path: Path) -> None:
@@ -232,7 +232,8 @@ def test_an_output_that_an_actor_cannot_see_is_refused(tmp_path: Path) -> None:
 
 
 def sizes(blocks: Blocks[Item], actors: int) -> list[int]:
-    return [row.length for row in read(pickle.dumps((str(Path.cwd()), blocks, actors)))]
+    rows = read({"item": pickle.dumps((str(Path.cwd()), blocks, actors))})
+    return [len(pickle.loads(row["content"]).rows) for row in rows]
 
 
 def test_blocks_grow_with_what_was_read_so_that_no_actor_ends_late() -> None:

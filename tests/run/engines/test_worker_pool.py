@@ -20,7 +20,7 @@ from histoeval.report import Pair
 from histoeval.run.engines.engine import Block
 from histoeval.run.engines.worker import StoppedError, WorkerPool, packed
 from histoeval.run.parallel_metric import ParallelMetric
-from tests.support.engine_jobs import Doubled, DoublingTask, Item
+from tests.support.engine_jobs import Doubled, DoublingTask, ForkingTask, Item, gone, stat
 from tests.support.fatal_metric import FatalMetric
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
@@ -55,11 +55,8 @@ class OddTask(DoublingTask):
         return super().work(rows)
 
 
-class ForkedTask(OddTask):
+class ForkedTask(OddTask, ForkingTask):
     """Its workers are forked."""
-
-    def examples(self) -> list[Item]:
-        return [Item("example", "pid")]
 
 
 class ConnectedTask(ForkedTask):
@@ -86,18 +83,6 @@ def asked(pool: WorkerPool[Item, Doubled], *texts: str) -> list[Any]:
     blocks = [Block(at, [Item(str(at), text)]) for at, text in enumerate(texts)]
     found = {block.start: answer.rows[0] for block, answer in pool.work(blocks)}
     return [found[start] for start in sorted(found)]
-
-
-def _ends(pid: int) -> bool:
-    """Whether a process ends soon; one that is not waited for is a zombie."""
-    for _ in range(100):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_whoever_waits_for_a_pool_that_is_closed_is_told(tmp_path: Path) -> None:
@@ -156,14 +141,12 @@ def test_forgotten_workers_end(tmp_path: Path) -> None:
     pid = int(asked(pool, "pid")[0].text)
     del pool
     gc.collect()
-    assert _ends(pid)
+    assert gone([pid])
 
 
 def test_a_process_with_a_socket_is_not_forked(tmp_path: Path) -> None:
     with pool_of(ConnectedTask(tmp_path)) as pool:
-        pid = asked(pool, "pid")[0].text
-        status = Path(f"/proc/{pid}/stat").read_text()
-    assert int(status.rpartition(")")[2].split()[1]) == os.getpid()
+        assert int(stat(int(asked(pool, "pid")[0].text))[1]) == os.getpid()
 
 
 def test_only_the_row_that_kills_is_lost_where_the_end_of_children_is_ignored(

@@ -33,7 +33,7 @@ from histoeval.pathgls.logic.score import DEFAULT_TOP, logic_of, signature_of
 from histoeval.pathgls.results import Grounding
 from histoeval.pathgls.stability.distance import Distance, open_distance
 from histoeval.pathgls.stability.score import stability_of
-from histoeval.reader.manifest import ENCODER, TOKENIZER, read_manifest
+from histoeval.reader.manifest import ENCODER, TOKENIZER, Manifest
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_path
@@ -162,7 +162,7 @@ class ReaderStates:
 
     def __init__(self) -> None:
         home = resource_path("models/reader")
-        self._manifest = read_manifest(home)
+        self._manifest = Manifest.read(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._session = Session(home / ENCODER)
         self.tokens: Memory[str, TokenStates] = Memory(self._read, most=2_000)

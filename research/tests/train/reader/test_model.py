@@ -17,7 +17,8 @@ from tokenizers import Tokenizer
 
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.reader.links import LEVELS
-from histoeval.reader.manifest import ENCODER, LINKER, read_manifest
+from histoeval.reader.manifest import ENCODER, LINKER, Manifest
+from histoeval.reader.questions import Encode
 from histoeval.reader.tagging import ASSERTIONS, TAGS, TokenSpan, spans_of
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval_research.train.core import onnx_int8
@@ -202,12 +203,13 @@ def test_the_shipped_form_gives_the_numbers_of_the_trained_one(
         tokens = torch.randint(5, 40, (1, length))
         with torch.no_grad():
             known = learned(tokens, torch.ones_like(tokens))
-        for mine, theirs in zip(engine.encode(tokens.numpy()), known, strict=True):
+        (answer,) = engine.encode_all([Encode(tokens.numpy())])
+        for mine, theirs in zip(answer, known, strict=True):
             assert np.abs(mine - theirs.numpy()).max() < most
     content = b"".join((shipped / name).read_bytes() for name in (ENCODER, LINKER))
     assert b"site-packages" not in content, "nothing tells where it was made"
     assert b"model.py" not in content
-    assert read_manifest(shipped).details == {"by": "us"}
+    assert Manifest.read(shipped).details == {"by": "us"}
 
 
 def test_stretches_hold_all_tokens_in_order_and_begin_and_end_as_texts_do() -> None:

@@ -5,8 +5,8 @@ is a value of its own (`polarity`), except for the words that it turns into thei
 `without invasion` is what `noninvasive` is.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
@@ -18,11 +18,8 @@ from histoeval.terms.values.laterality import Side, side_words
 POLARITY = "polarity"
 _IDLE = "idle"
 _SIDE = "side"
-_REACH = 3
-"""How many words a negation reaches."""
-_LEAST_REST = 4
-"""Letters of a word besides what it begins or ends with."""
-
+_REACH = 3  # how many words a negation reaches
+_LEAST_REST = 4  # letters of a word besides what it begins or ends with
 Sign = Literal[-1, 1]
 Words = tuple[str, ...]
 
@@ -35,8 +32,7 @@ class AxisMention(NamedTuple):
     sign: Sign
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """Two values that exclude each other; `turns` if a negation makes one of them the other."""
 
     name: str
@@ -44,26 +40,25 @@ class Axis:
     weight: float = 1.0
 
 
-@dataclass(slots=True)
 class AxisLexicon:
     """Wordings by their plain words, by how words begin and how they end; each with values."""
 
-    axes: dict[str, Axis] = field(default_factory=dict)
-    whole: dict[Words, list[tuple[str, Sign]]] = field(default_factory=dict)
-    begins: dict[str, list[tuple[str, Sign]]] = field(default_factory=dict)
-    ends: dict[str, list[tuple[str, Sign]]] = field(default_factory=dict)
-    longest: int = 1
+    def __init__(self) -> None:
+        self.axes = {POLARITY: Axis(POLARITY), _SIDE: Axis(_SIDE)}
+        self.whole: dict[Words, list[tuple[str, Sign]]] = defaultdict(list)
+        self.begins: dict[str, list[tuple[str, Sign]]] = defaultdict(list)
+        self.ends: dict[str, list[tuple[str, Sign]]] = defaultdict(list)
+        self.longest = 1
 
     def put(self, wordings: Iterable[str], axis: str, sign: Sign) -> None:
-        """Add the wordings of a value."""
         for wording in wordings:
             if wording.endswith("-"):
-                self.begins.setdefault(wording[:-1], []).append((axis, sign))
+                self.begins[wording[:-1]].append((axis, sign))
             elif wording.startswith("-"):
-                self.ends.setdefault(wording[1:], []).append((axis, sign))
+                self.ends[wording[1:]].append((axis, sign))
             else:
                 words = tuple(plain(wording).split())
-                self.whole.setdefault(words, []).append((axis, sign))
+                self.whole[words].append((axis, sign))
                 self.longest = max(self.longest, len(words))
 
 
@@ -71,7 +66,7 @@ class AxisLexicon:
 def lexicon() -> AxisLexicon:
     """The content of `meanings.toml`, with the words for sides, yes and no."""
     content = load_toml("align/opposites/data/meanings.toml")
-    made = AxisLexicon({POLARITY: Axis(POLARITY), _SIDE: Axis(_SIDE)})
+    made = AxisLexicon()
     made.put(phrase_words("denied"), POLARITY, -1)
     made.put(phrase_words("affirmed"), POLARITY, 1)
     made.put(content["idle"], _IDLE, 1)
@@ -85,52 +80,49 @@ def lexicon() -> AxisLexicon:
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class AxisValues:
-    """What a phrase says on each axis, and how often it denies or affirms by a word."""
+class AxisValues(NamedTuple):
+    """The value of a phrase on each axis, and how often it denies or affirms by a word."""
 
     signs: dict[str, Sign]
     denials: int
-    affirmed: bool
+    is_affirmed: bool
 
 
 def meaning_of(phrase: str) -> AxisValues:
-    """What the words of a phrase say. An axis with both values in one phrase says nothing."""
-    found = [*_found(plain(phrase).split())]
-    negations = [each.at for each in found if each.axis == POLARITY and each.sign < 0]
-    affirmed = any(each.axis == POLARITY and each.sign > 0 for each in found)
-    values: dict[str, set[Sign]] = {}
-    for each in found:
-        if each.axis not in (POLARITY, _IDLE):
-            sign = each.sign
-            if lexicon().axes[each.axis].turns:
-                near = [at for at in negations if 0 < each.at - at <= _REACH]
-                if near:
-                    negations.remove(near[-1])
-                    sign = 1 if sign < 0 else -1
-            values.setdefault(each.axis, set()).add(sign)
+    """The values of a phrase; an axis with both values in one phrase has none."""
+    mentions = list(_mentions(plain(phrase).split()))
+    negations = [each.at for each in mentions if each.axis == POLARITY and each.sign < 0]
+    is_affirmed = any(each.axis == POLARITY and each.sign > 0 for each in mentions)
+    values: dict[str, set[Sign]] = defaultdict(set)
+    for at, axis, sign in mentions:
+        if axis not in (POLARITY, _IDLE):
+            near = [place for place in negations if 0 < at - place <= _REACH]
+            if near and lexicon().axes[axis].turns:
+                negations.remove(near[-1])
+                values[axis].add(1 if sign < 0 else -1)
+            else:
+                values[axis].add(sign)
     signs = {axis: min(both) for axis, both in values.items() if len(both) == 1}
-    return AxisValues(signs, len(negations), affirmed)
+    return AxisValues(signs, len(negations), is_affirmed)
 
 
-def _found(words: Sequence[str]) -> Iterator[AxisMention]:
+def _mentions(words: Sequence[str]) -> Iterator[AxisMention]:
     """All mentions, the longest wording at each place."""
     known = lexicon()
     at = 0
     while at < len(words):
         for length in range(min(known.longest, len(words) - at), 0, -1):
             if entry := known.whole.get(tuple(words[at : at + length])):
-                yield from (AxisMention(at, axis, sign) for axis, sign in entry)
-                at += length
                 break
         else:
-            yield from (AxisMention(at, axis, sign) for axis, sign in _affixed(words[at]))
-            at += 1
+            length, entry = 1, _affixed(words[at])
+        yield from (AxisMention(at, axis, sign) for axis, sign in entry)
+        at += length
 
 
 @lru_cache(maxsize=1 << 16)
 def _affixed(word: str) -> list[tuple[str, Sign]]:
-    """What a word says by how it begins and ends."""
+    """The values of a word by how it begins and ends."""
     known = lexicon()
     values: list[tuple[str, Sign]] = []
     for affixes, fits in ((known.begins, word.startswith), (known.ends, word.endswith)):

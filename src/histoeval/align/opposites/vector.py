@@ -6,29 +6,29 @@ scores point in different directions, and what is not mentioned is zero.
 """
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator
 from functools import cache
 from zlib import crc32
 
 import numpy as np
 
 from histoeval.align.aligner import Vectors, unit
-from histoeval.align.opposites.codes import categories, grades, numbers, sevens
 from histoeval.align.opposites.lexicon import POLARITY, lexicon, meaning_of
 from histoeval.resources import resource_bytes
 from histoeval.terms.assertion import phrase_words
-from histoeval.terms.values.coded import affirming_codes, denying_codes
+from histoeval.terms.number_words import rank_number, spelt_number
+from histoeval.terms.values.coded import affirming_codes, denying_codes, ranks
+from histoeval.terms.values.grades import read_grade
 from histoeval.terms.values.markers import named_markers
+from histoeval.terms.values.stages import arabic_group, read_stage
 
-VERSION = 1
-"""Of what is read and how; another one whenever a phrase may get other numbers."""
-
-_ASSUMED = 0.3
-"""Polarity of what is neither denied nor affirmed."""
-_NUMBERS, _MARKERS = 16, 32
-"""How many signs distinguish numbers, and markers."""
+VERSION = 1  # of what is read and how; another one whenever a phrase may get other numbers
+_ASSUMED = 0.3  # polarity of what is neither denied nor affirmed
+_NUMBERS, _MARKERS = 16, 32  # how many signs distinguish numbers, and markers
 _OF_NUMBERS, _OF_MARKERS, _OF_PARTS = 0.5, 0.75, 0.5
 _STAGE_AXES = ("T", "N", "M", "group")
+# neighbours stand at right angles, and levels two apart are opposites
 _LEVELS = {
     "1": (1.0, 0.0, 0.0, 0.0),
     "2": (0.0, 1.0, 0.0, 0.0),
@@ -39,8 +39,11 @@ _LEVELS = {
     "a": (0.0, 0.0, 0.7, 0.7),
     "x": (0.0, 0.0, 0.0, 1.0),
 }
-"""Neighbours stand at right angles, and levels two apart are opposites."""
 _PARTS = {"a": (1.0, 0.0), "b": (0.0, 1.0), "c": (-1.0, 0.0), "d": (0.0, -1.0), "mi": (-0.7, -0.7)}
+_SEVENS = (2, 3)  # grade groups of a Gleason score of seven
+_FIGURES = re.compile(r"(?<![0-9.])\d+(?:\.\d+)?")
+_ROMAN = re.compile(r"\b(?:I{1,3}|IV)\b")
+_LETTER = re.compile(r"(?<=[ \d])[A-Ea-e]\b")
 
 
 @cache
@@ -67,14 +70,12 @@ _LISTS = (
 
 @cache
 def identity() -> str:
-    """The version, and the lists that are read."""
     words = "\n".join((*phrase_words("denied"), *phrase_words("affirmed")))
     content = b"".join((*map(resource_bytes, _LISTS), words.encode()))
     return f"channel{VERSION}-{hashlib.sha256(content).hexdigest()[:8]}"
 
 
 def size() -> int:
-    """How many numbers the channel has."""
     return places()["end"]
 
 
@@ -86,54 +87,77 @@ def beside(vector: Vectors, phrase: str, weight: float) -> Vectors:
 def channel(phrase: str) -> Vectors:
     """The numbers of a phrase, not of length one: the more it says, the longer."""
     row = np.zeros(size(), dtype=np.float32)
-    _put_words(row, phrase)
-    _put_stages(row, phrase)
-    _put_names(row, "number", numbers(phrase), _NUMBERS, _OF_NUMBERS)
-    _put_names(row, "marker", _markers(phrase), _MARKERS, _OF_MARKERS)
-    return row
-
-
-def _put_words(row: Vectors, phrase: str) -> None:
-    """Sides, grades, polarity and the other axes of two values."""
     known, at = lexicon().axes, places()
     meaning = meaning_of(phrase)
     signs = {axis: float(sign) for axis, sign in meaning.signs.items()}
-    for grade in grades(phrase):
-        signs["second grade" if grade == 2 else "grade"] = 1.0 if grade <= 2 else -1.0
-    for pattern in sevens(phrase):
-        signs["seven"] = 1.0 if pattern == 3 else -1.0
+    signs |= grade_signs(phrase)
     for axis, sign in signs.items():
         row[at[axis]] = sign * (known[axis].weight if axis in known else 1.0)
     denials = meaning.denials + denying_codes(phrase)
-    affirmed = denials or meaning.affirmed or affirming_codes(phrase) > 0
-    row[at[POLARITY]] = -1 if denials % 2 else 1 if affirmed else _ASSUMED
-
-
-def _put_stages(row: Vectors, phrase: str) -> None:
-    at = places()
+    is_affirmed = denials or meaning.is_affirmed or affirming_codes(phrase) > 0
+    row[at[POLARITY]] = -1 if denials % 2 else 1 if is_affirmed else _ASSUMED
     for axis, level, part in categories(phrase):
         start = at[f"{axis} level"]
         row[start : start + 4] = _LEVELS[level]
         if part in _PARTS:
             start = at[f"{axis} part"]
             row[start : start + 2] = np.multiply(_PARTS[part], _OF_PARTS)
-
-
-def _markers(phrase: str) -> list[str]:
-    return sorted({marker for name in named_markers(phrase) for marker in name.markers})
-
-
-def _put_names(row: Vectors, axis: str, names: Sequence[str], size: int, length: float) -> None:
-    """The direction of some names together; other names give another, none give none."""
-    if names:
-        together = np.sum([_direction(name, size) for name in names], axis=0)
-        start = places()[axis]
-        row[start : start + size] = length * unit(together)
+    markers = sorted({marker for name in named_markers(phrase) for marker in name.markers})
+    for axis, names, width, length in (
+        ("number", numbers(phrase), _NUMBERS, _OF_NUMBERS),
+        ("marker", markers, _MARKERS, _OF_MARKERS),
+    ):
+        if names:  # other names together have another direction
+            direction = np.sum([_direction(name, width) for name in names], axis=0)
+            row[at[axis] : at[axis] + width] = length * unit(direction)
+    return row
 
 
 @cache
 def _direction(name: str, size: int) -> Vectors:
-    """Signs that follow from the name alone."""
     bits = crc32(name.encode())
     signs = [1.0 if bits >> place & 1 else -1.0 for place in range(size)]
     return unit(np.array(signs, dtype=np.float32))
+
+
+def categories(phrase: str) -> Iterator[tuple[str, str, str]]:
+    """Axis (T, N, M or group), level (0 to 4, is, a, x) and part (a to d, mi, or nothing)."""
+    if stage := read_stage(phrase):
+        values = (stage.t, stage.n, stage.m, arabic_group(stage))
+        for axis, value in zip(("T", "N", "M", "group"), values, strict=True):
+            if value and value[0].isdigit():
+                yield axis, value[0], "mi" if value[1:3] == "mi" else value[1:2]
+            elif value:
+                yield axis, "1" if value == "+" else value, ""
+    yield from (("group", level, part) for level, part in ranks(phrase))
+
+
+def grade_signs(phrase: str) -> Iterator[tuple[str, float]]:
+    """The axis of a grade and its sign: 1 against 3 and 4; 2 has an axis of its own.
+
+    Of Gleason the lowest and the highest groups count as 1 and 3, and a score of seven is on
+    another axis, by its larger pattern: 3 or 4.
+    """
+    grade = read_grade(phrase)
+    if grade is None:
+        return
+    if grade.scheme == "Gleason" and not grade.part and grade.level in _SEVENS:
+        yield "seven", 1.0 if grade.level == 2 else -1.0
+        return
+    if grade.level != int(grade.level):
+        return
+    if grade.scheme == "Gleason":
+        level = 1 if grade.level <= (3 if grade.part else 1) else 3
+    else:
+        level = 2 * int(grade.level) - 1 if grade.of == 2 else int(grade.level)
+    yield "second grade" if level == 2 else "grade", 1.0 if level <= 2 else -1.0
+
+
+def numbers(phrase: str) -> list[str]:
+    """All different numbers: in digits, words, Roman numerals or as a letter after a code."""
+    words = re.findall(r"[A-Za-z]+", phrase)
+    found = {*_FIGURES.findall(phrase)}
+    found |= {str(number) for word in words if (number := spelt_number(word)) is not None}
+    found |= {str(rank_number(roman)) for roman in _ROMAN.findall(phrase)}
+    found |= {letter.upper() for letter in _LETTER.findall(phrase)}
+    return sorted(found)

@@ -5,11 +5,10 @@ run by itself, so that its vector is the same to the bit whatever it is run with
 runs images, and phrases of as many tokens, together.
 """
 
-import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +18,13 @@ from histoeval.align.builtin import shortened
 from histoeval.errors import InputError
 from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.pathgls.grounding.encoder import ClaimCalibration, Pixels, Vectors
-from histoeval.reader.manifest import HashedFiles, checked_manifest, put_manifest
+from histoeval.reader.manifest import ModelManifest
 from histoeval.report import EntityType, Noun
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import TokenRows, on_cpu, on_gpu, open_session, open_tokenizer, runner
 from histoeval.runtime.threads import cores
 
-MANIFEST = "manifest.json"
 IMAGE: Final = "image.onnx"
 TEXT: Final = "text.onnx"
 TOKENIZER: Final = "tokenizer.json"
@@ -70,8 +68,10 @@ class ScopeLimits(Noun):
     phrases: Limit  # unknown below this cosine with the nearest wording that was learned
 
 
-class GroundingManifest(HashedFiles):
+class GroundingManifest(ModelManifest):
     """What `manifest.json` says: the files and their hashes, both towers, scope, calibration."""
+
+    home, parts, what = "manifest.json", FILES, "a grounding model"
 
     kind: Literal["grounding"] = "grounding"
     image: ImageTowerSpec
@@ -83,18 +83,6 @@ class GroundingManifest(HashedFiles):
     """A curve for each kind of claim: site, diagnosis, finding."""
     decisions: Decisions | None = None
     """When answers count: missing where only one laboratory or too few cases were learned."""
-    details: dict[str, Any] = Field(default_factory=dict)
-
-    @property
-    def identity(self) -> str:
-        """The model by name and by everything that its answers depend on."""
-        content = self.model_dump_json(exclude={"details", "name"})
-        return f"{self.name}@{hashlib.sha256(content.encode()).hexdigest()[:12]}"
-
-
-def write_grounding_manifest(folder: Path, manifest: GroundingManifest) -> None:
-    """Write the manifest, whole or not at all."""
-    put_manifest(folder / MANIFEST, manifest)
 
 
 _REMEMBERED = 20_000
@@ -148,9 +136,7 @@ class BuiltinEncoder:
         self, folder: Path | None = None, *, threads: int | None = None, device: str | None = None
     ) -> None:
         home = folder or resource_path("models/grounding")
-        self.manifest = checked_manifest(
-            home, MANIFEST, GroundingManifest, FILES, "a grounding model"
-        )
+        self.manifest = GroundingManifest.read(home)
         self.name, self.dimension = self.manifest.name, self.manifest.dimension
         self.size = self.manifest.image.size
         self.identity = f"{self.manifest.identity}/{runner(device)}"

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from histoeval.errors import ModelError, SettingError, did_you_mean
-from histoeval.pathgls.grounding.builtin import MANIFEST, BuiltinEncoder
+from histoeval.pathgls.grounding.builtin import BuiltinEncoder, GroundingManifest
 from histoeval.pathgls.grounding.encoder import ImageTextEncoder, weights_of
 from histoeval.pathgls.grounding.published import (
     LOCAL,
@@ -102,7 +102,7 @@ def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
             return OPENERS[known.loads](_library_name(known, place), device)
         except ModelError as error:
             raise ModelError(f"{error} {known.advice}") from error
-    if Path(spec, MANIFEST).is_file():
+    if Path(spec, GroundingManifest.home).is_file():
         return BuiltinEncoder(Path(spec), device=device)
     if Path(spec, OPEN_CLIP_CONFIG).is_file() and not Path(spec, "config.json").is_file():
         return OPENERS["open_clip"](spec, device)

@@ -30,44 +30,37 @@ In_co = TypeVar("In_co", covariant=True)
 Out = TypeVar("Out", bound=StoredRow)
 
 _NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
-
-FIRST_ROWS = 8
-"""The first blocks have at most so many, until it is known how long they take."""
-
+FIRST_ROWS = 8  # the first blocks have at most so many, until it is known how long they take
+# a block is closed early when its texts grow past this, so that memory stays flat
 BLOCK_CHARACTERS = 1_000_000
-"""A block is closed early when its texts grow past this, so that memory stays flat."""
 
 
 class RowSource(Protocol[In_co]):
-    """Where the rows of a run come from."""
+    """The rows of a run."""
 
     def rows(self) -> Iterator[In_co]:
         """Every row, from the start."""
 
     def identity(self) -> dict[str, Any]:
-        """What makes two inputs the same."""
+        """Equal for equal inputs."""
 
     def description(self) -> Any:
         """The input as a summary shows it."""
 
 
 class Task(ABC, Generic[In, Out]):
-    """What a job does with rows. It is pickled to run elsewhere, and loads its models there."""
+    """The work of a job. It is pickled to run elsewhere, and loads its models there."""
 
     parallel = True
     """Whether several processes may do it: not where a server is asked, which has limits."""
 
-    on_gpu = False
-    """Whether its models are on a GPU."""
+    on_gpu = False  # whether its models are on a GPU
 
     shares_gpu = False
     """Whether its workers can all ask the process that has started them for what the GPU does."""
 
-    name = "work"
-    """What a dashboard calls it."""
-
-    small = 32
-    """An input of at most so many rows is not worth a second process."""
+    name = "work"  # what a dashboard calls it
+    small = 32  # an input of at most so many rows is not worth a second process
 
     @abstractmethod
     def work(self, rows: Sequence[In]) -> Sequence[Out]:
@@ -89,10 +82,11 @@ class Task(ABC, Generic[In, Out]):
         return nullcontext(blocks)
 
     def take_usage(self) -> Any:
-        """What was spent since this was last called, for `Job.charge`; mostly nothing."""
+        """The cost since this was last called, for `Job.charge`; mostly nothing."""
         return None
 
 
+# written by a language model so that every shipped model is asked: no catalogue has whorls
 EXAMPLE = Pair(
     id="example",
     reference="Left breast, core biopsy: invasive carcinoma, grade 2. ER positive, 14 mm, no "
@@ -100,7 +94,6 @@ EXAMPLE = Pair(
     candidate="Right breast, core biopsy: benign tissue with necrosis. ER negative, 9 mm. Foamy "
     "clefts are seen.",
 )
-"""Written by a language model so that every shipped model is asked: no catalogue has whorls."""
 
 
 def example_pairs(metrics: Iterable[Metric]) -> Sequence[Pair]:
@@ -110,13 +103,12 @@ def example_pairs(metrics: Iterable[Metric]) -> Sequence[Pair]:
 
 
 def gpu_use(models: Iterable[Any]) -> tuple[bool, bool]:
-    """Whether any of these models is on a GPU, and whether all that are can be asked for it."""
+    """True if any of these models is on a GPU; and if all that are can be asked for it."""
     on_gpu = [model for model in models if getattr(model, "on_gpu", False)]
     return bool(on_gpu), all(getattr(model, "shares_gpu", False) for model in on_gpu)
 
 
 def models_of(metrics: Iterable[Metric]) -> Iterator[Any]:
-    """The models of metrics, as far as they name them."""
     for metric in metrics:
         for name in getattr(metric, "models", ()):
             yield getattr(metric, name, None)
@@ -130,7 +122,7 @@ class Block(NamedTuple, Generic[In]):
 
     @property
     def position(self) -> int:
-        """How many bytes of the input have been read, for progress."""
+        """The bytes of the input read so far, for progress."""
         return getattr(self.rows[-1], "position", 0)
 
 
@@ -139,12 +131,9 @@ class Blocks(Generic[In]):
     """The rows of a source that are still to be worked on; iterated, in blocks."""
 
     source: RowSource[In]
-    rows: int
-    """How many rows a block has at most. An engine may change this while it runs."""
-    is_fixed: bool = False
-    """Whether the user has chosen the number of rows."""
-    finished: Sequence[range] = ()
-    """Rows that have results, in order."""
+    rows: int  # how many rows a block has at most. An engine may change this while it runs
+    is_fixed: bool = False  # whether the user has chosen the number of rows
+    finished: Sequence[range] = ()  # rows that have results, in order
     characters: int = BLOCK_CHARACTERS
 
     def __post_init__(self) -> None:
@@ -180,8 +169,7 @@ class Finished(NamedTuple, Generic[Out]):
     length: int
     rows: Sequence[Out] | None
     position: int = 0
-    usage: Sequence[Any] = ()
-    """What each part of it has cost that was worked on by itself."""
+    usage: Sequence[Any] = ()  # what each part of it has cost that was worked on by itself
 
 
 class BlockSpool:
@@ -219,7 +207,6 @@ class BlockSpool:
         return blocks
 
     def lines(self, block: range) -> list[bytes]:
-        """The rows of a block."""
         return self.file(block).read_bytes().splitlines(keepends=True)
 
     def clear(self) -> None:
@@ -229,7 +216,7 @@ class BlockSpool:
 
 
 class Engine(ABC):
-    """Who works on blocks."""
+    """Works on blocks."""
 
     name: str
 
@@ -244,7 +231,6 @@ class Engine(ABC):
 
 
 def demand_workers(workers: int) -> int:
-    """A number of workers that can do something."""
     if workers < 1:
         raise SettingError(f"{workers} workers cannot do anything: give 1 or more")
     return workers
@@ -261,7 +247,6 @@ class InlineEngine(Engine):
         blocks: Iterable[Block[In]],
         spool: BlockSpool | None = None,  # noqa: ARG002
     ) -> Iterator[Finished[Out]]:
-        """The results in the order of the input."""
         with task.ahead(blocks) as ready:
             for block in ready:
                 rows = task.work(block.rows)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 from histoeval.errors import SettingError
 from histoeval.run.engines.engine import (
@@ -26,8 +26,7 @@ EngineName = Literal["local", "ray", "inline"]
 
 ENGINE_ENV = "HISTOEVAL_ENGINE"
 
-BLOCK_S = 0.5
-"""How long a block should take: long beside sending it, short beside the whole run."""
+BLOCK_S = 0.5  # how long a block should take: long beside sending it, short beside the whole run
 
 FEW_ROWS, FEW_ROWS_S = 4, 2.0
 """A block may take so long for the sake of so many rows: neighbours share texts, and models are
@@ -65,7 +64,13 @@ class LocalEngine(Engine):
         while sum(len(block.rows) for block in first) <= task.small and (block := next(rest, None)):
             first.append(block)
         is_small = sum(len(block.rows) for block in first) <= task.small
-        package = None if is_small and not self._demanded else self._packed(task)
+        package = None
+        try:
+            if self._demanded or not is_small:
+                package = packed(task)
+        except SettingError:
+            if self._demanded:
+                raise
         if package is None:
             blocks.rows = limit
             yield from INLINE.run(task, chain(first, rest))
@@ -78,17 +83,9 @@ class LocalEngine(Engine):
                     block.start, len(block.rows), answer.rows, block.position, answer.usage
                 )
 
-    def _packed(self, task: Task[Any, Any]) -> bytes | None:
-        try:
-            return packed(task)
-        except SettingError:
-            if self._demanded:
-                raise
-            return None
-
 
 def next_rows(rows: int, seconds: float, limit: int) -> int:
-    """Rows of blocks that take as long as they should, at most twice or half as many as now."""
+    """The rows of a block that takes as long as it should, at most twice or half of now."""
     speed = rows / max(seconds, 1e-6)
     wanted = max(speed * BLOCK_S, min(FEW_ROWS, speed * FEW_ROWS_S))
     return max(1, min(limit, round(min(max(wanted, rows / 2), rows * 2))))

@@ -3,7 +3,7 @@
 One task of Ray reads the input on this machine, in order, and waits while the actors have enough to
 do. Each actor has a worker process of its own, which loads the models once; it writes the rows of a
 block to the spool of finished blocks, on storage that all machines share. An actor that is killed
-is started again, and so is its block.
+is started again, and so is its block. A block is one row of Ray's, and so one block of Ray's.
 """
 
 import logging
@@ -13,12 +13,11 @@ import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from histoeval.errors import (
@@ -32,6 +31,7 @@ from histoeval.errors import (
 from histoeval.io.writing import make_folder, writing_to
 from histoeval.run.engines.engine import (
     FIRST_ROWS,
+    Block,
     Blocks,
     BlockSpool,
     Engine,
@@ -46,20 +46,14 @@ from histoeval.runtime.memo import portable
 from histoeval.runtime.threads import cores
 from histoeval.version import __version__
 
+# set this in the environment to see what Ray itself logs, and its progress bars
 LOGS = "HISTOEVAL_RAY_LOGS"
-"""Set this in the environment to see what Ray itself logs, and its progress bars."""
-
-ANSWER_S = 5.0
-"""How long the head of a cluster may take to answer."""
-
+ANSWER_S = 5.0  # how long the head of a cluster may take to answer
+# Ray makes sockets some folders further down, and the path of a socket must be short
 LONGEST_FOLDER = 20
-"""Ray makes sockets some folders further down, and the path of a socket must be short."""
-
-AHEAD = 3
-"""Blocks that an actor has at a time: one that it works on, and those that wait beside it."""
-
+AHEAD = 3  # blocks that an actor has at a time: one that it works on, and those that wait beside it
+# what a block of long texts may take; more of them are not read ahead than these make
 BLOCK_BYTES = 8 * 2**20
-"""What a block of long texts may take; more of them are not read ahead than these make."""
 
 
 class RayEngine(Engine):
@@ -74,31 +68,28 @@ class RayEngine(Engine):
     def run(
         self, task: Task[In, Out], blocks: Blocks[In], spool: BlockSpool | None
     ) -> Iterator[Finished[Out]]:
-        """The results in the order in which they are finished."""
         if next(iter(blocks), None) is None:
             return
-        package = packed(task)
+        context = RayContext(packed(task), spool)
         if spool is not None:
             with writing_to(spool.folder.parent):
                 make_folder(spool.folder)
         with connected(self._address) as ray:
             share = share_of(ray.cluster_resources(), self._workers, task)
             try:
-                reader = pickle.dumps((str(Path.cwd()), blocks, share.actors))
+                reader = pickle.dumps((context.folder, blocks, share.actors))
             except Exception as error:  # pickle raises whatever the objects do
                 raise SettingError(
                     f"this input cannot be sent to another process: {error}; use --engine inline"
                 ) from error
-            context = RayContext.here(package, spool)
             try:
-                for row in _stream(ray, reader, context, task.name, share):
-                    yield row.finished()
+                yield from _stream(ray, reader, context, task.name, share)
             except ray.exceptions.RayError as error:
                 raise in_words(error) from error
 
 
 class ActorShare(NamedTuple):
-    """How many actors there are, and what each of them takes of the cluster."""
+    """The number of actors, and what each of them takes of the cluster."""
 
     actors: int
     cpus: float
@@ -106,63 +97,73 @@ class ActorShare(NamedTuple):
 
 
 def share_of(resources: dict[str, float], workers: int | None, task: Any) -> ActorShare:
-    """One actor for each core or GPU; what a server does needs one, if no number is given."""
+    """One actor for each core or GPU; what a server does needs one, if no number is given.
+
+    None takes more than it can have if each is to find a place on some machine.
+    """
     cpus, gpus = resources.get("CPU", 0), resources.get("GPU", 0)
     if task.on_gpu and gpus < 1:
         raise SettingError("the Ray cluster has no GPU: leave --device out")
     usual = int(gpus) if task.on_gpu else int(cpus) if task.parallel else 1
     actors = workers or usual or 1
-
-    def share(count: float) -> float:
-        """What an actor can have at most, if each is to find a place on some machine."""
-        return 1 / ceil(actors / max(count, 1))
-
-    return ActorShare(actors, share(cpus), share(gpus) if task.on_gpu else 0)
+    share = [1 / ceil(actors / max(count, 1)) for count in (cpus, gpus)]
+    return ActorShare(actors, share[0], share[1] if task.on_gpu else 0)
 
 
-# --- blocks on their way -------------------------------------------------------------------------
+def _stream(
+    ray: Any, reader: bytes, context: "RayContext", name: str, share: ActorShare
+) -> Iterator[Finished[Any]]:
+    """Read, work, and hand over what is finished, all at the same time."""
+    data = ray.data
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=False
+    )
+    with warnings.catch_warnings(action="ignore"):  # Ray warns of its own settings
+        settings = data.DataContext.get_current().copy()
+        settings.target_max_block_size = 1
+        settings.execution_options.resource_limits = data.ExecutionResources.for_limits(
+            # by itself Ray would read ahead until a good part of the shared memory is full
+            object_store_memory=(share.actors + 4) * AHEAD * BLOCK_BYTES
+        )
+        settings.execution_no_progress_timeout_s = -1  # a block may take as long as it takes
+        settings.enable_progress_bars = settings.print_on_execution_start = shows_logs()
+        settings.enable_auto_log_stats = shows_logs()
+        with data.DataContext.current(settings):
+            rows = (
+                data.from_items([reader], override_num_blocks=1)
+                .flat_map(read, num_cpus=0, scheduling_strategy=here)
+                .map(
+                    type(name, (BlockActor,), {}),  # a stage is called like its class
+                    fn_constructor_args=(context,),
+                    compute=data.ActorPoolStrategy(
+                        size=share.actors, max_tasks_in_flight_per_actor=AHEAD
+                    ),
+                    num_cpus=share.cpus,
+                    num_gpus=share.gpus or None,
+                )
+            )
+    for row in rows.iter_rows():
+        block = pickle.loads(row["content"])
+        if isinstance(block, Exception):
+            raise block
+        yield block
 
 
-class BlockRow(NamedTuple):
-    """A block as Ray sees it: one row of a table, with a pickle as its content."""
-
-    start: int
-    length: int
-    position: int
-    content: bytes
-
-    def finished(self) -> Finished[Any]:
-        """What an actor has made of it; an error that it has met is raised."""
-        content = pickle.loads(self.content)
-        if isinstance(content, Exception):
-            raise content
-        rows, usage = content
-        return Finished(self.start, self.length, rows, self.position, usage)
-
-    def table(self) -> Any:
-        """A table of this row."""
-        import pyarrow as pa
-
-        numbers = {name: pa.array([getattr(self, name)], pa.int64()) for name in self._fields[:3]}
-        return pa.table(numbers | {"content": pa.array([self.content], pa.large_binary())})
-
-
-def read(package: bytes) -> Iterator[BlockRow]:
+def read(row: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
     """The blocks of the input, each small beside what came before, so that no actor ends late."""
-    folder, blocks, actors = pickle.loads(package)
+    folder, blocks, actors = pickle.loads(row["item"])
     _go_to(folder)
     limit = blocks.rows
     if not blocks.is_fixed:
         blocks.rows = min(FIRST_ROWS, limit)
     try:
         for block in blocks:
-            count = len(block.rows)
-            yield BlockRow(block.start, count, block.position, pickle.dumps(block.rows))
+            yield {"content": pickle.dumps(block)}
             if not blocks.is_fixed:
-                fair = (block.start + count) // (3 * actors)
+                fair = (block.start + len(block.rows)) // (3 * actors)
                 blocks.rows = min(max(fair, FIRST_ROWS), limit)
     except HistoEvalError as error:
-        yield BlockRow(0, 0, 0, pickle.dumps(error))
+        yield {"content": pickle.dumps(error)}
 
 
 def _go_to(folder: str) -> None:
@@ -171,21 +172,19 @@ def _go_to(folder: str) -> None:
         os.chdir(folder)
 
 
+def _environment() -> dict[str, str]:
+    return {name: text for name, text in os.environ.items() if name.startswith("HISTOEVAL_")}
+
+
 @dataclass(frozen=True)
 class RayContext:
-    """What an actor needs to work as this process would: the task, the spool, the surroundings."""
+    """The surroundings of an actor that works as this process would."""
 
     package: bytes
     spool: BlockSpool | None
-    folder: str
-    environment: Mapping[str, str]
-    version: str
-
-    @classmethod
-    def here(cls, package: bytes, spool: BlockSpool | None) -> "RayContext":
-        """As this process has it."""
-        ours = {name: text for name, text in os.environ.items() if name.startswith("HISTOEVAL_")}
-        return cls(package, spool, str(Path.cwd()), ours, __version__)
+    folder: str = field(default_factory=os.getcwd)
+    environment: dict[str, str] = field(default_factory=_environment)
+    version: str = __version__
 
     def open(self) -> WorkerSlot[Any, Any]:
         """A worker in these surroundings; an error where the work would come to nothing."""
@@ -216,87 +215,28 @@ class BlockActor:
         self._context = context
         self._slot: WorkerSlot[Any, Any] | None = None
 
-    def __call__(self, table: Any) -> Any:
-        """The same row, its content replaced by results or by the error that ends the run."""
-        (values,) = table.to_pylist()
-        row = BlockRow(**values)
+    def __call__(self, row: dict[str, bytes]) -> dict[str, bytes]:
+        """The finished block, or the error that ends the run."""
+        block: Any = pickle.loads(row["content"])
         try:
-            content: Any = self._results(row)
+            content = block if isinstance(block, Exception) else self._finished(block)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is raised where rows arrive
             content = portable(error)
-        return row._replace(content=pickle.dumps(content)).table()
+        return {"content": pickle.dumps(content)}
 
-    def _results(self, block: BlockRow) -> Any:
-        """The rows, or None where they are in the spool, and what they cost."""
-        rows, spool = pickle.loads(block.content), self._context.spool
-        if isinstance(rows, Exception):
-            raise rows
-        if self._slot is None:
-            self._slot = self._context.open()
-        if spool is None:
-            answer = self._slot.work(rows)
-            return answer.rows, answer.usage
-        if spool.file(range(block.start, block.start + block.length)).exists():
-            return None, ()  # finished by an actor that was killed before it could say so
-        answer = self._slot.work(rows)
-        with writing_to(spool.folder.parent):
-            spool.put(block.start, answer.rows)
-        return None, answer.usage
-
-
-def _stream(
-    ray: Any, package: bytes, context: RayContext, name: str, share: ActorShare
-) -> Iterator[BlockRow]:
-    """Read, work, and hand over what is finished, all at the same time."""
-
-    def read_blocks(_: Any) -> Iterator[Any]:
-        for block in read(package):
-            yield block.table()
-
-    data = ray.data
-    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-        ray.get_runtime_context().get_node_id(), soft=False
-    )
-    with (
-        warnings.catch_warnings(action="ignore"),  # Ray warns of its own settings
-        data.DataContext.current(_settings(data, share)),
-    ):
-        tables = (
-            data.range(1, override_num_blocks=1)
-            .map_batches(read_blocks, batch_format="pyarrow", num_cpus=0, scheduling_strategy=here)
-            .map_batches(
-                type(name, (BlockActor,), {}),  # a stage is called like its class
-                fn_constructor_args=(context,),
-                batch_size=1,
-                batch_format="pyarrow",
-                compute=data.ActorPoolStrategy(
-                    size=share.actors, max_tasks_in_flight_per_actor=AHEAD
-                ),
-                num_cpus=share.cpus,
-                num_gpus=share.gpus or None,
-            )
-        )
-    for table in tables.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
-        yield from (BlockRow(**values) for values in table.to_pylist())
-
-
-def _settings(data: Any, share: ActorShare) -> Any:
-    """One row of ours is one block of Ray's; a block may take as long as it takes.
-
-    By itself Ray would read ahead until a good part of the shared memory is full.
-    """
-    context = data.DataContext.get_current().copy()
-    context.target_max_block_size = 1
-    context.execution_options.resource_limits = data.ExecutionResources.for_limits(
-        object_store_memory=(share.actors + 4) * AHEAD * BLOCK_BYTES
-    )
-    context.execution_no_progress_timeout_s = -1
-    context.enable_progress_bars = context.print_on_execution_start = shows_logs()
-    context.enable_auto_log_stats = shows_logs()
-    return context
-
-
-# --- the cluster ---------------------------------------------------------------------------------
+    def _finished(self, block: Block[Any]) -> Finished[Any]:
+        """The results; with a spool they are there."""
+        self._slot = self._slot or self._context.open()
+        spool, end = self._context.spool, block.start + len(block.rows)
+        if spool is not None and spool.file(range(block.start, end)).exists():
+            # by an actor that was killed before it could say so
+            return Finished(block.start, len(block.rows), None, block.position)
+        answer = self._slot.work(block.rows)
+        if spool is not None:
+            with writing_to(spool.folder.parent):
+                spool.put(block.start, answer.rows)
+        rows = answer.rows if spool is None else None
+        return Finished(block.start, len(block.rows), rows, block.position, answer.usage)
 
 
 @contextmanager
@@ -307,12 +247,37 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
         return
     place = address or os.environ.get("RAY_ADDRESS") or "local"
-    _demand_answer(place)
+    if "://" in place:
+        raise EndpointError(
+            f"{place} is an address of Ray Client, which is not supported: run the command on a "
+            "machine of the cluster with --address auto, or by `ray job submit`"
+        )
     usual = tempfile.gettempdir()
     short = usual if len(usual) <= LONGEST_FOLDER else "/tmp"
     # the folder that Ray makes is open to all, and what it writes there holds report texts
     with tempfile.TemporaryDirectory(prefix="ray-", dir=short, ignore_cleanup_errors=True) as own:
-        _start(ray, place, Path(own))
+        settings: dict[str, Any] = {
+            "address": place,
+            "logging_level": logging.INFO if shows_logs() else logging.CRITICAL,
+            "log_to_driver": shows_logs(),
+        }
+        if place == "local":
+            settings |= {"num_cpus": cores(), "include_dashboard": False, "_temp_dir": f"{own}/r"}
+        host, colon, port = place.rpartition(":")
+        try:
+            if colon:  # where nobody answers at once, Ray itself would wait for minutes
+                socket.create_connection((host, int(port)), timeout=ANSWER_S).close()
+            with _quiet():
+                ray.init(**settings)
+        except (ConnectionError, ValueError, OSError) as error:
+            raise EndpointError(
+                f"there is no Ray cluster at {place}: {_first_line(error)}; start one with "
+                "`ray start --head`, or leave --address out"
+            ) from error
+        except RuntimeError as error:
+            raise EndpointError(
+                f"the Ray cluster at {place} does not fit this installation: {error}"
+            ) from error
         try:
             yield ray
         finally:
@@ -330,55 +295,13 @@ def _imported() -> Any:
     return ray
 
 
-def _demand_answer(place: str) -> None:
-    """Refuse an address where nobody answers at once: Ray itself would wait for minutes."""
-    host, colon, port = place.rpartition(":")
-    if "://" in place:
-        raise EndpointError(
-            f"{place} is an address of Ray Client, which is not supported: run the command on a "
-            "machine of the cluster with --address auto, or by `ray job submit`"
-        )
-    if colon:
-        try:
-            socket.create_connection((host, int(port)), timeout=ANSWER_S).close()
-        except (OSError, ValueError) as error:
-            raise _no_cluster(place, error) from error
-
-
-def _start(ray: Any, place: str, folder: Path) -> None:
-    settings: dict[str, Any] = {
-        "address": place,
-        "logging_level": logging.INFO if shows_logs() else logging.CRITICAL,
-        "log_to_driver": shows_logs(),
-    }
-    if place == "local":
-        own = {"num_cpus": cores(), "include_dashboard": False, "_temp_dir": str(folder / "r")}
-        settings |= own
-    try:
-        with _quiet():
-            ray.init(**settings)
-    except (ConnectionError, ValueError, OSError) as error:
-        raise _no_cluster(place, error) from error
-    except RuntimeError as error:
-        raise EndpointError(
-            f"the Ray cluster at {place} does not fit this installation: {error}"
-        ) from error
-
-
-def _no_cluster(place: str, error: Exception) -> EndpointError:
-    return EndpointError(
-        f"there is no Ray cluster at {place}: {_first_line(error)}; start one with `ray start "
-        "--head`, or leave --address out"
-    )
-
-
 def shows_logs() -> bool:
-    """Whether Ray may write to the terminal."""
+    """True if Ray may write to the terminal."""
     return os.environ.get(LOGS, "") not in ("", "0")
 
 
 def in_words(error: Exception) -> EndpointError:
-    """What Ray says of a run that has failed, in short."""
+    """The error for a run of Ray that has failed, in short."""
     cause = getattr(error, "cause", None) or error
     if isinstance(cause, ModuleNotFoundError) or "No module named 'histoeval" in str(error):
         return EndpointError(

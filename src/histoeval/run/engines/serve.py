@@ -21,14 +21,13 @@ from typing import Any, BinaryIO
 
 from histoeval.callers import called_from
 from histoeval.run.engines.engine import Task
-from histoeval.run.engines.worker import AnswerLost, Refusal, WorkerAnswer
+from histoeval.run.engines.worker import AnswerLost, WorkerAnswer
 from histoeval.runtime.memo import portable, return_freed_memory
 from histoeval.runtime.shared_device import Asker, connect
 
-_SET_PARENT_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG of Linux."""
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
+# the thread of pyarrow's allocator, which starts it again in a child
 _SURVIVES_A_FORK = "jemalloc_bg_thd"
-"""The thread of pyarrow's allocator, which starts it again in a child."""
 
 
 def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | None = None) -> None:
@@ -40,7 +39,7 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | Non
         try:
             task: Task[Any, Any] = pickle.loads(content)
         except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-            _answer(answers_out, Refusal(portable(error)))
+            _answer(answers_out, portable(error))
             return
         can_be_forked = control is not None and _can_be_forked(task, control.fileno())
         _answer(answers_out, can_be_forked)
@@ -52,8 +51,26 @@ def serve(rows_in: BinaryIO, answers_out: BinaryIO, control: socket.socket | Non
                 _answer(answers_out, _worked(task, pickle.load(rows_in)))
 
 
+def _worked(task: Task[Any, Any], rows: Sequence[Any]) -> WorkerAnswer | Exception:
+    started = perf_counter()
+    try:
+        results = list(task.work(rows))
+        return WorkerAnswer(results, [task.take_usage()], perf_counter() - started)
+    except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
+        return portable(error)
+
+
+def _answer(answers_out: BinaryIO, answer: object) -> None:
+    try:
+        content = pickle.dumps(answer)
+    except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
+        content = pickle.dumps(AnswerLost(f"{type(error).__name__}: {error}"))
+    answers_out.write(content)
+    answers_out.flush()
+
+
 def _can_be_forked(task: Task[Any, Any], control: int) -> bool:
-    """Whether all that rows need could be loaded here, by a process of one thread.
+    """True if all that rows need could be loaded here, by a process of one thread.
 
     Nor may it have a socket, which its workers would read from and write to all at once.
     """
@@ -64,16 +81,18 @@ def _can_be_forked(task: Task[Any, Any], control: int) -> bool:
         return False
     tasks = Path("/proc/self/task").iterdir()
     threads = [(task / "comm").read_text("utf-8").strip() for task in tasks]
-    is_alone = len([name for name in threads if name != _SURVIVES_A_FORK]) == 1
-    channels = {int(path.name) for path in Path("/proc/self/fd").iterdir()}
-    return is_alone and not any(map(_is_socket, channels - {0, 1, 2, control}))
-
-
-def _is_socket(channel: int) -> bool:
-    try:
-        return stat.S_ISSOCK(os.fstat(channel).st_mode)
-    except OSError:  # that of the listing itself
+    if len([name for name in threads if name != _SURVIVES_A_FORK]) != 1:
         return False
+    for channel in {int(path.name) for path in Path("/proc/self/fd").iterdir()} - {
+        0,
+        1,
+        2,
+        control,
+    }:
+        with suppress(OSError):  # that of the listing itself is closed
+            if stat.S_ISSOCK(os.fstat(channel).st_mode):
+                return False
+    return True
 
 
 def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
@@ -106,24 +125,6 @@ def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
 def _end_with_parent() -> None:
     """Be killed when the thread ends that has started this process."""
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-
-
-def _worked(task: Task[Any, Any], rows: Sequence[Any]) -> WorkerAnswer | Refusal:
-    started = perf_counter()
-    try:
-        results = list(task.work(rows))
-        return WorkerAnswer(results, [task.take_usage()], perf_counter() - started)
-    except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-        return Refusal(portable(error))
-
-
-def _answer(answers_out: BinaryIO, answer: object) -> None:
-    try:
-        content = pickle.dumps(answer)
-    except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-        content = pickle.dumps(Refusal(AnswerLost(f"{type(error).__name__}: {error}")))
-    answers_out.write(content)
-    answers_out.flush()
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ from histoeval.runtime.memo import PROCESSES
 from histoeval.runtime.shared_device import OWNER, DeviceQuestion, KeptTensors
 from histoeval.runtime.threads import LIMIT
 
-SINGLE_THREAD_ENV = {
+WORKER_ENV = {
     LIMIT: "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -38,17 +38,14 @@ SINGLE_THREAD_ENV = {
     "POLARS_MAX_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    # malloc of Linux: freed memory goes back to the system sooner, which costs no time here
+    "MALLOC_MMAP_THRESHOLD_": f"{1 << 20}",
+    "MALLOC_TRIM_THRESHOLD_": f"{16 << 20}",
 }
 
-MALLOC_ENV = {"MALLOC_MMAP_THRESHOLD_": f"{1 << 20}", "MALLOC_TRIM_THRESHOLD_": f"{16 << 20}"}
-"""For malloc of Linux: freed memory goes back to the system sooner, which costs no time here."""
-
-
-FALSE_STARTS = 3
-"""How often in a row a worker may end before its models are loaded."""
-
+FALSE_STARTS = 3  # how often in a row a worker may end before its models are loaded
+# how often rows may kill their worker before they are tried one by one, and then given up
 TRIES = 2
-"""How often rows may kill their worker before they are tried one by one, and then given up."""
 
 
 class WorkerDied(Exception):  # noqa: N818 - it says what has happened
@@ -59,18 +56,16 @@ class AnswerLost(Exception):  # noqa: N818 - it says what has happened
     """Results cannot be pickled, or not be read again."""
 
 
+class StoppedError(HistoEvalError):
+    """The run has ended while a block was worked on."""
+
+
 class WorkerAnswer(NamedTuple):
     """The results of some rows, what they cost, and the seconds they took."""
 
     rows: Sequence[Any]
     usage: Sequence[Any]
     seconds: float
-
-
-class Refusal(NamedTuple):
-    """What went wrong with the task itself, and would go wrong with any rows."""
-
-    error: BaseException
 
 
 def packed(task: Task[Any, Any]) -> bytes:
@@ -105,71 +100,64 @@ class Worker:
         kill: Callable[[], int | None],
         package: bytes | None = None,
     ) -> None:
-        self._rows_out = rows_out
-        self._answers_in = answers_in
+        self._channels = rows_out, answers_in
         self._kill = kill
         self._package = package
         self._lock = Lock()
-        self.ending = ""
         self._tensors = KeptTensors()
+        self.ending = ""
 
-    def work(self, rows: Sequence[Any]) -> WorkerAnswer:
-        """The results of some rows; `WorkerDied` where there are none."""
-        self.begin()
-        answer = self._ask(pickle.dumps(rows))
-        assert isinstance(answer, WorkerAnswer)
-        return answer
+    @property
+    def has_begun(self) -> bool:
+        """True once its models are loaded."""
+        return self._package is None
 
     def begin(self) -> bool:
-        """Send the task, and wait until it is loaded; whether workers can be forked of it."""
+        """Send the task and wait until it is loaded; True if workers can be forked of it."""
         if self._package is None:
             return False
         can_be_forked: bool = self._ask(self._package)
         self._package = None
         return can_be_forked
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether its models were loaded."""
-        return self._package is None
+    def work(self, rows: Sequence[Any]) -> WorkerAnswer:
+        """The results of some rows; `WorkerDied` where there are none."""
+        self.begin()
+        answer: WorkerAnswer = self._ask(pickle.dumps(rows))
+        return answer
 
     def end(self) -> str:
         """Kill the process; how it has ended, in words."""
         with self._lock:
             if not self.ending:
                 self.ending = _in_words(self._kill())
-        for channel in (self._rows_out, self._answers_in):
+        for channel in self._channels:
             with suppress(OSError):  # what was not sent cannot be any more
                 channel.close()
         return self.ending
 
-    def _ask(self, content: bytes) -> Any:
+    def _ask(self, message: bytes) -> Any:
         """The answer; what the worker asks of the GPU before that is answered."""
-        self._send(content)
-        while isinstance(answer := self._next(), DeviceQuestion):
-            self._send(OWNER.reply(answer, self._tensors))
-        if isinstance(answer, Refusal):
-            raise answer.error
-        return answer
-
-    def _send(self, content: bytes) -> None:
+        rows_out, answers_in = self._channels
         try:
-            self._rows_out.write(content)
-            self._rows_out.flush()
-        except (OSError, ValueError) as error:  # ValueError: another thread has ended it
-            raise WorkerDied(self.end()) from error
-
-    def _next(self) -> Any:
-        try:
-            return self._tensors.read(self._answers_in)
+            while True:
+                rows_out.write(message)
+                rows_out.flush()
+                answer = self._tensors.read(answers_in)
+                if not isinstance(answer, DeviceQuestion):
+                    break
+                message = OWNER.reply(answer, self._tensors)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise WorkerDied(self.end()) from error
         except Exception as error:
-            was_ended = isinstance(error, ValueError) and self._answers_in.closed
-            how = self.end()  # the rest of this answer would be taken for the next
+            was_ended = answers_in.closed  # by another thread
+            ending = self.end()  # the rest of this answer would be taken for the next
             if was_ended:
-                raise WorkerDied(how) from error
+                raise WorkerDied(ending) from error
             raise AnswerLost(f"{type(error).__name__}: {error}") from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 def _in_words(code: int | None) -> str:
@@ -189,14 +177,14 @@ def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worke
     It does not matter what threads, locks or GPUs this process has, nor whether it is a script
     without `if __name__ == "__main__"`.
     """
-    control_channel = [] if control is None else [control]
+    sockets = [] if control is None else [control]
     modules = {"PYTHONPATH": os.pathsep.join(filter(None, map(os.fspath, sys.path)))}
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "histoeval.run.engines.serve", *map(str, control_channel)],
+        [sys.executable, "-P", "-m", "histoeval.run.engines.serve", *map(str, sockets)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ | SINGLE_THREAD_ENV | MALLOC_ENV | {PROCESSES: str(workers)} | modules,
-        pass_fds=control_channel,
+        env=os.environ | WORKER_ENV | {PROCESSES: str(workers)} | modules,
+        pass_fds=sockets,
     )
 
     def kill() -> int:
@@ -218,7 +206,6 @@ class ForkServer:
         self._lock = Lock()
 
     def fork(self) -> Worker:
-        """A new worker."""
         rows_in, rows_out = os.pipe()
         answers_in, answers_out = os.pipe()
         try:
@@ -250,10 +237,6 @@ class ForkServer:
         return None
 
 
-class StoppedError(HistoEvalError):
-    """The run has ended while a block was worked on."""
-
-
 class WorkerSlot(Generic[In, Out]):
     """One worker process, and what is done when it dies.
 
@@ -266,18 +249,25 @@ class WorkerSlot(Generic[In, Out]):
         self._start = start
         self._worker: Worker | None = None
         self._is_stopped = False
-        self._false_starts = 0
 
     def work(self, rows: Sequence[In]) -> WorkerAnswer:
-        """The results of some rows."""
-        tries = TRIES
+        tries, false_starts = TRIES, 0
         code, reason = "worker_died", ""
         while tries:
             try:
                 return self._running().work(rows)
             except WorkerDied as death:
+                had_begun = self._worker is not None and self._worker.has_begun
+                self._worker = None
+                if had_begun:
+                    tries, false_starts = tries - 1, 0
+                elif (false_starts := false_starts + 1) == FALSE_STARTS:
+                    raise HistoEvalError(
+                        f"a worker process has ended {FALSE_STARTS} times before it could begin "
+                        f"({death}): what it wrote stands above; --engine inline does without "
+                        "processes"
+                    ) from death
                 reason = f"the process that worked on this row has died {TRIES} times ({death})"
-                tries -= self._has_died_of_rows(str(death))
             except AnswerLost as loss:
                 code, tries = "answer_lost", 0
                 reason = f"the results of this row cannot be sent from process to process ({loss})"
@@ -298,24 +288,14 @@ class WorkerSlot(Generic[In, Out]):
             worker.end()
 
     def _running(self) -> Worker:
-        if not self._is_stopped and (self._worker is None or self._worker.ending):
+        if self._worker is not None and self._worker.ending:
+            self._worker = None
+        if not self._is_stopped and self._worker is None:
             self._worker = self._start()
         if self._is_stopped or self._worker is None:
             self.stop()
             raise StoppedError("the run was stopped")
         return self._worker
-
-    def _has_died_of_rows(self, reason: str) -> bool:
-        """Leave the worker that has died; False where it has died before it could begin."""
-        worker, self._worker = self._worker, None
-        had_begun = worker is not None and worker.has_begun
-        self._false_starts = 0 if had_begun else self._false_starts + 1
-        if self._false_starts == FALSE_STARTS:
-            raise HistoEvalError(
-                f"a worker process has ended {FALSE_STARTS} times before it could begin "
-                f"({reason}): what it wrote stands above; --engine inline does without processes"
-            )
-        return had_begun
 
 
 class WorkerPool(Generic[In, Out]):
@@ -370,6 +350,13 @@ class WorkerPool(Generic[In, Out]):
             for future in waiting:
                 future.cancel()
 
+    def _work(self, rows: Sequence[In]) -> WorkerAnswer:
+        slot = self._free.pop()
+        try:
+            return slot.work(rows)
+        finally:
+            self._free.append(slot)
+
     def start(self) -> Worker:
         """A new worker; `WorkerDied` where the process that it would be forked of has ended."""
         with self._lock:
@@ -382,13 +369,6 @@ class WorkerPool(Generic[In, Out]):
         if self._is_stopped:
             raise StoppedError("the run was stopped")
         return spawn(self._package, self._workers)
-
-    def _work(self, rows: Sequence[In]) -> WorkerAnswer:
-        slot = self._free.pop()
-        try:
-            return slot.work(rows)
-        finally:
-            self._free.append(slot)
 
     def _fork_server(self) -> ForkServer | None:
         """The process that is forked; None, now and later, where it cannot be."""

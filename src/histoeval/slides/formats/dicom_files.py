@@ -21,29 +21,25 @@ from histoeval.slides.slide import (
     unreadable,
 )
 
+# ends compressed pixels; without this check decoders would pad a truncated last block
 END_OF_PIXELS = b"\xfe\xff\xdd\xe0\0\0\0\0"
-"""Ends compressed pixels; without this check decoders would pad a truncated last block."""
-
-TAIL_BYTES = 1 << 16
-"""Where it is searched for, from the end of the file."""
-
-DEFLATED = "1.2.840.10008.1.2.1.99"
-"""The transfer syntax of which a few bytes can become gigabytes."""
-
-SLIDE_CLASS = "1.2.840.10008.5.1.4.1.1.77.1.6"
-"""The SOP class of whole slide images."""
+TAIL_BYTES = 1 << 16  # where it is searched for, from the end of the file
+DEFLATED = "1.2.840.10008.1.2.1.99"  # the transfer syntax of which a few bytes can become gigabytes
+SLIDE_CLASS = "1.2.840.10008.5.1.4.1.1.77.1.6"  # the SOP class of whole slide images
 
 
 def slide_files(path: Path) -> list[Path]:
     """The files of one slide, given its folder or a file of its series."""
-    series = _series_in(path if path.is_dir() else path.parent)
     if path.is_dir():
+        series = _series_in(path)
         if len(series) > 1:
             raise InputError(
                 f"{path} contains {len(series)} DICOM slides; name a file of one of them"
             )
-        return next(iter(series.values()), [])
-    files = next((each for each in series.values() if path in each), None)
+        if not series:
+            raise InputError(f"{path} contains no DICOM slide")
+        return series[0]
+    files = next((files for files in _series_in(path.parent) if path in files), None)
     if files is None:
         raise InputError(f"{path} is DICOM, but not a whole slide image")
     return files
@@ -61,8 +57,8 @@ def first_files(files: Iterable[Path]) -> list[Path]:
     return list(first.values())
 
 
-def _series_in(folder: Path) -> dict[str, list[Path]]:
-    """The files of whole slide images in a folder, by series."""
+def _series_in(folder: Path) -> list[list[Path]]:
+    """The files of each whole slide image in a folder."""
     series: dict[str, list[Path]] = defaultdict(list)
     for file in sorted(each for each in folder.iterdir() if is_file(each)):
         if file_type(file) == "dicom":
@@ -70,7 +66,7 @@ def _series_in(folder: Path) -> dict[str, list[Path]]:
             if header.get("SOPClassUID") == SLIDE_CLASS:
                 _refuse_truncated(file, header)
                 series[str(header.get("SeriesInstanceUID"))].append(file)
-    return dict(series)
+    return list(series.values())
 
 
 def _header(file: Path) -> Any:
@@ -100,7 +96,13 @@ class DicomSlide(Slide):
     """A whole slide image of DICOM files."""
 
     def __init__(self, path: Path) -> None:
-        self._wsi = _opened(path)
+        files = slide_files(path)
+        import wsidicom
+
+        try:
+            self._wsi = wsidicom.WsiDicom.open(files)
+        except Exception as error:
+            raise unreadable(path, error, "DICOM slide") from error
         layers = list(self._wsi.pyramid)
         sizes = [(layer.size.width, layer.size.height) for layer in layers]
         levels = levels_of(sizes)
@@ -120,15 +122,3 @@ class DicomSlide(Slide):
     def close(self) -> None:
         """Close the files."""
         self._wsi.close()
-
-
-def _opened(path: Path) -> Any:
-    files = slide_files(path)
-    if not files:
-        raise InputError(f"{path} contains no DICOM slide")
-    import wsidicom
-
-    try:
-        return wsidicom.WsiDicom.open(files)
-    except Exception as error:
-        raise unreadable(path, error, "DICOM slide") from error

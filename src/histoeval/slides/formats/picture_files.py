@@ -21,11 +21,8 @@ from histoeval.slides.slide import (
     unreadable,
 )
 
-MAX_PIXELS = 150_000_000
-"""Plain images are decoded whole; larger ones must be tiled slides."""
-
-STRIP = 256
-"""Rows that are converted at once."""
+MAX_PIXELS = 150_000_000  # plain images are decoded whole; larger ones must be tiled slides
+STRIP = 256  # rows that are converted at once
 
 
 class PlainPicture(Slide):
@@ -42,12 +39,16 @@ class PlainPicture(Slide):
 
 def _decoded(path: Path) -> Pixels:
     """All pixels, upright, in red, green and blue; transparency becomes white."""
+    too_large = InputError(
+        f"{path} has more than {MAX_PIXELS // 1_000_000} million pixels, too many for an "
+        "untiled image; save it as a tiled, pyramidal TIFF"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         try:
             with Image.open(path) as picture:
                 if math.prod(picture.size) > MAX_PIXELS:
-                    raise _too_large(path)
+                    raise too_large
                 if picture.mode.startswith(("I", "F")):
                     raise InputError(
                         f"{path} has pixels of mode {picture.mode}; save it with 8 bits per colour"
@@ -61,23 +62,13 @@ def _decoded(path: Path) -> Pixels:
                     pixels[top:below] = on_white(part if is_opaque else part.convert("RGBA"))
                 return pixels
         except Image.DecompressionBombError as error:
-            raise _too_large(path) from error
+            raise too_large from error
         except Exception as error:  # decoders raise anything on damaged files
             raise unreadable(path, error, "picture") from error
 
 
-def _too_large(path: Path) -> InputError:
-    return InputError(
-        f"{path} has more than {MAX_PIXELS // 1_000_000} million pixels, too many for an "
-        "untiled image; save it as a tiled, pyramidal TIFF"
-    )
-
-
-MAX_XML_BYTES = 100_000
-"""Real .dzi files have a few hundred."""
-
-CACHED_BLOCKS = 64
-"""Decoded blocks that are cached."""
+MAX_XML_BYTES = 100_000  # real .dzi files have a few hundred
+CACHED_BLOCKS = 64  # decoded blocks that are cached
 
 
 class DeepZoomSlide(Slide):
@@ -112,9 +103,9 @@ class DeepZoomSlide(Slide):
 
     def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
         pixels = np.empty((height, width, 3), np.uint8)
-        for part in region_blocks(x, y, width, height, (self._block, self._block)):
-            block = self._decode(level, part.column, part.row)
-            pixels[part.target] = block[part.within]
+        blocks = region_blocks(x, y, width, height, (self._block, self._block))
+        for column, row, within, target in blocks:
+            pixels[target] = self._decode(level, column, row)[within]
         return pixels
 
     def _decoded(self, level: int, column: int, row: int) -> Pixels:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -30,38 +30,28 @@ from histoeval.slides.slide import (
     damaged,
     levels_of,
     on_white,
-    per_unit,
     region_blocks,
     stated_resolution,
     text_number,
     unreadable,
 )
 
-CACHE_BYTES = 64 << 20
-"""For decoded blocks."""
-
+CACHE_BYTES = 64 << 20  # for decoded blocks
+# of one decoded block; a slide that is a single block cannot be read in parts
 MAX_BLOCK_BYTES = 256 << 20
-"""Of one decoded block; a slide that is a single block cannot be read in parts."""
-
+# TIFF's code for JPEG, and its last bytes; decoders would pad a truncated block
 JPEG, END_OF_JPEG = 7, b"\xff\xd9"
-"""TIFF's code for JPEG, and its last bytes; decoders would pad a truncated block."""
-
+# microns per inch and per centimetre, by TIFF's code of the unit
 UNITS = {2: 25_400.0, 3: 10_000.0}
-"""Microns per inch and per centimetre, by TIFF's code of the unit."""
-
+# microns per pixel in the description of Aperio scanners
 APERIO = re.compile(r"\|\s*MPP\s*=\s*([0-9.]+)")
-"""Microns per pixel in the description of Aperio scanners."""
-
-TILE_OFFSETS = 324
-"""TIFF's code of the tag that says where the tiles are."""
-
+TILE_OFFSETS = 324  # TIFF's code of the tag that says where the tiles are
+# bytes of one value of a tag, by TIFF's code of its type
 VALUE_BYTES = dict(
     zip(range(1, 19), (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8), strict=True)
 )
-"""Bytes of one value of a tag, by TIFF's code of its type."""
-
+# microns per unit of OME
 LENGTHS = {"nm": 1e-3, "µm": 1.0, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6}
-"""Microns per unit of OME."""
 
 
 def _openslide() -> Any:
@@ -151,11 +141,6 @@ def damage_errors(path: Path) -> Iterator[None]:
         raise unreadable(path, error, "TIFF") from error
 
 
-def kind_of(tiff: Any) -> str:
-    """OME-TIFF, or any other."""
-    return "OME-TIFF" if tiff.is_ome else "TIFF"
-
-
 def _tiff_file(path: Path) -> Any:
     """The opened file, with at least one page."""
     with damage_errors(path):
@@ -189,7 +174,8 @@ class TiffSlide(Slide):
         levels = levels_of(sizes)
         self._pages = [pages[sizes.index((each.width, each.height))] for each in levels]
         frames = [each[0].keyframe for each in self._pages]
-        block = max(math.prod(_block_size(frame)) * int(frame.samplesperpixel) for frame in frames)
+        grids = [(_Grid.of(frame), int(frame.samplesperpixel)) for frame in frames]
+        block = max(grid.width * grid.height * samples for grid, samples in grids)
         if block > MAX_BLOCK_BYTES:
             raise InputError(
                 f"{path} is stored in one block and too large to be read in parts; "
@@ -197,7 +183,7 @@ class TiffSlide(Slide):
             )
         self._decode = lru_cache(maxsize=max(4, CACHE_BYTES // block))(self._decoded)
         known = _resolution(self._tiff, self._pages[0][0])
-        super().__init__(path, kind_of(self._tiff), levels, known)
+        super().__init__(path, "OME-TIFF" if self._tiff.is_ome else "TIFF", levels, known)
 
     def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
         pages = self._pages[level]
@@ -209,19 +195,18 @@ class TiffSlide(Slide):
 
     def _read_page(self, level: int, page: int, x: int, y: int, width: int, height: int) -> Pixels:
         frame = self._pages[level][page].keyframe
-        across = math.ceil(frame.imagewidth / _block_size(frame)[0])
-        planes = frame.samplesperpixel if frame.planarconfig == 2 else 1
-        apart = _block_count(frame) // planes
+        grid = _Grid.of(frame)
         pixels = np.full((height, width, frame.samplesperpixel), WHITE, np.uint8)
-        for part in region_blocks(x, y, width, height, _block_size(frame)):
-            for plane in range(planes):
-                number = plane * apart + part.row * across + part.column
+        blocks = region_blocks(x, y, width, height, (grid.width, grid.height))
+        for column, row, within, target in blocks:
+            for plane in range(grid.planes):
+                number = (plane * grid.rows + row) * grid.columns + column
                 if (block := self._decode(level, page, number)) is None:
                     continue
-                if planes == 1:
-                    pixels[part.target] = block[part.within]
+                if grid.planes == 1:
+                    pixels[target] = block[within]
                 else:
-                    pixels[(*part.target, plane)] = block[(*part.within, 0)]
+                    pixels[(*target, plane)] = block[(*within, 0)]
         return pixels
 
     def _decoded(self, level: int, page: int, index: int) -> Pixels | None:
@@ -234,14 +219,15 @@ class TiffSlide(Slide):
         with self._lock:
             self._tiff.filehandle.seek(offset)
             stored = self._tiff.filehandle.read(count)
+        corner = _Grid.of(frame).corner(index)
         if frame.compression == JPEG and not stored.rstrip(b"\0").endswith(END_OF_JPEG):
-            raise damaged(self.path, *_place(frame, index), "its block is truncated")
+            raise damaged(self.path, *corner, "its block is truncated")
         try:
             block, _, shape = frame.decode(stored, index, jpegtables=frame.jpegtables)
         except Exception as error:  # codecs raise errors of their own
-            raise damaged(self.path, *_place(frame, index), error) from error
+            raise damaged(self.path, *corner, error) from error
         if block is None or block.dtype != np.uint8:
-            raise damaged(self.path, *_place(frame, index), "its block has no 8-bit pixels")
+            raise damaged(self.path, *corner, "its block has no 8-bit pixels")
         pixels: Pixels = block.reshape(block.shape[-3:])[: shape[1], : shape[2]]
         return pixels
 
@@ -251,23 +237,33 @@ class TiffSlide(Slide):
         self._tiff.close()
 
 
-def _place(frame: Any, index: int) -> tuple[int, int]:
-    wide, high = _block_size(frame)
-    across = math.ceil(frame.imagewidth / wide)
-    row = index // across % math.ceil(frame.imagelength / high)
-    return index % across * wide, row * high
+class _Grid(NamedTuple):
+    """The blocks of a page: their size, and how many there are."""
 
+    width: int
+    height: int
+    columns: int
+    rows: int
+    planes: int
 
-def _block_size(frame: Any) -> tuple[int, int]:
-    if frame.is_tiled:
-        return frame.tilewidth, frame.tilelength
-    return frame.imagewidth, min(frame.rowsperstrip, frame.imagelength)
+    @classmethod
+    def of(cls, frame: Any) -> "_Grid":
+        """Strips are blocks as wide as the page."""
+        width, height = frame.imagewidth, min(frame.rowsperstrip, frame.imagelength)
+        if frame.is_tiled:
+            width, height = frame.tilewidth, frame.tilelength
+        columns, rows = math.ceil(frame.imagewidth / width), math.ceil(frame.imagelength / height)
+        planes = frame.samplesperpixel if frame.planarconfig == 2 else 1
+        return cls(width, height, columns, rows, planes)
 
+    @property
+    def blocks(self) -> int:
+        return self.columns * self.rows * self.planes
 
-def _block_count(frame: Any) -> int:
-    wide, high = _block_size(frame)
-    planes = frame.samplesperpixel if frame.planarconfig == 2 else 1
-    return int(planes * math.ceil(frame.imagewidth / wide) * math.ceil(frame.imagelength / high))
+    def corner(self, index: int) -> tuple[int, int]:
+        """The upper left corner of a block, in pixels."""
+        row = index // self.columns % self.rows
+        return index % self.columns * self.width, row * self.height
 
 
 def _pages_of(path: Path, level: Any) -> list[Any]:
@@ -279,7 +275,7 @@ def _pages_of(path: Path, level: Any) -> list[Any]:
             f"{path} is not a bright-field image with 8 bits per colour: it has "
             f"{level.dtype} along the axes {level.axes}, {' x '.join(map(str, level.shape))}"
         )
-    if any(len(page.dataoffsets) != _block_count(page.keyframe) for page in pages):
+    if any(len(page.dataoffsets) != _Grid.of(page.keyframe).blocks for page in pages):
         raise InputError(f"{path} is a damaged TIFF: offsets of blocks are missing")
     frame = pages[0].keyframe
     if frame.photometric not in {1, 2, 6} or frame.samplesperpixel not in {1, 3, 4}:
@@ -291,26 +287,20 @@ def _pages_of(path: Path, level: Any) -> list[Any]:
 
 def _resolution(tiff: Any, page: Any) -> Resolution | None:
     """From OME's or the scanner's description, else from the tags of the page."""
-    if tiff.is_ome:
-        return _ome_resolution(tiff.ome_metadata)
+    if tiff.is_ome:  # physical pixel size of the first image; the default unit is the micron
+        nodes = ElementTree.fromstring(tiff.ome_metadata).iter()
+        if (pixels := next((node for node in nodes if node.tag.endswith("}Pixels")), None)) is None:
+            return None
+        sizes = [text_number(pixels.get(f"PhysicalSize{axis}")) for axis in "XY"]
+        units = [LENGTHS.get(pixels.get(f"PhysicalSize{axis}Unit", "µm")) for axis in "XY"]
+        x, y = (s * u if s and u else None for s, u in zip(sizes, units, strict=True))
+        return stated_resolution(x, y)
     if tiff.is_svs and (aperio := APERIO.search(page.keyframe.description)):
         size = text_number(aperio[1])
         return stated_resolution(size, size)
     unit = UNITS.get(int(page.keyframe.resolutionunit))
-    pixels = page.keyframe.resolution
-    return stated_resolution(per_unit(pixels[0], unit), per_unit(pixels[1], unit))
-
-
-def _ome_resolution(xml: str) -> Resolution | None:
-    """Physical pixel size of the first image; OME's default unit is the micron."""
-    pixels = next(
-        (each for each in ElementTree.fromstring(xml).iter() if each.tag.endswith("}Pixels")), None
-    )
-    if pixels is None:
-        return None
-    sizes = [text_number(pixels.get(f"PhysicalSize{axis}")) for axis in "XY"]
-    units = [LENGTHS.get(pixels.get(f"PhysicalSize{axis}Unit", "µm")) for axis in "XY"]
-    x, y = (s * u if s and u else None for s, u in zip(sizes, units, strict=True))
+    counts = page.keyframe.resolution
+    x, y = (unit / count if unit and count > 0 else None for count in counts[:2])
     return stated_resolution(x, y)
 
 
@@ -339,31 +329,29 @@ def open_tiff(path: Path) -> Slide:
 
 
 def check_whole(path: Path) -> str:
-    """The kind of a TIFF; refused if it ends before its data do, as an interrupted copy does."""
+    """The kind of a TIFF; refused if it ends before its data do, as an interrupted copy does.
+
+    So is one whose size and tiles contradict each other, which openslide reads for hours.
+    """
     with _tiff_file(path) as tiff, damage_errors(path):
         for page in tiff.pages:
-            _refuse_lost_tiles(path, page)
+            if not page.is_tiled or TILE_OFFSETS not in page.tags:
+                continue
+            if (wanted := _Grid.of(page).blocks) > (found := page.tags[TILE_OFFSETS].count):
+                raise ContradictorySlide(
+                    f"{path} is a damaged TIFF: {page.imagewidth:,} x {page.imagelength:,} px need "
+                    f"{wanted:,} tiles, and it has {found:,}"
+                )
         end = max(_end_of(tiff, page) for page in tiff.pages)
         size = tiff.filehandle.size
         follows = _next_page(tiff)
-        kind = kind_of(tiff)
+        kind = "OME-TIFF" if tiff.is_ome else "TIFF"
     if end > size or follows >= size:
         raise TruncatedSlide(
             f"{path} is truncated: it ends at byte {size:,}, but its data extend to byte "
             f"{max(end, follows):,}; copy or download it again"
         )
     return kind
-
-
-def _refuse_lost_tiles(path: Path, page: Any) -> None:
-    """Refuse a page whose size and tiles contradict each other; openslide reads it for hours."""
-    if not page.is_tiled or TILE_OFFSETS not in page.tags:
-        return
-    if (wanted := _block_count(page)) > (found := page.tags[TILE_OFFSETS].count):
-        raise ContradictorySlide(
-            f"{path} is a damaged TIFF: {page.imagewidth:,} x {page.imagelength:,} px need "
-            f"{wanted:,} tiles, and it has {found:,}"
-        )
 
 
 def _end_of(tiff: Any, page: Any) -> int:

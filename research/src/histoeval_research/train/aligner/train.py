@@ -10,13 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from histoeval.align.builtin import (
-    AlignerManifest,
-    BuiltinAligner,
-    ChannelUse,
-    shortened,
-    write_aligner_manifest,
-)
+from histoeval.align.builtin import AlignerManifest, BuiltinAligner, ChannelUse, shortened
 from histoeval.align.opposites.vector import VERSION, channel
 from histoeval.align.opposites.vector import identity as channel_identity
 from histoeval.errors import ModelError
@@ -226,15 +220,14 @@ def write_aligner(
     `channel` is the weight of the channel beside the vector of the encoder; at 0 there is none.
     """
     part = token_part(Unpadded(model), tokens, ["vectors"])
-    manifest = AlignerManifest(
+    AlignerManifest(
         name=name,
         files=write_parts(folder, {ENCODER: part}, tokenizer),
         size=int(model.encoder.config.hidden_size),
         tokens=tokens,
         channel=ChannelUse(version=VERSION, weight=channel) if channel else None,
         details=dict(details),
-    )
-    write_aligner_manifest(folder, manifest)
+    ).write(folder)
 
 
 @dataclass(frozen=True, slots=True)

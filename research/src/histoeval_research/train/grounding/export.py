@@ -296,17 +296,14 @@ def write_limits(
     scored = trial.scored(lesson)
     curves = fit_curves(scored)
     decisions = _decisions(lesson, trials)
-    manifests.write_grounding_manifest(
-        folder,
-        manifests.GroundingManifest(
-            files={file: hash_of(folder / file) for file in manifests.FILES},
-            image=manifests.ImageTowerSpec(size=SIDE, mean=MEAN, std=STD),
-            scope=limits,
-            calibrations=curves,
-            decisions=decisions,
-            **described,
-        ),
-    )
+    manifests.GroundingManifest(
+        files={file: hash_of(folder / file) for file in manifests.FILES},
+        image=manifests.ImageTowerSpec(size=SIDE, mean=MEAN, std=STD),
+        scope=limits,
+        calibrations=curves,
+        decisions=decisions,
+        **described,
+    ).write(folder)
     organs = sorted({tile.organ for tile in lesson.tiles if tile.organ})
     kinds = np.array([tile.stain_kind for tile in lesson.tiles])
     unknown = (trial.distances >= limits.image.threshold) | (stains >= limits.stain.threshold)

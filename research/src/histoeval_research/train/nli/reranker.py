@@ -11,13 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from histoeval.nli.builtin import (
-    BuiltinEntailer,
-    Floats,
-    Reranker,
-    read_entailer_manifest,
-    write_entailer_manifest,
-)
+from histoeval.nli.builtin import BuiltinEntailer, EntailerManifest, Floats, Reranker
 from histoeval.nli.entailer import LABELS, Entailer, Label, NliPair
 from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.resources import load_toml
@@ -34,10 +28,10 @@ _LEAST = 1e-9
 
 def add_reranker(folder: Path) -> None:
     """Fit the re-ranker to the model of a folder, and write it to its manifest."""
-    manifest = read_entailer_manifest(folder).model_copy(update={"opinion": None})
-    write_entailer_manifest(folder, manifest)
+    manifest = EntailerManifest.read(folder).model_copy(update={"opinion": None})
+    manifest.write(folder)
     reranker = fit_reranker(BuiltinEntailer(folder), list(unlearned_pairs()))
-    write_entailer_manifest(folder, manifest.model_copy(update={"opinion": reranker}))
+    manifest.model_copy(update={"opinion": reranker}).write(folder)
 
 
 def unlearned_pairs() -> Iterator[Labelled]:

@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from histoeval.errors import ModelError
-from histoeval.nli.builtin import (
-    BuiltinEntailer,
-    EntailerManifest,
-    limits_of,
-    write_entailer_manifest,
-)
+from histoeval.nli.builtin import BuiltinEntailer, EntailerManifest, limits_of
 from histoeval.nli.entailer import LabelledPair, NliPair
 from histoeval.reader.manifest import ENCODER
 from histoeval_research.evaluate.nli import evaluate_nli
@@ -224,10 +219,8 @@ def write_entailer(
     """Write what `BuiltinEntailer` loads."""
     part = token_part(Unpadded(model), tokens, ["logits"], "kinds")
     files = write_parts(folder, {ENCODER: part}, tokenizer)
-    limits = limits_of(name, tokens)
-    write_entailer_manifest(
-        folder, limits.model_copy(update={"files": files, "details": dict(details)})
-    )
+    update = {"files": files, "details": dict(details)}
+    limits_of(name, tokens).model_copy(update=update).write(folder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,6 @@ from histoeval.reader.manifest import (
     LINKER,
     ConfidenceCurve,
     Manifest,
-    read_manifest,
-    write_manifest,
 )
 from histoeval.reader.reader import Reader
 from histoeval.reader.tagging import TAGS
@@ -100,7 +98,7 @@ def write_reader(
     }
     linker = OnnxPart(_Link(model), example, shapes, ["related"])
     files = write_parts(folder, {ENCODER: encoder, LINKER: linker}, tokenizer)
-    write_manifest(folder, Manifest(name=name, files=files, details=dict(details)))
+    Manifest(name=name, files=files, details=dict(details)).write(folder)
 
 
 _STEPS = 200
@@ -169,10 +167,10 @@ Gain = dict[str, float]
 
 def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, Gain]:
     """Fit the curves of a reader's folder on held-out passages and write them to its manifest."""
-    manifest = read_manifest(folder).model_copy(
+    manifest = Manifest.read(folder).model_copy(
         update={"entity_curve": ConfidenceCurve(), "relation_curve": ConfidenceCurve()}
     )
-    write_manifest(folder, manifest)
+    manifest.write(folder)
     readings = read_passages(BuiltinReader(folder), passages)
     gains, curves = {}, {}
     for name, measure in _MEASURES.items():
@@ -181,7 +179,7 @@ def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, G
             if (gain := _gain(readings, measure)) is not None:
                 gains[measure.value] = gain
     details = manifest.details | {"calibration": gains}
-    write_manifest(folder, manifest.model_copy(update={**curves, "details": details}))
+    manifest.model_copy(update={**curves, "details": details}).write(folder)
     return gains
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from histoeval.reader.links import Integers
 from histoeval.reader.manifest import Manifest
+from histoeval.reader.questions import Encode, Encoded, Relate
 from histoeval.reader.tagging import ASSERTED, Floats, best_path, spans_of
 from histoeval.reader.windowed import WindowedReader
 from histoeval.report import Entity, Report
@@ -124,12 +125,21 @@ class TorchReader(WindowedReader):
 class TorchEngine:
     """All models side by side; each linker is given what its own encoder has made."""
 
+    takes_many = False
+
     def __init__(self, models: Sequence[JointReader], device: str) -> None:
         self.models, self.device = models, device
         self.sizes = [int(model.encoder.config.hidden_size) for model in models]
 
-    def encode(self, tokens: Integers) -> tuple[Floats, Floats, Floats]:
-        """Encoded tokens, and logits of their tags and of their assertions."""
+    def encode_all(self, questions: Sequence[Encode]) -> list[Encoded]:
+        """The answer to each question."""
+        return [self._encode(question.tokens) for question in questions]
+
+    def relate_all(self, questions: Sequence[Relate]) -> list[Floats]:
+        """A logit for each pair of each question."""
+        return [self._relate(question._asdict()) for question in questions]
+
+    def _encode(self, tokens: Integers) -> Encoded:
         given = torch.from_numpy(tokens).to(self.device)
         with torch.inference_mode():
             passes = [model(given, torch.ones_like(given)) for model in self.models]
@@ -140,8 +150,7 @@ class TorchEngine:
             _mean_logits(assertions),
         )
 
-    def relate(self, **inputs: NDArray[Any]) -> Floats:
-        """A logit for each pair of entities."""
+    def _relate(self, inputs: dict[str, NDArray[Any]]) -> Floats:
         given = {name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()}
         encoded = given.pop("encoded").split(self.sizes, dim=-1)
         mask = torch.ones_like(given["tags"])

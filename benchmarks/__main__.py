@@ -6,6 +6,7 @@ slide, viewer, grounding, reader-memory, and beside these, which are measured wi
 - reward (an hour; `reward --calls 0` a minute), long-reports, faults, scaling, same-bytes and
   capacity: minutes;
 - challenge: a ranking of many teams (`challenge --systems DIR`), a minute;
+- meaning: texts that strangers wrote (`meaning --sets b01,b02`), half an hour for all;
 - sensitivity: an hour, with data that are not in the repository;
 - fuzz: damaged files (`fuzz --files 7000`);
 - digest: the scores of two machines (`digest --output FILE`, `digest --against FILE`);
@@ -157,6 +158,13 @@ def sensitivity(options: Options) -> None:
         print(f"\n### {found.title}\n\n{markdown_table(found.columns, found.rows)}", flush=True)
 
 
+def meaning(options: Options) -> None:
+    from benchmarks import meaning
+
+    for found in meaning.measure(options):
+        print(f"\n### {found.title}\n\n{markdown_table(found.columns, found.rows)}", flush=True)
+
+
 def ray(options: Options) -> None:
     from benchmarks import ray_overhead
 
@@ -266,6 +274,7 @@ USUAL: dict[str, Callable[[Options], None]] = {
 SPECIAL: dict[str, Callable[[Options], None]] = {
     "reward": reward,
     "long-reports": long_reports,
+    "meaning": meaning,
     "sensitivity": sensitivity,
     "fuzz": fuzz,
     "digest": digest,

@@ -26,13 +26,10 @@ class Catalogue:
     """All names of an ontology as a flat list, and which of them are asked for."""
 
     names: list[str]
-    concepts: NDArray[np.int64]
-    """The concept of each name, by number."""
-    forms: NDArray[np.int64]
-    """The plain form of each name, by number."""
+    concepts: NDArray[np.int64]  # the concept of each name, by number
+    forms: NDArray[np.int64]  # the plain form of each name, by number
     preferred: NDArray[np.bool_]
-    queries: NDArray[np.int64]
-    """Places of the names that are asked for."""
+    queries: NDArray[np.int64]  # places of the names that are asked for
 
 
 def catalogue_of(concepts: Iterable[OntologyConcept], share: float) -> Catalogue:
@@ -59,8 +56,8 @@ class RetrievalHits:
     """How each query fared: concepts that came before a right one, and what equal words gave."""
 
     rank: NDArray[np.int64]
+    # Whether a right concept has a name in the index that is the query but for spelling.
     equal: NDArray[np.bool_]
-    """Whether a right concept has a name in the index that is the query but for spelling."""
     concepts: NDArray[np.int64]
 
 
@@ -105,11 +102,9 @@ def share_of(
 class Retrieval(Noun):
     names: int
     queries: int
-    first: ReportEstimate
-    """Share of queries whose first concept is right."""
+    first: ReportEstimate  # share of queries whose first concept is right
     among_five: ReportEstimate
-    equal: float
-    """Share of queries that equal words find, without any model."""
+    equal: float  # share of queries that equal words find, without any model
     first_where_words_differ: ReportEstimate | None
 
 
@@ -159,10 +154,8 @@ class OppositesScores(Noun):
     """Shares of rows in which the opposite is less alike than a synonym."""
 
     rows: int
-    of_phrase: float
-    """Than the synonym of the phrase."""
-    of_either: float
-    """Than the synonym of the phrase, and than that of the opposite."""
+    of_phrase: float  # than the synonym of the phrase
+    of_either: float  # than the synonym of the phrase, and than that of the opposite
 
 
 def read_opposites(path: Path) -> list[Opposite]:

@@ -7,11 +7,9 @@ from numpy.typing import NDArray
 
 from histoeval.report import Noun
 
-BINS = 15
-"""As many as the literature on calibration uses."""
+BINS = 15  # as many as the literature on calibration uses
 
-Judged = tuple[float, bool]
-"""A confidence, and whether that answer is right."""
+Judged = tuple[float, bool]  # a confidence, and whether that answer is right
 
 
 class Bin(Noun):

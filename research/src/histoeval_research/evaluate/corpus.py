@@ -48,7 +48,6 @@ class AnnotatorAgreement:
 
     @property
     def assertion(self) -> float | None:
-        """The share of agreed diagnoses and findings with the same assertion."""
         return self.asserted_alike / self.asserted if self.asserted else None
 
 
@@ -80,6 +79,7 @@ def annotator_agreement(
     return agreement
 
 
+# The rows of the paper's table 1, and which of our types each stands for.
 HARE_NAMES: Mapping[str, frozenset[EntityType]] = {
     "IHC Markers": frozenset({EntityType.MARKER}),
     "IHC Modifier": frozenset({EntityType.RESULT}),
@@ -87,7 +87,6 @@ HARE_NAMES: Mapping[str, frozenset[EntityType]] = {
     "Anatomical Site": frozenset({EntityType.SITE}),
     "Diagnosis Descriptor": frozenset({EntityType.DESCRIPTOR, EntityType.GRADE}),
 }
-"""The rows of the paper's table 1, and which of our types each stands for."""
 
 
 @dataclass
@@ -190,7 +189,6 @@ def split_by_report(
         sources[passage.report_id].add(passage.source)
 
     def turn(report: str) -> tuple[list[str], bytes]:
-        """By sources, and among equals in an order that only the seed decides."""
         return sorted(sources[report]), hashlib.sha256(f"{seed}\n{report}".encode()).digest()
 
     lacking = {name: 0.0 for name, share in shares.items() if share}

@@ -29,16 +29,16 @@ from histoeval.report import (
 Key = tuple[EntityType, int, int]
 Link = tuple[Key, Key]
 
+# The types of which a report says whether they are there.
 ASSERTED = (EntityType.DIAGNOSIS, EntityType.FINDING)
-"""The types of which a report says whether they are there."""
 
+# What our types are in the paper's five: its descriptor is ours and grade together.
 HARE_FOLD: Mapping[EntityType, EntityType] = {kind: kind for kind in HARE_TYPES} | {
     EntityType.GRADE: EntityType.DESCRIPTOR
 }
-"""What our types are in the paper's five: its descriptor is ours and grade together."""
 
+# The names of the relations, by the types they link.
 PAIRS = tuple("-".join(kinds) for kinds in sorted(RELATION_TYPES))
-"""The names of the relations, by the types they link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,9 @@ class Matches:
         return float(rates(np.array(self.counts, dtype=float))[2])
 
 
-NONE = Matches()
-"""Neither side has anything."""
+NONE = Matches()  # neither side has anything
 
-Tally = dict[str, Matches]
-"""Matches by the kind of thing: a type, a relation, an assertion."""
+Tally = dict[str, Matches]  # matches by the kind of thing: a type, a relation, an assertion
 
 
 def rates(counts: Counts) -> Counts:
@@ -106,19 +104,16 @@ def link_of(report: Report, relation: Relation) -> Link:
 
 
 def entity_keys(report: Report) -> set[Key]:
-    """The entities of a report, each once."""
     return {key_of(entity) for entity in report.entities}
 
 
 def relation_keys(report: Report) -> set[Link]:
-    """The relations of a report, each once."""
     return {link_of(report, relation) for relation in report.relations}
 
 
 def _tally(
     one: Set[Any], other: Set[Any], kinds: Iterable[str], kind_of: Callable[[Any], str]
 ) -> Tally:
-    """What both sets share, by kind."""
     tally = {}
     for kind in kinds:
         mine, theirs = ({key for key in keys if kind_of(key) == kind} for keys in (one, other))
@@ -145,7 +140,6 @@ def overlap_matches(one: Report, other: Report) -> Tally:
     """Entities of each type that share a character with one of the same type."""
 
     def touched(keys: Set[Key], others: Set[Key]) -> int:
-        """How many share a character with one of the others."""
         return sum(any(start < e and s < end for _, s, e in others) for _, start, end in keys)
 
     tally = {}

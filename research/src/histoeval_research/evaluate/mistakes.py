@@ -21,8 +21,6 @@ class Confusion(Noun):
 
 
 class RelatedEntities(Noun):
-    """Two entities with a relation."""
-
     head: Entity
     tail: Entity
 
@@ -103,7 +101,6 @@ def _pair_off(
 
 
 def _relations_only_in(one: Report, other: Report) -> list[RelatedEntities]:
-    """Relations of one side alone, of entities that both have."""
     shared, known = entity_keys(one) & entity_keys(other), relation_keys(other)
     return [
         RelatedEntities(head=one.entities[relation.head], tail=one.entities[relation.tail])

@@ -18,8 +18,8 @@ class NliScores(Noun):
 
     pairs: int
     accuracy: float
+    # Of what it calls a contradiction, the share that is one; nothing if it never does.
     precision: float | None
-    """Of what it calls a contradiction, the share that is one; nothing if it never does."""
     recall: float | None
     f1: float | None
 
@@ -29,8 +29,7 @@ class NliEvaluation(Noun):
 
     whole: NliScores
     categories: dict[str, NliScores]
-    confusion: dict[str, dict[str, int]]
-    """For each right label, how often each was given."""
+    confusion: dict[str, dict[str, int]]  # for each right label, how often each was given
     calibration: CalibrationError
 
 

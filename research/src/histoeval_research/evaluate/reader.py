@@ -35,14 +35,12 @@ from histoeval_research.evaluate.matches import (
     total,
 )
 
-CONFIDENT = 0.7
-"""The confidence at which HARE begins to count an entity."""
+CONFIDENT = 0.7  # the confidence at which HARE begins to count an entity
 
 RESAMPLES = 1000
 PASSAGES_AT_ONCE = 64
 
-ALL = "all"
-"""The row of a measure that has all its kinds together."""
+ALL = "all"  # the row of a measure that has all its kinds together
 
 
 class ReaderMeasure(StrEnum):
@@ -67,8 +65,7 @@ OF_RELATIONS = (
 ON_GOLD = (ReaderMeasure.RELATIONS_ON_GOLD, ReaderMeasure.ASSERTION_ON_GOLD)
 NO_COMPLETION = "the reader cannot go on from given entities"
 
-Missing = Mapping[ReaderMeasure, str]
-"""Why a measure has no figures."""
+Missing = Mapping[ReaderMeasure, str]  # why a measure has no figures
 
 
 class Figure(Noun):
@@ -161,7 +158,6 @@ def _read(reader: Reader, passages: Sequence[AnnotatedPassage]) -> Iterator[Pred
 
 
 def _checked(reports: Sequence[Report], passages: Sequence[AnnotatedPassage]) -> Sequence[Report]:
-    """One report for each passage, with its text."""
     if len(reports) != len(passages):
         raise ModelError(f"the reader gave {len(reports)} reports for {len(passages)} texts")
     for report, passage in zip(reports, passages, strict=True):
@@ -226,7 +222,6 @@ def evaluate_by_source(
 
 
 def tallies_of(reading: PredictedPassage) -> dict[ReaderMeasure, Tally]:
-    """The counts of one passage."""
     gold, found, completed = reading.passage.content, reading.found, reading.completed
     sure = tuple(entity for entity in found.entities if entity.score >= CONFIDENT)
     tallies = {

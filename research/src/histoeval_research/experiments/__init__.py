@@ -1,1 +1,0 @@
-"""Experiments on metrics: sensitivity, error hierarchy, perturbed reports."""

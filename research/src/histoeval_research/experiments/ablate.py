@@ -45,15 +45,14 @@ KINDS = ("hare", "concordance")
 PAIR_BATCH = 128
 PAPER_THRESHOLD = 0.7
 
-Kept = Literal["all", "sure", "unsure"]
-"""Everything, what is above the threshold, or what is not."""
+Kept = Literal["all", "sure", "unsure"]  # everything, what is above the threshold, or what is not
 
+# What the paper's table 7 keeps, for entities and for relations.
 TABLE_7: tuple[tuple[str, Kept], ...] = (
     ("all", "all"),
     ("above 0.7", "sure"),
     ("inverted", "unsure"),
 )
-"""What the paper's table 7 keeps, for entities and for relations."""
 
 
 class CachingReader:
@@ -84,7 +83,6 @@ class SureReader:
 
     @property
     def identity(self) -> str:
-        """The other reader, and what is kept of what it finds."""
         kept = f"entities:{self.entities}+relations:{self.relations}"
         return f"{self.reader.identity}+{kept}+threshold:{self.threshold:g}"
 
@@ -134,7 +132,6 @@ class WithoutPart(MetricBase):
 
     @property
     def signature(self) -> Signature:
-        """That of concordance, with the part that is missing."""
         signed = self.whole.signature
         settings = {**signed.settings, "without": self.part or "nothing"}
         return signed.model_copy(update={"settings": settings})

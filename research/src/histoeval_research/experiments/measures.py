@@ -59,8 +59,7 @@ class Measure(NamedTuple):
     """A column of numbers: `score` gives each report one, or the reason why it has none."""
 
     name: str
-    signature: str
-    """Everything that a number depends on; empty where another measure's says it."""
+    signature: str  # everything that a number depends on; empty where another measure's says it
     score: Callable[[Sequence[PerturbedRow]], list[Found]]
 
 

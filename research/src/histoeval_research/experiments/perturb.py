@@ -32,13 +32,11 @@ from histoeval_research.experiments.edits.registry import (
 )
 from histoeval_research.experiments.edits.source_report import Change
 
-RULES, MODEL = "rules", "model"
-"""Who made an edit."""
+RULES, MODEL = "rules", "model"  # who made an edit
 
 Seed = Annotated[int, Option("Random seed.")]
 
-TAKEN_ALONG = ("image", "patient")
-"""Columns that are taken along where a table has them."""
+TAKEN_ALONG = ("image", "patient")  # columns that are taken along where a table has them
 
 
 class PerturbedRow(Noun):
@@ -72,11 +70,9 @@ class PerturbedRow(Noun):
 
     @property
     def cluster(self) -> str:
-        """What is drawn as one for intervals."""
         return self.patient or self.case
 
     def line(self) -> bytes:
-        """The row as one line of JSON; what is empty is omitted."""
         content = self.model_dump(mode="json", exclude_defaults=True)
         if not self.errors:
             content = {"id": self.id, "case": self.case, "level": self.level} | content
@@ -269,7 +265,6 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
         return {name: request[name] for name in request if name not in ("encoding", "columns")}
 
     def summary(self) -> dict[str, Any]:
-        """How many rows there are of each group and edit, what could not be made, all errors."""
         not_made: dict[str, dict[str, int]] = {}
         for (edit, reason), count in sorted(self.not_made.items()):
             not_made.setdefault(edit, {})[reason] = count

@@ -189,7 +189,6 @@ def _spearman(score: Numbers, falling: Numbers, drawn: Resamples) -> Estimate:
 
 
 def _of_reports(estimate: Estimate) -> Estimate:
-    """The estimate, with pairs and experts called what they are here."""
     reason = estimate.reason and estimate.reason.replace(
         "the experts give all pairs the same score", "all errors are of one level"
     ).replace("pairs", "reports")
@@ -229,7 +228,6 @@ def ablation(scores: pl.DataFrame, weights: DimensionWeights = PAPER, draws: Dra
 
 
 def _difference(one: Numbers, other: Numbers, falling: Numbers, drawn: Resamples) -> Estimate:
-    """How much better the first follows the level, both drawn alike."""
     if reason := undefined_reason(one, falling) or undefined_reason(other, falling):
         return _of_reports(Estimate(reason=reason))
     first, second = (

@@ -18,6 +18,7 @@ from histoeval_research.evaluate.reader import ALL, Evaluation, ReaderMeasure
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+# The scores of a reader on its way, by their headings: F1, and of assertion the accuracy.
 STEP_COLUMNS: Mapping[str, tuple[ReaderMeasure, str]] = {
     "exact": (ReaderMeasure.EXACT, ALL),
     "HARE five": (ReaderMeasure.HARE, ALL),
@@ -27,7 +28,6 @@ STEP_COLUMNS: Mapping[str, tuple[ReaderMeasure, str]] = {
     "assertion": (ReaderMeasure.ASSERTION_ON_FOUND, ALL),
     "absent": (ReaderMeasure.ASSERTION_ON_FOUND, "absent"),
 }
-"""The scores of a reader on its way, by their headings: F1, and of assertion the accuracy."""
 
 RETRIEVAL_COLUMNS = (
     "index",
@@ -40,8 +40,8 @@ RETRIEVAL_COLUMNS = (
 )
 OPPOSITE_COLUMNS = ("axis", "rows", "less alike than the synonym", "than the synonym of either")
 
+# F1 with its interval by heading; None where there is nothing to count.
 Scores = dict[str, dict[str, float | None] | None]
-"""F1 with its interval by heading; None where there is nothing to count."""
 
 
 def card(kind: str, results: Mapping[str, Any], **more: object) -> str:
@@ -117,7 +117,6 @@ def _templates() -> "Environment":
 
 
 def _data_rows(results: Mapping[str, Any]) -> list[list[str]]:
-    """The files of a request: with the number of samples where they are parts of a corpus."""
     request, samples = results["request"], results.get("samples", {})
     files = request.get("data", {})
     if set(files) <= set(samples):
@@ -133,7 +132,6 @@ def _data_rows(results: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """Nested settings, each by its whole name."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}.")
@@ -158,7 +156,6 @@ def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def score_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """The rows of the table of scores: types first, all of them last."""
     scores = results["scores"]
     yield from scores["types"].items()
     if results["request"]["task"] == "ner":
@@ -170,14 +167,12 @@ def score_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, f
 
 
 def numbers_of(scores: Mapping[str, float]) -> list[str]:
-    """A row of scores, human-readable."""
     return [f"{scores[name]:,}" for name in ("gold", "found")] + [
         f"{scores[name]:.3f}" for name in ("precision", "recall", "f1")
     ]
 
 
 def interval(estimate: Mapping[str, float | None]) -> str:
-    """A score with the interval that it has."""
     if estimate["low"] is None or estimate["high"] is None:
         return f"{estimate['value']:.3f}"
     return f"{estimate['value']:.3f} ({estimate['low']:.3f} to {estimate['high']:.3f})"
@@ -193,7 +188,6 @@ def scores_of(evaluation: Evaluation) -> Scores:
 
 
 def step_rows(results: Mapping[str, Any]) -> list[list[str]]:
-    """A row for each reader on the way, in the order they were made."""
     rows = []
     for name, scores in results["steps"].items():
         estimates = [scores[heading] for heading in STEP_COLUMNS]
@@ -202,7 +196,6 @@ def step_rows(results: Mapping[str, Any]) -> list[list[str]]:
 
 
 def retrieval_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
-    """A row for each index that concepts were looked for in."""
     for index, figures in scores["retrieval"].items():
         differ = figures["first_where_words_differ"]
         yield [
@@ -217,7 +210,6 @@ def retrieval_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def opposite_rows(scores: Mapping[str, Any]) -> Iterator[list[str]]:
-    """A row for all opposites, for each axis, and for those that our lists hold or do not."""
     for part, figures in scores["opposites"].items():
         shares = (f"{figures[name]:.3f}" for name in ("of_phrase", "of_either"))
         yield [part, f"{figures['rows']:,}", *shares]

@@ -1,1 +1,0 @@
-"""Controlled edits of a report: contradictions, hallucinations, paraphrases, wrong details."""

@@ -52,8 +52,8 @@ class EditedReport(NamedTuple):
     changes: tuple[Change, ...] = ()
 
 
+# The edits of a report, and why others could not be made, by their names.
 Edits = tuple[list[EditedReport], dict[str, str]]
-"""The edits of a report, and why others could not be made, by their names."""
 
 
 @cache
@@ -115,8 +115,7 @@ def perturb(
 
 
 _FENCE = re.compile(r"\A```[a-zA-Z]*|```\Z")
-MIN_LENGTH, MAX_LENGTH = 0.5, 1.8
-"""How long the new report may be, in lengths of the old one."""
+MIN_LENGTH, MAX_LENGTH = 0.5, 1.8  # how long the new report may be, in lengths of the old one
 MAX_TOKENS = 2048
 
 
@@ -131,7 +130,6 @@ class _Answer(BaseModel):
 
 @cache
 def prompts() -> dict[str, Any]:
-    """How a language model is asked for an edit of each group that it can make."""
     prompts: dict[str, Any] = yaml.safe_load(resource_text(f"{DATA}/prompts.yaml"))
     return prompts
 
@@ -169,7 +167,6 @@ def _ask(text: str, group: str) -> Ask:
 def _edit_of(
     reply: VlmAnswer | Problem, text: str, group: str, row: dict[str, Any]
 ) -> EditedReport:
-    """The edit in an answer."""
     if isinstance(reply, Problem):
         raise NotApplicable(reply.message)
     try:

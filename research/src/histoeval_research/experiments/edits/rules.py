@@ -36,9 +36,9 @@ from histoeval_research.experiments.edits.source_report import (
 
 Changes = Sequence[Change]
 
+# Diagnoses that are less close than these are of different families; exclude each other; are
+# siblings only below a wide word, such as carcinoma.
 STRANGE, EXCLUDED, KIN = 0.3, 0.35, 0.33
-"""Diagnoses that are less close than these are of different families; exclude each other; are
-siblings only below a wide word, such as carcinoma."""
 NEAREST_SIBLINGS = 3
 MOST_REPLACED = 3
 MOST_SYNONYMS = 4
@@ -205,12 +205,10 @@ def size(original: Original, chance: Random) -> Changes:
     ]
 
 
-SIDE_REACH = 40
-"""A word left or right is about a site if one is named within so many characters."""
+SIDE_REACH = 40  # a word left or right is about a site if one is named within so many characters
 
 
 def _sides(original: Original) -> Sequence[SideMention]:
-    """The words left and right where they are about a site."""
     text = original.text
     sides = [
         side
@@ -233,7 +231,6 @@ def other_side(original: Original, chance: Random) -> Changes:  # noqa: ARG001 -
 
 
 def _marker_results(original: Original) -> Sequence[tuple[Entity, Entity, str]]:
-    """Every marker that is plainly positive or negative, with its result."""
     entities = original.report.entities
     results = []
     for relation in original.report.relations:
@@ -255,8 +252,7 @@ def marker_result(original: Original, chance: Random) -> Changes:
     return [original.replaced(result, words if words != result.text else opposite)]
 
 
-WEIGHTY = 2
-"""Only findings of at least this importance are contradicted."""
+WEIGHTY = 2  # only findings of at least this importance are contradicted
 _HEDGED = re.compile(
     r"\b(?:focal|rare|adjacent|margin|elsewhere|other|partial|some)", re.IGNORECASE
 )
@@ -367,7 +363,6 @@ def excluded_diagnosis(original: Original, chance: Random) -> Changes:
 
 
 def _matches(original: Original, term: str) -> list[re.Match[str]]:
-    """Where a term stands as whole words, in any case."""
     return list(re.finditer(rf"\b{re.escape(term)}\b", original.text, re.IGNORECASE))
 
 
@@ -428,7 +423,6 @@ def order(original: Original, chance: Random) -> Changes:
 
 
 def _is_free(text: str, sentence: Sentence, opens: bool) -> bool:
-    """Whether a sentence means the same elsewhere in the description."""
     words = sentence.of(text)
     is_title = opens and words.casefold().startswith("microscop")
     return not _leans(words) and not concludes(words) and words.endswith(".") and not is_title

@@ -17,11 +17,9 @@ from histoeval.terms.naming import main_concept
 
 T = TypeVar("T")
 
-SURE = 0.5
-"""An entity that the reader is less sure of is not built on."""
+SURE = 0.5  # an entity that the reader is less sure of is not built on
 _ARTICLE = re.compile(r"\b(an?)\s+$", re.IGNORECASE)  # "a " before "carcinoma"
-_ARTICLE_REACH = 12
-"""So many characters before a word its article is looked for."""
+_ARTICLE_REACH = 12  # so many characters before a word its article is looked for
 _VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
 
 
@@ -88,7 +86,6 @@ class Original:
         return sum(section.kind == PART for section in sections(self.text)) > 1
 
     def of_type(self, kind: EntityType) -> list[Entity]:
-        """The entities of a type that the reader is sure of."""
         return [e for e in self.report.entities if e.type is kind and e.score >= SURE]
 
     @cached_property
@@ -123,14 +120,12 @@ class Original:
 
     @property
     def diagnosis(self) -> DiagnosisMention:
-        """The main diagnosis, for edits that need one."""
         if self.main is None:
             raise NotApplicable("it makes no known diagnosis")
         return self.main
 
     @property
     def malignancy(self) -> DiagnosisMention:
-        """The main diagnosis, for edits that need a malignant one."""
         if self.main is None or self.main.concept.behaviour is not Behaviour.MALIGNANT:
             raise NotApplicable("it makes no malignant diagnosis")
         return self.main
@@ -179,13 +174,11 @@ class Original:
         return frozenset((one.start, other.type) for one, other in pairs)
 
     def sentence_at(self, place: int) -> Sentence | None:
-        """The sentence that a place of the text is in."""
         number = bisect_right(self.sentences, place, key=lambda s: s.start) - 1
         is_within = number >= 0 and place < self.sentences[number].end
         return self.sentences[number] if is_within else None
 
     def concludes(self, entity: Entity) -> bool:
-        """Whether an entity stands in a sentence that says that it concludes."""
         sentence = self.sentence_at(entity.start)
         return sentence is not None and concludes(sentence.of(self.text))
 

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
 OURS, THEIRS = "ours", "paper"
 VISUAL, LOGIC_ERROR = "visual", "logic"
-GRAVE = 4
-"""Errors of at least this level are what a stand-in says where it errs."""
+GRAVE = 4  # errors of at least this level are what a stand-in says where it errs
 
 
 def table_1(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:

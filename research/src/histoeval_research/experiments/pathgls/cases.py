@@ -52,14 +52,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-METRICS = ("bleu", "hare", "bertscore")
-"""Those of table 1, or what stands in their place."""
+METRICS = ("bleu", "hare", "bertscore")  # those of table 1, or what stands in their place
 REWORDING = "rewording"
 ATTACKS = ("stain", "prompt")
-ERRING = 0.5
-"""The share of answers that are wrong where they are drawn anew."""
-AGAIN = 4
-"""So many cases are measured a second time for figure 3a."""
+ERRING = 0.5  # the share of answers that are wrong where they are drawn anew
+AGAIN = 4  # so many cases are measured a second time for figure 3a
 
 
 @cache
@@ -150,8 +147,7 @@ class CaseSet:
     folder: Path
     images: Path | None = None
     cases: int = 0
-    unusable: int = 0
-    """Rows of the input that hold no report."""
+    unusable: int = 0  # rows of the input that hold no report
 
     @property
     def captions(self) -> Path:

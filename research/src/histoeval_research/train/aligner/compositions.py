@@ -9,32 +9,29 @@ from typing import Any
 from histoeval.resources import load_toml
 from histoeval_research.ontology.obo import OntologyConcept
 
+# Of each list its table, and the keys of the id, the preferred name and the parent of a row.
 _LISTS = {
     "diagnoses": ("concept", "id", "name", "parent"),
     "organs": ("organ", "id", "name", "parent"),
     "markers": ("marker", "name", "name", "kind"),
     "findings": ("finding", "id", "name", "parent"),
 }
-"""Of each list its table, and the keys of the id, the preferred name and the parent of a row."""
 
 LISTED = (*_LISTS, "abbreviations")
 
+# The source of composed phrases: those of one parent are opposites of each other.
 COMPOSED = "composed"
-"""The source of composed phrases: those of one parent are opposites of each other."""
 
 _INFLAMMATION = re.compile(r"itis\b|inflammation|pneumonia")
 _SAY_LITTLE = frozenset("of the in is a here with for and on at to be no not tumor".split())
-_MOST_WORDS = 4
-"""Longer names of a base make phrases that nobody writes."""
-_CARRIED = 1 / 3
-"""Share of bases that also stand in a clause that says nothing on the axis."""
+_MOST_WORDS = 4  # longer names of a base make phrases that nobody writes
+_CARRIED = 1 / 3  # share of bases that also stand in a clause that says nothing on the axis
 _MOST_BASES = 60
+# Templates that join a phrase with a meaning of its own and a base, which comes second.
 _SAID_OF = ("{1}, {0}", "{0} {1}", "{1} ({0})", "{1}; {0}", "{1} {0}")
-"""Templates that join a phrase with a meaning of its own and a base, which comes second."""
 
 
 def rows(name: str) -> Any:
-    """The rows of one of the word lists of `histoeval.terms`."""
     return load_toml(f"terms/data/{name}.toml")[_LISTS[name][0]]
 
 
@@ -78,7 +75,6 @@ def bases(listed: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[Ontol
     by_id = {row["id"]: row for row in rows("diagnoses")}
 
     def behaviour(key: str) -> str:
-        """That of a diagnosis, or of the nearest above it which has one."""
         row = by_id[key]
         return str(row["behaviour"]) if "behaviour" in row else behaviour(row["parent"])
 
@@ -115,7 +111,6 @@ def composed(
         names: Sequence[str],
         more: Sequence[str] = (),
     ) -> OntologyConcept:
-        """The first wording with the first name, others drawn by chance, and `more` as they are."""
         chance = random.Random(f"{seed}/{group}/{value}")
         first = wordings[0].format(names[0])
         drawn = [chance.choice(wordings).format(chance.choice(names[:6])) for _ in range(2 * most)]

@@ -9,8 +9,7 @@ from histoeval.report import Noun
 from histoeval_research.ontology.obo import Kind, OntologyConcept, read_ontology
 from histoeval_research.train.core.loop import Schedule
 
-MARGIN, BASE = 0.2, 0.5
-"""As in the published code of SapBERT."""
+MARGIN, BASE = 0.2, 0.5  # as in the published code of SapBERT
 
 Pooling = Literal["cls", "mean"]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -23,10 +22,8 @@ class Ontology(Noun):
     file: FilePath
     kind: Kind
     weight: Weight = 1.0
-    within: tuple[str, ...] | None = None
-    """Of MeSH: how the tree numbers of the branches begin."""
-    languages: tuple[str, ...] | None = None
-    """Of MRCONSO, as is `sources`."""
+    within: tuple[str, ...] | None = None  # of MeSH: how the tree numbers of the branches begin
+    languages: tuple[str, ...] | None = None  # of MRCONSO, as is `sources`
     sources: tuple[str, ...] | None = None
 
     def read(self) -> list[OntologyConcept]:
@@ -37,85 +34,74 @@ class Ontology(Noun):
 class NameSettings(Noun):
     """What is made of the names."""
 
+    # Share of the concepts of the first ontology that are kept for testing.
     held_out: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Share of the concepts of the first ontology that are kept for testing."""
-    terms: Weight = 3.0
-    """How often a concept of our own lists is drawn; 0 leaves them out."""
-    composed: Weight = 0.5
-    """How often a composed phrase is drawn; 0 leaves them out."""
-    wordings: Annotated[int, Field(ge=2)] = 6
-    """Of a composed phrase."""
+    terms: Weight = 3.0  # how often a concept of our own lists is drawn; 0 leaves them out
+    composed: Weight = 0.5  # how often a composed phrase is drawn; 0 leaves them out
+    wordings: Annotated[int, Field(ge=2)] = 6  # of a composed phrase
+    # Names of a concept that variants are made of, two of each.
     variants: Annotated[int, Field(ge=0)] = 3
-    """Names of a concept that variants are made of, two of each."""
-    contrasts: bool = True
-    """Whether words are swapped to make opposites."""
+    contrasts: bool = True  # whether words are swapped to make opposites
+    # Whether pairs of words that our own test of opposites holds are skipped.
     only_unseen: bool = False
-    """Whether pairs of words that our own test of opposites holds are skipped."""
     seed: int = 0
 
 
 class EmbedderShape(Noun):
     """What is made of the encoder."""
 
+    # How many of its layers are kept, from the first on; all when omitted.
     layers: Annotated[int, Field(ge=1)] | None = None
-    """How many of its layers are kept, from the first on; all when omitted."""
+    # How many of these do not learn, from the first on; what is below them does not either.
     frozen: Annotated[int, Field(ge=0)] = 0
-    """How many of these do not learn, from the first on; what is below them does not either."""
+    # Share of numbers that are hidden while learning; the encoder's own when omitted.
     dropout: Annotated[float, Field(ge=0, lt=1)] | None = None
-    """Share of numbers that are hidden while learning; the encoder's own when omitted."""
+    # What stands for a phrase: the mean of its tokens, or the state of the first one.
     pooling: Pooling = "mean"
-    """What stands for a phrase: the mean of its tokens, or the state of the first one."""
-    tokens: Annotated[int, Field(ge=4)] = 32
-    """Longer phrases are cut."""
+    tokens: Annotated[int, Field(ge=4)] = 32  # longer phrases are cut
 
 
 class AlignerTraining(Schedule):
     """How an aligner learns; an epoch is `draws` draws, each of two pairs of names."""
 
     epochs: Annotated[int, Field(ge=1)] = 8
-    batch: Annotated[int, Field(ge=2)] = 256
-    """Draws in a step: twice as many pairs of names."""
+    batch: Annotated[int, Field(ge=2)] = 256  # draws in a step: twice as many pairs of names
     rate: Annotated[float, Field(gt=0)] = 3e-4
     warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
     draws: Annotated[int, Field(ge=2)] = 100_000
+    # Share of draws in which a concept stands beside an opposite, if it has one.
     opposite: Share = 0.5
-    """Share of draws in which a concept stands beside an opposite, if it has one."""
-    sibling: Share = 0.3
-    """Share of draws in which it stands beside another of its kind."""
+    sibling: Share = 0.3  # share of draws in which it stands beside another of its kind
+    # Share of pairs of names as sources have them; the others may have variants in them.
     own: Share = 0.7
-    """Share of pairs of names as sources have them; the others may have variants in them."""
-    margin: Weight = MARGIN
-    """Of the miner of hard pairs."""
+    margin: Weight = MARGIN  # of the miner of hard pairs
+    # How much the channel counts beside the vector of the encoder, while learning and after.
     channel: Weight = 0.0
-    """How much the channel counts beside the vector of the encoder, while learning and after."""
+    # How alike names must at least be pulled, and what is not the same must at most stay.
     base: Annotated[float, Field(gt=-1, lt=1)] = BASE
-    """How alike names must at least be pulled, and what is not the same must at most stay."""
 
 
 class AlignerSettings(Noun):
     """The YAML file of `histoeval train aligner`."""
 
+    # What names are learned from; the first is also tested on.
     ontologies: Annotated[tuple[Ontology, ...], Field(min_length=1)]
-    """What names are learned from; the first is also tested on."""
     encoder: ModelName
-    opposites: FilePath | None = None
-    """Rows of opposites to test on, which are never learned from."""
+    opposites: FilePath | None = None  # rows of opposites to test on, which are never learned from
     naming: NameSettings = NameSettings()
     shape: EmbedderShape = EmbedderShape()
     learning: AlignerTraining = AlignerTraining()
+    # Word pieces that stand in fewer names are cut from the vocabulary; none when omitted.
     least_pieces: Annotated[int, Field(ge=1)] | None = None
-    """Word pieces that stand in fewer names are cut from the vocabulary; none when omitted."""
+    # Names of more tokens are learned only where a concept has no other; all when omitted.
     longest: Annotated[int, Field(ge=1)] | None = None
-    """Names of more tokens are learned only where a concept has no other; all when omitted."""
+    # Weight of the channel in the aligner that is written; that of learning when omitted.
     channel: Weight | None = None
-    """Weight of the channel in the aligner that is written; that of learning when omitted."""
     seed: int = 1
-    name: str = "aligner"
-    """What the aligner is called in signatures."""
+    name: str = "aligner"  # what the aligner is called in signatures
     output: FilePath | None = None
     notes: str = ""
 
     @property
     def written_channel(self) -> float:
-        """The weight of the channel in the aligner that is written."""
         return self.learning.channel if self.channel is None else self.channel

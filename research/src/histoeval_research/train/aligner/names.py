@@ -35,8 +35,7 @@ from histoeval_research.train.core.model_folder import lists_sha256
 MOST_LETTERS = 150
 _MOST_SWAPS = 8
 _MOST_SWAPPED_NAMES = 4
-_MOST_SHARING = 30
-"""A name of more concepts than this says nothing of any of them."""
+_MOST_SHARING = 30  # a name of more concepts than this says nothing of any of them
 
 _FILES = {f"{name}.toml" for name in (*LISTED, "compositions", "contrasts", "spelling")}
 
@@ -49,8 +48,8 @@ class NamedConcept:
     weight: float
     variants: list[str] = field(default_factory=list)
     opposites: set[int] = field(default_factory=set)
+    # What it is a kind of: others in the group are near, and yet something else.
     groups: set[str] = field(default_factory=set)
-    """What it is a kind of: others in the group are near, and yet something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,6 @@ class PoolMaker:
                     self._concepts[opposite].opposites.add(place)
 
     def vary(self, variants: Variants, most: int) -> None:
-        """Give each concept some variants of its names."""
         for place, concept in enumerate(self._concepts):
             for name in concept.names[:most]:
                 concept.variants += [
@@ -147,11 +145,9 @@ class PoolMaker:
                 ]
 
     def words(self) -> set[str]:
-        """All words of all names, in lower case."""
         return {word.lower() for c in self._concepts for name in c.names for word in name.split()}
 
     def pool(self) -> ConceptPool:
-        """What was put together."""
         for concept in self._concepts:
             concept.names = list(dict.fromkeys(concept.names))
         sharing = (owners for owners in self._owners.values() if 1 < len(owners) <= _MOST_SHARING)
@@ -194,7 +190,6 @@ def listed() -> dict[str, set[str]]:
 
 
 def names_sha256() -> str:
-    """The hash of all our own lists that names are made of."""
     folders = map(resource_path, ("terms/data", "histoeval_research/train/aligner/data"))
     files = sorted((file for folder in folders for file in folder.iterdir()), key=lambda f: f.name)
     return lists_sha256(*(file.read_bytes() for file in files if file.name in _FILES))

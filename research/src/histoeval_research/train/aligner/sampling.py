@@ -39,7 +39,6 @@ class Lists:
         return self.values[self.starts[rows] + (chance * self.lengths[rows]).astype(np.int64)]
 
     def padded(self, width: int, padding: int) -> NDArray[np.int32]:
-        """The lists as rows of a table; longer ones are cut."""
         table = np.full((len(self.starts) - 1, width), padding, dtype=np.int32)
         lengths = self.lengths
         rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -53,21 +52,16 @@ class Lists:
 class NameSampler:
     """What an aligner learns from. Names of a concept stand together, its own before variants."""
 
-    tokens: Lists
-    """Of each name."""
-    first: Integers
-    """The first name of each concept, and the end of all."""
-    own: Integers
-    """How many of a concept's names are no variants."""
+    tokens: Lists  # of each name
+    first: Integers  # the first name of each concept, and the end of all
+    own: Integers  # how many of a concept's names are no variants
     weight: Floats
     opposites: Lists
-    groups: Lists
-    """The groups of each concept, and below the concepts of each group."""
+    groups: Lists  # the groups of each concept, and below the concepts of each group
     members: Lists
-    allies: Lists
-    """Concepts that share a name with each concept."""
+    allies: Lists  # concepts that share a name with each concept
+    # What the channel says of each name, in hundredths; no columns if there is no channel.
     beside: NDArray[np.int8]
-    """What the channel says of each name, in hundredths; no columns if there is no channel."""
 
 
 def phrases_of(
@@ -119,10 +113,8 @@ def phrases_of(
 class Draws:
     """Names to learn from at once: two of each of two concepts that are easily mistaken."""
 
-    names: Integers
-    """Of shape (draws, 4): two names of one concept and two of the other."""
-    labels: Integers
-    """Of shape (draws, 2)."""
+    names: Integers  # of shape (draws, 4): two names of one concept and two of the other
+    labels: Integers  # of shape (draws, 2)
 
 
 def draw(

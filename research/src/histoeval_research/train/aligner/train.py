@@ -54,8 +54,8 @@ from histoeval_research.train.hare_bench.bench import save
 
 ALPHA, BETA = 1.0, 60.0
 
+# On a CPU, names of a step are run in so many parts of like length: padding costs time there.
 _PARTS = 8
-"""On a CPU, names of a step are run in so many parts of like length: padding costs time there."""
 
 
 def multi_similarity(
@@ -88,7 +88,6 @@ def multi_similarity(
 
 
 def _log_one_plus_sum(values: Tensor, counted: Tensor) -> Tensor:
-    """Log of one plus the sum of the exponentials of what is counted in each row."""
     zero = torch.zeros_like(values[:, :1])
     rows = torch.cat([zero, values.masked_fill(~counted, -torch.inf)], dim=1)
     return torch.logsumexp(rows, dim=1)
@@ -137,7 +136,6 @@ def shape_encoder(encoder: Any, shape: EmbedderShape) -> None:
 
 
 def _layers(encoder: Any) -> tuple[Any, str]:
-    """What holds the layers of an encoder, and under which name."""
     count = encoder.config.num_hidden_layers
     for module in encoder.modules():
         for name, child in module.named_children():
@@ -169,7 +167,6 @@ def learn(
         drawn = draw(phrases, learning.draws, (seed, epoch), **shares)
 
     def prepare(positions: Sequence[int]) -> tuple[Integers, ...]:
-        """The names of some draws, short ones first, their concepts, and pairs that are allied."""
         names = drawn.names[positions].reshape(-1)
         concepts = drawn.labels[positions].reshape(-1).repeat(2)
         order = np.argsort(phrases.tokens.lengths[names], kind="stable")
@@ -236,8 +233,7 @@ class UntrainedAligner:
 
     embedder: Embedder
     tokenizer: Any
-    for_transformers: Any
-    """The same tokenizer, as Transformers knows it."""
+    for_transformers: Any  # the same tokenizer, as Transformers knows it
     phrases: NameSampler
     concepts: int
 
@@ -291,7 +287,6 @@ def train_aligner(
 
 
 def aligner_request(settings: AlignerSettings) -> dict[str, Any]:
-    """What makes two trainings the same."""
     return request_of(
         "aligner",
         settings,
@@ -303,7 +298,6 @@ def aligner_request(settings: AlignerSettings) -> dict[str, Any]:
 
 
 def begin(settings: AlignerSettings, site: TrainingSite = THIS_MACHINE) -> UntrainedAligner:
-    """Read all names, and make the embedder that will learn them."""
     from transformers import PreTrainedTokenizerFast
 
     most = settings.shape.tokens

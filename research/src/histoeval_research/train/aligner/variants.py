@@ -78,7 +78,6 @@ class Contrasts:
         return swaps
 
     def _terms(self, keys: Sequence[str]) -> Iterator[tuple[int, Words]]:
-        """Terms that stand in a phrase, the longest at each place."""
         start = 0
         while start < len(keys):
             for length in range(min(self._longest, len(keys) - start), 0, -1):
@@ -120,9 +119,9 @@ _PLAIN_WORDS = re.compile(r"[\w' -]+")
 _OF = re.compile(r"(?P<what>[\w -]{1,200}?) (?:of|in) (?:the )?(?P<where>[\w -]{1,200})")
 _SMALL_WORDS = frozenset("of the in with without and or to from by for not no nos".split())
 _MOST_WORDS_INVERTED = 5
-_LEAST_LETTERS = 5
-"""A slip in a shorter word leaves too little of it."""
+_LEAST_LETTERS = 5  # a slip in a shorter word leaves too little of it
 
+# How often each kind of variant is made, where it can be.
 KINDS = {
     "spelling": 3,
     "plural": 2,
@@ -132,7 +131,6 @@ KINDS = {
     "case": 1,
     "slip": 3,
 }
-"""How often each kind of variant is made, where it can be."""
 
 
 def spelling_table() -> dict[str, Any]:
@@ -214,7 +212,6 @@ class Variants:
         return name
 
     def _slipped(self, name: str, chance: random.Random) -> str:
-        """One slip in one long word, unless it makes another word."""
         words = [match for match in _WORD.finditer(name) if len(match[0]) >= _LEAST_LETTERS]
         if not words:
             return name

@@ -1,1 +1,0 @@
-"""Fitting the weights of concordance to expert scores."""

@@ -44,12 +44,13 @@ Integers = NDArray[np.int64]
 
 WEIGHTS = "combination.json"
 
+# The terms among which the fit chooses, where nothing else is said.
 FITTED = tuple(term for term in TERMS if term != COVERED)
-"""The terms among which the fit chooses, where nothing else is said."""
 
-STRENGTHS = (0.02, 0.1)
-"""How strongly large weights are held back; the inner folds choose."""
+STRENGTHS = (0.02, 0.1)  # how strongly large weights are held back; the inner folds choose
 
+# Weights below which details do not fall, though sheets may hold too few of them to be fitted:
+# generated reports hardly ever name a side or a marker, and a wrong one must still count.
 LEAST: Mapping[str, float] = {
     "diagnosis*behaviour*laterality": 0.3,
     "diagnosis*behaviour*stage": 0.06,
@@ -59,17 +60,14 @@ LEAST: Mapping[str, float] = {
     "diagnosis*behaviour*measurements": 0.12,
     "diagnosis*behaviour*spread": 0.03,
 }
-"""Weights below which details do not fall, though sheets may hold too few of them to be fitted:
-generated reports hardly ever name a side or a marker, and a wrong one must still count."""
 
+# What comes to little more than half a point is a zero: experts who write whole points, or half
+# ones, do not tell candidates apart down there. Set by us, not chosen by the inner folds.
 FLOOR = 0.6
-"""What comes to little more than half a point is a zero: experts who write whole points, or half
-ones, do not tell candidates apart down there. Set by us, not chosen by the inner folds."""
 
 _INNER = 3
 _SHARPNESS = 6.0
-_LEAST_APART = 0.25
-"""Scores that are nearer than this are not put into an order."""
+_LEAST_APART = 0.25  # scores that are nearer than this are not put into an order
 _MOST_APART = 2.0
 _KNOTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -78,14 +76,11 @@ class SheetFile(Noun):
     """A sheet of scored pairs, and how it is read."""
 
     file: FilePath
-    name: str = "expert"
-    """The set that its pairs belong to, where no column says so."""
+    name: str = "expert"  # the set that its pairs belong to, where no column says so
     cases: FilePath | None = None
-    score: str = "expert"
-    """The column of the score from 0 to 5."""
+    score: str = "expert"  # the column of the score from 0 to 5
     set: str | None = None
-    criteria: bool = False
-    """Whether it has the four criteria of the rubric as well."""
+    criteria: bool = False  # whether it has the four criteria of the rubric as well
 
     def read(self) -> list[RatedPair]:
         """The pairs that have all scores that are fitted."""
@@ -118,14 +113,12 @@ class FitData:
     scores: Floats
     sets: NDArray[np.str_]
     groups: NDArray[np.str_]
+    # What is left of the terms of each pair; nothing is fitted to it, but all is judged with it.
+    # The curve is fitted without it, so that it takes off what the experts' curve leaves.
     factors: Floats | None = None
-    """What is left of the terms of each pair; nothing is fitted to it, but all is judged with it.
-    The curve is fitted without it, so that it takes off what the experts' curve leaves."""
-    counted: tuple[str, ...] = FITTED
-    """The terms that may be given a weight."""
+    counted: tuple[str, ...] = FITTED  # the terms that may be given a weight
 
     def some(self, places: Integers) -> FitData:
-        """Only these pairs."""
         arrays = ("terms", "scores", "sets", "groups") + ("factors",) * (self.factors is not None)
         return replace(self, **{name: getattr(self, name)[places] for name in arrays})
 
@@ -179,7 +172,6 @@ def train_concordance(
 def fit_all(
     settings: ConcordanceSettings, models: Mapping[str, Any]
 ) -> tuple[Combinations, dict[str, Any]]:
-    """The weights for the score and for each criterion, and their cross-validated scores."""
     rows = [(sheet, rated) for sheet in settings.sheets for rated in sheet.read()]
     metric = Concordance(name="concordance", verify="nli" in models, **models)
     compared = metric.compare([rated.pair for _, rated in rows])
@@ -218,7 +210,6 @@ def joined_groups(groups: Sequence[str], references: Sequence[str]) -> list[str]
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
-        """The name that stands for all that were joined with this one."""
         while parent.setdefault(name, name) != name:
             name = parent[name]
         return name
@@ -232,7 +223,6 @@ def joined_groups(groups: Sequence[str], references: Sequence[str]) -> list[str]
 def _fitted(
     scored: FitData, top: float, floor: float, settings: ConcordanceSettings
 ) -> tuple[Combination, dict[str, Any]]:
-    """The weights from all pairs, and how well such weights do on cases they have not seen."""
     values = cross_validated(
         scored, top, floor, folds=settings.folds, inner=_INNER, seed=settings.seed
     )
@@ -299,14 +289,12 @@ def choose(scored: FitData, top: float, folds: int, seed: int) -> float:
 
 
 def fold_of(groups: NDArray[np.str_], folds: int, seed: int) -> Integers:
-    """The fold of each pair: whole groups, dealt out by chance."""
     names, places = np.unique(groups, return_inverse=True)
     dealt: Integers = np.random.default_rng(seed).permutation(len(names)) % folds
     return dealt[places]
 
 
 def _held_out(scored: FitData, fold: Integers, fitted: Callable[[FitData], Combination]) -> Floats:
-    """The value of each pair by a combination that is fitted to the other folds."""
     values = np.zeros(len(scored.scores))
     for number in np.unique(fold):
         here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
@@ -315,7 +303,6 @@ def _held_out(scored: FitData, fold: Integers, fitted: Callable[[FitData], Combi
 
 
 def predict(combination: Combination, scored: FitData) -> Floats:
-    """The value of each pair."""
     factors = np.ones(len(scored.terms)) if scored.factors is None else scored.factors
     return combination.of_terms(scored.terms, factors)
 

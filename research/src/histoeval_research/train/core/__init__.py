@@ -1,1 +1,0 @@
-"""What all trainings share: loop, checkpoints, cards, export, settings."""

@@ -12,8 +12,8 @@ from histoeval.errors import ModelError
 from histoeval.reader.manifest import Manifest
 from histoeval.runtime.transformer import Runtime, Transformer
 
+# A window of the reader, and the tokens that open and close it.
 LEAST_TOKENS = int(Manifest.model_fields["window"].default) + 2
-"""A window of the reader, and the tokens that open and close it."""
 
 _BEGINS = "##"
 
@@ -31,7 +31,6 @@ class TorchEncoder:
 
     @property
     def padding(self) -> int:
-        """What stands where a text has ended."""
         return int(self.tokenizer.pad_token_id or 0)
 
 
@@ -97,7 +96,6 @@ def cut_tokenizer(tokenizer: Any, kept: Iterable[int]) -> Any:
 
 
 def cut_embeddings(encoder: Any, kept: Sequence[int]) -> None:
-    """Keep these rows of the table of word pieces."""
     table = encoder.get_input_embeddings()
     padding = table.padding_idx
     rows = table.weight.detach()[torch.as_tensor(kept)]

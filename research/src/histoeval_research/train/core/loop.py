@@ -31,14 +31,12 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "checkpoint.pt"
 
+# Gets the steps done, the steps overall, and the loss of the last one.
 Watch = Callable[[int, int, float], None]
-"""Gets the steps done, the steps overall, and the loss of the last one."""
 
-REPORT_EVERY = 10
-"""Steps between two reports: to look at a loss, a GPU must be waited for."""
+REPORT_EVERY = 10  # steps between two reports: to look at a loss, a GPU must be waited for
 
-_PREFETCHED = 4
-"""Batches that are prepared while the model learns from the one before them."""
+_PREFETCHED = 4  # batches that are prepared while the model learns from the one before them
 
 
 def _unwatched(_: str) -> AbstractContextManager[Watch]:
@@ -51,10 +49,9 @@ class TrainingSite:
 
     device: str | None = None
     overwrite: bool = False
+    # Gives the progress bar of a training or of a step of it, by its name.
     watching: Callable[[str], AbstractContextManager[Watch]] = _unwatched
-    """Gives the progress bar of a training or of a step of it, by its name."""
-    tell: Callable[[str], object] = ignore
-    """Gets a line on what is done now."""
+    tell: Callable[[str], object] = ignore  # gets a line on what is done now
 
 
 THIS_MACHINE = TrainingSite()
@@ -88,7 +85,6 @@ class Checkpoint:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint; what torch reports of a torn one is no help."""
     import torch
 
     try:
@@ -109,10 +105,8 @@ class TrainingStage:
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     watch: Watch = ignore
     name: str = "training"
-    before: int = 0
-    """Steps of the stages before it."""
-    steps_overall: int | None = None
-    """Steps of all stages; those of this one when omitted."""
+    before: int = 0  # steps of the stages before it
+    steps_overall: int | None = None  # steps of all stages; those of this one when omitted
 
     @property
     def is_done(self) -> bool:
@@ -129,7 +123,6 @@ class TrainingStage:
         self.checkpoint.keep({self.name: dict(state)})
 
     def resume(self, load: Callable[[Any], Any]) -> None:
-        """Load the state that a stopped run has stored, if there is one."""
         if self.name in self.checkpoint.running:
             self.load(load, self.checkpoint.running.pop(self.name))
 
@@ -144,7 +137,6 @@ class TrainingStage:
             ) from error
 
     def report(self, step: int, steps: int, loss: float) -> None:
-        """Report the progress of this stage as that of the whole training."""
         self.watch(self.before + step, self.steps_overall or steps, loss)
 
 
@@ -154,8 +146,8 @@ class Schedule(Noun):
     epochs: Annotated[int, Field(ge=1)]
     batch: Annotated[int, Field(ge=1)]
     rate: Annotated[float, Field(gt=0)]
+    # Rate of what is not the encoder; the same when omitted.
     head_rate: Annotated[float, Field(gt=0)] | None = None
-    """Rate of what is not the encoder; the same when omitted."""
     warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.0
     decay: Annotated[float, Field(ge=0)] = 0.01
     clip: Annotated[float, Field(gt=0)] = 1.0
@@ -166,18 +158,16 @@ class StepPlan:
     """What the steps of a training need besides batches and their loss."""
 
     steps: int
-    rate: Callable[[int], float]
-    """The share of the full rate at a step."""
-    keep_every: int
-    """Steps between two checkpoints."""
+    rate: Callable[[int], float]  # the share of the full rate at a step
+    keep_every: int  # steps between two checkpoints
     decay: float = 0.01
     clip: float = 1.0
+    # How much of the running average of weights a step keeps; at 0 there is none.
     average: float = 0.0
-    """How much of the running average of weights a step keeps; at 0 there is none."""
+    # What batches and losses draw from, besides the seeded generator of torch.
     sources: Mapping[str, torch.Generator] = field(default_factory=dict)
-    """What batches and losses draw from, besides the seeded generator of torch."""
+    # Values that the loss appends to and that a resumed run needs.
     history: list[float] = field(default_factory=list)
-    """Values that the loss appends to and that a resumed run needs."""
 
 
 class Learner:
@@ -316,7 +306,6 @@ def fit(
 def _prefetched(
     prepare: Callable[[Sequence[int]], Any], batches: Iterator[list[int]]
 ) -> Iterator[Any]:
-    """What is prepared of each batch, in their order."""
     with ThreadPoolExecutor(_PREFETCHED) as pool:
         waiting = deque(pool.submit(prepare, batch) for batch in islice(batches, _PREFETCHED))
         while waiting:

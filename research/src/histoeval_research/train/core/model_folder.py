@@ -63,7 +63,6 @@ def by_name(files: Iterable[Path | None]) -> dict[str, Path]:
 
 
 def file_of(path: Path) -> dict[str, str]:
-    """A file by its name and its content."""
     return {"name": path.name, "sha256": sha256_of(path)}
 
 
@@ -94,13 +93,11 @@ def sha256_of(path: Path, patterns: Sequence[str] = ("**/*",)) -> str:
 
 
 def weights_of(folder: Path) -> dict[str, str]:
-    """The hash of each file of weights in a folder."""
     files = [*folder.glob("*.onnx"), *folder.glob("*.safetensors")]
     return {file.name: sha256_of(file) for file in sorted(files)}
 
 
 def lists_sha256(*contents: bytes) -> str:
-    """The hash of word lists, one after the other."""
     return hashlib.sha256(b"".join(contents)).hexdigest()
 
 
@@ -209,7 +206,6 @@ class ModelFolder:
         return results
 
     def finished(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The results of a training that is finished here, if it was this one."""
         with writing_to(self.path):
             if (self.draft / RESULTS).exists():
                 self._take_place()
@@ -260,7 +256,6 @@ class ModelFolder:
 
 
 def is_finished(path: Path) -> bool:
-    """True if a training is finished in this folder."""
     return (path / RESULTS).exists()
 
 
@@ -273,7 +268,6 @@ def _read(file: Path, advice: str) -> dict[str, Any]:
 
 
 def _different(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The settings that differ, by name."""
     flat = [
         {**request, **request.get("settings", {}), **request.get("data", {}), "settings": 0}
         for request in (before, now)

@@ -26,14 +26,11 @@ from histoeval.reader.manifest import TOKENIZER, hash_of
 
 OPSET = 18
 
-BLOCK = 128
-"""Weights of one column that share a scale, at most."""
+BLOCK = 128  # weights of one column that share a scale, at most
 
-_LEAST_BLOCK = 32
-"""Shorter blocks would have too many scales to be worth it."""
+_LEAST_BLOCK = 32  # shorter blocks would have too many scales to be worth it
 
-_LEAST_ROUNDED = 4096
-"""Smaller arrays stay as they are: there is nothing to be gained."""
+_LEAST_ROUNDED = 4096  # smaller arrays stay as they are: there is nothing to be gained
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,6 @@ def exported(part: OnnxPart) -> Any:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """What the exporter has to say is for its own authors."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

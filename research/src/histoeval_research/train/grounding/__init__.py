@@ -1,1 +1,0 @@
-"""Training of the grounding encoder (image and text towers)."""

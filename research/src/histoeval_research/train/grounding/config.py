@@ -14,20 +14,13 @@ Count = Annotated[int, Field(ge=1)]
 class AugmentationSettings(Noun):
     """How much views may differ from the tile."""
 
-    stain: float = 0.25
-    """How much stronger or weaker a stain becomes, as a share."""
-    light: float = 0.2
-    """The same for brightness, contrast and saturation."""
-    smallest: float = 0.4
-    """The least share of a tile's area that a view is cut from."""
-    blurred: float = 0.3
-    """The share of views that are blurred."""
-    grey: float = 0.1
-    """The share of views without colour."""
-    farther: float = 0.0
-    """The share of views of four tiles of a slide at half their magnification."""
-    coarse: float = 0.0
-    """The share of views with a half or a third of the resolution."""
+    stain: float = 0.25  # how much stronger or weaker a stain becomes, as a share
+    light: float = 0.2  # the same for brightness, contrast and saturation
+    smallest: float = 0.4  # the least share of a tile's area that a view is cut from
+    blurred: float = 0.3  # the share of views that are blurred
+    grey: float = 0.1  # the share of views without colour
+    farther: float = 0.0  # the share of views of four tiles of a slide at half their magnification
+    coarse: float = 0.0  # the share of views with a half or a third of the resolution
 
 
 class Distillation(Noun):
@@ -53,7 +46,6 @@ class SelfSupervision(Noun):
     views: AugmentationSettings = AugmentationSettings()
 
     def steps(self, count: int) -> int:
-        """All steps with so many tiles."""
         return self.epochs * max(1, count // self.batch)
 
 
@@ -62,64 +54,54 @@ class LoopSettings(Noun):
 
     epochs: int = 8
     batch: int = 256
-    rate: float = 1e-3
-    """Of the projection and the head of phrases."""
-    trunk_rate: float = 3e-5
-    """Of the last block; at 0 the trunk stays as it is."""
+    rate: float = 1e-3  # of the projection and the head of phrases
+    trunk_rate: float = 3e-5  # of the last block; at 0 the trunk stays as it is
+    # Blocks of the trunk that do not learn, from the first on, nor what is below them.
     still: int = 0
-    """Blocks of the trunk that do not learn, from the first on, nor what is below them."""
-    layer_decay: float = 0.75
-    """Each block learns so much slower than the one after it."""
+    layer_decay: float = 0.75  # each block learns so much slower than the one after it
     weight_decay: float = 0.05
     warm_up: float = 0.1
+    # Tiles of a slide in a step, whose mean must also be right: a label is of the slide.
     together: int = 1
-    """Tiles of a slide in a step, whose mean must also be right: a label is of the slide."""
+    # How much of the running average of weights is kept in a step; at 0 there is none.
     average: float = 0.0
-    """How much of the running average of weights is kept in a step; at 0 there is none."""
     seed: int = 1
     views: AugmentationSettings = AugmentationSettings()
 
     def steps(self, count: int) -> int:
-        """All steps with so many tiles."""
         return self.epochs * max(1, count // self.batch)
 
 
 class GroundingSettings(Noun):
     """The YAML file of `histoeval train grounding`."""
 
+    # A folder with `index.jsonl` and tar files of tiles; the splits train and val are learned.
     tiles: FilePath
-    """A folder with `index.jsonl` and tar files of tiles; the splits train and val are learned."""
-    trunk: FilePath
-    """The ONNX file of a DINOv2-S trunk."""
-    encoder: ModelName
-    """What the text tower begins as."""
+    trunk: FilePath  # the ONNX file of a DINOv2-S trunk
+    encoder: ModelName  # what the text tower begins as
+    # The folder of the aligner that the text tower learns from; the shipped one when omitted.
     teacher: FilePath | None = None
-    """The folder of the aligner that the text tower learns from; the shipped one when omitted."""
-    ontologies: tuple[Ontology, ...] = ()
-    """Names to learn from beside the wordings of the bank."""
+    ontologies: tuple[Ontology, ...] = ()  # names to learn from beside the wordings of the bank
     layers: Count = 3
+    # Word pieces that stand in fewer names are cut from the vocabulary.
     least_pieces: Count | None = 3
-    """Word pieces that stand in fewer names are cut from the vocabulary."""
     tokens: Annotated[int, Field(ge=4)] = 32
-    depth: Count = 12
-    """Blocks of the trunk that are kept, from the first on."""
+    depth: Count = 12  # blocks of the trunk that are kept, from the first on
     dimension: Annotated[int, Field(ge=2)] = 256
     folds: Annotated[int, Field(ge=2)] = 4
     distillation: Distillation = Distillation()
+    # Whether the image tower brings each image to the stain of the training tiles first.
     stain_match: bool = True
-    """Whether the image tower brings each image to the stain of the training tiles first."""
+    # Learning from pixels alone, before labels; the split `unlabelled` is used here.
     continuation: SelfSupervision = SelfSupervision()
-    """Learning from pixels alone, before labels; the split `unlabelled` is used here."""
     learning: LoopSettings = LoopSettings()
+    # Trainings with other draws, from one start, whose weights are averaged (a model soup).
     averaged: Count = 1
-    """Trainings with other draws, from one start, whose weights are averaged (a model soup)."""
     seed: int = 1
-    name: str = "grounding"
-    """What the model is called in signatures."""
+    name: str = "grounding"  # what the model is called in signatures
     output: FilePath | None = None
     notes: str = ""
 
     def steps(self, tiles: int, unlabelled: int) -> int:
-        """The steps of a model that learns from so many tiles, and from others without a label."""
         own = self.averaged * self.learning.steps(tiles)
         return own + self.continuation.steps(tiles + unlabelled)

@@ -49,8 +49,8 @@ from histoeval_research.train.grounding.model import (
     PhraseTower,
 )
 
+# How much of the covariance is replaced by that of a ball, against chance directions.
 _SHRINKAGE = 0.05
-"""How much of the covariance is replaced by that of a ball, against chance directions."""
 
 Vectors = npt.NDArray[np.float32]
 
@@ -62,7 +62,6 @@ class WhiteningScope(NamedTuple):
     whitening: Vectors
 
     def distances(self, vectors: Vectors) -> Array:
-        """How far each vector is from the usual ones."""
         moved = (vectors - self.centre) @ self.whitening
         return np.asarray(np.linalg.norm(moved.astype(np.float64), axis=1), np.float64)
 
@@ -88,22 +87,17 @@ def usual_rows(tiles: Sequence[LabelledTile]) -> list[int]:
 class FoldPredictions:
     """What models predicted for tiles they had not learned."""
 
-    cosines: Array
-    """Tiles by entries."""
-    distances: Array
-    """How far each tile lies from those that its model had learned in H&E."""
+    cosines: Array  # tiles by entries
+    distances: Array  # how far each tile lies from those that its model had learned in H&E
+    # Whether the organ of a tile was among those that its model had learned.
     seen: npt.NDArray[np.bool_]
-    """Whether the organ of a tile was among those that its model had learned."""
-    taught: npt.NDArray[np.bool_]
-    """For each tile which entries its model had learned of."""
+    taught: npt.NDArray[np.bool_]  # for each tile which entries its model had learned of
 
     def stains(self, lesson: TileDataset) -> Array:
-        """How much likelier another stain is than H&E, for each tile."""
         groups = [entry.group for entry in lesson.entries]
         return stain_scores(self.cosines, groups, [entry.name for entry in lesson.entries])
 
     def scored(self, lesson: TileDataset, *, only_seen: bool = True) -> ScoredTiles:
-        """The tiles in H&E; all of them, or those of organs that had been seen."""
         rows = [n for n in usual_rows(lesson.tiles) if self.seen[n] or not only_seen]
         tiles = [lesson.tiles[i] for i in rows]
         return ScoredTiles(tiles, lesson.entries, self.cosines[rows], self.taught[rows])
@@ -130,7 +124,6 @@ def case_folds(tiles: Sequence[LabelledTile], count: int, seed: int = 0) -> list
 
 
 def laboratory_folds(tiles: Sequence[LabelledTile]) -> list[Fold]:
-    """One fold for each laboratory; none where there is only one."""
     names = sorted({tile.laboratory for tile in tiles})
     numbers = [names.index(tile.laboratory) for tile in tiles]
     return _folds(numbers, [f"without {name}" for name in names])
@@ -166,7 +159,6 @@ def cross_validate(
     for name, rows, held in folds:
 
         def judge(name: str = name, rows: list[int] = rows, held: list[int] = held) -> Any:
-            """Cosines and distances of held-out tiles, by a model that has learned others."""
             model = teach(name, rows)
             usual = [i for i in rows if tiles[i].stain_kind == HE]
             vectors, learned = (
@@ -189,25 +181,19 @@ def cross_validate(
     return FoldPredictions(cosines, distances, seen, taught)
 
 
+# The shares of known things, unseen in learning, that should be called known.
+# Fewer of phrases: most are worded as they were learned, and a diagnosis that was never learned but
+# is called known is worse than a wording that is refused.
 KEPT_IMAGES, KEPT_PHRASES = 0.96, 0.85
-"""The shares of known things, unseen in learning, that should be called known.
 
-Fewer of phrases: most are worded as they were learned, and a diagnosis that was never learned but
-is called known is worse than a wording that is refused.
-"""
-
+# Not part of the model: what decisions are fitted on, so that this needs no second training.
 HELD_OUT = "held_out.npz"
-"""Not part of the model: what decisions are fitted on, so that this needs no second training."""
 
-_SCOPED = 1500
-"""Tiles that say what usual ones are like, run through the tower as it is written."""
-_HAIR = 1e-6
-"""So that what lies on a limit is known."""
-_CALM = 1e-6
-"""Keeps a curve from becoming a step where two heaps do not touch."""
+_SCOPED = 1500  # tiles that say what usual ones are like, run through the tower as it is written
+_HAIR = 1e-6  # so that what lies on a limit is known
+_CALM = 1e-6  # keeps a curve from becoming a step where two heaps do not touch
 
-Trials = tuple[FoldPredictions, FoldPredictions]
-"""By case, and by laboratory."""
+Trials = tuple[FoldPredictions, FoldPredictions]  # by case, and by laboratory
 
 
 def write_towers(
@@ -268,7 +254,6 @@ def _image_vectors(folder: Path, pixels: npt.NDArray[np.uint8]) -> Vectors:
 
 
 def wordings_of(entries: Sequence[TileConcept]) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """All wordings of the bank, and for each the place of its entry."""
     wordings = [(phrase, place) for place, entry in enumerate(entries) for phrase in entry.phrases]
     return [phrase for phrase, _ in wordings], np.array([place for _, place in wordings], np.int64)
 
@@ -331,7 +316,6 @@ def _limit(threshold: np.floating[Any]) -> manifests.Limit:
 
 
 def _decisions(lesson: TileDataset, trials: Trials) -> Decisions | None:
-    """When answers count; nothing where fewer than two organs have enough cases."""
     organs = told_organs(lesson.tiles)
     if len(organs) < 2:
         return None
@@ -345,10 +329,8 @@ def _decisions(lesson: TileDataset, trials: Trials) -> Decisions | None:
 class PhraseTrial(NamedTuple):
     """Likeness of wordings to the rest of the bank, when they are skipped of it."""
 
-    known: Array
-    """Only the wording is skipped: the bank has its entry in other words."""
-    unknown: Array
-    """All that says the same entry is skipped: as if it had never been learned."""
+    known: Array  # only the wording is skipped: the bank has its entry in other words
+    unknown: Array  # all that says the same entry is skipped: as if it had never been learned
 
 
 def try_phrases(entries: Sequence[TileConcept], meanings: Vectors) -> PhraseTrial:
@@ -373,7 +355,6 @@ def try_phrases(entries: Sequence[TileConcept], meanings: Vectors) -> PhraseTria
 
 
 def fit_curves(scored: ScoredTiles) -> dict[str, ClaimCalibration]:
-    """A curve for each kind of claim, with true claims and decoys of the same weight."""
     curves = {}
     for kind in dict.fromkeys(KINDS.values()):
         claims = claims_of(scored, [group for group in CLAIMED if KINDS[group] == kind])
@@ -391,7 +372,6 @@ def fit_curve(claims: ScoredClaims) -> ClaimCalibration:
 
 
 def keep_held_out(folder: Path, lesson: TileDataset, trials: Trials) -> None:
-    """Keep what was predicted for tiles that a model had not learned, by case and laboratory."""
     parts: dict[str, Any] = {
         "keys": np.array([tile.key for tile in lesson.tiles]),
         "entries": np.array([entry.name for entry in lesson.entries]),

@@ -37,8 +37,8 @@ from histoeval_research.train.grounding.config import (
 )
 from histoeval_research.train.grounding.model import ContrastiveModel, ImageTowerModel, colour_scale
 
+# Optical densities of haematoxylin, eosin and the residual, as Ruifrok and Johnston give them.
 _STAINS = ((0.65, 0.70, 0.29), (0.07, 0.99, 0.11), (0.27, 0.57, 0.78))
-"""Optical densities of haematoxylin, eosin and the residual, as Ruifrok and Johnston give them."""
 
 _TOGETHER = np.array(_STAINS) / np.linalg.norm(_STAINS, axis=1, keepdims=True)
 _APART = np.linalg.inv(_TOGETHER)
@@ -47,7 +47,6 @@ _FOUR = 4
 
 
 def normalised(pixels: Tensor) -> Tensor:
-    """Pixels of 0 to 1, scaled as the trunk expects them."""
     mean, std = colour_scale(pixels.device)
     return (pixels - mean) / std
 
@@ -141,7 +140,6 @@ def _relit(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
 
 
 def _blurred(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
-    """Some a little out of focus, as scanners are, and some with noise."""
     soft = nn.functional.avg_pool2d(nn.functional.pad(pixels, (1, 1, 1, 1), "reflect"), 3, 1)
     amount = _uniform(len(pixels), 0.3, 1.0, draws)
     is_chosen = _uniform(len(pixels), 0, 1, draws) < views.blurred
@@ -151,7 +149,6 @@ def _blurred(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
 
 
 def _coarse(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
-    """Some with fewer pixels, brought back to size."""
     lot = _uniform(len(pixels), 0, 1, draws)
     for part, factor in enumerate((2, 3)):
         small = nn.functional.interpolate(pixels, size=SIDE // factor, mode="area")
@@ -161,11 +158,10 @@ def _coarse(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
     return pixels
 
 
-KEPT_EVERY = 250
-"""Steps between two checkpoints of the text tower."""
+KEPT_EVERY = 250  # steps between two checkpoints of the text tower
 
+# What each part of the loss counts; families are learned in the bank only.
 WEIGHTS = {"organ": 1.0, "concept": 0.5, "behaviour": 2.0, "site": 1.0, "stain": 0.2, "bank": 1.0}
-"""What each part of the loss counts; families are learned in the bank only."""
 
 _HIDDEN, _COMPARED = 512, 128
 _AT_ONCE = 256
@@ -194,7 +190,6 @@ def distil(
         return islice(drawn, taken, None)
 
     def loss(chosen: list[int]) -> Tensor:
-        """How far the vectors, and the cosines between them, are from those of the teacher."""
         wanted = places(chosen).to(device)
         some = [torch.tensor(rows[i]) for i in chosen]
         tokens = pad_sequence(some, batch_first=True).to(device)
@@ -248,7 +243,6 @@ def continue_trunk(
         return (torch.from_numpy(some).to(device) for some in islice(drawn, taken, None))
 
     def loss(chosen: Tensor) -> Tensor:
-        """Which of all other views is the other one of the same tile?"""
         tiles = pixels[chosen]
         both = torch.cat([view(tiles, how.views, draws) for _ in range(2)])
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
@@ -277,10 +271,8 @@ class TileDataset:
     tiles: Sequence[LabelledTile]
     targets: Tensor
     entries: Sequence[TileConcept]
-    phrases: Sequence[Tensor]
-    """For each entry one row for each of its wordings."""
-    unlabelled: Tensor | None = None
-    """Tiles, as bytes, of which nothing is known but their pixels."""
+    phrases: Sequence[Tensor]  # for each entry one row for each of its wordings
+    unlabelled: Tensor | None = None  # tiles, as bytes, of which nothing is known but their pixels
 
 
 def exclusive(
@@ -319,7 +311,6 @@ class Bank:
         }
 
     def loss(self, model: ContrastiveModel, vectors: Tensor, rows: Tensor) -> Tensor:
-        """The loss of the tiles at these rows, which have these vectors."""
         count, most = self._table.shape[:2]
         chosen = torch.randint(most, (count,), generator=self.draws)
         phrases = self._table[torch.arange(count), chosen]
@@ -425,7 +416,6 @@ def parameter_groups(model: ContrastiveModel, course: LoopSettings) -> list[dict
 
 
 def _batches(lesson: TileDataset, rows: Sequence[int], course: LoopSettings) -> Iterator[Tensor]:
-    """The tiles of each step of all epochs; tiles of a slide that stand together follow on."""
     shares = shares_of([lesson.tiles[i] for i in rows])
     draws = np.random.default_rng(course.seed)
     order = np.array(rows)
@@ -450,7 +440,6 @@ def shares_of(tiles: Sequence[LabelledTile]) -> npt.NDArray[np.float64]:
     weights = np.ones(len(tiles))
 
     def sums_by(*names: str) -> tuple[list[tuple[Any, ...]], dict[tuple[Any, ...], float]]:
-        """What these fields of each tile are, and the sum of weights of all that are alike."""
         keys = [tuple(getattr(tile, name) for name in names) for tile in tiles]
         sums: dict[tuple[Any, ...], float] = defaultdict(float)
         for key, weight in zip(keys, weights, strict=True):
@@ -479,7 +468,6 @@ def shares_of(tiles: Sequence[LabelledTile]) -> npt.NDArray[np.float64]:
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def embedded(tower: ImageTowerModel, pixels: Tensor) -> npt.NDArray[np.float32]:
-    """The vectors of tiles as they are."""
     parts = []
     for first in range(0, len(pixels), _AT_ONCE):
         some = normalised(pixels[first : first + _AT_ONCE].float() / 255)
@@ -490,6 +478,5 @@ def embedded(tower: ImageTowerModel, pixels: Tensor) -> npt.NDArray[np.float32]:
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def entry_vectors(model: ContrastiveModel, phrases: Sequence[Tensor]) -> npt.NDArray[np.float32]:
-    """One vector for each entry: the mean of its wordings."""
     means = [model.phrase(rows).mean(dim=0) for rows in phrases]
     return np.asarray(nn.functional.normalize(torch.stack(means), dim=-1).cpu().numpy())

@@ -27,6 +27,7 @@ EPSILON = 1e-6
 DIMENSION = 256
 _HIDDEN = 512
 
+# The matrices of a block in the order in which the graph multiplies by them.
 LINEARS = (
     "attention.key",
     "attention.value",
@@ -35,7 +36,6 @@ LINEARS = (
     "fc1",
     "fc2",
 )
-"""The matrices of a block in the order in which the graph multiplies by them."""
 
 PER_BLOCK = {
     "norm1.weight": "norm1.weight",
@@ -106,7 +106,6 @@ class VisionTransformer(nn.Module):  # type: ignore[misc]
         self.norm = nn.LayerNorm(width, eps=EPSILON)
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """All tokens of the last layer, normalised: the summary first, then the patches."""
         x = self.patches(pixels).flatten(2).transpose(1, 2)
         x = torch.cat([self.summary.expand(len(x), -1, -1), x], dim=1) + self.positions
         for block in self.blocks:
@@ -153,10 +152,10 @@ def trunk_from_onnx(path: Path) -> VisionTransformer:
 
 
 _DARKEST = 1 / 255
+# The mean optical density from which on a pixel counts as tissue, and how sharply.
 _TISSUE, _SHARPNESS = 0.15, 20.0
-"""The mean optical density from which on a pixel counts as tissue, and how sharply."""
+# The share of an image that stands for the reference: glass has no stain to be measured.
 _PRIOR = 0.02
-"""The share of an image that stands for the reference: glass has no stain to be measured."""
 
 
 class DensityReference(NamedTuple):
@@ -167,7 +166,6 @@ class DensityReference(NamedTuple):
 
 
 def colour_scale(device: torch.device) -> tuple[Tensor, Tensor]:
-    """The mean and the spread of colours that the trunk expects."""
     mean, std = (torch.tensor(values, device=device).view(3, 1, 1) for values in (MEAN, STD))
     return mean, std
 
@@ -202,7 +200,6 @@ class StainMatch(nn.Module):  # type: ignore[misc]
         self.register_buffer("spread", usual.spread.view(3, 1, 1))
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Normalised pixels in the stain of the reference."""
         density, tissue = density_of(pixels)
         own = measured_density(density, tissue, DensityReference(self.mean, self.spread))
         matched = (density - own.mean) * (self.spread / own.spread) + self.mean
@@ -226,7 +223,6 @@ class ImageTowerModel(nn.Module):  # type: ignore[misc]
         self.projection = nn.Linear(2 * trunk.width, dimension)
 
     def features(self, pixels: Tensor) -> Tensor:
-        """What the trunk sees in an image, before the projection."""
         tokens = self.trunk(pixels if self.stain is None else self.stain(pixels))
         return torch.cat([tokens[:, 0], tokens[:, 1:].mean(dim=1)], dim=-1)
 
@@ -257,7 +253,6 @@ class PhraseTower(nn.Module):  # type: ignore[misc]
         self.head = head
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """The vector in the space of images, and the meaning; both of length one."""
         meaning = self.meaning(tokens, torch.ones_like(tokens))
         return self.head(meaning), meaning
 
@@ -274,5 +269,4 @@ class ContrastiveModel(nn.Module):  # type: ignore[misc]
 
     @property
     def steepness(self) -> Tensor:
-        """What cosines are multiplied with; at most 30."""
         return self.scale.exp().clamp(max=30.0)

@@ -75,8 +75,8 @@ _PIXELS_ONLY = "unlabelled"
 _AT_ONCE = 256
 _LISTS = ("concepts", "corrections", "laboratories", "kinds", "organs")
 
+# Gives the next stage by its name, and takes so many steps for it.
 Stages = Callable[[str, int], TrainingStage]
-"""Gives the next stage by its name, and takes so many steps for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,7 @@ class PhraseEncoder:
     meaning: Embedder
     tokenizer: Any
     tokens_of: Callable[[Sequence[str]], list[list[int]]]
-    likeness: float
-    """The mean cosine with the teacher at the end."""
+    likeness: float  # the mean cosine with the teacher at the end
 
 
 def train_grounding(
@@ -151,7 +150,6 @@ def learn_all(
     begin = beginning(settings, lesson)
 
     def teach(name: str, rows: Sequence[int]) -> ContrastiveModel:
-        """A model that has learned these tiles, from their pixels first where that is set."""
         site.tell(name)
         model = begin()
         if has_continuation:
@@ -231,7 +229,6 @@ def lesson_of(
     more: Sequence[LabelledTile],
     phrases: PhraseEncoder,
 ) -> TileDataset:
-    """The tiles to learn from, what they show, and the wordings as the text tower reads them."""
     device = next(phrases.meaning.parameters()).device
     pixels, unlabelled = (
         torch.from_numpy(read_pixels(settings.tiles, some))
@@ -252,7 +249,6 @@ def lesson_of(
 
 
 def beginning(settings: GroundingSettings, lesson: TileDataset) -> Callable[[], ContrastiveModel]:
-    """Makes the same untaught model each time it is called."""
     usual = usual_density(lesson) if settings.stain_match else None
 
     def begin() -> ContrastiveModel:
@@ -290,7 +286,6 @@ def write(
     trials: Trials,
     folder: Path,
 ) -> dict[str, Any]:
-    """Write what `BuiltinEncoder` loads, and measure it by what was held out."""
     text = PhraseTower(phrases.meaning, model.phrase)
     tokens, made_with = settings.tokens, versions()
     meanings = write_towers(

@@ -1,1 +1,0 @@
-"""The HARE paper's training bench: NER and relation models of any encoder."""

@@ -63,11 +63,9 @@ from histoeval_research.train.hare_bench.config import (
 if TYPE_CHECKING:
     import torch
 
-OVERLAP = 96
-"""Tokens that neighbouring windows share, as in the reader."""
+OVERLAP = 96  # tokens that neighbouring windows share, as in the reader
 
-IGNORE_INDEX = -100
-"""The label of tokens that the loss ignores."""
+IGNORE_INDEX = -100  # the label of tokens that the loss ignores
 
 _HEADS = {
     "token-classification": "AutoModelForTokenClassification",
@@ -92,10 +90,8 @@ class UntrainedClassifier:
     labels: Sequence[str]
     tokens: int
     seed: int
-    markers: Sequence[str] = ()
-    """Tokens that the encoder does not know yet."""
-    relations: Sequence[str] = ()
-    """The relations that it learns, for whoever loads it."""
+    markers: Sequence[str] = ()  # tokens that the encoder does not know yet
+    relations: Sequence[str] = ()  # the relations that it learns, for whoever loads it
 
     def make(self, folder: Path, device: str | None) -> Transformer:
         """Write the encoder under a new head to a folder, and load it as every reader does.
@@ -229,7 +225,6 @@ def loss_of(
 
 
 def windows_of(text: str, model: Transformer, room: int = 0) -> list[Window]:
-    """The windows of a text that a model reads at once, with room for so many tokens more."""
     most = model.most_tokens - model.tokenizer.num_special_tokens_to_add() - room
 
     def measure(fragment: str) -> int:
@@ -269,7 +264,6 @@ class EntityLesson:
     def judge(
         self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
     ) -> tuple[int, dict[str, Any]]:
-        """The number of passages, and the scores of the reader that loads the folder."""
         reader = HuggingFaceReader(folder, None, runtime=Runtime(device, "float32"))
         return len(passages), score_tagger(reader, passages, self.names)
 
@@ -283,7 +277,6 @@ def label_names(types: Types) -> dict[EntityType, str]:
 
 
 def tags_of(names: Mapping[EntityType, str]) -> list[str]:
-    """The labels of the classifier, in the IOB2 scheme."""
     return ["O"] + [f"{place}-{name}" for name in dict.fromkeys(names.values()) for place in "BI"]
 
 
@@ -366,12 +359,11 @@ def score_tagger(
 
 Kind = tuple[EntityType, EntityType]
 
+# As positions: 0 for a pair that is not related, 1 for one that is.
 LABELS = ("no_relation", "relation")
-"""As positions: 0 for a pair that is not related, 1 for one that is."""
 
 MARKERS = ("[E1]", "[/E1]", "[E2]", "[/E2]")
-WORDS_CUT = 16
-"""Tokens that words may become more when a marker cuts them in two."""
+WORDS_CUT = 16  # tokens that words may become more when a marker cuts them in two
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +399,6 @@ class RelationLesson:
     def examples(
         self, passages: Sequence[AnnotatedPassage], model: Transformer
     ) -> list[ClassifierExample]:
-        """Related pairs and sampled others, as far as a window shows them."""
         pairs = [pair for pair in pairs_of(passages, model, self.kinds) if pair.tokens]
         if not any(pair.related for pair in pairs):
             raise InputError(f"{self.settings.train} has no relations of the types to be learned")
@@ -418,7 +409,6 @@ class RelationLesson:
     def judge(
         self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
     ) -> tuple[int, dict[str, Any]]:
-        """The size of a sample of pairs, and the scores on all pairs and on those."""
         model = Transformer(folder, "sequence-classification", Runtime(device, "float32"))
         pairs = list(pairs_of(passages, model, self.kinds))
         tested = sample(pairs, self.settings.test_negatives, f"{self.settings.seed}/dev")
@@ -428,7 +418,6 @@ class RelationLesson:
 def pairs_of(
     passages: Sequence[AnnotatedPassage], model: Transformer, kinds: Collection[Kind]
 ) -> Iterator[EntityPair]:
-    """All pairs of some passages whose types can be related."""
     for passage in passages:
         entities = passage.content.entities
         linked = {(relation.head, relation.tail) for relation in passage.content.relations}

@@ -20,14 +20,13 @@ Types = Literal["all", "hare"]
 
 
 def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    """One training must not count as two."""
     if len(set(seeds)) < len(seeds):
         raise ValueError("names a seed twice")
     return seeds
 
 
+# One model is trained for each.
 Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_different)]
-"""One model is trained for each."""
 
 
 class Corpora(Noun):
@@ -35,12 +34,11 @@ class Corpora(Noun):
 
     train: FilePath
     dev: FilePath
+    # What labels of the corpora mean that are not known, as in `Tumour: diagnosis`.
     labels: dict[str, str | None] | None = None
-    """What labels of the corpora mean that are not known, as in `Tumour: diagnosis`."""
     types: Types = "all"
     output: FilePath | None = None
-    notes: str = ""
-    """Free words on the data, for the model card."""
+    notes: str = ""  # free words on the data, for the model card
 
 
 class TaggerRecipe(Schedule):
@@ -49,8 +47,8 @@ class TaggerRecipe(Schedule):
     epochs: Annotated[int, Field(ge=1)] = 2
     batch: Annotated[int, Field(ge=1)] = 4
     rate: Annotated[float, Field(gt=0)] = 5e-5
+    # The longest window that the model is shown, in tokens.
     tokens: Annotated[int, Field(ge=32)] = 512
-    """The longest window that the model is shown, in tokens."""
 
 
 class RelationRecipe(TaggerRecipe):

@@ -22,6 +22,7 @@ from histoeval_research.train.hare_bench.config import (
     SelectSettings,
 )
 
+# The numbers of the table, by what they are headed with.
 COLUMNS = {
     "NER P": ("ner", "precision"),
     "NER R": ("ner", "recall"),
@@ -32,7 +33,6 @@ COLUMNS = {
     "RE micro": ("relations", "micro"),
     "overall": ("overall", "f1"),
 }
-"""The numbers of the table, by what they are headed with."""
 
 REMARK = (
     "NER: exact spans, all types. RE: given entities, all related pairs and sampled others; "
@@ -68,7 +68,6 @@ def select(
 
 
 def _row(name: str, settings: SelectSettings, output: Path, site: TrainingSite) -> dict[str, Any]:
-    """What the trainings of one encoder come to."""
     common = {field: getattr(settings, field) for field in Corpora.model_fields}
     common |= {"output": None, "encoder": settings.encoders[name]}
     tagged, related = [], []
@@ -97,14 +96,12 @@ def _row(name: str, settings: SelectSettings, output: Path, site: TrainingSite) 
 
 
 def _told(site: TrainingSite, progress: str) -> TrainingSite:
-    """The site, with progress bars of this name."""
     return replace(site, watching=lambda _: site.watching(progress))
 
 
 def _spread(
     runs: Sequence[Mapping[str, float]], names: Sequence[str]
 ) -> dict[str, tuple[float, float | None]]:
-    """Mean and standard deviation over seeds; one seed has no deviation."""
     values = {name: [run[name] for run in runs] for name in names}
     return {
         name: (mean(numbers), stdev(numbers) if len(numbers) > 1 else None)
@@ -133,7 +130,6 @@ def selection_cells(results: Mapping[str, Any]) -> list[list[TableCell]]:
 
 
 def selection_markdown(results: Mapping[str, Any]) -> str:
-    """The table for a document, the best of each column in bold."""
     cells = [
         [f"**{cell.text}**" if cell.best else cell.text for cell in row]
         for row in selection_cells(results)
@@ -143,7 +139,6 @@ def selection_markdown(results: Mapping[str, Any]) -> str:
 
 
 def failures(results: Mapping[str, Any]) -> list[str]:
-    """Why some encoders have no scores."""
     return [
         f"{row['name']} was not trained: {row['failure']}"
         for row in results["encoders"]

@@ -16,28 +16,24 @@ Count = Annotated[int, Field(ge=0)]
 class PairSettings(Noun):
     """How many pairs are learned from, and of which kinds."""
 
+    # Pairs without the wordings and concepts of the development set.
     count: Annotated[int, Field(ge=3, le=MADE["train"])] = 200_000
-    """Pairs without the wordings and concepts of the development set."""
+    # Pairs with these: for a model that is shipped, once it is known how well it generalises.
     rest: Annotated[int, Field(ge=0, le=MADE["rest"])] = 0
-    """Pairs with these: for a model that is shipped, once it is known how well it generalises."""
+    # Pairs from the cards of organs, without those of the development set.
     organs: Annotated[int, Field(ge=0, le=MADE["organs"])] = 0
-    """Pairs from the cards of organs, without those of the development set."""
+    # How many times the pairs that language models wrote are learned from.
     by_hand: Annotated[int, Field(ge=0, le=MADE["by_hand"] // BY_HAND)] = 0
-    """How many times the pairs that language models wrote are learned from."""
+    # How many times the pairs from reports that language models edited are learned from.
     edits: Count = 0
-    """How many times the pairs from reports that language models edited are learned from."""
-    names: Count = 0
-    """Pairs of names from the ontology."""
+    names: Count = 0  # pairs of names from the ontology
+    # Pairs of sentences of one true report, which do not contradict each other.
     companions: Count = 0
-    """Pairs of sentences of one true report, which do not contradict each other."""
+    # Draws of pairs from the statements that language models wrote with others of known effect.
     statements: Annotated[int, Field(ge=0, le=MADE["statements"])] = 0
-    """Draws of pairs from the statements that language models wrote with others of known effect."""
-    changed: Count = 0
-    """Pairs from true reports of which one thing was changed."""
-    strangers: Count = 0
-    """Pairs of statements of two true reports, which do not entail each other."""
-    dev: Annotated[int, Field(ge=3, le=MADE["dev"])] = 6_000
-    """Pairs of the development set."""
+    changed: Count = 0  # pairs from true reports of which one thing was changed
+    strangers: Count = 0  # pairs of statements of two true reports, which do not entail each other
+    dev: Annotated[int, Field(ge=3, le=MADE["dev"])] = 6_000  # pairs of the development set
 
 
 class NliTeacher(Schedule):
@@ -48,10 +44,10 @@ class NliTeacher(Schedule):
     batch: Annotated[int, Field(ge=1)] = 128
     rate: Annotated[float, Field(gt=0)] = 4e-5
     warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    # How much of the small network's loss is about the answers of the teacher.
     share: Annotated[float, Field(gt=0, le=1)] = 0.5
-    """How much of the small network's loss is about the answers of the teacher."""
+    # Pairs of a premise and the hypothesis of another, which only the teacher can answer.
     mixed: Count = 0
-    """Pairs of a premise and the hypothesis of another, which only the teacher can answer."""
 
 
 class NliTraining(Schedule):
@@ -66,30 +62,27 @@ class NliTraining(Schedule):
 class NliSettings(Noun):
     """The YAML file of `histoeval train nli`."""
 
+    # JSON lines of premise, hypothesis, label and source; the source snli_test is tested on.
     general: FilePath
-    """JSON lines of premise, hypothesis, label and source; the source snli_test is tested on."""
+    # Clinical sentences with conditions that they affirm or deny, as NegEx published them.
     negation: FilePath | None = None
-    """Clinical sentences with conditions that they affirm or deny, as NegEx published them."""
+    # JSON lines of pathology pairs with label and category, which are only tested on.
     test: FilePath | None = None
-    """JSON lines of pathology pairs with label and category, which are only tested on."""
+    # JSON lines of id, name, synonyms and parents, for pairs of names.
     ontology: FilePath | None = None
-    """JSON lines of id, name, synonyms and parents, for pairs of names."""
+    # JSON lines of true reports as `text` or `answer`: what they say is no contradiction.
     reports: tuple[FilePath, ...] = ()
-    """JSON lines of true reports as `text` or `answer`: what they say is no contradiction."""
     encoder: ModelName
+    # A larger network that learns first, and whose answers this one learns from.
     teacher: NliTeacher | None = None
-    """A larger network that learns first, and whose answers this one learns from."""
     pairs: PairSettings = PairSettings()
-    tokens: Annotated[int, Field(ge=16)] = TOKENS
-    """Longer pairs are cut."""
+    tokens: Annotated[int, Field(ge=16)] = TOKENS  # longer pairs are cut
+    # Word pieces that stand in fewer texts are cut from the vocabulary; none when omitted.
     least_pieces: Annotated[int, Field(ge=1)] | None = None
-    """Word pieces that stand in fewer texts are cut from the vocabulary; none when omitted."""
-    second_opinion: bool = False
-    """Whether a re-ranker with term features corrects the network."""
+    second_opinion: bool = False  # whether a re-ranker with term features corrects the network
     learning: NliTraining = NliTraining()
     seed: int = 1
-    name: str = "nli"
-    """What the model is called in signatures."""
+    name: str = "nli"  # what the model is called in signatures
     output: FilePath | None = None
     notes: str = ""
 

@@ -29,6 +29,8 @@ from histoeval_research.train.core.model_folder import lists_sha256
 DATA = "histoeval_research/train/nli/data"
 
 MadeSet = Literal["train", "rest", "organs", "by_hand", "edits", "statements", "dev", "organs_dev"]
+# How many made pairs each set holds; wordings and concepts of `rest` and `dev`, and organs of
+# `organs_dev`, stand in no other. A part of the draws of `statements` gave no new pair.
 MADE: dict[MadeSet, int] = {
     "train": 200_000,
     "rest": 30_000,
@@ -39,25 +41,20 @@ MADE: dict[MadeSet, int] = {
     "dev": 6_000,
     "organs_dev": 6_000,
 }
-"""How many made pairs each set holds; wordings and concepts of `rest` and `dev`, and organs of
-`organs_dev`, stand in no other. A part of the draws of `statements` gave no new pair."""
 
+# Pairs that language models wrote one by one: stored as written, and nine times restyled.
 BY_HAND = 4_505
-"""Pairs that language models wrote one by one: stored as written, and nine times restyled."""
 
-KEPT_BACK = frozenset({2, 8})
-"""Language models whose pairs no network learns from."""
+KEPT_BACK = frozenset({2, 8})  # language models whose pairs no network learns from
 
 TEST = "snli_test"
 _TESTS = (TEST, "counterfactual_test")
-_MOST_CONDITION = 6
-"""Words of a condition in a clinical sentence; longer ones are half sentences."""
+_MOST_CONDITION = 6  # words of a condition in a clinical sentence; longer ones are half sentences
 
 _OPENED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
 
 
 def wordings(name: str) -> dict[str, Any]:
-    """A part of `wordings.toml`."""
     part: dict[str, Any] = load_toml(f"{DATA}/wordings.toml")[name]
     return part
 
@@ -95,7 +92,6 @@ def kept_back_pairs() -> Iterator[LabelledPair]:
 
 
 def pairs_sha256() -> str:
-    """A hash of all stored pairs and wordings."""
     made = (f"made/{name}.jsonl.xz" for name in (*MADE, "edited_statements", "written_statements"))
     files = (*made, "llm_written.jsonl", "unlearned.toml", "wordings.toml")
     return lists_sha256(*(resource_bytes(f"{DATA}/{file}") for file in files))
@@ -139,7 +135,6 @@ def split_general(pairs: Sequence[LabelledPair]) -> General:
 
 
 def labelled_sets(general: Path | None, pairs: Path | None) -> dict[str, list[LabelledPair]]:
-    """What a model is measured on, by the names of the files."""
     sets: dict[str, list[LabelledPair]] = {}
     if general is not None:
         sets["SNLI test"] = split_general(read_pairs(general, "source")).test

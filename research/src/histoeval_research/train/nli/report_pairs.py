@@ -34,8 +34,7 @@ _NOT_MORPHOLOGY = re.compile(
 )
 _MOST_WORDS = 9
 _SHARES = {"synonym": 0.5, "parent": 0.2, "child": 0.15, "sibling": 0.15}
-_MOST_MISSES = 10_000
-"""Draws in a row that give no pair: then none does."""
+_MOST_MISSES = 10_000  # draws in a row that give no pair: then none does
 
 
 class ConceptNames(NamedTuple):
@@ -177,19 +176,17 @@ def _rows(path: Path, *needed: str) -> Iterator[dict[str, Any]]:
 
 _MOST_STATEMENTS = 4
 _MOST_CHANGED_WORDS = 110
-_DISTANT = 0.5
-"""The closeness up to which two diagnoses, or two sites, exclude each other."""
-_RENAMED = 0.45
-"""Share of diagnoses and sites that are only called something else."""
+_DISTANT = 0.5  # the closeness up to which two diagnoses, or two sites, exclude each other
+_RENAMED = 0.45  # share of diagnoses and sites that are only called something else
 _TRIES = 12
+# Share of pairs of which the hypothesis holds another statement of the premise beside.
 _STRANGE_COMPANY = 0.3
-"""Share of pairs of which the hypothesis holds another statement of the premise beside."""
 
 _ENTAILED: Label = "entailment"
 _NUMBER = re.compile(r"(?<![\w./-])\d{1,3}(?:\.\d)?(?![\w./]|-\d)")
 
+# The statements of each report, by where the reports are from: each source counts the same.
 Sources = Sequence[Sequence[Sequence[str]]]
-"""The statements of each report, by where the reports are from: each source counts the same."""
 
 
 def changed_pairs(sources: Sources, count: int, seed: int) -> Iterator[LabelledPair]:
@@ -291,7 +288,6 @@ def _all_concepts() -> list[Concept]:
 
 @cache
 def _peers(concept: Concept) -> list[Concept]:
-    """Diagnoses that arise in the same organs."""
     return [c for c in _all_concepts() if c.organs & concept.organs] or _all_concepts()
 
 
@@ -328,7 +324,6 @@ def _number(match: re.Match[str], *_: object) -> Change:
 
 @cache
 def _opposites() -> dict[str, list[str]]:
-    """Each pole of `wordings.toml` with the other ends."""
     opposites: dict[str, list[str]] = {}
     poles = wordings("poles")["pairs"]
     for one, other in (*poles, *(pair[::-1] for pair in poles)):
@@ -346,9 +341,10 @@ def _pole(match: re.Match[str], *_: object) -> Change:
     return Change(*match.span(), _opposites()[match[0].lower()])
 
 
+# Each kind of change, as often as it is tried.
 _CHANGES = ["nothing", *["diagnosis"] * 3, "site", "site", "side", "number", "pole", "pole"]
-"""Each kind of change, as often as it is tried."""
 
+# What can be changed in a statement, and to what.
 _FINDERS: dict[str, tuple[Callable[[str], Sequence[Any]], Callable[..., Change | None]]] = {
     "diagnosis": (find_diagnoses, _diagnosis),
     "site": (lambda text: [match for match in find_sites(text) if match.id in sites()], _site),
@@ -356,4 +352,3 @@ _FINDERS: dict[str, tuple[Callable[[str], Sequence[Any]], Callable[..., Change |
     "number": (lambda text: list(_NUMBER.finditer(text)), _number),
     "pole": (lambda text: list(_poles().finditer(text)), _pole),
 }
-"""What can be changed in a statement, and to what."""

@@ -27,7 +27,6 @@ _LEAST = 1e-9
 
 
 def add_reranker(folder: Path) -> None:
-    """Fit the re-ranker to the model of a folder, and write it to its manifest."""
     manifest = EntailerManifest.read(folder).model_copy(update={"opinion": None})
     manifest.write(folder)
     reranker = fit_reranker(BuiltinEntailer(folder), list(unlearned_pairs()))
@@ -35,7 +34,6 @@ def add_reranker(folder: Path) -> None:
 
 
 def unlearned_pairs() -> Iterator[Labelled]:
-    """The written pairs that no network learns from."""
     for row in load_toml(f"{DATA}/unlearned.toml")["written"]:
         for label in LABELS:
             yield from ((row["premise"], text, label) for text in row.get(label, ()))
@@ -63,7 +61,6 @@ def fit_reranker(network: Entailer, pairs: Sequence[Labelled]) -> Reranker:
         expected[names.index(name), label] = _SURE
 
     def parted(flat: Floats) -> tuple[float, Floats, Floats]:
-        """The weight of the network, those of what terms say, and the bias."""
         return float(flat[0]), flat[1:-3].reshape(len(names), -1), flat[-3:]
 
     def cost(flat: Floats) -> tuple[float, Floats]:

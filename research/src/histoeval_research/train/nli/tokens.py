@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from histoeval.nli.builtin import EntailerManifest, pair_tokens
 from histoeval.nli.entailer import LABELS, LabelledPair, NliPair
 
+# In the place of a label: the pair is entailed or neutral, and nobody knows which.
 NO_CONTRADICTION = -1
-"""In the place of a label: the pair is entailed or neutral, and nobody knows which."""
-UNKNOWN = -2
-"""In the place of a label: only a teacher says what it is."""
+UNKNOWN = -2  # in the place of a label: only a teacher says what it is
+# In the place of a label: the pair is neutral or a contradiction, and nobody knows which.
 NO_ENTAILMENT = -3
-"""In the place of a label: the pair is neutral or a contradiction, and nobody knows which."""
 
 Integers = NDArray[np.int64]
 
@@ -27,10 +26,8 @@ class EncodedPairs:
     """Pairs as tokens, one after the other: where each begins, and its hypothesis in it."""
 
     values: NDArray[np.uint16]
-    starts: Integers
-    """One more than there are pairs: the last is the end of all."""
-    seconds: Integers
-    """How many tokens of each pair stand before its hypothesis."""
+    starts: Integers  # one more than there are pairs: the last is the end of all
+    seconds: Integers  # how many tokens of each pair stand before its hypothesis
     labels: Integers
 
     def __len__(self) -> int:
@@ -38,15 +35,12 @@ class EncodedPairs:
 
     @property
     def lengths(self) -> Integers:
-        """Tokens of each pair."""
         return np.diff(self.starts)
 
     def translated(self, pieces: NDArray[np.uint16]) -> EncodedPairs:
-        """The same pairs in the numbers of another vocabulary."""
         return replace(self, values=pieces[self.values])
 
     def with_more(self, other: EncodedPairs) -> EncodedPairs:
-        """These pairs, then others."""
         return EncodedPairs(
             np.concatenate([self.values, other.values]),
             np.concatenate([self.starts, other.starts[1:] + self.starts[-1]]),
@@ -55,7 +49,6 @@ class EncodedPairs:
         )
 
     def padded(self, positions: Sequence[int], padding: int) -> tuple[Integers, Integers, Integers]:
-        """Tokens, kinds and mask of some pairs, as wide as the longest of them."""
         some = np.asarray(positions, np.int64)
         lengths = self.lengths[some]
         column = np.arange(lengths.max())
@@ -85,13 +78,11 @@ def encode_pairs(
     return EncodedPairs(np.concatenate(values), *numbers)
 
 
-_POOL = 20_000
-"""Hypotheses that a block of premises is compared with."""
+_POOL = 20_000  # hypotheses that a block of premises is compared with
 _BLOCK = 2048
-_NEAREST = 24
-"""Of the hypotheses that share most, one in so many is taken."""
+_NEAREST = 24  # of the hypotheses that share most, one in so many is taken
+# Pieces of the vocabulary, its first ones, that are no words: special ones and signs.
 _SPECIAL = 110
-"""Pieces of the vocabulary, its first ones, that are no words: special ones and signs."""
 _LEAST = 1e-3
 
 
@@ -144,7 +135,6 @@ def _rarity(pairs: EncodedPairs, chance: np.random.Generator) -> NDArray[np.floa
 def _bags(
     pairs: EncodedPairs, places: Integers, weights: NDArray[np.float64], *, hypothesis: bool
 ) -> Any:
-    """The weights of the pieces of some premises or hypotheses, a sparse row each."""
     from scipy.sparse import csr_array
 
     rows = list(_pieces(pairs, places, hypothesis=hypothesis))

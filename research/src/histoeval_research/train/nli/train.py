@@ -69,8 +69,7 @@ ANSWERS = 3
 Floats = NDArray[np.float32]
 
 _SPECIAL = {"[CLS]": "cls_token_id", "[SEP]": "sep_token_id", "[PAD]": "pad_token_id"}
-_MOST_MISSING = 0.1
-"""Share of the word pieces that a teacher may not have."""
+_MOST_MISSING = 0.1  # share of the word pieces that a teacher may not have
 _ANSWERED_AT_ONCE = 512
 
 
@@ -156,7 +155,6 @@ def learned(
 def _rows(
     encoded: EncodedPairs, positions: Sequence[int], device: str, padding: int
 ) -> list[Tensor]:
-    """Tokens, kinds and mask of some pairs."""
     return [torch.from_numpy(part).to(device) for part in encoded.padded(positions, padding)]
 
 
@@ -194,7 +192,6 @@ def _pieces(tokenizer: Any, encoder: TorchEncoder) -> NDArray[np.uint16]:
 
 
 def answers_of(model: CrossEncoder, encoded: EncodedPairs, device: str, padding: int) -> Floats:
-    """The log probabilities of all pairs, those of a length together."""
     answers = np.zeros((len(encoded), ANSWERS), np.float32)
     order = np.argsort(encoded.lengths, kind="stable")
     kind = torch.device(device).type
@@ -216,7 +213,6 @@ def write_entailer(
     tokens: int,
     details: Mapping[str, Any],
 ) -> None:
-    """Write what `BuiltinEntailer` loads."""
     part = token_part(Unpadded(model), tokens, ["logits"], "kinds")
     files = write_parts(folder, {ENCODER: part}, tokenizer)
     update = {"files": files, "details": dict(details)}
@@ -228,14 +224,13 @@ class Material:
     """All pairs: those to learn from, and three sets to test on."""
 
     train: Sequence[LabelledPair]
+    # Pairs of which only one thing is known: they do not contradict each other.
     companions: Sequence[NliPair]
-    """Pairs of which only one thing is known: they do not contradict each other."""
+    # Pairs of which it is only known that the premise does not entail the hypothesis.
     strangers: Sequence[NliPair]
-    """Pairs of which it is only known that the premise does not entail the hypothesis."""
     tests: dict[str, Sequence[LabelledPair]]
 
     def encoded(self, tokenizer: Any, limits: EntailerManifest) -> EncodedPairs:
-        """All pairs to learn from, as the model will read them."""
         pairs = encode_pairs([*self.train, *self.companions], tokenizer, limits)
         if not self.strangers:
             return pairs
@@ -285,7 +280,6 @@ def train_nli(
 
 
 def nli_request(settings: NliSettings) -> dict[str, Any]:
-    """What makes two trainings the same."""
     given = (settings.general, settings.negation, settings.test, settings.ontology)
     paths = ("general", "negation", "test", "ontology", "reports")
     hidden: dict[str, Any] = dict.fromkeys(paths, True)
@@ -297,7 +291,6 @@ def nli_request(settings: NliSettings) -> dict[str, Any]:
 
 
 def gather(settings: NliSettings) -> Material:
-    """Read and make all pairs."""
     general = split_general(read_pairs(settings.general, "source"))
     made, seed = settings.pairs, settings.seed
     train = [*general.train, *made_pairs("train", made.count, seed)]
@@ -335,7 +328,6 @@ def write(
     material: Material,
     folder: Path,
 ) -> dict[str, Any]:
-    """Write the model for `BuiltinEntailer`, and measure it as it is written."""
     made_with = versions()
     details = {"request": request, "versions": made_with}
     name, tokens = settings.name, settings.tokens

@@ -14,8 +14,7 @@ from histoeval_research.train.core.encoder import TorchEncoder
 from histoeval_research.train.core.loop import TrainingStage, fit
 from histoeval_research.train.reader.config import Adaptation
 
-_SEED = 0
-"""Language adaptation is done once for all students and teachers."""
+_SEED = 0  # language adaptation is done once for all students and teachers
 
 
 class GapFiller(nn.Module):  # type: ignore[misc]
@@ -30,7 +29,6 @@ class GapFiller(nn.Module):  # type: ignore[misc]
         self.bias = nn.Parameter(torch.zeros(self.embeddings.num_embeddings))
 
     def forward(self, tokens: Tensor, asked: Tensor) -> Tensor:
-        """Logits over the vocabulary for each token that is asked for."""
         encoded = self.encoder(input_ids=tokens, attention_mask=torch.ones_like(tokens))
         guessed = self.guess(encoded.last_hidden_state[asked])
         return guessed @ self.embeddings.weight.T + self.bias

@@ -26,15 +26,12 @@ class UnlabelledSource(Noun):
     """A file of unlabelled texts. Settings of windows here are for this file alone."""
 
     file: FilePath
-    text: str | None = None
-    """The column of the texts; guessed when omitted, and so is `id`."""
+    text: str | None = None  # the column of the texts; guessed when omitted, and so is `id`
     id: str | None = None
+    # Whether a text with the id of a dev report is that report, and must be kept out.
     exclude_reports_of_dev: bool = True
-    """Whether a text with the id of a dev report is that report, and must be kept out."""
-    repeat: Count = 1
-    """How often language adaptation reads it."""
-    sample: Count | None = None
-    """How many of its texts are cut into windows; all when omitted."""
+    repeat: Count = 1  # how often language adaptation reads it
+    sample: Count | None = None  # how many of its texts are cut into windows; all when omitted
     words: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
     most: Count | None = None
     least: Annotated[int, Field(ge=0)] | None = None
@@ -49,31 +46,28 @@ class UnlabelledSource(Noun):
 class Adaptation(Schedule):
     """How long to adapt, and how much to hide."""
 
-    length: Annotated[int, Field(ge=8)] = 192
-    """Tokens that are read at once."""
+    length: Annotated[int, Field(ge=8)] = 192  # tokens that are read at once
+    # Share of the tokens to be guessed: of these, 80 % are masked and 10 % are exchanged.
     hidden: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """Share of the tokens to be guessed: of these, 80 % are masked and 10 % are exchanged."""
 
 
 class TeacherSettings(Schedule):
     """How teachers learn, and how many there are: one for each seed."""
 
     seeds: Seeds = (1,)
+    # How many are trained, and how many parts are labelled, at the same time on one device.
     at_once: Count = 1
-    """How many are trained, and how many parts are labelled, at the same time on one device."""
 
 
 class Windows(Noun):
     """How unlabelled reports are cut into what teachers label."""
 
+    # The lengths of windows; each report is cut at one of them, drawn by chance.
     words: Annotated[tuple[Count, ...], Field(min_length=1)] = (60, 80, 100, 120)
-    """The lengths of windows; each report is cut at one of them, drawn by chance."""
-    most: Count = 6
-    """Windows of one report."""
-    least: Annotated[int, Field(ge=0)] = 15
-    """Words of a window."""
+    most: Count = 6  # windows of one report
+    least: Annotated[int, Field(ge=0)] = 15  # words of a window
+    # Longer windows are skipped; longer annotated passages are cut.
     tokens: Annotated[int, Field(ge=16)] = 384
-    """Longer windows are skipped; longer annotated passages are cut."""
     seed: int = 0
 
 
@@ -99,13 +93,11 @@ class ReaderSettings(Noun):
 
     train: FilePath
     dev: FilePath
+    # What labels of the corpora mean that are not known, as in `Tumour: diagnosis`.
     labels: dict[str, str | None] | None = None
-    """What labels of the corpora mean that are not known, as in `Tumour: diagnosis`."""
     unlabelled: tuple[UnlabelledSource, ...] = ()
-    encoder: ModelName
-    """What the student begins with."""
-    teacher: ModelName | None = None
-    """What teachers begin with."""
+    encoder: ModelName  # what the student begins with
+    teacher: ModelName | None = None  # what teachers begin with
 
     adapt: Adaptation | None = None
     adapt_teacher: Adaptation | None = None
@@ -116,13 +108,12 @@ class ReaderSettings(Noun):
 
     shape: ReaderShape = ReaderShape()
     weights: LossWeights = LossWeights()
+    # Of the student; teachers have their own, and the steps before are not changed by it.
     seed: int = 1
-    """Of the student; teachers have their own, and the steps before are not changed by it."""
-    name: str = "reader"
-    """What the reader is called in signatures."""
+    name: str = "reader"  # what the reader is called in signatures
     output: FilePath | None = None
+    # Where the outcome of each step is kept; beside the output when omitted.
     work: FilePath | None = None
-    """Where the outcome of each step is kept; beside the output when omitted."""
     notes: str = ""
 
     @model_validator(mode="after")

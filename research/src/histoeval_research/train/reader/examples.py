@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating[Any]]
 
-OVERLAP = 64
-"""Tokens that the windows of a long annotated passage share."""
+OVERLAP = 64  # tokens that the windows of a long annotated passage share
 
 
 @dataclass(slots=True)
@@ -69,7 +68,6 @@ def gold_examples(
 
 
 def part_of(report: Report, window: Window) -> Report:
-    """What a window shows of a report: whole entities, and relations between them."""
     places = [
         place
         for place, entity in enumerate(report.entities)
@@ -79,7 +77,6 @@ def part_of(report: Report, window: Window) -> Report:
 
 
 def _with_entities(report: Report, places: Sequence[int], text: str, offset: int = 0) -> Report:
-    """The report with these entities alone, and the relations between them."""
     new = {old: place for place, old in enumerate(places)}
     entities = [
         entity.model_copy(update={"start": entity.start - offset, "end": entity.end - offset})
@@ -156,7 +153,6 @@ class ReaderBatch:
 
 
 def collate(examples: Sequence[ReaderExample], padding: int, device: str) -> ReaderBatch:
-    """Put examples side by side, padded to the longest of them."""
     import torch
 
     width = max(len(example.tokens) for example in examples)
@@ -191,6 +187,7 @@ def collate(examples: Sequence[ReaderExample], padding: int, device: str) -> Rea
     )
 
 
+# Each array of an example: of what it has a row each, and the smallest numbers that hold it.
 _STORED = {
     "tokens": ("token", np.int32),
     "tags": ("token", np.int8),
@@ -202,7 +199,6 @@ _STORED = {
     "codes": ("pair", np.int8),
     "related": ("pair", np.float16),
 }
-"""Each array of an example: of what it has a row each, and the smallest numbers that hold it."""
 
 
 def save_examples(path: Path, examples: Sequence[ReaderExample]) -> None:

@@ -69,7 +69,6 @@ class _Link(nn.Module):  # type: ignore[misc]
 def write_reader(
     model: JointReader, tokenizer: Any, folder: Path, *, name: str, details: Mapping[str, Any]
 ) -> None:
-    """Write what `BuiltinReader` loads."""
     config = model.encoder.config
     most = int(getattr(config, "max_position_embeddings", 512)) - 2
     length = torch.export.Dim("length", min=2, max=most)
@@ -145,7 +144,6 @@ def write_tagger(
     optimizer = torch.optim.LBFGS(head.parameters(), max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def closure() -> Any:
-        """The loss with its slope, as often as the line search asks."""
         optimizer.zero_grad()
         loss = functional.cross_entropy(head(vectors), labels)
         loss = loss + _DECAY * head.weight.square().sum()
@@ -158,11 +156,10 @@ def write_tagger(
 
 FOLDS = 5
 _MEASURES = {"entity_curve": ReaderMeasure.EXACT, "relation_curve": ReaderMeasure.RELATIONS_ON_GOLD}
-_LEAST = 20
-"""With fewer answers to judge by there is no curve."""
+_LEAST = 20  # with fewer answers to judge by there is no curve
 
+# Calibration errors `before` and `after` a curve from other reports, and how many `answers`.
 Gain = dict[str, float]
-"""Calibration errors `before` and `after` a curve from other reports, and how many `answers`."""
 
 
 def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, Gain]:

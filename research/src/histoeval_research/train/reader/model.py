@@ -125,13 +125,11 @@ class JointReader(nn.Module):  # type: ignore[misc]
         self.linker = Linker(size, shape)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The encoded tokens, and logits for their tags and assertions."""
         encoded = self.encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
         encoded = self.dropout(encoded)
         return encoded, self.classifier(encoded), self.assertion(encoded)
 
     def relate(self, encoded: Tensor, batch: ReaderBatch) -> Tensor:
-        """A logit for each pair of a batch."""
         tags = batch.tags.clamp(min=0)
         return self.linker(
             encoded, batch.mask, tags, batch.entities, batch.pairs, batch.kinds, batch.codes
@@ -139,7 +137,6 @@ class JointReader(nn.Module):  # type: ignore[misc]
 
 
 def loss_of(model: JointReader, batch: ReaderBatch, weights: LossWeights) -> Tensor:
-    """How far the model is from what the batch says."""
     with torch.autocast(batch.tokens.device.type, torch.bfloat16, batch.tokens.is_cuda):
         encoded, tags, assertions = model(batch.tokens, batch.mask)
         links = model.relate(encoded, batch) if len(batch.pairs) else None
@@ -169,7 +166,6 @@ def _mean_where(values: Tensor, counted: Tensor) -> Tensor:
 
 
 def new_reader(encoder: TorchEncoder, shape: ReaderShape, seed: int) -> JointReader:
-    """A reader that has learned nothing but what its encoder knows."""
     torch.manual_seed(seed)
     reader = JointReader(encoder.model, shape)
     return reader.to(encoder.device)  # type: ignore[no-any-return]
@@ -185,7 +181,6 @@ def save_reader(reader: JointReader, folder: Path, *, half: bool = False) -> Non
 
 
 def load_reader(encoder: TorchEncoder, shape: ReaderShape, folder: Path) -> JointReader:
-    """A reader that was kept."""
     reader = new_reader(encoder, shape, seed=0)
     reader.load_state_dict(torch.load(folder / STATE, map_location="cpu", weights_only=True))
     return reader.eval()  # type: ignore[no-any-return]

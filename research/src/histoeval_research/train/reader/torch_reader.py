@@ -108,7 +108,6 @@ class TorchReader(WindowedReader):
 
     @property
     def identity(self) -> str:
-        """The readers down to their weights, and what runs them."""
         digest = hashlib.sha256(self.tokenizer.to_str().encode())
         for model in self._models:
             for name, weights in sorted(model.state_dict().items()):
@@ -118,7 +117,6 @@ class TorchReader(WindowedReader):
 
     @property
     def dtype(self) -> str:
-        """How its weights are stored."""
         return "float32"
 
 
@@ -132,11 +130,9 @@ class TorchEngine:
         self.sizes = [int(model.encoder.config.hidden_size) for model in models]
 
     def encode_all(self, questions: Sequence[Encode]) -> list[Encoded]:
-        """The answer to each question."""
         return [self._encode(question.tokens) for question in questions]
 
     def relate_all(self, questions: Sequence[Relate]) -> list[Floats]:
-        """A logit for each pair of each question."""
         return [self._relate(question._asdict()) for question in questions]
 
     def _encode(self, tokens: Integers) -> Encoded:

@@ -62,11 +62,9 @@ from histoeval_research.train.reader.unlabelled import UnlabelledTexts, read_poo
 Who = Literal["student", "teacher"]
 Part = tuple[int, list[str]]
 
-PART = 4096
-"""Windows that are labelled and kept at once."""
+PART = 4096  # windows that are labelled and kept at once
 
-SHIPPED = "as written, int8"
-"""The last row of the table: the folder that others load."""
+SHIPPED = "as written, int8"  # the last row of the table: the folder that others load
 
 _HOW_READ = {"text", "id", "exclude_reports_of_dev"}
 
@@ -81,7 +79,6 @@ def train_reader(
     training = ReaderTraining(settings, work_folder(settings, output), site)
 
     def make(draft: Path, _: Checkpoint) -> dict[str, Any]:
-        """The results of a reader that is written to a draft folder; each step has a checkpoint."""
         from histoeval_research.train.reader.export import calibrate, write_reader, write_tagger
 
         steps, facts = training.take_steps()
@@ -115,7 +112,6 @@ def train_reader(
 
 
 def work_folder(settings: ReaderSettings, output: Path) -> Path:
-    """Where the outcome of each step is kept."""
     path = output.absolute()
     return settings.work or path.with_name(f"{path.name}.work")
 
@@ -143,12 +139,10 @@ class ReaderTraining:
 
     @cached_property
     def train(self) -> list[AnnotatedPassage]:
-        """The passages to learn from."""
         return read_passages(self.settings.train, self.settings.labels)
 
     @cached_property
     def dev(self) -> list[AnnotatedPassage]:
-        """The passages to be judged by."""
         return read_passages(self.settings.dev, self.settings.labels)
 
     @cached_property
@@ -177,7 +171,6 @@ class ReaderTraining:
         ]
 
     def _learner(self, who: Who) -> dict[str, Any]:
-        """What learning depends on besides its examples, its schedule and its seed."""
         return {
             "encoder": self.adapted(who).identity if self.adaptation[who] else self._names[who],
             "shape": self.settings.shape.model_dump(),
@@ -186,7 +179,6 @@ class ReaderTraining:
 
     @property
     def _gold(self) -> dict[str, Any]:
-        """What examples from annotated passages depend on."""
         settings = self.settings
         tokens, labels = settings.windows.tokens, settings.labels
         return {"train": self._data["train"], "tokens": tokens, "labels": labels}
@@ -231,7 +223,6 @@ class ReaderTraining:
         return TrainingStep(self.work / f"adapt-{who}", request, act)
 
     def teacher(self, seed: int) -> TrainingStep:
-        """A teacher that has learned from the annotated passages."""
         recipe = self.settings.teach
         assert recipe is not None, "there are teachers only where they are taught"
 
@@ -276,7 +267,6 @@ class ReaderTraining:
 
     @property
     def distilled(self) -> TrainingStep:
-        """The student after it has learned from the teachers."""
         recipe, seed = self.settings.distil, self.settings.seed
         assert recipe is not None, "without teachers there is nothing to distil"
 
@@ -305,7 +295,6 @@ class ReaderTraining:
 
     @property
     def student(self) -> TrainingStep:
-        """The step that gives the reader."""
         return self.distilled if self.settings.fit is None else self.fitted
 
     def scores(self, name: str, who: Who, *steps: TrainingStep) -> Scores:
@@ -378,7 +367,6 @@ class ReaderTraining:
         return encoder, models
 
     def teach(self, seed: int) -> None:
-        """Train one teacher."""
         self.teacher(seed).run()
 
     def _learn(
@@ -444,7 +432,6 @@ class ReaderTraining:
         return kept, counts
 
     def label_parts(self, parts: Sequence[Part]) -> None:
-        """Label some parts; each is a file afterwards."""
         teacher, readers = self.readers("teacher", self.teachers)
         student = load_encoder(self.settings.encoder, self.settings.windows.tokens, "cpu")
         with self.site.watching("labelling windows") as watch:

@@ -16,11 +16,9 @@ from histoeval.io.reports import open_reports
 from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.train.reader.config import UnlabelledSource, Windows
 
-RUN = 12
-"""Words in a row that two texts have in common only when one was copied."""
+RUN = 12  # words in a row that two texts have in common only when one was copied
 
-TELLING = 5
-"""Words that a short text must have before those are kept out that it is a part of."""
+TELLING = 5  # words that a short text must have before those are kept out that it is a part of
 
 _WORD = re.compile(r"\S+")
 _LETTERS = re.compile(r"[^\W_]+")
@@ -36,12 +34,10 @@ class UnlabelledTexts:
 
     @property
     def facts(self) -> dict[str, int]:
-        """The counts, for results."""
         size = sum(len(texts) for _, texts in self.sources)
         return {"texts": size, "kept_out": self.kept_out, "unread": self.unread}
 
     def to_adapt(self) -> list[str]:
-        """All texts, those of some sources several times."""
         return [text for source, texts in self.sources for text in texts * source.repeat]
 
 

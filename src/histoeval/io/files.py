@@ -97,7 +97,6 @@ class OpenedTable(Survey):
 def opened(
     name: str, kind: str, table: RecordTable, surveyed: Survey, files: tuple[Path, ...] = ()
 ) -> OpenedTable:
-    """A table with what one pass over its bytes has shown."""
     return OpenedTable(**vars(surveyed), name=name, format=kind, table=table, files=files)
 
 
@@ -134,7 +133,6 @@ def format_of(path: Path, accepted: str) -> str:
 
 
 def demand_table(path: Path) -> str:
-    """The format of a file, which must be a table."""
     kind = format_of(path, ONE_TABLE)
     if kind in ("text", "folder"):
         raise wrong_folder(path, f"is not a table. What can be read: {ONE_TABLE}")
@@ -247,7 +245,6 @@ class TableSource(OpenedTable, ABC, Generic[L, Row]):
         }
 
     def rows(self) -> Iterator[Row]:
-        """Every row, from the start, however often it is called."""
         seen = SeenNames()
         for record in self.table.read(self.layout.columns):
             yield from self.rows_of(record, record.values or {}, seen)

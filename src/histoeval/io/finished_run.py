@@ -40,8 +40,6 @@ KNOWN = (
 
 
 class FinishedRun(NamedTuple):
-    """The results of a run: what they are of, and where."""
-
     kind: Kind
     place: Path
 
@@ -154,7 +152,6 @@ def has_texts(folder: Path) -> bool:
 
 
 def read_texts(folder: Path) -> Iterator[dict[str, Any]]:
-    """The texts of all rows of a run, in their order."""
     return read_finished_lines(stored_as(folder / TEXTS), _texts)
 
 

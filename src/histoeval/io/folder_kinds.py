@@ -35,7 +35,6 @@ class FolderKind(NamedTuple):
     summed_up: Sequence[str] | None = None
 
     def file_in(self, names: Collection[str]) -> str | None:
-        """The first file by which a folder with files of these names is known."""
         matches = (min(matching(names, pattern), default=None) for pattern in self.files)
         return next((name for name in matches if name), None)
 
@@ -56,7 +55,6 @@ _CACHE_NAME = re.compile(r"pairs-[0-9a-f]{12}")
 
 
 def kind_among(names: Collection[str], folder: Path) -> FolderKind | None:
-    """The kind of a folder that has files of these names."""
     if folder.parent.name == "scores" and _CACHE_NAME.fullmatch(folder.name):
         return SCORE_CACHE
     return next((kind for kind in FOLDER_KINDS if kind.file_in(names)), None)

@@ -83,11 +83,7 @@ AS_WRITTEN = Joining()  # ids must be the same, and a case has one reference
 
 
 class PairRow(NamedTuple):
-    """One pair, or the problems that stand in its place; never both.
-
-    `number` counts the rows of the source from 1. `system` is None where the row is too broken to
-    have one. `position` is how many bytes of the source have been read, for progress.
-    """
+    """One pair, or the problems that stand in its place; never both."""
 
     number: int
     id: str
@@ -202,7 +198,6 @@ def source_of_records(
 
 
 def _source_of_table(table: OpenedTable, named: Columns, joining: Joining, file: str) -> PairSource:
-    """The pairs of one table, with notes on the columns that were guessed."""
     several = joining.references is not None
     layout = layout_of(table.table, named, file, several=several)
     notes = (*table.notes, *notes_on(layout, named, keyed=table.table.keyed))

@@ -55,11 +55,7 @@ ACCEPTED = (
 
 
 class TextRow(NamedTuple):
-    """One text, or the problems that stand in its place; never both.
-
-    `number` counts the rows of the source from 1. `position` is how many bytes of the source have
-    been read, for progress.
-    """
+    """One text, or the problems that stand in its place; never both."""
 
     number: int
     id: str
@@ -74,8 +70,6 @@ class TextRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TextSource(TableSource[TextLayout, TextRow]):
-    """An opened table and its texts."""
-
     def rows_of(
         self, record: Record, values: Mapping[str, object], seen: SeenNames
     ) -> Iterator[TextRow]:
@@ -115,7 +109,6 @@ def open_reports(
 
 
 def open_report_table(path: Path, named: Columns, encoding: str | None) -> OpenedTable:
-    """Whatever reports can be read from, as a table; the columns that were named help with it."""
     kind = format_of(path, ACCEPTED)
     if kind == "folder":
         return _open_folder(path, encoding)
@@ -178,19 +171,12 @@ def _read_exports(
 
 
 class AttackedReport(NamedTuple):
-    """A report that was written under an attack."""
-
     attack: str
     text: str
 
 
 class TrustCase(NamedTuple):
-    """One row: its report or the problems in its place; the rest where the row has it.
-
-    `number` counts the rows from 1; `image` is a problem where the name cannot be read;
-    `troubled` are cells of attacks that cannot; `position` is how many bytes of the source have
-    been read, for progress.
-    """
+    """One row: its report or the problems in its place; the rest where the row has it."""
 
     number: int
     id: str
@@ -206,8 +192,6 @@ class TrustCase(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CaseSource(TableSource[CaseLayout, TrustCase]):
-    """An opened table and its cases; images are named relative to `folder`."""
-
     folder: Path = field(repr=False, default=Path())
 
     def rows_of(
@@ -269,7 +253,6 @@ def open_cases(
     images: Path | None = None,
     encoding: str | None = None,
 ) -> CaseSource:
-    """Open a table of cases, or records; columns that are not named are guessed."""
     if not isinstance(data, Path):
         table = open_records(data)
         layout = case_layout_of(table.table, text, image, id_, RECORDS)

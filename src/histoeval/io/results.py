@@ -79,10 +79,7 @@ def broken_row(name: str, row: int | None, errors: Iterable[Problem]) -> dict[st
 
 
 class ReadRow(Noun):
-    """One text with what was read in it, or the reasons why nothing was; never both.
-
-    `row` is the row of the input, counted from 1, where something is wrong with it.
-    """
+    """One text with what was read in it, or the reasons why nothing was; never both."""
 
     id: str
     report: Report | None = None
@@ -109,8 +106,6 @@ class ReadRow(Noun):
 
 @dataclass(frozen=True)
 class ScoredMetric:
-    """The numbers of one metric, and what `summary.json` says of it."""
-
     values: dict[Key, float] = field(default_factory=dict)
     signature: str = ""
     range: tuple[float, float] | None = None
@@ -127,7 +122,6 @@ def scores_file(path: Path) -> Path:
 
 
 def read_rows(path: Path) -> Iterator[ResultRow]:
-    """The rows of a file of results, or of the folder that holds it."""
     check_there(path)
     file, kind = scores_file(path), folder_kind(path)
     if not file.exists() or (kind is not None and kind.name not in ("score", "judge")):

@@ -101,7 +101,6 @@ def read_model(
 
 
 def fault_of(error: Any) -> str:
-    """The complaint of the parser, with its line."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     return f"line {mark.line + 1}: {problem}" if mark and problem else str(error)
 

@@ -54,12 +54,7 @@ MIN_DISTINCT = 6  # from so many rows on, whole numbers that never come up twice
 
 
 class RatedPair(Noun):
-    """One pair that people have scored.
-
-    `group` is what is resampled together: the case, or the reference's own words where nothing
-    says the case. `labels` are other columns that were requested, such as the organ. `scores` are
-    by rater or criterion; a missing rating is not in it.
-    """
+    """One pair that people have scored."""
 
     pair: Pair
     group: str
@@ -84,8 +79,6 @@ class Sheet(Noun):
 
 @dataclass(frozen=True)
 class _Plan:
-    """Where everything stands; `scores` are columns by name, for each candidate column."""
-
     source: PairSource
     wide: bool
     scores: Mapping[str, Mapping[str, str]]
@@ -216,7 +209,6 @@ def read_sheet(
 def _raters(
     source: PairSource, named: Sequence[str] | None, used: Sequence[str | None], path: Path
 ) -> tuple[Sequence[str], tuple[str, ...]]:
-    """The columns of scores of the long layout, named or guessed, and what a guess left."""
     table, candidates = source.table, source.layout.candidates
     if len(candidates) > 1:
         raise InputError(
@@ -272,12 +264,10 @@ def guess_raters(
 
 
 def naming_raters() -> str:
-    """The option that names raters, for Python or the command line."""
     return argument("raters", ["NAME"]) or argument("rater", "NAME")
 
 
 def _last_word(words: Sequence[str]) -> str:
-    """The last word, without a number behind it."""
     return next((bare for word in reversed(words) if (bare := word.rstrip("0123456789"))), "")
 
 

@@ -45,8 +45,6 @@ _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 class StoredRow(Protocol):
-    """A row that is written as one line of JSON."""
-
     @property
     def id(self) -> str: ...
 
@@ -247,7 +245,6 @@ def not_of_input(name: str, path: Path) -> OutputError:
 
 
 def read_json(path: Path, home: Path) -> dict[str, Any]:
-    """The JSON object in a file of a run."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:

@@ -31,11 +31,7 @@ _NUMBER = re.compile(r"(\d+)(?:\.0+)?", re.ASCII)
 
 
 class ReportLine(NamedTuple):
-    """One row of a file of reports: its id and its texts, or what is wrong with them.
-
-    A truth may have several texts for an id. `problem` is why the row as a whole cannot be used,
-    and then `id` is only what is known of it.
-    """
+    """One row of a file of reports: its id and its texts, or what is wrong with them."""
 
     record: Record
     id: str | None
@@ -91,8 +87,6 @@ class Submission:
 
 @dataclass(frozen=True)
 class IdMatches:
-    """The rows of one system, matched with the ids of the truth."""
-
     reports: Mapping[str, ReportLine]
     strangers: Sequence[ReportLine]
     broken: Sequence[ReportLine]
@@ -134,17 +128,7 @@ def read_submission(
     loose_ids: bool = False,
     longest: int | None = None,
 ) -> Submission:
-    """The reports of a file or folder, checked against the ids of the truth.
-
-    Args:
-        path: a table, or a folder with a file for each report.
-        truth: what `read_truth` has read.
-        text: the column of the report, where it cannot be guessed.
-        id_: the column of the id.
-        encoding: of text files, where it cannot be detected.
-        loose_ids: accept ids that differ from those of the truth only as `plain_id` says.
-        longest: the most characters that a report may have.
-    """
+    """The reports of a file or folder, checked against the ids of the truth."""
     source = open_reports(path, text=text, id_=id_, encoding=encoding)
     lines = report_lines(source)
     for number, line in enumerate(lines):
@@ -256,7 +240,6 @@ def plain_id(name: str) -> str:
 
 
 def near_hint(other: str) -> str:
-    """Advice on an id that is almost one of the truth."""
     accept = argument("loose_ids")
     return f"correct the id to {other!r}" + (accept and f", or accept such ids: {accept}")
 

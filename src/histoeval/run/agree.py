@@ -123,7 +123,6 @@ class Agreement(Frames):
 
 
 def _scale_bounds(text: str) -> Range:
-    """Two numbers with a comma between."""
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError as error:
@@ -132,7 +131,6 @@ def _scale_bounds(text: str) -> Range:
 
 
 def _metric_pair(text: str) -> tuple[str, str]:
-    """Two names with a comma between."""
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names):
         raise SettingError(f"--power {text!r} is not two metrics, as in hare,bleu")
@@ -207,8 +205,6 @@ SHEET = Argument(
 
 @dataclass(frozen=True)
 class AgreeSettings(StudySettings):
-    """The settings of `agree`."""
-
     sheet: Annotated[Any, SHEET]
     _: KW_ONLY
     metrics: Annotated[
@@ -263,7 +259,6 @@ class AgreeSettings(StudySettings):
 
 
 def run_agree(settings: AgreeSettings) -> Agreement:
-    """Study the sheet that the settings name, as they say."""
     columns = settings.columns or GUESS
     source, sheet = open_rated(settings.sheet, settings, columns, settings.encoding, settings.by)
     given: dict[str, ScoredMetric] = {}
@@ -321,7 +316,6 @@ def open_rated(
     encoding: str | None = None,
     labels: Sequence[str] = (),
 ) -> tuple[PairSource, Sheet]:
-    """The pairs of a sheet, which must be a table, and what experts say of them."""
     if (scale := settings.scale) is not None and not scale[0] < scale[1]:
         raise SettingError(f"scores cannot run from {scale[0]:g} to {scale[1]:g}")
     if isinstance(sheet, str | Path):
@@ -345,10 +339,7 @@ def conclude(
     settings: StudySettings,
     **more: Any,
 ) -> Agreement:
-    """From a sheet that was read and scores that were had to all figures.
-
-    `more` are further fields of the plan.
-    """
+    """From a sheet that was read and scores that were had to all figures."""
     names = ("group", "positive_only", "coefficient", "resamples", "permutations", "seed")
     try:
         plan = StudyPlan(**{name: getattr(settings, name) for name in names}, **more)
@@ -424,7 +415,6 @@ def _numbers(values: Iterable[float | None]) -> Any:
 
 
 def scale_of(sheet: Sheet, panel: Panel) -> Range:
-    """HARE's scale for its layout, and else from the lowest to the highest score."""
     if sheet.wide or not len(panel):
         return HARE_SCALE
     low, high = float(np.nanmin(panel.ratings)), float(np.nanmax(panel.ratings))
@@ -446,7 +436,6 @@ def about_sheet(source: PairSource, sheet: Sheet, panel: Panel) -> dict[str, Any
 
 
 def experts_line(sheet: Sheet, panel: Panel, raters: Sequence[str]) -> str:
-    """Whose scores are the experts', for the top of everything that is made of them."""
     ranges = [
         f"{name} ({np.nanmin(column):g} to {np.nanmax(column):g})"
         for name, column in panel.raters.items()
@@ -462,7 +451,6 @@ def experts_line(sheet: Sheet, panel: Panel, raters: Sequence[str]) -> str:
 
 
 def remarks_on(sheet: Sheet, panel: Panel, scale: Range | None) -> Iterable[str]:
-    """Notes on what was skipped or assumed when the sheet was read."""
     if sheet.problems:
         first = sheet.problems[0].message
         yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"

@@ -47,8 +47,6 @@ Results = Mapping[Key, MetricResult]
 
 @dataclass(frozen=True)
 class _Fit:
-    """The experts, and how mappings to their scores are fitted."""
-
     experts: ExpertScores
     cases: Mapping[Key, str]
     folds: int
@@ -62,7 +60,6 @@ class _Fit:
         scored: Results,
         usage: Mapping[str, Any],
     ) -> AlignedMetric:
-        """Every criterion that experts have scored too."""
         scales = _scales(metric, scored)
         criteria: list[CriterionAlignment] = []
         gaps: list[ScoreGap] = []
@@ -112,7 +109,6 @@ class _Fit:
     def baseline(
         self, folder: Path, rows: Sequence[ResultRow], about: Mapping[str, Any]
     ) -> AlignedMetric | None:
-        """The offline rubric: as it stands in the results, or run on their texts."""
         if not set(CRITERIA) & set(self.experts.columns):
             return None
         scored = {key_of(row): row.scores[BASELINE] for row in rows if BASELINE in row.scores}
@@ -147,7 +143,6 @@ def raw_of(result: MetricResult, criterion: str) -> float:
 
 
 def _known_scales(metric: str) -> dict[str, tuple[float, float]]:
-    """The scale of each criterion of the offline rubric and of shipped prompts."""
     prompt = metric.removeprefix("judge_").partition("@")[0].partition(":")[0]
     if metric == BASELINE:
         return {name: (1.0, float(top)) for name, top in CRITERIA.items()}
@@ -169,7 +164,6 @@ def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
 
 
 def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
-    """Notes on what was not used, and why."""
     if problems := experts.problems:
         first = problems[0].message
         yield f"cells of {experts.name} that cannot be used: {len(problems):,}. The first: {first}"
@@ -187,8 +181,6 @@ ALIGNMENT, FIGURES = "alignment.yaml", "alignment.json"
 
 @dataclass(frozen=True)
 class AlignedMetric:
-    """One metric beside experts: what each criterion comes to, and what it cost."""
-
     metric: str
     signature: str
     criteria: tuple[CriterionAlignment, ...]
@@ -210,7 +202,6 @@ class JudgeAgreement(Frames):
         return (self.judge,) if self.baseline is None else (self.judge, self.baseline)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """A row for each criterion and metric, as it is and aligned."""
         for metric in self.metrics:
             for each in metric.criteria:
                 for state, figures in (("as it is", each.before), ("aligned", each.after)):
@@ -255,7 +246,6 @@ class JudgeAgreement(Frames):
 
 
 def named_columns(assignments: Iterable[str]) -> dict[str, list[str]]:
-    """The columns of each criterion, as CRITERION=COLUMN names them."""
     columns: dict[str, list[str]] = {}
     for each in assignments:
         name, equals, column = each.partition("=")

@@ -51,28 +51,22 @@ _REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
 
 
 class Item(NamedTuple):
-    """One thing that is here or not."""
-
     what: str
     state: str
     matters_for: str
 
 
 class MetricState(NamedTuple):
-    """A metric, what it compares, and `ready` or what it needs."""
-
     name: str
     summary: str
     state: str
 
 
 def machine() -> str:
-    """This package and this Python on one line."""
     return f"histoeval {__version__}, Python {platform.python_version()}, {platform.machine()}"
 
 
 def overview() -> Iterator[Item]:
-    """The package and its extras, one line each."""
     for extra, purpose in EXTRAS.items():
         absent = [name for name in packages(extra) if _version(name) == MISSING]
         what = f"extra [{extra}]" if extra else "histoeval"
@@ -84,7 +78,6 @@ def overview() -> Iterator[Item]:
 
 
 def details() -> Iterator[Item]:
-    """Every package with its version, the models of this package, and the accelerator."""
     for extra, purpose in EXTRAS.items():
         for package in packages(extra):
             yield Item(package, _version(package), f"[{extra}] {purpose}" if extra else "every run")
@@ -112,7 +105,6 @@ def packages(extra: str) -> list[str]:
 
 
 def metric_states() -> list[MetricState]:
-    """Every metric, and whether it is ready or what it needs; no model is loaded."""
     return [
         MetricState(name, entry.summary, "untested" if entry.untested else _state(name, entry))
         for name, entry in metric_entries().items()
@@ -133,7 +125,6 @@ def ready_line(states: Iterable[MetricState]) -> str:
 
 
 def plug_ins() -> list[str]:
-    """The metrics that are not of this package."""
     return [name for name, entry in metric_entries().items() if not entry.is_ours]
 
 

@@ -22,10 +22,7 @@ COLUMNS = Columns(reference="premise", candidates=("hypothesis",))
 
 
 class EntailedRow(Noun):
-    """One pair with the three probabilities, or the reasons why it has none; never both.
-
-    `row` is the row of the input, counted from 1, where something is wrong with it.
-    """
+    """One pair with the three probabilities, or the reasons why it has none; never both."""
 
     id: str
     entailment: float | None = None
@@ -43,7 +40,6 @@ class EntailedRow(Noun):
 
 
 def open_pairs(path: Path, encoding: str | None = None) -> PairSource:
-    """A table with the columns premise and hypothesis, and mostly id."""
     return open_source([path], COLUMNS, encoding)
 
 
@@ -56,14 +52,11 @@ def entail(
     batch_size: int | None = None,
     **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
-    """Judge every pair of a source and write a row for each; the summary of all rows."""
     store = RowStore(output, EntailedRow.model_validate_json)
     return EntailJob(source, model, batch_size, language).run(store, **options).summary
 
 
 class EntailTask(Task[PairRow, EntailedRow]):
-    """An NLI model on pairs."""
-
     name = "entail"
 
     def __init__(self, model: Entailer, language: Language) -> None:
@@ -93,8 +86,6 @@ class EntailTask(Task[PairRow, EntailedRow]):
 
 
 class EntailJob(Job[PairRow, EntailedRow]):
-    """An NLI model on every pair."""
-
     def __init__(
         self, source: PairSource, model: Entailer, batch_size: int | None, language: Language
     ) -> None:

@@ -26,8 +26,6 @@ from histoeval.report import Noun
 
 
 class ExpertScores(Noun):
-    """The scores of each pair by criterion, the case of each, and the rows that were no use."""
-
     name: str
     sha256: str
     columns: Mapping[str, tuple[str, ...]]  # the columns of each criterion

@@ -23,7 +23,6 @@ from histoeval.terms.language import Language, english_problem
 
 
 def run_extract(settings: ExtractSettings) -> RunResult[ReadRow]:
-    """Read the reports that the settings name, as they say; with a file, a stopped run resumes."""
     file = None if settings.output is None else RowStore(Path(settings.output), ReadRow.of_line)
     source = open_texts(settings)
     models = settings.models or Models()
@@ -53,8 +52,6 @@ def first_rows(settings: ExtractSettings, count: int) -> list[ReadRow]:
 
 
 class ExtractTask(Task[TextRow, ReadRow]):
-    """A reader on texts."""
-
     name = "extract"
 
     def __init__(self, reader: Reader, language: Language = "en") -> None:
@@ -88,8 +85,6 @@ class ExtractTask(Task[TextRow, ReadRow]):
 
 
 class ExtractJob(Job[TextRow, ReadRow]):
-    """A reader on every text."""
-
     def __init__(
         self,
         source: TextSource,
@@ -132,7 +127,6 @@ class ExtractJob(Job[TextRow, ReadRow]):
 
 
 def read_failed(message: str) -> Problem:
-    """The problem of a report that the reader broke on."""
     return Problem(code="reader_failed", message=shown(message))
 
 

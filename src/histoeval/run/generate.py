@@ -71,8 +71,6 @@ NOTHING = "none"  # the level of specimen information at which a model is given 
 
 
 class ImageCase(NamedTuple):
-    """One image to be reported on, or the problems that stand in its way."""
-
     id: str
     image: str  # as results name it: relative to the folder, or as the table has it
     path: Path
@@ -99,8 +97,6 @@ class ContextLevel(NamedTuple):
 
 
 class ReportTask(NamedTuple):
-    """One image at one level of specimen information."""
-
     case: ImageCase
     level: ContextLevel
 
@@ -159,8 +155,6 @@ def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[ContextLevel
 
 
 class RequestCount(NamedTuple):
-    """Numbers of images, and of the requests that they would take."""
-
     pictures: int
     slides: int
     unusable: int
@@ -251,8 +245,6 @@ IMAGE_BATCH = 8  # images whose reports are requested together
 
 
 class GeneratedRow(Noun):
-    """A report on one image, or the reasons why there is none."""
-
     id: str
     image: str
     # Of the content of the image, so that a resumed run notices another one.
@@ -306,8 +298,6 @@ def generate(
 
 
 class GenerateTask(Task[ReportTask, GeneratedRow]):
-    """Reports for cases at levels, all of a block requested together."""
-
     name = "generate"
     parallel = False
 
@@ -341,13 +331,10 @@ class GenerateTask(Task[ReportTask, GeneratedRow]):
         return _row(row.case, row.level, self.names[row.level.name], problem, ())
 
     def take_usage(self) -> Usage | None:
-        """Requests since this was last called; nothing in the process whose own model counts."""
         return None if os.getpid() == self._home else self.subject.usage.take()
 
 
 class GenerateJob(Job[ReportTask, GeneratedRow]):
-    """A report for every case at every level; those of a few cases are requested together."""
-
     def __init__(
         self,
         cases: Cases,
@@ -370,7 +357,6 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
         self.task = GenerateTask(subject, examination, called)
 
     def charge(self, usage: Usage | None) -> None:
-        """Add what was asked in another process to what was asked here."""
         if usage is not None:
             self.subject.usage.add(usage)
 
@@ -404,7 +390,6 @@ Planned = tuple[TileReportDraft | tuple[Problem, ...], tuple[str, ...]]
 def _planned(
     case: ImageCase, examination: Examination, levels: Sequence[ContextLevel]
 ) -> list[Planned]:
-    """A draft for each level of one case."""
     if case.problems:
         return [(case.problems, ())] * len(levels)
     try:

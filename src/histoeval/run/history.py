@@ -54,8 +54,6 @@ META = tuple(f"{ending}.meta.json" for ending in (".jsonl", ".jsonl.gz", ".parqu
 
 
 class StoredRun(NamedTuple):
-    """The results of a run: its id, its name on pages, the verb that made it, and its time."""
-
     id: str
     name: str
     kind: str
@@ -74,12 +72,10 @@ class StoredRun(NamedTuple):
 
 
 def stored_runs(folder: Path) -> list[StoredRun]:
-    """The runs that are below a folder now, the newest first."""
     return sorted(_runs_below(folder), key=lambda run: (-run.changed, run.name))
 
 
 def stored_run(place: Path) -> StoredRun:
-    """The run of a folder or file, finished or not."""
     check_there(place)
     if place.is_file() and folder_kind(place) is not None:
         place = place.parent
@@ -122,7 +118,6 @@ def _run(place: Path, name: str, kind: str, file: str, finished: bool) -> Iterat
 
 
 def slug(text: str) -> str:
-    """A plain name for a folder or an address."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-")
 
 
@@ -130,8 +125,6 @@ SCORED = ("score", "judge")
 
 
 class RunDetails(NamedTuple):
-    """A run, what was asked for, what came out, and the commands that made it."""
-
     run: StoredRun
     rows: int | None
     request: dict[str, Any]
@@ -241,7 +234,6 @@ def _in_words(run: StoredRun) -> str:
 
 
 def all_means(summary: dict[str, Any]) -> dict[tuple[str, str], float]:
-    """The mean of each metric and system."""
     metrics = summary.get("metrics")
     return {
         (name, system): totals["mean"]
@@ -284,7 +276,6 @@ def note_command(place: Path) -> None:
 
 
 def read_commands(place: Path) -> list[dict[str, Any]]:
-    """The commands that have written results here, the first of them first."""
     commands: list[dict[str, Any]] = []
     with suppress(OSError):
         for line in journal().read_bytes().splitlines():
@@ -302,8 +293,6 @@ _ROUNDING = 1e-12
 
 
 class Difference(NamedTuple):
-    """A value that two runs do not share."""
-
     what: str
     one: Any
     other: Any
@@ -327,8 +316,6 @@ class ScoreDifference(NamedTuple):
 
 
 class RunDiff(NamedTuple):
-    """Two runs side by side: what made them differ first, then what came of it."""
-
     settings: list[Difference]
     signatures: list[Difference]
     means: list[Difference]
@@ -342,7 +329,6 @@ class RunDiff(NamedTuple):
 
 
 def diff_runs(one: RunDetails, other: RunDetails) -> RunDiff:
-    """Compare two runs of one verb."""
     kinds = {"scores" if each.run.kind in SCORED else each.run.kind for each in (one, other)}
     if len(kinds) > 1:
         raise InputError(
@@ -391,7 +377,6 @@ def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def signatures_of(details: RunDetails) -> dict[str, str]:
-    """The signature of each metric of a run."""
     metrics = details.summary.get("metrics")
     if not isinstance(metrics, dict):
         metrics = details.request.get("metrics")
@@ -413,7 +398,6 @@ def _between(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Differenc
 
 
 def _values(details: RunDetails) -> dict[tuple[str, str, str], float]:
-    """The scores of a run by id, system and metric."""
     run = details.run
     if run.kind in SCORED:
         return {
@@ -446,7 +430,6 @@ class Removable(NamedTuple):
 
 
 def old_runs(folder: Path, older_than: timedelta) -> list[Removable]:
-    """The runs below a folder that are older, the newest first."""
     limit = time.time() - older_than.total_seconds()
     removable = []
     for run in stored_runs(folder.resolve()):

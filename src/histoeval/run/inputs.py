@@ -105,7 +105,6 @@ def _are_paths(items: Any) -> bool:
 def _by_id(
     data: Any, text: str | None, id_: str | None, encoding: str | None, *, several: bool = False
 ) -> TextSource:
-    """Reports by id: of a file or folder, a frame, records, or a mapping from id to text."""
     if isinstance(data, str | Path):
         data = local_input(data)
     elif isinstance(data, Mapping):
@@ -177,7 +176,6 @@ def _items(data: Any, accepted: str) -> list[Any]:
 def _parallel(
     references: Texts | None, candidates: Texts | Mapping[str, Texts] | None
 ) -> list[dict[str, Any]]:
-    """Records of one reference and one candidate, or of as many of each."""
     if references is None or candidates is None:
         raise SettingError("give data, or both references and candidates")
     systems = candidates if isinstance(candidates, Mapping) else {"candidate": candidates}

@@ -106,8 +106,6 @@ def run_judges(
 
 
 class JudgeTask(ScoreTask):
-    """The task of `score`, with the cost of judges that are asked in another process."""
-
     def __init__(
         self, metrics: Sequence[Metric], unavailable: Collection[str], panel: JudgePanel
     ) -> None:
@@ -116,7 +114,6 @@ class JudgeTask(ScoreTask):
         self._home = os.getpid()
 
     def take_usage(self) -> dict[str, Usage] | None:
-        """Requests since this was last called; nothing in the process whose own panel counts."""
         if os.getpid() == self._home:
             return None
         self._panel.close()
@@ -124,8 +121,6 @@ class JudgeTask(ScoreTask):
 
 
 class JudgeJob(ScoreJob):
-    """Every judge on every pair, beside other metrics, and how stable the answers are."""
-
     def __init__(
         self,
         source: PairSource,
@@ -144,7 +139,6 @@ class JudgeJob(ScoreJob):
         self.stability = AnswerStability(self.metric.loaded, panel.judges)
 
     def charge(self, usage: Mapping[str, Usage] | None) -> None:
-        """Add what was asked in another process to what was asked here."""
         for judge, used in (usage or {}).items():
             self.panel.usage[judge].add(used)
 
@@ -155,7 +149,6 @@ class JudgeJob(ScoreJob):
             self.stability.add(row.id, result.evidence, result.parts)
 
     def summary(self) -> dict[str, Any]:
-        """The summary of `score`, and under `judge` how stable the answers are."""
         prompt = self.metric.loaded
         about = {
             "prompt": {"name": prompt.name, "version": prompt.version, "hash": prompt.hash},

@@ -282,7 +282,6 @@ def is_joint(reader: Any) -> bool:
 
 
 def load_aligner(models: Models) -> Aligner:
-    """The aligner that the user has named or made; the builtin one when none was."""
     named = models.aligner
     if named == LEXICAL:
         return LexicalAligner()
@@ -301,7 +300,6 @@ def load_aligner(models: Models) -> Aligner:
 
 
 def load_entailer(named: Any, device: str | None = None) -> Entailer:
-    """The NLI model that the user has named or made; the builtin one when none was."""
     if not isinstance(named, str | Path | None):
         entailer: Entailer = named
         return entailer
@@ -327,7 +325,6 @@ def _load_encoder(models: Models) -> Any:
 
 
 def _load_judge(models: Models) -> Any:
-    """The judges that the user has named or made, or that the environment names; or none."""
     from histoeval.judges.choice import chosen_by_environment, panel_of
 
     named = models.judge or chosen_by_environment()

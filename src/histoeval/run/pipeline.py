@@ -54,8 +54,6 @@ def write_nothing(summary: dict[str, Any]) -> None:
 
 
 class RunOptions(TypedDict, total=False):
-    """Options of a run, as `Job.run` takes them."""
-
     overwrite: bool
     watch: Watch
     engine: Engine
@@ -63,8 +61,6 @@ class RunOptions(TypedDict, total=False):
 
 
 class RunResult(NamedTuple, Generic[Out]):
-    """The summary of all rows, the rows themselves, and how many were new in how many seconds."""
-
     summary: dict[str, Any]
     rows: Iterable[Out]
     rows_done: int
@@ -72,14 +68,7 @@ class RunResult(NamedTuple, Generic[Out]):
 
 
 class OrderedResults(Generic[Out]):
-    """The rows of a run: in memory, or in a store, where early blocks wait in a spool.
-
-    Args:
-        add: called with each new row, in the order of the input.
-        store: where rows are written, if anywhere.
-        spool: where blocks wait for their turn if there is a store.
-        done: how many rows of the input have results in the store already.
-    """
+    """The rows of a run: in memory, or in a store, where early blocks wait in a spool."""
 
     def __init__(
         self,
@@ -119,7 +108,6 @@ class OrderedResults(Generic[Out]):
         self._write_early()
 
     def close(self) -> None:
-        """All rows have come."""
         if self._early:
             raise HistoEvalError(
                 f"the results of row {self._next + 1:,} never came; run the same command again"
@@ -260,7 +248,6 @@ class Job(ABC, Generic[In, Out]):
         return {"histoeval": __version__, **self.source.identity(), **self._settings(), **asked}
 
     def summary(self) -> dict[str, Any]:
-        """Everything that `summary.json` says."""
         return {
             "input": self.source.description(),
             **self._settings(),
@@ -284,11 +271,9 @@ class Job(ABC, Generic[In, Out]):
         return row.id == getattr(given, "id", None)
 
     def _add(self, row: Out) -> None:
-        """Take a result into the tally."""
         self.tally.count(getattr(row, "errors", ()))
 
     def _resumed(self, store: RowStore[Out] | None, *, overwrite: bool) -> OrderedResults[Out]:
-        """The rows of a stopped run, checked against the input and counted."""
         if store is None:
             return OrderedResults(self._add)
         spool = BlockSpool(store.path, self.request())

@@ -55,7 +55,6 @@ class Frames(ABC):
         return pandas.DataFrame(self.to_dicts())
 
     def _repr_html_(self) -> str:
-        """The summary and the first rows, for a notebook."""
         return notebook_html(self, repr(self))
 
 
@@ -241,7 +240,6 @@ class Verdicts(Results[TrustRow]):
 
 
 def _problems(errors: Sequence[Problem | MissingReason]) -> str | None:
-    """Why a row lacks values, in one cell: its errors, and not those of its report."""
     return "; ".join(f"{error.code}: {error.message}" for error in errors) or None
 
 

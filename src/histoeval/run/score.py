@@ -44,7 +44,6 @@ AHEAD_CHARACTERS = 8_000_000
 
 
 def run_score(settings: ScoreSettings) -> Scores:
-    """Score what the settings name, as they say."""
     names = settings.metrics
     if isinstance(names, str):
         metric_names(names)  # a typo is reported before any file is opened
@@ -82,7 +81,6 @@ def score_source(
     batch_size: int | None = None,
     **options: Unpack[RunOptions],
 ) -> Scores:
-    """Score every pair of a source with every metric; with a store, a stopped run resumes."""
     done = ScoreJob(source, metrics, batch_size).run(store, **options)
     return Scores(done.summary, done.rows, done.seconds)
 
@@ -97,7 +95,6 @@ BEST, MEAN = "references_best", "references_mean"
 
 
 def references_of(pair: Pair) -> tuple[str, ...]:
-    """The references of a pair: mostly one."""
     return pair.references if isinstance(pair, PairWithReferences) else (pair.reference,)
 
 
@@ -118,7 +115,6 @@ class SeveralReferences(AdaptedMetric):
 
     @property
     def signature(self) -> Signature:
-        """That of the metric, and what counts of several references."""
         own = super().signature
         return own.model_copy(update={"settings": {**own.settings, "references": self.mode}})
 
@@ -158,8 +154,6 @@ class SeveralReferences(AdaptedMetric):
 
 
 class PrefetchingReferences(SeveralReferences):
-    """The same for a metric that can start on pairs before they are scored, as LLM judges do."""
-
     @property
     def ahead(self) -> int:
         return int(self._metric.ahead)
@@ -242,7 +236,6 @@ class ScoreTask(Task[PairRow, ResultRow]):
         return [PairRow(1, pair.id, pair.system, pair, ()) for pair in pairs]
 
     def _ask(self, metric: Metric, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """The scores of a metric, and a problem for each pair that it breaks on."""
         name = metric.name
         if name in self.unavailable:
             why = f"{name} cannot run here: `histoeval metrics {name}` says why"
@@ -264,8 +257,6 @@ class ScoreTask(Task[PairRow, ResultRow]):
 
 
 class ScoreJob(Job[PairRow, ResultRow]):
-    """Every metric on every pair."""
-
     block_characters = 4_000_000
     tally: Totals
 
@@ -290,7 +281,6 @@ class ScoreJob(Job[PairRow, ResultRow]):
         return super().request() | {"metrics": signatures}
 
     def summary(self) -> dict[str, Any]:
-        """Means, corpus values and coverage of each metric and system, and all errors."""
         versions = {"python": python_version()}
         for library in LIBRARIES:
             with suppress(PackageNotFoundError):

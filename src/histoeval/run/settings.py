@@ -92,7 +92,6 @@ def complete_metrics(incomplete: str) -> list[tuple[str, str]]:
 
 
 def metric_option(text: str, **more: Any) -> Option:
-    """An option that takes metrics by name, which a shell completes."""
     return Option(text, autocompletion=complete_metrics, **more)
 
 
@@ -167,7 +166,6 @@ class EngineSettings:
     ] = None
 
     def choose_engine(self) -> Engine:
-        """The engine that is named, or the one that fits."""
         return choose_engine(self.engine, self.workers, self.address)
 
 
@@ -193,7 +191,6 @@ class JudgeRequests(JudgeOptions):
     requests: RequestOptions = field(default_factory=RequestOptions)
 
     def required(self, **sampling: Any) -> JudgeConfig:
-        """The judges, where there must be some."""
         manner = {**sampling, "form": self.form, "body": self.requests.body}
         with single_line_validation_errors():
             config = self.config(manner=manner, **self.requests.fields())
@@ -213,7 +210,6 @@ class VlmRequests(RequestOptions):
     access: VlmAccess = field(default_factory=VlmAccess)
 
     def config(self, endpoint: str, model: str, seed: int, device: str | None) -> VlmConfig:
-        """The model that is asked like this."""
         from histoeval.vlm.model import VlmConfig
 
         manner: Any = {"temperature": self.temperature, "seed": seed, "body": self.body}
@@ -244,7 +240,6 @@ class AttackedVlm:
     requests: VlmRequests = field(default_factory=VlmRequests)
 
     def config(self, seed: int, device: str | None) -> VlmConfig | None:
-        """The model that is named; None where none is."""
         if (self.endpoint is None) != (self.model is None):
             raise SettingError("the model that wrote the reports needs both --endpoint and --model")
         if self.endpoint is None or self.model is None:
@@ -302,8 +297,6 @@ class AttackOptions(ExaminationOptions):
 
 @dataclass(frozen=True)
 class ScoreSettings(JoinSettings, EngineSettings):
-    """The settings of `score`."""
-
     data: Annotated[
         Any,
         Argument(
@@ -369,8 +362,6 @@ class ScoreSettings(JoinSettings, EngineSettings):
 
 @dataclass(frozen=True)
 class ExtractSettings(EngineSettings):
-    """The settings of `extract`."""
-
     data: Annotated[
         Any,
         Argument(
@@ -407,8 +398,6 @@ class ExtractSettings(EngineSettings):
 
 @dataclass(frozen=True)
 class JudgeSettings(JoinSettings, EngineSettings):
-    """The settings of `judge`."""
-
     data: Annotated[
         Any,
         Argument(
@@ -492,11 +481,7 @@ class JudgeSettings(JoinSettings, EngineSettings):
 
 @dataclass(frozen=True)
 class TrustOptions:
-    """Which instruments to use, as a person names them.
-
-    Several encoders make a panel. From Python, encoders, NLI model and distance can also be given
-    as objects that are one.
-    """
+    """Which instruments to use, as a person names them."""
 
     _: KW_ONLY
     encoder: Annotated[
@@ -594,8 +579,6 @@ class TrustOptions:
 
 @dataclass(frozen=True)
 class TrustSettings(TrustOptions, EngineSettings):
-    """The settings of `trust`."""
-
     data: Annotated[
         Any,
         Option(

@@ -86,8 +86,6 @@ def _damaged(file: Path, verb: str) -> InputError:
 
 
 class ExplainedPair(NamedTuple):
-    """A pair with its score explained, the scale of the metric, and what to know of the score."""
-
     pair: Pair
     score: Explanation
     scale: tuple[float, float]
@@ -204,7 +202,6 @@ def _no_texts(
 def chosen_pair(
     name: str, rows: Callable[[], Iterable[PairRow]], pair_id: str | None, system: str | None
 ) -> Pair:
-    """The one pair of rows with an id, and of a system where several have it."""
     named = [row for row in rows() if row.id == pair_id] if pair_id is not None else []
     if not named:
         raise _no_pair(name, list(dict.fromkeys(row.id for row in rows())), pair_id)

@@ -29,8 +29,6 @@ from histoeval.slides.tiles import TilePlace, TilePlan, read_tile
 
 
 class TileRow(NamedTuple):
-    """One tile as it is written."""
-
     content: dict[str, Any]
 
     @property
@@ -74,7 +72,6 @@ def write_tiles(
     batch_size: int | None = None,
     **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
-    """Cut and write the tiles of a plan, except those already written, and summarise them."""
     return TileJob(slide, plan, folder, batch_size).run(folder, **options).summary
 
 
@@ -100,7 +97,6 @@ class TileTask(Task[TilePlace, TileRow]):
         return _row(self._plan, row, problem)
 
     def cut(self, place: TilePlace) -> TileRow:
-        """Read a tile, save its image and make its row."""
         if self._slide is None:
             self._slide = open_slide(self._path)
         tile = read_tile(self._slide, self._plan, place)
@@ -111,8 +107,6 @@ class TileTask(Task[TilePlace, TileRow]):
 
 
 class _Places(NamedTuple):
-    """The tiles of a plan, as the input of a job."""
-
     slide: Slide
     plan: TilePlan
 
@@ -138,8 +132,6 @@ class _Places(NamedTuple):
 
 
 class TileJob(Job[TilePlace, TileRow]):
-    """An image for each tile of a plan."""
-
     block_rows = 16
     task: TileTask
 
@@ -153,7 +145,6 @@ class TileJob(Job[TilePlace, TileRow]):
         self.problems: Counter[str] = Counter()
 
     def summary(self) -> dict[str, Any]:
-        """Numbers of tiles, and the problems of those that were not written."""
         plan = self.plan
         return {
             "grid": [plan.columns, plan.rows],

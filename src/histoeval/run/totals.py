@@ -49,8 +49,6 @@ def listed_errors(result: MetricResult) -> list[Mapping[str, Any]] | None:
 
 
 class MetricTotals:
-    """One metric over the pairs of one system."""
-
     def __init__(self) -> None:
         self.scored = 0
         self._value = ExactSum()
@@ -107,8 +105,6 @@ class MetricTotals:
 
 
 class RowCount:
-    """Counts of rows, of rows with errors, and of each error."""
-
     def __init__(self) -> None:
         self.rows = 0
         self.failed_rows = 0
@@ -153,7 +149,6 @@ class Totals(RowCount):
 
     @property
     def scores(self) -> int:
-        """The number of scores in all."""
         return sum(totals.scored for totals in self._totals.values())
 
     def add(self, row: ResultRow) -> None:

@@ -44,7 +44,6 @@ _HIDDEN = frozenset({"script", "style", "head", "title", "template"})
 
 
 def word_text(path: Path) -> str | Fault:
-    """The text of a .docx, or why there is none."""
     raw = path.read_bytes()
     if raw.startswith(OLD_OFFICE):
         return Fault("locked_file", {"file": path.name})

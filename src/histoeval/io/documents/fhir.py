@@ -155,7 +155,6 @@ def _attached(form: Resource) -> str | Fault:
 
 
 def _observations(report: Resource, by_name: Mapping[str, Resource]) -> Iterator[str]:
-    """The text of each result under its name, in the order of the report."""
     inside = {
         f"#{each.get('id')}": each
         for each in _list(report.get("contained"))
@@ -184,7 +183,6 @@ def _value(observation: Resource) -> str:
 
 
 def _words(concept: object) -> str:
-    """A coded concept in words."""
     if not isinstance(concept, Mapping):
         return ""
     codings = [each for each in _list(concept.get("coding")) if isinstance(each, Mapping)]

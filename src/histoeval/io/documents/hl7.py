@@ -43,8 +43,6 @@ _ESCAPE = r"\.\w\w[+-]?\d*|[FSTRE]|[HN]|X(?:[0-9A-Fa-f]{2})+|[CMZ][0-9A-Za-z]*"
 
 
 class Separators(NamedTuple):
-    """The characters that a message divides its parts by."""
-
     field: str
     component: str
     repetition: str
@@ -103,7 +101,6 @@ def _messages(path: Path) -> Iterator[bytes]:
 
 
 def _reports(raw: bytes, encoding: str, *, named: bool) -> Iterator[tuple[str | None, str | Fault]]:
-    """The id and the text of each report of a message, or what is wrong with it."""
     if len(raw) > RECORD_LIMIT:
         yield None, _TOO_LONG
         return
@@ -182,7 +179,6 @@ def _text(observations: Sequence[_Segment], signs: Separators, codec: str) -> st
 
 
 def _value(segment: _Segment, signs: Separators, codec: str) -> str | Fault:
-    """The text of an observation, by its type."""
     kind, value = segment.field(2).strip().upper(), segment.field(5)
     if kind in ("TX", "FT", "ST", ""):
         return unescaped(value.replace(signs.repetition, "\n"), signs, codec)

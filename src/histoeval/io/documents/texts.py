@@ -105,7 +105,6 @@ def table_of_folders(
 
 
 def table_of_document(path: Path) -> tuple[RecordTable, Survey]:
-    """A table with one row: the text of a Word document or a PDF."""
     if path.suffix.lower() == ".pdf":
         demand_pypdf(path.name)
     read = partial(_read_files, [{path.stem: path}], None, [TEXT])

@@ -74,11 +74,7 @@ L = TypeVar("L", bound=TableLayout)
 
 
 class Layout(TableLayout):
-    """The columns of a table of pairs, which may have further references beside the first.
-
-    Each candidate column is a system and gives it its name, unless a column of its own names the
-    system of each row.
-    """
+    """The columns of a table of pairs, which may have further references beside the first."""
 
     reference: str
     candidates: tuple[str, ...]
@@ -87,15 +83,11 @@ class Layout(TableLayout):
 
 
 class TextLayout(TableLayout):
-    """The columns of a table with one text in each row, or with several references."""
-
     text: str
     more_references: tuple[str, ...] = ()
 
 
 class CaseLayout(TableLayout):
-    """The columns of a table of reports, their images, and reports under attack."""
-
     report: str
     image: str | None = None
     augmented: tuple[str, ...] = ()
@@ -260,7 +252,6 @@ def taken_note(guessed: Mapping[str, Sequence[str | None]]) -> list[str]:
 
 
 def demand_columns(named: Sequence[str | None], columns: Sequence[str], file: str | Path) -> None:
-    """Every column that was named must be there."""
     for name in named:
         if name is not None and name not in columns:
             near = did_you_mean(name, columns)

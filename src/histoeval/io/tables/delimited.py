@@ -119,7 +119,6 @@ class RecordReader:
         return self
 
     def __next__(self) -> str:
-        """One physical line more for the record at hand."""
         line = next(self._lines)
         self._taken.append(line)
         self._size += len(line)

@@ -40,7 +40,6 @@ def open_json_lines(path: Path, encoding: str) -> RecordTable:
 
 
 def read_json_lines(path: Path, encoding: str, _needed: Sequence[str] = ()) -> Iterator[Record]:
-    """A record for each line that is not blank."""
     with open_lines(path, encoding) as lines:
         for number, line in enumerate((line for line in lines if not line.isspace()), start=1):
             content = _object(line)
@@ -227,7 +226,6 @@ def _read(
 
 
 def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object]]:
-    """Each row, with its key where that is its id."""
     if shape.kind == "list":
         yield from ((None, walk.value()) for _ in walk.inside("[]"))
     else:

@@ -50,7 +50,6 @@ class Fault(NamedTuple):
 
 
 def save_as_utf8() -> str:
-    """Advice on bytes that cannot be read."""
     way = argument("encoding", "latin-1")
     return "save the file as UTF-8" + (way and f", or say how it is encoded, for example {way}")
 
@@ -87,7 +86,6 @@ class RepeatedKeys:
 
 
 def kind_of(value: object) -> str:
-    """The kind of a value in plain words."""
     if isinstance(value, bool):
         return "a yes/no value"
     if isinstance(value, int | float):

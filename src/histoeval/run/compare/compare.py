@@ -215,7 +215,6 @@ def compare(
 def _metric(
     named: str | None, read: ScoredFiles, conditions: Sequence[str] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    """The metric to go by, and a note if it was chosen among several."""
     by_file = [{name for row in rows for name in row.scores} for _, rows in read]
     shared = sorted(set.intersection(*by_file)) if by_file else []
     if not shared:
@@ -248,7 +247,6 @@ def _metric(
 def _most_different(
     systems: Sequence[System], shared: Sequence[str], most: int
 ) -> list[dict[str, Any]]:
-    """The pairs with the largest gap between two systems, with the evidence of both."""
     gaps = {id_: np.ptp([s.rows[id_].value for s in systems]) for id_ in shared}
     pairs = []
     for id_ in sorted((i for i in shared if gaps[i] > 0), key=lambda i: -gaps[i])[:most]:

@@ -37,8 +37,6 @@ _ROUNDING = 1e-9
 
 
 class Bound(NamedTuple):
-    """A comparison with a number, as in `> 0.01`; with `percent`, with a share."""
-
     sign: str
     number: float
     percent: bool = False
@@ -76,7 +74,6 @@ class _Token(NamedTuple):
 
 
 def read_conditions(texts: str | Iterable[str]) -> list[Condition]:
-    """The conditions that were given, each checked as far as that goes without the scores."""
     return [read_condition(each) for each in ([texts] if isinstance(texts, str) else texts)]
 
 
@@ -96,7 +93,6 @@ def read_condition(text: str) -> Condition:
 
 
 def _score(tokens: _Tokens, metric: _Token) -> Condition:
-    """A condition on the mean of a metric, or on how it changes."""
     after = tokens.next
     if after is not None and after.text[0] in "<>":
         limit = tokens.bound("<", "<=", ">", ">=")
@@ -114,7 +110,6 @@ def _score(tokens: _Tokens, metric: _Token) -> Condition:
 
 
 def _count(tokens: _Tokens, first: _Token) -> Condition:
-    """A condition on a number of errors, of rows that failed, or of ids that are missing."""
     if first.word == "missing":
         return Condition(tokens.text, "missing", tokens.number(percent=True))
     severity, what = "", first
@@ -133,8 +128,6 @@ def _count(tokens: _Tokens, first: _Token) -> Condition:
 
 
 class _Tokens:
-    """The words, signs and numbers of a condition, taken one by one."""
-
     def __init__(self, text: str) -> None:
         self.text = " ".join(text.split())
         self._left: Iterator[_Token] = (
@@ -171,7 +164,6 @@ class _Tokens:
         return self.bound(">", ">=", percent=percent, counted=True)
 
     def significance(self) -> Bound | None:
-        """`with p < 0.05`, if that is there."""
         if not self.take_if("with"):
             return None
         name = self.take("p after 'with'")
@@ -190,7 +182,6 @@ class _Tokens:
 def not_understood(
     text: str, start: int, part: str, why: str, known: Sequence[str] = ()
 ) -> SettingError:
-    """The error that shows a condition, the place in it, and the nearest word that is known."""
     near = get_close_matches(part.lower(), known, n=1) if part else []
     hint = f"; did you mean {near[0]!r}?" if near and near[0] != part else ""
     shown = visible(text)

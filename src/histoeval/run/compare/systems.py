@@ -25,8 +25,6 @@ _NOTHING = FrozenDict({"errors": ({"message": NO_SCORE},)})
 
 @dataclass(frozen=True)
 class System:
-    """The results of one system by id, and the file they are from."""
-
     name: str
     file: Path
     place: int = 0  # that of its file among those that were given
@@ -70,7 +68,6 @@ def systems_in(read: ScoredFiles, metric: str) -> list[System]:
 def matched(
     systems: list[System], metric: str, missing: Missing | None, about: Mapping[str, Any]
 ) -> tuple[list[System], list[str], tuple[str, ...]]:
-    """The systems, the ids to compare them on, and a note if they have not the same ids."""
     if missing not in (None, "worst", "skip"):
         raise SettingError(f"missing is {missing!r}; it can be 'worst' or 'skip'")
     if len(systems) < 2:

@@ -38,8 +38,6 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Settings of a test of scores of the same ids: which ids are one case, how often to draw."""
-
     case_of: Mapping[str, str] | None = None
     tie: float = 0.0
     resamples: int = RESAMPLES
@@ -82,16 +80,12 @@ class MetricChange(Noun):
 
 
 class NewError(Noun):
-    """An error of the new run that the baseline does not make on the same case."""
-
     kind: str
     severity: str
     message: str
 
 
 class WorseCase(Noun):
-    """A case that got worse: its values before and after, and the errors that are new."""
-
     id: str
     system: str
     before: float
@@ -108,8 +102,6 @@ class WorseCase(Noun):
 
 
 class Successor(NamedTuple):
-    """A new system and the one of the baseline that it is compared with."""
-
     before: System
     after: System
     reasons: Mapping[str, str]  # why ids of the new run have no score
@@ -120,7 +112,6 @@ class Successor(NamedTuple):
 
 
 def value_of(result: MetricResult, part: str) -> float | None:
-    """The value of a metric, or of one of its parts."""
     return result.parts.get(part) if part else result.value
 
 
@@ -161,8 +152,6 @@ def _named(error: Mapping[str, Any]) -> NewError:
 
 
 class ConditionResult(Noun):
-    """The outcome of one condition for one system."""
-
     condition: str
     system: str
     failed: bool
@@ -189,12 +178,10 @@ class Trial:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics that all files have."""
         by_file = [{name for row in rows for name in row.scores} for _, rows in self._read]
         return sorted(set.intersection(*by_file))
 
     def judge(self, condition: Condition) -> Iterator[ConditionResult]:
-        """One condition, for each new system."""
         check = {
             "drop": self._check_change,
             "rise": self._check_change,
@@ -212,7 +199,6 @@ class Trial:
             )
 
     def rivals(self, metric: str) -> list[Successor]:
-        """Each new system with its baseline, by a metric that all files have."""
         if metric not in self._rivals:
             about, notes = shared_description([file for file, _ in self._read], metric)
             self._about[metric] = about
@@ -221,7 +207,6 @@ class Trial:
         return self._rivals[metric]
 
     def changes(self, metric: str, part: str = "") -> list[MetricChange]:
-        """The change of the mean of a metric, or of a part of it, for each new system."""
         key = f"{metric}.{part}" if part else metric
         if key not in self.compared:
             self.compared[key] = []
@@ -313,7 +298,6 @@ class Trial:
     def _worse_ids(
         self, condition: Condition, metric: str, part: str, system: str
     ) -> Sequence[str]:
-        """The cases behind a change for the worse."""
         if (condition.what == "drop") != self._is_higher_better(metric):
             return ()
         sign = 1 if condition.what == "drop" else -1
@@ -382,7 +366,6 @@ class Trial:
         return next(filter(self._lists, names), None)
 
     def _metric_of(self, condition: Condition) -> tuple[str, str]:
-        """The metric that a condition names, and the part of it, if any."""
         name = condition.metric
         if name in self.metrics:
             return name, ""
@@ -431,8 +414,6 @@ def _rivals(read: ScoredFiles, metric: str) -> Iterator[Successor]:
 
 
 class Gate(Noun):
-    """The conditions with what became of them, the means behind them, and the worse cases."""
-
     baseline: str
     metric: str
     conditions: tuple[ConditionResult, ...]
@@ -460,7 +441,6 @@ def gate_of(
     missing: Missing | None,
     test: PairedTest,
 ) -> Gate:
-    """Judge new runs by the first of these files, which is the baseline."""
     trial = Trial(read, missing, test)
     results = [each for condition in conditions for each in trial.judge(condition)]
     trial.changes(metric)

@@ -36,8 +36,6 @@ BLOCK_CHARACTERS = 1_000_000
 
 
 class RowSource(Protocol[In_co]):
-    """The rows of a run."""
-
     def rows(self) -> Iterator[In_co]:
         """Every row, from the start."""
 
@@ -115,21 +113,16 @@ def models_of(metrics: Iterable[Metric]) -> Iterator[Any]:
 
 
 class Block(NamedTuple, Generic[In]):
-    """Rows that follow each other in the input, the first of them `start`, counted from 0."""
-
     start: int
     rows: list[In]
 
     @property
     def position(self) -> int:
-        """The bytes of the input read so far, for progress."""
         return getattr(self.rows[-1], "position", 0)
 
 
 @dataclass
 class Blocks(Generic[In]):
-    """The rows of a source that are still to be worked on; iterated, in blocks."""
-
     source: RowSource[In]
     rows: int  # how many rows a block has at most. An engine may change this while it runs
     is_fixed: bool = False  # whether the user has chosen the number of rows
@@ -193,7 +186,6 @@ class BlockSpool:
         write_whole(self.file(range(start, start + len(rows))), content)
 
     def file(self, block: range) -> Path:
-        """The file that holds a block, once that is finished."""
         return self.folder / f"{block.start:012}-{len(block)}.jsonl"
 
     def blocks(self, first: int) -> list[range]:
@@ -216,8 +208,6 @@ class BlockSpool:
 
 
 class Engine(ABC):
-    """Works on blocks."""
-
     name: str
 
     @abstractmethod
@@ -237,8 +227,6 @@ def demand_workers(workers: int) -> int:
 
 
 class InlineEngine(Engine):
-    """Works in this process, block after block: for small inputs, notebooks and servers."""
-
     name = "inline"
 
     def run(

@@ -34,8 +34,6 @@ faster on several."""
 
 
 class LocalEngine(Engine):
-    """Processes on this machine, as many as it has cores if no number is given."""
-
     name = "local"
 
     def __init__(self, workers: int | None = None, *, demanded: bool = True) -> None:

@@ -57,8 +57,6 @@ BLOCK_BYTES = 8 * 2**20
 
 
 class RayEngine(Engine):
-    """Actors of Ray, as many as the cluster has cores, or GPUs, if no number is given."""
-
     name = "ray"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
@@ -89,8 +87,6 @@ class RayEngine(Engine):
 
 
 class ActorShare(NamedTuple):
-    """The number of actors, and what each of them takes of the cluster."""
-
     actors: int
     cpus: float
     gpus: float
@@ -113,7 +109,6 @@ def share_of(resources: dict[str, float], workers: int | None, task: Any) -> Act
 def _stream(
     ray: Any, reader: bytes, context: "RayContext", name: str, share: ActorShare
 ) -> Iterator[Finished[Any]]:
-    """Read, work, and hand over what is finished, all at the same time."""
     data = ray.data
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=False
@@ -216,7 +211,6 @@ class BlockActor:
         self._slot: WorkerSlot[Any, Any] | None = None
 
     def __call__(self, row: dict[str, bytes]) -> dict[str, bytes]:
-        """The finished block, or the error that ends the run."""
         block: Any = pickle.loads(row["content"])
         try:
             content = block if isinstance(block, Exception) else self._finished(block)
@@ -296,12 +290,10 @@ def _imported() -> Any:
 
 
 def shows_logs() -> bool:
-    """True if Ray may write to the terminal."""
     return os.environ.get(LOGS, "") not in ("", "0")
 
 
 def in_words(error: Exception) -> EndpointError:
-    """The error for a run of Ray that has failed, in short."""
     cause = getattr(error, "cause", None) or error
     if isinstance(cause, ModuleNotFoundError) or "No module named 'histoeval" in str(error):
         return EndpointError(

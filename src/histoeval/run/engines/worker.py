@@ -61,8 +61,6 @@ class StoppedError(HistoEvalError):
 
 
 class WorkerAnswer(NamedTuple):
-    """The results of some rows, what they cost, and the seconds they took."""
-
     rows: Sequence[Any]
     usage: Sequence[Any]
     seconds: float
@@ -109,7 +107,6 @@ class Worker:
 
     @property
     def has_begun(self) -> bool:
-        """True once its models are loaded."""
         return self._package is None
 
     def begin(self) -> bool:
@@ -121,7 +118,6 @@ class Worker:
         return can_be_forked
 
     def work(self, rows: Sequence[Any]) -> WorkerAnswer:
-        """The results of some rows; `WorkerDied` where there are none."""
         self.begin()
         answer: WorkerAnswer = self._ask(pickle.dumps(rows))
         return answer
@@ -224,7 +220,6 @@ class ForkServer:
         return worker
 
     def end(self) -> None:
-        """Kill the process; its workers end with it."""
         self.process.end()
         self._control.close()
 

@@ -82,8 +82,6 @@ class TileSelection:
 
 
 class VlmSetup(NamedTuple):
-    """The model that wrote the reports, and what it is shown and asked for."""
-
     model: Vlm
     examination: Examination
 
@@ -316,8 +314,6 @@ def trust_source(
 
 @dataclass(eq=False)
 class TrustTask(Task[TrustCase, TrustRow]):
-    """The three dimensions of reports, their trust, and the verdict."""
-
     instruments: Instruments
     images: Path
     illustrate: Illustrate | None
@@ -332,7 +328,6 @@ class TrustTask(Task[TrustCase, TrustRow]):
         self.parallel = instruments.vlm_setup is None
 
     def work(self, rows: Sequence[TrustCase]) -> list[TrustRow]:
-        """The verdict on each case, its pictures drawn where they are wanted."""
         verdicts = [judge_case(case, self.images, self.instruments) for case in rows]
         if self.folder is not None:
             for verdict in verdicts:
@@ -347,8 +342,6 @@ class TrustTask(Task[TrustCase, TrustRow]):
 
 
 class TrustJob(Job[TrustCase, TrustRow]):
-    """The three dimensions of each report, its trust, and the verdict."""
-
     block_rows = 1
 
     source: CaseSource
@@ -375,7 +368,6 @@ class TrustJob(Job[TrustCase, TrustRow]):
         write_texts(store.path.parent, ({"id": each.id, "report": each.report} for each in cases))
 
     def request(self) -> dict[str, Any]:
-        """The input, its columns, and every instrument and setting."""
         logic = signature_of(self.instruments.entailer, self.instruments.top)
         return super().request() | {"pictures": self.has_pictures, "logic": logic}
 

@@ -83,7 +83,6 @@ class TrustRow(Noun):
     errors: tuple[MissingReason, ...] = ()
 
     def line(self) -> bytes:
-        """The row as one line of JSON."""
         content = self.model_dump(mode="json", exclude={"errors"})
         content["errors"] = [
             {"dimension": error.dimension} | error.model_dump(exclude_none=True)
@@ -93,8 +92,6 @@ class TrustRow(Noun):
 
 
 class Verdict(NamedTuple):
-    """A row, and what pictures of its evidence can be drawn from."""
-
     row: TrustRow
     image: Path | None = None
     embedded: EmbeddedImage | None = None  # as the first encoder sees it
@@ -123,14 +120,12 @@ class TrustFolder(RowStore[TrustRow]):
         return [*super()._written(), *kept]
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write the summary."""
         super().finish({"rows": summary["rows"]})
         with writing_to(self.folder):
             write_json(self.summary, summary)
 
 
 def policy_of(summary: Mapping[str, Any]) -> Policy:
-    """The policy that a run followed, as its summary holds it."""
     content = {key: value for key, value in summary["policy"].items() if key != "hash"}
     return Policy.model_validate(content)
 
@@ -175,8 +170,6 @@ class CaseImage(NamedTuple):
 
 
 class FinishedTrust:
-    """The cases of a run, by the numbers of their rows."""
-
     def __init__(self, folder: Path) -> None:
         if not (folder / ROWS).is_file():
             raise InputError(
@@ -210,7 +203,6 @@ class FinishedTrust:
         return row in self._lines
 
     def row(self, number: int) -> TrustRow:
-        """All that was found about one case."""
         with (self.folder / ROWS).open("rb") as lines:
             lines.seek(self._lines[number][1])
             line = lines.readline()
@@ -326,7 +318,6 @@ class PatchScores(NamedTuple):
 
 
 def patches_file(folder: Path, row: int) -> Path:
-    """Where a run in this folder keeps the scores of a row."""
     return folder / EVIDENCE / f"{row:05}_patches.npz"
 
 
@@ -370,7 +361,6 @@ def keep_patch_scores(verdict: Verdict, folder: Path, encoders: Sequence[ImageTe
 
 
 def write_patch_scores(path: Path, scores: PatchScores) -> None:
-    """Write a file of scores, the same bytes for the same scores."""
     with writing_to(path.parent):
         make_folder(path.parent)
         with whole_file(path) as file:

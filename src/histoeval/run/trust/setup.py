@@ -139,7 +139,6 @@ def _encoders(given: Any, device: str | None) -> tuple[ImageTextEncoder, ...] | 
 
 
 def _vlm(wanted: TrustOptions, device: str | None) -> Any:
-    """The model under test, as the shell or Python names it."""
     from histoeval.vlm.model import VlmConfig
 
     vlm = wanted.vlm

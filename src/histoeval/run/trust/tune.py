@@ -74,8 +74,6 @@ class LabelRequest(Noun):
 
 
 class LabelledFile(NamedTuple):
-    """Labelled reports, and what there is to say of where they come from."""
-
     labelled: LabelledReports
     about: dict[str, Any]
 
@@ -158,7 +156,6 @@ def _by_id(path: Path) -> tuple[dict[str, Mapping[str, object]], Sequence[str]]:
 def _column(
     columns: Sequence[str], named: str | None, usual: Iterable[str], path: Path
 ) -> str | None:
-    """The column that is named, or the first with a usual name."""
     if named is not None:
         if named not in columns:
             raise InputError(f"{path} has no column {named!r}; it has {', '.join(columns)}")
@@ -174,7 +171,6 @@ def _row(
     case: str | None,
     without: Collection[Dimension],
 ) -> _LabelledRow | str:
-    """A report with its dimensions and label, or why it cannot be used."""
     given = labelled_by.get(label)
     is_word = isinstance(given, str) and given.strip().lower() in (*RIGHT, *WRONG)
     own_label = str(given).strip().lower() if is_word else _number(given)
@@ -192,7 +188,6 @@ def _row(
 
 
 def _number(value: object) -> float | None:
-    """The number in a cell, if it is one."""
     if isinstance(value, bool) or value is None:
         return None
     try:
@@ -250,8 +245,6 @@ nothing can be said."""
 
 
 class TuningResult(NamedTuple):
-    """A tuned policy with all that was measured, and where the labels came from."""
-
     tuned: TunedPolicy
     plan: TuningPlan
     about: dict[str, Any]
@@ -262,12 +255,10 @@ class TuningResult(NamedTuple):
         return float(np.mean(folds)), float(np.std(folds))
 
     def routes(self, policy: Literal["tuned", "base"]) -> Any:
-        """Routes x (right, wrong), over all folds of all repeats."""
         return sum(getattr(fold, f"{policy}_routes") for fold in self.tuned.folds)
 
     @property
     def held_out(self) -> str:
-        """Number of verdicts that were counted: every repeat has one for each report."""
         return f"{self.plan.repeats} x {self.about['used']:,}"
 
 
@@ -297,7 +288,6 @@ def write_policy(tuning: TuningResult, output: Path) -> None:
 
 
 def history(tuning: TuningResult) -> list[str]:
-    """Human-readable lines on how a policy was made and how good it is."""
     about, plan = tuning.about, tuning.plan
     (tuned, tuned_spread), (paper, paper_spread) = tuning.outside("tuned"), tuning.outside("paper")
     figure = FIGURES[tuning.tuned.objective]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import polars
 import pytest
 
 import histoeval
-from histoeval.errors import InputError, OutputError, Problem, SettingError
+from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.io.pairs import Joining, PairSource, open_source
 from histoeval.io.reports import open_reports
 from histoeval.io.submissions import read_truth
 from histoeval.io.tables.columns import Columns
-from histoeval.metric import Score
-from histoeval.metrics.base import MetricBase
-from histoeval.report import Pair
 from histoeval.run.score import references_of
 from histoeval.view.html.scores.pair import pair_html
 
@@ -294,38 +291,6 @@ def test_the_best_and_the_mean_over_references_and_each_of_them_are_kept(tmp_pat
     assert scored("best", "best").summary == best.summary
     with pytest.raises(OutputError):
         scored("mean", "best")
-
-
-def test_the_best_reference_is_the_lowest_where_less_is_better() -> None:
-    class Distance(MetricBase):
-        name = "distance"
-        higher_is_better = False
-
-        def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-            return [
-                Score(value=float(pair.reference != pair.candidate), signature=self.signature)
-                for pair in pairs
-            ]
-
-    found = histoeval.score(
-        {"a": "x y"},
-        truth={"a": ["z", "x y"]},
-        several_references="best",
-        metrics=[Distance()],
-    )
-    assert found["a"].scores["distance"].value == 0
-    assert found["a"].scores["distance"].evidence["references"]["best"] == 2
-
-
-def test_a_reference_that_a_metric_cannot_score_leaves_the_pair_without_a_score() -> None:
-    found = histoeval.score(
-        {"a": "Colon: tubular adenoma."},
-        truth={"a": ["Colon: adenoma.", "Dickdarm: Adenom ohne Nachweis von Malignität."]},
-        several_references="mean",
-        metrics="concordance,rouge_l",
-    )
-    assert set(found["a"].scores) == {"rouge_l"}
-    assert [problem.code for problem in found["a"].errors] == ["not_english"]
 
 
 def test_numbered_columns_are_several_references(tmp_path: Path) -> None:

@@ -76,9 +76,3 @@ def test_what_cannot_be_read_is_said_with_what_can(tmp_path: Path) -> None:
         open_reports(tmp_path / "in.odt")
     with pytest.raises(InputError, match="does not exist"):
         open_reports(tmp_path / "none.csv")
-
-
-def test_rows_can_be_read_more_than_once(tmp_path: Path) -> None:
-    source = open_reports(write(tmp_path, [{"id": "a", "text": "one"}, {"id": "a", "text": "two"}]))
-    for _ in range(2):
-        assert [row.text for row in source.rows()] == ["one", None]

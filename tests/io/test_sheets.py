@@ -305,13 +305,6 @@ def test_what_is_no_table_is_said_with_what_can_be_read(tmp_path: Path) -> None:
         read_sheet(tmp_path / "none.tsv")
 
 
-def test_a_guess_at_the_encoding_is_noted(tmp_path: Path) -> None:
-    file = tmp_path / "sheet.csv"
-    file.write_bytes("reference,candidate,r1\nCafé-au-lait,naïve,1\n".encode("latin-1"))
-    assert read_sheet(file).notes
-    assert read_sheet(file).rated[0].pair.reference == "Café-au-lait"
-
-
 @given(st.floats(allow_nan=False, min_value=-1e12, max_value=1e12))
 def test_a_number_is_read_as_it_was_written(number: float) -> None:
     for written in (number, repr(number), f" {number!r}\n", f"{number:+.3f}"):

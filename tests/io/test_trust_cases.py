@@ -87,13 +87,6 @@ def test_who_has_no_column_of_reports_is_told_every_column_there_is(
         open_cases(path, **named)
 
 
-@pytest.mark.parametrize("name", ["cases.odt", "cases.xlsx"])
-def test_what_is_no_table_is_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("text\n", "utf-8")
-    with pytest.raises(InputError):
-        open_cases(tmp_path / name)
-
-
 def test_the_columns_that_were_guessed_are_said(tmp_path: Path) -> None:
     file = tmp_path / "reports.csv"
     file.write_text("case,reference,model A\nc1,Colon: adenoma.,Colon: polyp.\n", "utf-8")

@@ -183,28 +183,6 @@ def test_a_run_that_was_cut_anywhere_in_its_last_two_lines_goes_on_to_the_same_b
         assert list(chain(*reader.asked)) == TEXTS[kept:]
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 3, 1000])
-def test_an_interrupted_run_keeps_what_it_had(batch_size: int, tmp_path: Path) -> None:
-    class Interrupted(WordReader):
-        def read(self, texts: Sequence[str]) -> list[Report]:
-            if any("report 7" in text for text in texts):
-                raise KeyboardInterrupt
-            return super().read(texts)
-
-    texts = [{"text": f"report {n}: carcinoma"} for n in range(10)]
-    file, output = write_lines(tmp_path / "in.jsonl", texts), tmp_path / "out.jsonl"
-    with pytest.raises(KeyboardInterrupt):
-        run(file, output, Interrupted(), batch_size=batch_size)
-    left = rows_of(output)
-    assert len(left) == 7 // batch_size * batch_size
-    assert json.loads(Path(f"{output}.meta.json").read_bytes())["finished"] is False
-    reader = WordReader()
-    run(file, output, reader, batch_size=batch_size)
-    assert len(list(chain(*reader.asked))) == 10 - len(left)
-    run(file, tmp_path / "fresh.jsonl")
-    assert output.read_bytes() == (tmp_path / "fresh.jsonl").read_bytes()
-
-
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     file, output, reader = write_lines(tmp_path / "i.jsonl"), tmp_path / "out.jsonl", WordReader()
     first = run(file, output)
@@ -268,17 +246,6 @@ def test_the_input_is_never_written_over(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="is an input of this run"):
             run(file, output, overwrite=True)
     assert file.read_bytes() == before
-
-
-def test_long_reports_are_handled_fewer_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ExtractJob, "block_characters", 100)
-    lengths = [150, 60, 60, 1]
-    file = write_lines(tmp_path / "in.jsonl", [{"text": "x" * n} for n in lengths])
-    reader = WordReader()
-    run(file, tmp_path / "out.jsonl", reader)
-    assert [[len(text) for text in asked] for asked in reader.asked] == [[150], [60, 60], [1]]
 
 
 def test_a_report_in_another_language_is_an_error_of_its_row_unless_asked(tmp_path: Path) -> None:

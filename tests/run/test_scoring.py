@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import ChainMap
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +13,7 @@ import pytest
 import sacrebleu
 
 import histoeval
-from histoeval import InputError, OutputError, Pair, SettingError
+from histoeval import InputError, Pair, SettingError
 from histoeval.run.results import Scores
 
 IDS = ["breast-1", "colon-1", "skin-1"]
@@ -97,15 +96,6 @@ def test_lists_of_texts_for_several_systems() -> None:
     ]
 
 
-def test_parallel_text_files(tmp_path: Path) -> None:
-    paths = [tmp_path / "truth.txt", tmp_path / "ours.txt"]
-    for path, texts in zip(paths, (REFERENCES, CANDIDATES), strict=True):
-        path.write_text("\n".join(texts) + "\n", "utf-8")
-    results = histoeval.score(paths)
-    assert list(bleu(results).values()) == pytest.approx(list(BLEU.values()))
-    assert {row.system for row in results.rows} == {"ours"}
-
-
 def test_columns_can_be_named() -> None:
     records = [
         {"case": r["id"], "wahr": r["reference"], "x": r["candidate"], "y": r["reference"]}
@@ -115,12 +105,6 @@ def test_columns_can_be_named() -> None:
     assert bleu(named) == pytest.approx(BLEU)
     both = histoeval.score(records, reference="wahr", candidate=["x", "y"], id="case")
     assert [row.system for row in both.rows] == ["x", "y"] * 3
-
-
-def test_a_column_can_name_the_system() -> None:
-    records = [record | {"author": "ab"[n % 2]} for n, record in enumerate(RECORDS)]
-    results = histoeval.score(records, system="author")
-    assert [row.system for row in results.rows] == ["a", "b", "a"]
 
 
 def test_metrics_come_as_a_list_or_as_one_text_and_each_once() -> None:
@@ -186,14 +170,6 @@ def test_flat_records_have_a_column_for_every_metric_and_part() -> None:
     assert broken["problems"].startswith("empty_text: candidate is empty")
 
 
-def test_results_as_a_polars_frame() -> None:
-    results = with_a_broken_row()
-    frame = results.to_polars()
-    assert frame.to_dicts() == results.to_dicts()
-    assert frame.schema["bleu"] == polars.Float64
-    assert frame["bleu"].null_count() == 1
-
-
 def test_a_score_that_first_appears_far_down_has_a_column_of_numbers() -> None:
     blank = [{"reference": "a", "candidate": ""}] * 300
     frame = histoeval.score([*blank, {"reference": "a", "candidate": "a"}]).to_polars()
@@ -208,34 +184,6 @@ def test_results_as_a_pandas_frame() -> None:
     assert list(frame.columns) == list(results.to_dicts()[0])
     assert frame["bleu"].mean() == pytest.approx((BLEU["breast-1"] + BLEU["colon-1"]) / 2)
     assert frame["bleu"].isna().tolist() == [False, False, True]
-
-
-def test_rows_can_be_read_as_often_as_one_likes(tmp_path: Path) -> None:
-    for output in (None, tmp_path / "results"):
-        results = histoeval.score(RECORDS, output=output)
-        assert bleu(results) == bleu(results) == pytest.approx(BLEU)
-
-
-def test_an_output_folder_says_the_same_as_the_results(tmp_path: Path) -> None:
-    in_memory = histoeval.score(RECORDS)
-    results = histoeval.score(RECORDS, output=str(tmp_path / "results"))
-    assert results.to_dicts() == in_memory.to_dicts()
-    assert results.summary == in_memory.summary
-    assert json.loads((tmp_path / "results/summary.json").read_bytes()) == results.summary
-    lines = (tmp_path / "results/scores.jsonl").read_text("utf-8").splitlines()
-    assert {row["id"]: row["scores"]["bleu"]["value"] for row in map(json.loads, lines)} == bleu(
-        in_memory
-    )
-
-
-@pytest.mark.parametrize("kind", [dict, MappingProxyType])
-def test_a_folder_of_other_records_is_refused(tmp_path: Path, kind: Any) -> None:
-    histoeval.score([kind(record) for record in RECORDS], output=tmp_path)
-    others = [kind(record | {"candidate": "Other words."}) for record in RECORDS]
-    with pytest.raises(OutputError, match="different: sha256"):
-        histoeval.score(others, output=tmp_path)
-    replaced = histoeval.score(others, output=tmp_path, overwrite=True)
-    assert bleu(replaced) != pytest.approx(BLEU)
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import histoeval
 from histoeval.errors import InputError
-from histoeval.io.reports import TextRow, open_cases, open_reports
-from tests.support.documents import diagnostic_report, oru, pdf, presented
+from histoeval.io.reports import TextRow, open_reports
+from tests.support.documents import diagnostic_report, pdf, presented
 
 OBSERVATION: dict[str, object] = {
     "resourceType": "Observation",
@@ -106,20 +105,6 @@ def test_what_has_no_report_is_refused(tmp_path: Path) -> None:
         rows(tmp_path, {"resourceType": "Patient", "id": "p"})
     with pytest.raises(InputError, match="is not JSON"):
         rows(tmp_path, '{"resourceType": "Bundle", "entry": [')
-
-
-def test_exports_can_be_scored_extracted_and_trusted(tmp_path: Path) -> None:
-    rows(tmp_path, [diagnostic_report("S1", conclusion="Colon: adenoma.")], "truth.json")
-    (tmp_path / "team.hl7").write_text(oru("S1", "TX|^R||Colon: adenoma."), "utf-8")
-    results = histoeval.score(
-        tmp_path / "team.hl7", truth=tmp_path / "truth.json", metrics="rouge_l"
-    )
-    assert results["S1"].scores["rouge_l"].value == 1
-    (report,) = histoeval.extract(tmp_path / "team.hl7").reports
-    assert report is not None
-    assert report.text == "Colon: adenoma."
-    (case,) = open_cases(tmp_path / "team.hl7").rows()
-    assert (case.id, case.report) == ("S1", "Colon: adenoma.")
 
 
 def test_a_folder_of_resources_is_read_and_of_other_json_is_not(tmp_path: Path) -> None:

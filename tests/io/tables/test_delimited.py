@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 from pathlib import Path
 from typing import Literal
@@ -80,11 +79,6 @@ def test_a_tab_file_is_split_at_tabs_only(path: Path) -> None:
 def test_blank_lines_are_no_rows_and_lines_are_counted_as_an_editor_does(path: Path) -> None:
     found = records(path, f'\n{HEADER}\n1,"two\nlines",b\n   \n\n2,c,d')
     assert [(record.number, record.line) for record in found] == [(1, 4), (2, 8)]
-
-
-def test_a_packed_file_is_read(tmp_path: Path) -> None:
-    packed = gzip.compress(f"{HEADER}1,a,b\n".encode())
-    assert ids(records(tmp_path / "pairs.csv.gz", packed)) == ["1"]
 
 
 @pytest.mark.parametrize(

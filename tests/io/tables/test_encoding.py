@@ -57,11 +57,6 @@ def test_what_is_utf8_is_told_as_utf8_wherever_chunks_are_cut(text: str, step: i
     assert encoding_of(content, step) == "utf-8"
 
 
-@given(st.integers(1, 7))
-def test_latin_1_is_told_wherever_chunks_are_cut(step: int) -> None:
-    assert encoding_of(WESTERN.encode("latin-1"), step) == "latin-1"
-
-
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 10**6])
 @pytest.mark.parametrize(
     "text",

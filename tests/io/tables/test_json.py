@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from histoeval.errors import InputError
 from histoeval.io.tables.json_documents import open_json, open_json_lines
-from histoeval.io.tables.records import Record, RecordTable
+from histoeval.io.tables.records import RecordTable
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
@@ -203,12 +202,6 @@ def test_a_document_that_is_too_long_for_the_memory_is_to_come_as_lines(
         document(json.dumps([ROW] * 10))
 
 
-def test_a_key_that_comes_twice_gives_two_rows(document: Opener) -> None:
-    row = json.dumps(ROW)
-    table = document(f'{{"a": {row}, "b": {row}, "a": {row}}}')
-    assert [record.key for record in table.read(())] == ["a", "b", "a"]
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -223,11 +216,3 @@ def test_a_key_that_comes_twice_gives_two_rows(document: Opener) -> None:
 def test_a_document_without_rows_is_refused(document: Opener, content: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         document(content)
-
-
-def test_packed_lines_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.jsonl.gz"
-    path.write_bytes(gzip.compress(json.dumps(ROW).encode()))
-    assert next(open_json_lines(path, "utf-8").read(())) == Record(
-        1, ROW, None, 1, path.stat().st_size
-    )

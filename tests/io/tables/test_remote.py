@@ -16,7 +16,6 @@ import histoeval
 from histoeval.errors import InputError, MissingDependency, OutputError
 from histoeval.io.results import ResultFolder
 from histoeval.io.tables.remote import local_input
-from tests.support import command
 
 PAIRS = b"id,reference,candidate\na,Colon: adenoma.,Colon: adenoma.\nb,Liver: normal.,Liver.\n"
 
@@ -68,14 +67,6 @@ def test_the_copy_is_removed_when_the_process_ends(tmp_path: Path) -> None:
     out = subprocess.check_output([sys.executable, "-c", program, address], text=True)
     assert Path(out.strip()).name == "pairs.csv"
     assert not Path(out.strip()).parent.exists()
-
-
-def test_a_command_takes_an_address(tmp_path: Path) -> None:
-    (tmp_path / "pairs.csv").write_bytes(PAIRS)
-    address = (tmp_path / "pairs.csv").as_uri()
-    ran = command.histoeval("score", address, "--metrics", "bleu", cwd=tmp_path)
-    assert (ran.code, ran.err) == (0, "")
-    assert "2 pairs" in ran.out
 
 
 def test_a_path_stays_as_it_is() -> None:

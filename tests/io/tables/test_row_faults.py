@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-import histoeval
 from histoeval.io.tables.records import Fault, text_of
 
 PLACEHOLDERS = ["N/A", "n/a.", "nan", "NaN", "#N/A", "(none)", "NULL", " Not available "]
@@ -46,14 +43,3 @@ def test_what_stands_for_no_report_is_none(text: str) -> None:
 @pytest.mark.parametrize("text", REPORTS)
 def test_a_short_or_personal_report_is_one(text: str) -> None:
     assert text_of(text) == text
-
-
-@pytest.mark.parametrize("text", ["N/A", REFUSALS[0]])
-def test_such_a_row_is_a_problem_wherever_reports_are_read(tmp_path: Path, text: str) -> None:
-    rows = [{"id": "a", "reference": "Benign nevus.", "candidate": "Benign nevus."}]
-    rows += [{"id": "b", "reference": "Benign nevus.", "candidate": text}]
-    scored = histoeval.score(rows, metrics="rouge_l", engine="inline")
-    assert [row.id for row in scored.rows if row.scores] == ["a"]
-    assert [[each.code for each in row.errors] for row in scored.rows] == [[], ["no_report"]]
-    read = histoeval.extract([{"id": "a", "report": text}], engine="inline")
-    assert [each.code for row in read for each in row.errors] == ["no_report"]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import pickle
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from histoeval.errors import OutputError
-from histoeval.io.files import open_records, open_table
 from histoeval.io.store import RowStore
 from histoeval.run.engines.engine import INLINE, BlockSpool
 from tests.support.engine_jobs import Doubled, DoublingJob, doubled, worked
@@ -69,23 +65,3 @@ def test_a_block_that_does_not_fit_the_input_is_refused(tmp_path: Path) -> None:
     spool_of(tmp_path).put(2, rows(5, 6))
     with pytest.raises(OutputError, match="not what the input has there"):
         doubled(TEXTS, tmp_path, INLINE)
-
-
-@pytest.mark.parametrize("kind", ["records", "csv", "jsonl", "json", "parquet"])
-def test_an_input_reads_the_same_where_it_was_sent(kind: str, tmp_path: Path) -> None:
-    """As Ray sends it to the task that reads."""
-    rows = [{"id": f"{n}", "reference": "Naevus.", "candidate": "Melanoma."} for n in range(3)]
-    path, frame = tmp_path / f"pairs.{kind}", pl.DataFrame(rows)
-    match kind:
-        case "csv":
-            frame.write_csv(path)
-        case "parquet":
-            frame.write_parquet(path)
-        case "jsonl":
-            frame.write_ndjson(path)
-        case "json":
-            path.write_text(json.dumps(rows))
-    opened = open_records(rows) if kind == "records" else open_table(path)
-    sent = pickle.loads(pickle.dumps(opened)).table
-    names = ("id", "reference", "candidate")
-    assert [record.values for record in sent.read(names)] == rows

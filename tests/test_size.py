@@ -147,6 +147,14 @@ def test_nothing_is_there_that_nobody_uses() -> None:
     assert not unused, "\n".join(unused)
 
 
+def test_every_table_of_cases_has_its_test() -> None:
+    for path in (ROOT / "tests").rglob("test_*.tsv"):
+        tables = re.findall(r"^=== (.+)$", path.read_text("utf-8"), re.MULTILINE)
+        code = path.with_suffix(".py").read_text("utf-8")
+        tests = re.findall(r"^@from_table\n(?:@.*\n)*def (\w+)", code, re.MULTILINE)
+        assert sorted(tables) == sorted(tests), path
+
+
 if __name__ == "__main__":
     for room, size in sorted(sizes().items()):
         print(f'    "{room}": {tuple(size)},')  # noqa: T201

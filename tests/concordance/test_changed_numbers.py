@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
 from histoeval.concordance.evidence import NOT_MENTIONED, ComparedPart, ErrorKind
+from tests.support.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("true", "said"),
-    [
-        ("four cores", "two cores"),
-        ("fragments (x4)", "fragments (x2)"),
-        ("two 4 mm punches", "four 4 mm punches"),
-        ("Marsh 3b", "Marsh 3a"),
-        ("MF grade 1", "MF grade 3"),
-    ],
-)
+@from_table
 def test_a_number_in_the_place_of_another_costs(true: str, said: str) -> None:
     part = with_numbers(NOT_MENTIONED, 0, true, said)
     assert part.value is not None
@@ -26,17 +16,7 @@ def test_a_number_in_the_place_of_another_costs(true: str, said: str) -> None:
     assert with_numbers(NOT_MENTIONED, 1, true, said) == NOT_MENTIONED
 
 
-@pytest.mark.parametrize(
-    ("true", "said"),
-    [
-        ("four cores", "4 cores"),
-        ("0.5 cm", "5 mm"),
-        ("three of 22 nodes", "nodes: 3/22"),
-        ("CD20 and CK7", "CD10 and CK5"),
-        ("two cores", "cores"),
-        ("cores", "a core of 3 mm"),
-    ],
-)
+@from_table
 def test_another_way_to_write_a_number_costs_nothing(true: str, said: str) -> None:
     assert with_numbers(ComparedPart(0.7), 0, true, said) == ComparedPart(0.7)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from histoeval.concordance.compare import OF_FACTS, compare
 from histoeval.concordance.evidence import evidence_of
 from histoeval.metrics.concordance import weights
 from tests.support.report_builder import alike, facts, parts_of, report
+from tests.support.tables import from_table
 
 SENTENCES = [
     "{site:Left breast}, core biopsy: {diagnosis:invasive ductal carcinoma}, {grade:grade 2}.",
@@ -53,23 +53,7 @@ def test_a_report_agrees_with_itself_in_every_part(marked: str) -> None:
     assert_nothing_is_wrong(marked)
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
-        "",
-        "Nothing of note.",
-        "{finding:necrosis}",
-        "No {finding:-necrosis}, {finding:-atypia} or {finding:-mitoses}.",
-        "DIAGNOSIS: [insert diagnosis]",
-        "<insert date> {site:Left lung}",
-        "{diagnosis:-carcinoma}",
-        "{diagnosis:?carcinoma}",
-        "{marker:ER}",
-        "{diagnosis:Metastatic carcinoma} and {diagnosis:carcinoma}",
-        "{diagnosis:melanoma}. Not {diagnosis:-melanoma}. Perhaps {diagnosis:?melanoma}.",
-        "{finding:necrosis}. No {finding:-necrosis}.",
-    ],
-)
+@from_table
 def test_even_a_report_that_says_little_or_contradicts_itself_agrees_with_itself(
     marked: str,
 ) -> None:

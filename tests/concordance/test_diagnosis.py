@@ -10,6 +10,7 @@ from histoeval.concordance.diagnosis_errors import behaviour_agreement
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.terms.catalogue import Behaviour
 from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
+from tests.support.tables import from_table
 
 IDC = "Breast: {diagnosis:invasive ductal carcinoma}."
 
@@ -18,23 +19,7 @@ def severities(reference: str, candidate: str, kind: ErrorKind) -> set[Severity]
     return {each.severity for each in mistakes_of(reference, candidate) if each.kind == kind}
 
 
-@pytest.mark.parametrize(
-    ("reference", "candidate", "kind"),
-    [
-        (IDC, "Breast: {diagnosis:fibroadenoma}.", ErrorKind.UNDERCALL),
-        ("Breast: {diagnosis:fibroadenoma}.", IDC, ErrorKind.OVERCALL),
-        (
-            "Skin: {diagnosis:melanoma}.",
-            "Skin: {diagnosis:intradermal naevus}.",
-            ErrorKind.UNDERCALL,
-        ),
-        (
-            "Colon: {diagnosis:tubular adenoma}.",
-            "Colon: {diagnosis:adenocarcinoma}.",
-            ErrorKind.OVERCALL,
-        ),
-    ],
-)
+@from_table
 def test_benign_for_malignant_is_a_critical_call(
     reference: str, candidate: str, kind: ErrorKind
 ) -> None:
@@ -189,15 +174,7 @@ def test_the_primary_of_a_metastasis_is_that_of_the_reference(origin: str, value
     assert wrong == ([] if value else [Severity.CRITICAL])
 
 
-@pytest.mark.parametrize(
-    ("milder", "worse", "severity"),
-    [
-        ("Atypical ductal hyperplasia", "Invasive ductal carcinoma", Severity.CRITICAL),
-        ("Atypical cells", "Carcinoma", Severity.MAJOR),
-        ("Fibroadenoma", "Atypical cells", Severity.MAJOR),
-        ("Inflammation", "Atypia", Severity.MAJOR),
-    ],
-)
+@from_table
 def test_atypia_is_more_than_nothing_and_less_than_a_carcinoma(
     milder: str, worse: str, severity: Severity
 ) -> None:

@@ -22,6 +22,7 @@ from histoeval.metrics.concordance import Concordance, RubricOffline, weights
 from histoeval.report import Entity, EntityType
 from tests.concordance.test_compare import texts
 from tests.support.report_builder import MarkedReader, alike, facts, parts_of, report
+from tests.support.tables import from_table
 
 BREAST = "{site:Left breast}: {diagnosis:invasive ductal carcinoma}, {grade:grade 2}. "
 TOPICS = {"findings": "diagnosis", "no_inventions": "site"}
@@ -103,13 +104,7 @@ def test_nothing_is_both_matched_and_omitted_or_invented(reference: str, candida
             assert (topic, sides[0], place["start"], place["end"]) not in matched
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
-        "{marker:Hormone receptor} (oestrogen) {result:expressed}",
-        "{marker:hormone receptor}: ER {result:positive}",
-    ],
-)
+@from_table
 def test_a_name_of_several_markers_is_of_the_one_that_is_singled_out(marked: str) -> None:
     pair = BREAST + marked, f"{BREAST}{{marker:ER}} {{result:positive}}."
     for reference, candidate in (pair, pair[::-1]):
@@ -135,17 +130,7 @@ def test_a_finding_that_one_report_has_as_a_diagnosis_is_no_invention() -> None:
 # --- in the reports' own words -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "cut", "whole"),
-    [
-        ("HER2 negative (1+).", "HER2 negative (1+", "HER2 negative (1+)"),
-        ("intact (MLH1, PMS2) here", "intact (MLH1", "intact (MLH1, PMS2)"),
-        ("carcinoma (NOS), grade 2", "carcinoma (NOS)", "carcinoma (NOS)"),
-        ("carcinoma (poorly\ndifferentiated)", "carcinoma (poorly", "carcinoma (poorly"),
-        ("a (b (c) d", "a (b", "a (b"),
-        ("never (closed", "never (closed", "never (closed"),
-    ],
-)
+@from_table
 def test_a_bracket_that_was_cut_is_shown_whole(text: str, cut: str, whole: str) -> None:
     entity = Entity(text=cut, start=0, end=len(cut), type=EntityType.MARKER)
     shown = closed(entity, text)
@@ -170,22 +155,7 @@ def test_an_omitted_invasion_says_of_what() -> None:
 # --- what an error costs -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        ("{site:Right breast}", "{site:Left breast}"),
-        ("{grade:grade 3}", "{grade:grade 2}"),
-        ("{diagnosis:ductal carcinoma in situ}", "{diagnosis:invasive ductal carcinoma}"),
-        ("{diagnosis:fibroadenoma}", "{diagnosis:invasive ductal carcinoma}"),
-        ("{marker:ER} {result:negative}", "{marker:ER} {result:positive}"),
-        ("{stage:pT4}", "{stage:pT2}"),
-        ("{measurement:6.5 cm}", "{measurement:2.1 cm}"),
-        ("{finding:necrosis}", "No {finding:-necrosis}"),
-        ("", "{finding:Perineural invasion}. "),
-        ("", "{marker:HER2} {result:negative}. "),
-        ("{finding:Microcalcifications}. ", ""),
-    ],
-)
+@from_table
 @pytest.mark.parametrize("rubric", [False, True])
 def test_without_its_only_error_a_score_is_that_of_the_report_put_right(
     wrong: str, right: str, rubric: bool

@@ -7,6 +7,7 @@ import pytest
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.concordance.findings import importance
 from tests.support.report_builder import facts, kinds_of, mistakes_of, parts_of, value_of
+from tests.support.tables import from_table
 
 LVI = "{finding:Lymphovascular invasion} is present."
 NO_LVI = "No {finding:-lymphovascular invasion}."
@@ -86,9 +87,7 @@ def test_a_depth_that_the_stage_tells_is_a_small_invention_however_the_stage_is_
     assert made_up.severity == Severity.MINOR
 
 
-@pytest.mark.parametrize(
-    ("finding", "severity"), [("psammoma bodies", Severity.MINOR), ("hyphae", Severity.MODERATE)]
-)
+@from_table
 def test_what_supports_a_diagnosis_that_both_make_is_a_small_omission(
     finding: str, severity: Severity
 ) -> None:
@@ -104,17 +103,7 @@ def test_what_is_only_akin_is_not_reversed() -> None:
     assert ErrorKind.CONTRADICTION not in kinds_of(denied, present)
 
 
-@pytest.mark.parametrize(
-    ("present", "denied"),
-    [
-        (
-            "Eye: {finding:optic nerve} invaded.",
-            "Eye: no retinoblastoma, {finding:-sclera} not invaded.",
-        ),
-        ("Placenta: {finding:villitis}.", "Placenta: no {finding:-chorioamnionitis}."),
-        ("Placenta: chronic {finding:intervillositis}.", "Placenta: no {finding:-villitis}."),
-    ],
-)
+@from_table
 def test_what_is_somewhere_else_or_another_inflammation_is_not_reversed(
     present: str, denied: str
 ) -> None:

@@ -8,45 +8,10 @@ from hypothesis import strategies as st
 
 from histoeval.concordance.evidence import ErrorKind, Severity
 from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
+from tests.support.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("part", "reference", "same", "near", "far", "kind"),
-    [
-        (
-            "grade",
-            "{grade:grade 1}",
-            "{grade:well differentiated}",
-            "{grade:grade 2}",
-            "{grade:grade 3}",
-            ErrorKind.WRONG_GRADE,
-        ),
-        (
-            "stage",
-            "{stage:pT1 N0}",
-            "{stage:T1N0}",
-            "{stage:pT2 N0}",
-            "{stage:pT4 N2}",
-            ErrorKind.WRONG_STAGE,
-        ),
-        (
-            "measurements",
-            "{measurement:2.0 cm}",
-            "{measurement:20 mm}",
-            "{measurement:2.8 cm}",
-            "{measurement:9 cm}",
-            ErrorKind.MEASUREMENT_MISMATCH,
-        ),
-        (
-            "markers",
-            "{marker:ER} {result:95%}",
-            "{marker:Estrogen receptor} {result:95 %}",
-            "{marker:ER} {result:60%}",
-            "{marker:ER} {result:negative}",
-            ErrorKind.MARKER_FLIP,
-        ),
-    ],
-)  # fmt: skip
+@from_table
 def test_the_further_off_the_less_is_right(
     part: str, reference: str, same: str, near: str, far: str, kind: ErrorKind
 ) -> None:
@@ -63,15 +28,7 @@ def test_a_grade_that_is_quite_wrong_is_a_major_error() -> None:
     assert (wrong.kind, wrong.severity) == (ErrorKind.WRONG_GRADE, Severity.MAJOR)
 
 
-@pytest.mark.parametrize(
-    ("part", "reference", "candidate"),
-    [
-        ("measurements", "{measurement:20 mm}", "{measurement:25 mm}"),
-        ("measurements", "{measurement:3 fragments}", "{measurement:4 fragments}"),
-        ("measurements", "{measurement:120 g}", "{measurement:150 g}"),
-        ("grade", "{grade:moderately to poorly differentiated}", "{grade:undifferentiated}"),
-    ],
-)
+@from_table
 def test_a_wrong_value_costs_something_however_near_it_is(
     part: str, reference: str, candidate: str
 ) -> None:

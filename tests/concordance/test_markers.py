@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from histoeval.concordance.evidence import Severity
 from tests.support.report_builder import mistakes_of
+from tests.support.tables import from_table
 
 LEUKAEMIA = "{diagnosis:Acute myeloid leukaemia}."
 
 
-@pytest.mark.parametrize(
-    ("marker", "severity"),
-    [
-        ("{marker:FLT3} {result:positive}.", Severity.MAJOR),
-        ("{marker:FLT3} {result:negative}.", Severity.MODERATE),
-        ("{marker:CD33} {result:positive}.", Severity.MINOR),
-    ],
-)
+@from_table
 def test_to_leave_a_marker_out_is_as_bad_as_what_it_decides(
     marker: str, severity: Severity
 ) -> None:

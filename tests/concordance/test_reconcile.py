@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from histoeval.concordance.reconcile import reconciled
 from histoeval.report import Report
 from tests.support.report_builder import report
+from tests.support.tables import from_table
 
 
 def read(report: Report) -> list[tuple[str, str, str]]:
@@ -44,18 +43,7 @@ def test_the_same_words_are_the_same_thing_as_in_the_reference() -> None:
     assert read(said) == [("Granulomatous lymphadenitis", "diagnosis", "present")]
 
 
-@pytest.mark.parametrize(
-    ("true", "said", "assertion"),
-    [
-        ("No {finding:-necrosis} is seen.", "{finding:Necrosis}: absent", "absent"),
-        ("No {finding:-necrosis} is seen.", "{finding:Necrosis}: no", "absent"),
-        ("No {finding:-necrosis} is seen.", "Neither {finding:necrosis} nor atypia", "absent"),
-        ("No {finding:-necrosis} is seen.", "NOT SEEN: {finding:necrosis}, atypia", "absent"),
-        ("No {finding:-necrosis} is seen.", "{finding:-Necrosis} is present.", "present"),
-        ("{finding:Necrosis} is seen.", "No {finding:necrosis}.", "absent"),
-        ("Free of {finding:-necrosis}.", "Not free of {finding:-necrosis}.", "present"),
-    ],
-)
+@from_table
 def test_the_words_around_say_whether_it_is_denied(true: str, said: str, assertion: str) -> None:
     _, other = reconciled(report(true), report(said))
     assert [str(each.assertion) for each in other.entities] == [assertion]

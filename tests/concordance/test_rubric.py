@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from histoeval.concordance.rubric import CRITERIA, coverage, judge, overall, rea
 from histoeval.concordance.weights import COVERED, Combination, MonotoneCurve
 from histoeval.report import Assertion, Entity, EntityType
 from tests.support.report_builder import parts_of
+from tests.support.tables import from_table
 
 scores = st.fixed_dictionaries({name: st.integers(1, top) for name, top in CRITERIA.items()})
 BEST = dict(CRITERIA)
@@ -145,9 +145,7 @@ def test_reasoning_names_what_answers_to_the_diagnosis() -> None:
     assert "'ductal carcinoma' answers to 'IDC'." in reasoning(BEST, [ComparedPart(0.9, (match,))])
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"), [(ErrorKind.INVENTION, "added"), (ErrorKind.OMISSION, "left out")]
-)
+@from_table
 def test_what_was_added_or_left_out_is_not_said_to_be_nothing(kind: ErrorKind, words: str) -> None:
     sentence = f"Nothing of weight is {words}."
     assert sentence in reasoning(BEST, [])

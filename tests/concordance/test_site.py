@@ -6,6 +6,7 @@ import pytest
 
 from histoeval.concordance.evidence import ErrorKind, Severity
 from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
+from tests.support.tables import from_table
 
 
 def test_another_organ_is_a_critical_error() -> None:
@@ -75,35 +76,7 @@ def test_a_side_that_only_one_report_names_is_not_wrong() -> None:
     assert parts_of("{site:Left kidney}.", "{site:Kidney}.")["laterality"].value is None
 
 
-@pytest.mark.parametrize(
-    ("reference", "candidate"),
-    [
-        (
-            "{site:Gastric antrum}, biopsy. {diagnosis:Chronic gastritis}.",
-            "{site:Gastric cardia}, biopsy. {diagnosis:Chronic gastritis}.",
-        ),
-        (
-            "{procedure:Appendicectomy}. {diagnosis:Neuroendocrine tumour}.",
-            "{procedure:Caecectomy}. {diagnosis:Neuroendocrine tumour}.",
-        ),
-        (
-            "Whipple. {diagnosis:Adenocarcinoma} of the {site:head of pancreas}.",
-            "Whipple. {diagnosis:Adenocarcinoma} of the {site:ampulla of Vater}.",
-        ),
-        (
-            "{site:Native kidney}, biopsy. {diagnosis:IgA nephropathy}.",
-            "{site:Transplant kidney}, biopsy. {diagnosis:IgA nephropathy}.",
-        ),
-        (
-            "{site:Liver}, biopsy. {diagnosis:Steatohepatitis}.",
-            "{site:Liver allograft}, biopsy. {diagnosis:Steatohepatitis}.",
-        ),
-        (
-            "Singleton {site:placenta}. {diagnosis:Chorioamnionitis}.",
-            "Dichorionic twin {site:placenta}. {diagnosis:Chorioamnionitis}.",
-        ),
-    ],
-)
+@from_table
 def test_another_specimen_of_the_same_disease_is_a_wrong_site(
     reference: str, candidate: str
 ) -> None:
@@ -113,24 +86,7 @@ def test_another_specimen_of_the_same_disease_is_a_wrong_site(
         assert value_of("site", *pair) < 1
 
 
-@pytest.mark.parametrize(
-    ("reference", "candidate"),
-    [
-        ("{site:Gastric antrum}. {diagnosis:Gastritis}.", "{site:Stomach}. {diagnosis:Gastritis}."),
-        (
-            "{site:Temporal artery}. {diagnosis:Arteritis}.",
-            "{site:Temporal} biopsy. {diagnosis:Arteritis}.",
-        ),
-        (
-            "{site:Liver graft}. {diagnosis:Acute rejection}.",
-            "{site:Liver}. {diagnosis:Acute rejection} of the transplant.",
-        ),
-        (
-            "{site:Pancreas}. {diagnosis:IPMN}, gastric type.",
-            "Gastric-type {diagnosis:IPMN} of the {site:pancreas}.",
-        ),
-    ],
-)
+@from_table
 def test_the_same_specimen_under_another_name_is_no_wrong_site(
     reference: str, candidate: str
 ) -> None:

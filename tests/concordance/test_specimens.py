@@ -18,6 +18,7 @@ from histoeval.concordance.evidence import (
 from histoeval.concordance.specimens.compare import compare_reports
 from histoeval.concordance.specimens.matching import match_specimens
 from tests.support.report_builder import alike, facts, report
+from tests.support.tables import from_table
 
 BREAST = """A. {site:Left breast}, excision: {diagnosis:invasive ductal carcinoma}, {grade:grade 2}.
 B. {site:Left axillary lymph node}: {diagnosis:metastatic carcinoma}.
@@ -169,15 +170,7 @@ def test_without_the_swap_nothing_is_lost() -> None:
     assert again["specimens"].value == again["diagnosis"].value == 1.0
 
 
-@pytest.mark.parametrize(
-    ("lost", "severity"),
-    [
-        ("{diagnosis:Adenocarcinoma}.", Severity.CRITICAL),
-        ("{diagnosis:Carcinoma in situ}.", Severity.CRITICAL),
-        ("{diagnosis:Lipoma}.", Severity.MAJOR),
-        ("Normal mucosa.", Severity.MODERATE),
-    ],
-)
+@from_table
 def test_a_missing_or_invented_part_is_as_bad_as_what_is_in_it(
     lost: str, severity: Severity
 ) -> None:
@@ -297,15 +290,7 @@ def test_a_statement_with_another_part_is_moved_though_no_catalogue_knows_it() -
     assert of_specimens(POLYPS, POLYPS.replace("Completely removed", "Removal complete")) == []
 
 
-@pytest.mark.parametrize(
-    ("statement", "severity"),
-    [
-        ("Scattered fungal spores", Severity.MAJOR),
-        ("Stalk base involved", Severity.MAJOR),
-        ("Mild surface oedema", Severity.MODERATE),
-        ("No fungal spores", Severity.MODERATE),
-    ],
-)
+@from_table
 def test_a_moved_statement_is_as_bad_as_what_it_says(statement: str, severity: Severity) -> None:
     """What changes the treatment is major."""
     reference = POLYPS.replace("Completely removed", statement)

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from histoeval.concordance.evidence import ErrorKind, Severity
 from tests.support.report_builder import mistakes_of, parts_of, value_of
+from tests.support.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("reference", "candidate", "kind"),
-    [
-        ("Margins are clear.", "Margins are involved.", ErrorKind.CONTRADICTION),
-        ("Lymph nodes 0/9.", "Lymph nodes 4/9.", ErrorKind.WRONG_STAGE),
-        ("HER2 not amplified.", "HER2 amplified.", ErrorKind.MARKER_FLIP),
-        ("Heart graft, ISHLT 1R.", "Heart graft, ISHLT 3R.", ErrorKind.WRONG_GRADE),
-        ("Tumour of 2.5 cm.", "Tumour of 25 cm.", ErrorKind.MEASUREMENT_MISMATCH),
-    ],
-)
+@from_table
 def test_what_could_harm_is_critical_even_where_the_reader_read_nothing(
     reference: str, candidate: str, kind: ErrorKind
 ) -> None:
@@ -51,23 +41,7 @@ def test_each_part_has_its_own_errors() -> None:
     assert {"stage", "markers", "findings"} <= listed
 
 
-@pytest.mark.parametrize(
-    ("stated", "open_", "wrong"),
-    [
-        ("Carcinoma, grade 2.", "Carcinoma, grade 2 or 3.", "Carcinoma, grade 3."),
-        ("Carcinoma, grade 2.", "Carcinoma, grade 2-3.", "Carcinoma, grade 3."),
-        ("HER2 negative.", "HER2 negative or positive.", "HER2 positive."),
-        ("ER positive.", "ER either positive or negative.", "ER negative."),
-        (
-            "Poorly differentiated carcinoma.",
-            "Well or poorly differentiated carcinoma.",
-            "Well differentiated carcinoma.",
-        ),
-        ("Carcinoma, pT2.", "Carcinoma, pT2 or pT3.", "Carcinoma, pT3."),
-        ("HER2 negative.", "HER2 negative. HER2 positive.", "HER2 positive."),
-        ("Carcinoma, grade 2.", "Carcinoma, grade 1, grade 2, grade 3.", "Carcinoma, grade 3."),
-    ],
-)
+@from_table
 def test_a_value_that_is_left_open_or_taken_back_is_no_match(
     stated: str, open_: str, wrong: str
 ) -> None:
@@ -76,15 +50,6 @@ def test_a_value_that_is_left_open_or_taken_back_is_no_match(
     assert hedged.kind == plain.kind
 
 
-@pytest.mark.parametrize(
-    "both",
-    [
-        "Carcinoma, grade 2 or 3.",
-        "HER2 negative or positive.",
-        "Prostate, Gleason score 7 (3 + 4).",
-        "ER negative, PR negative or weakly positive.",
-        "No low- or high-grade dysplasia.",
-    ],
-)
+@from_table
 def test_two_reports_that_leave_the_same_open_agree(both: str) -> None:
     assert mistakes_of(both, both) == []

@@ -1,11 +1,10 @@
 """Two reports in prose, which tell of their specimens in sentences."""
 
-import pytest
-
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.concordance.specimens.compare import compare_reports
 from histoeval.concordance.specimens.told import match_told
 from tests.support.report_builder import alike, facts
+from tests.support.tables import from_table
 
 STOMACH = (
     "The {site:antrum} shows {diagnosis:adenocarcinoma} with {finding:necrosis}. "
@@ -37,17 +36,7 @@ def test_a_finding_told_of_another_place_is_moved() -> None:
     assert told(STOMACH, candidate) == [(ErrorKind.MOVED_FINDING, Severity.MAJOR)]
 
 
-@pytest.mark.parametrize(
-    "candidate",
-    [
-        "The {site:fundus} shows a {diagnosis:hyperplastic polyp}. "
-        "The {site:antrum} shows {diagnosis:adenocarcinoma} with {finding:necrosis}.",
-        "In the {site:antrum} there is {diagnosis:adenocarcinoma} with {finding:necrosis}, while "
-        "the {site:fundus} has a {diagnosis:hyperplastic polyp}.",
-        "{diagnosis:Adenocarcinoma} with {finding:necrosis} is present in the {site:antrum}. "
-        "There is a {diagnosis:hyperplastic polyp} in the {site:fundus}.",
-    ],
-)
+@from_table
 def test_the_same_told_in_another_order_or_form_is_no_error(candidate: str) -> None:
     """Each place keeps what is in it."""
     assert told(STOMACH, candidate) == []

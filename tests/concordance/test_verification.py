@@ -13,6 +13,7 @@ from histoeval.concordance.verification import questions_about
 from histoeval.metrics.concordance import Concordance
 from histoeval.nli.entailer import Entailment, NliPair
 from histoeval.reader.builtin import BuiltinReader
+from tests.support.tables import from_table
 
 REFERENCE = "Right colon, resection: Adenocarcinoma. The serosal surface is puckered."
 REWORDED = "Right colon, resection: Adenocarcinoma. Dimpling is noted of the outer covering."
@@ -237,14 +238,7 @@ def test_a_contradiction_names_the_statement_that_it_contradicts(reader: Builtin
     assert other.strip(".") in "The rete ridges are short and uneven"
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("The transformation zone was sampled", "A satisfactory specimen of cervix"),
-        ("Extends into soft tissue", "The closest soft tissue edge is at the back"),
-        ("Total gastrectomy with lymphadenectomy", "The gastrectomy was opened at once"),
-    ],
-)
+@from_table
 def test_statements_about_different_things_are_no_contradiction(
     reader: BuiltinReader, one: str, other: str
 ) -> None:

@@ -18,7 +18,6 @@ from histoeval.concordance.rubric import CRITERIA
 from histoeval.concordance.weights import (
     SAFETY,
     TERMS,
-    UNENTAILED,
     Combination,
     Combinations,
     MonotoneCurve,
@@ -27,6 +26,7 @@ from histoeval.concordance.weights import (
 )
 from histoeval.errors import ModelError
 from histoeval.metrics.concordance import weights
+from tests.support.tables import from_table
 
 LINE = MonotoneCurve(at=(0.0, 1.0), value=(0.0, 5.0))
 shares = st.floats(0, 1)
@@ -96,9 +96,7 @@ def test_the_worst_error_takes_a_share_of_all_agreement() -> None:
     assert weights().expert({"safety": SAFETY[Severity.CRITICAL]}) / 5 < 0.7
 
 
-@pytest.mark.parametrize(
-    ("kept", "supported", "left"), [(1, 1, 1), (0.5, 1, 1), (1, 0, UNENTAILED)]
-)
+@from_table
 def test_reports_that_do_not_entail_each_other_agree_in_part_at_most(
     kept: float, supported: float, left: float
 ) -> None:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.report_builder import facts
+from tests.support.tables import from_table
 
 
 def ids(marked: str) -> set[str]:
     return {each.concept.id for each in facts(marked).diagnoses if each.concept}
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
-        "Orbit: fusion-negative {diagnosis:-embryonal rhabdomyosarcoma}.",
-        "Colon: no granulomas, low-grade {diagnosis:-dysplasia}.",
-        "Ovary: no immature elements, {diagnosis:-squamous cell carcinoma} arising in the wall.",
-    ],
-)
+@from_table
 def test_a_denial_of_something_else_denies_no_diagnosis(marked: str) -> None:
     said = facts(marked)
     assert said.diagnoses
@@ -35,33 +27,13 @@ def test_what_is_not_quite_diagnostic_is_a_doubt() -> None:
     assert found.hedged
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
-        "Breast: {diagnosis:invasive ductal or lobular carcinoma}.",
-        "Breast: {diagnosis:invasive ductal carcinoma} or fibroadenoma.",
-        "Breast: fibroadenoma, versus {diagnosis:invasive ductal carcinoma}.",
-        "Breast: invasive ductal or {diagnosis:lobular carcinoma}.",
-        "Breast: {diagnosis:invasive carcinoma} or benign.",
-        "Breast: the lesion is benign or {diagnosis:carcinoma}.",
-        "Breast: consistent with {diagnosis:carcinoma} or a lymphoma.",
-    ],
-)
+@from_table
 def test_one_of_two_diagnoses_is_left_open(marked: str) -> None:
     assert all(found.hedged for found in facts(marked).made)
     assert facts(marked).made
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
-        "Breast: {diagnosis:mucinous or colloid carcinoma}.",
-        "Skin: {diagnosis:melanoma} or malignant melanoma.",
-        "Breast: {diagnosis:invasive ductal carcinoma} or ductal carcinoma of no special type.",
-        "Breast: {diagnosis:invasive ductal carcinoma}, with or without necrosis.",
-        "Breast: {diagnosis:invasive ductal carcinoma}. Excision or mastectomy is advised.",
-    ],
-)
+@from_table
 def test_two_names_of_one_disease_leave_nothing_open(marked: str) -> None:
     assert not any(found.hedged for found in facts(marked).made)
 
@@ -71,18 +43,7 @@ def test_the_usual_way_to_put_a_diagnosis_is_no_doubt() -> None:
     assert not found.hedged
 
 
-@pytest.mark.parametrize(
-    ("marked", "id_"),
-    [
-        ("Uterus: complete {diagnosis:hydatidiform mole}.", "complete_hydatidiform_mole"),
-        ("Uterus: {diagnosis:hydatidiform mole}, partial type.", "partial_hydatidiform_mole"),
-        (
-            "Bladder: {diagnosis:papillary urothelial carcinoma}, low grade, non-invasive.",
-            "non_invasive_low_grade_papillary_urothelial_carcinoma",
-        ),
-        ("Skin: mycosis {finding:fungoides}.", "mycosis_fungoides"),
-    ],
-)
+@from_table
 def test_words_around_a_diagnosis_that_belong_to_its_name_count(marked: str, id_: str) -> None:
     assert id_ in ids(marked)
 
@@ -95,16 +56,7 @@ def test_a_scheme_presupposes_its_tumour() -> None:
     assert ids("Radical prostatectomy: Gleason 4+3=7, pT2.") == {"prostatic_adenocarcinoma"}
 
 
-@pytest.mark.parametrize(
-    ("marked", "spread"),
-    [
-        ("{site:Liver}: {diagnosis:adenocarcinoma} metastatic from the colon.", "metastatic"),
-        ("{site:Lymph node}: {diagnosis:squamous cell carcinoma}.", "metastatic"),
-        ("{site:Brain}: deposit of {diagnosis:melanoma}.", "metastatic"),
-        ("{site:Lung}: {diagnosis:adenocarcinoma}.", None),
-        ("{site:Heart}: {diagnosis:amyloid} deposits.", None),
-    ],
-)
+@from_table
 def test_a_tumour_is_metastatic_where_the_words_or_the_place_say_so(
     marked: str, spread: str | None
 ) -> None:
@@ -116,16 +68,7 @@ def test_the_primary_is_read_from_the_words() -> None:
     assert "large_intestine" in {each.value for each in said.origins}
 
 
-@pytest.mark.parametrize(
-    ("marked", "denied"),
-    [
-        ("Necrosis: none\n{finding:-Lymphoid follicles}: sparse", False),
-        ("Necrosis: none\n{finding:-Fibrosis}: moderate", False),
-        ("Fibrosis: moderate\n{finding:Necrosis}: none", True),
-        ("Type: seminoma\n{finding:Rete testis invasion}: -", True),
-        ("Size: 12 mm\n{finding:-Deep margin}: 3 mm", True),
-    ],
-)
+@from_table
 def test_the_value_of_a_line_tells_whether_its_heading_is_there(marked: str, denied: bool) -> None:
     (finding,) = facts(marked).findings
     assert finding.denied == denied

@@ -7,6 +7,7 @@ import pytest
 from histoeval.facts.facts import Facts
 from histoeval.terms.values.laterality import Side
 from tests.support.report_builder import facts
+from tests.support.tables import from_table
 
 
 def names(said: Facts) -> list[str]:
@@ -125,15 +126,7 @@ def test_each_marker_has_the_result_that_belongs_to_it() -> None:
     assert len(found) == 3
 
 
-@pytest.mark.parametrize(
-    ("marked", "denied"),
-    [
-        ("{marker:LVI}: {result:positive}", [False]),
-        ("{marker:LVI}: {result:negative}", [True]),
-        ("There is no {marker:LVI}", [True]),
-        ("No necrosis. {marker:LVI}", [False]),
-    ],
-)
+@from_table
 def test_an_abbreviation_taken_for_a_marker_is_the_finding_it_is(
     marked: str, denied: list[bool]
 ) -> None:
@@ -171,14 +164,7 @@ def test_a_text_with_nothing_in_it_says_nothing(text: str) -> None:
     assert not said.nothing_found
 
 
-@pytest.mark.parametrize(
-    ("marked", "polarities"),
-    [
-        ("Positive: {marker:CD20}, {marker:CD10}\nNegative: {marker:CD5}", ["-", "+", "+"]),
-        ("negative for {marker:CD5} and positive for {marker:CD10}", ["+", "-"]),
-        ("{marker:CD5} {result:negative}, {marker:CD10} {result:positive}", ["+", "-"]),
-    ],
-)
+@from_table
 def test_a_list_of_markers_has_the_result_that_it_stands_under(
     marked: str, polarities: list[str]
 ) -> None:
@@ -198,13 +184,7 @@ def test_a_marker_that_nobody_knows_counts_by_its_name_if_it_has_a_result() -> N
     assert list(said.markers) == ["toxoplasma immunostain"]
 
 
-@pytest.mark.parametrize(
-    ("marked", "found"),
-    [
-        ("{site:Visceral pleural} {finding:invasion}", "visceral_pleural_invasion"),
-        ("{site:Colon}. {finding:Invasion}", "invasion"),
-    ],
-)
+@from_table
 def test_a_finding_is_read_with_the_place_right_before_it(marked: str, found: str) -> None:
     assert [each.id for each in facts(marked).findings] == [found]
 
@@ -228,9 +208,7 @@ def test_a_class_of_a_scheme_is_no_diagnosis(rank: str) -> None:
     assert [each.entity.text for each in said.diagnoses] == ["Melanoma"]
 
 
-@pytest.mark.parametrize(
-    "sign", ["portal fibrosis", "granulomas", "tubular atrophy", "GH-cell kind"]
-)
+@from_table
 def test_a_sign_beside_the_disease_is_a_finding(sign: str) -> None:
     said = facts(f"{{diagnosis:Crohn disease}} with {{diagnosis:{sign}}}.")
     assert [each.entity.text for each in said.diagnoses] == ["Crohn disease"]
@@ -243,17 +221,7 @@ def test_a_sign_by_itself_is_the_diagnosis() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("marked", "concept"),
-    [
-        ("Bladder\nType: {diagnosis:Papillary urothelial carcinoma}\nGrade: High", "high_grade"),
-        (
-            "{diagnosis:Classic Hodgkin lymphoma}, {diagnosis:nodular sclerosis}",
-            "nodular_sclerosis",
-        ),
-        ("Colon: {diagnosis:dysplasia} is of high grade.", "high_grade_dysplasia"),
-    ],
-)
+@from_table
 def test_a_name_that_was_cut_in_two_is_one(marked: str, concept: str) -> None:
     (made,) = facts(marked).diagnoses
     assert made.concept is not None
@@ -267,17 +235,7 @@ def test_a_heading_with_a_value_is_a_statement_and_no_name_of_a_specimen() -> No
     assert "Perifascicular atrophy" in [each.entity.text for each in said.findings]
 
 
-@pytest.mark.parametrize(
-    ("text", "finding", "denied"),
-    [
-        ("Nerves are encircled by tumour.", "perineural_invasion", False),
-        ("Nerves and vascular spaces are not invaded.", "perineural_invasion", True),
-        ("Neither vessels nor nerves are invaded.", "lymphovascular_invasion", True),
-        ("Rete testis: invaded (stroma)", "rete_testis_invasion", False),
-        ("Extramural veins contain tumour.", "extramural_venous_invasion", False),
-        ("The capsule is breached with invasion of mediastinal fat.", "capsular_invasion", False),
-    ],
-)
+@from_table
 def test_growth_is_found_in_statements_on_the_place(text: str, finding: str, denied: bool) -> None:
     assert (finding, denied) in facts(text).stated.findings
 

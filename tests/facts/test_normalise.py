@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.facts.normalise import normalised
 from histoeval.report import Entity, EntityType
+from tests.support.tables import from_table
 
 
 def entity(text: str, words: str, kind: EntityType = EntityType.FINDING) -> Entity:
@@ -23,35 +23,12 @@ def entity(text: str, words: str, kind: EntityType = EntityType.FINDING) -> Enti
     return Entity(text=words, start=start, end=start + len(words), type=kind)
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("LVI is present.", "lymphovascular invasion is present."),
-        ("TVA with HGD", "tubulovillous adenoma with high-grade dysplasia"),
-        ("Two pelvic LNs", "Two pelvic lymph nodes"),
-        ("Bladder: invasive UC.", "Bladder: invasive urothelial carcinoma."),
-        ("Colon, crypt abscesses: UC.", "Colon, crypt abscesses: ulcerative colitis."),
-        ("squamous carcinonma", "squamous carcinoma"),
-        ("Lympho-vascular invasion", "Lymphovascular invasion"),
-        ("Langerhans histocytes", "Langerhans histiocytes"),
-    ],
-)
+@from_table
 def test_abbreviations_are_written_out_and_slips_put_right(written: str, read: str) -> None:
     assert normalised(written).text == read
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Radical nephrectomy, 11 MM.",
-        "HP is seen.",
-        "CIN 3 of the cervix",
-        "Non-necrotising granulomas",
-        "Macrovascular invasion",
-        "IDC-like growth",
-    ],
-)
+@from_table
 def test_what_is_right_or_could_mean_several_things_stays(text: str) -> None:
     assert normalised(text).text == text
 
@@ -90,19 +67,6 @@ def test_every_stretch_of_what_is_read_stands_somewhere_in_the_report(words: lis
         assert text[back.start : back.end] == back.text
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("Auto-immune gastritis", "Autoimmune gastritis"),
-        ("de-differentiated tumour", "dedifferentiated tumour"),
-        ("carcinoma in-situ", "carcinoma in-situ"),
-        ("Grade 2\nALVAL: no", "Grade 2\nmetal debris reaction: no"),
-        (
-            "Renal allograft: C4d in PTC negative.",
-            "Renal allograft: C4d in peritubular capillary negative.",
-        ),
-        ("PML::RARA detected in the marrow", "PML::RARA detected in the marrow"),
-    ],
-)
+@from_table
 def test_hyphens_and_initials_are_read_by_what_stands_around_them(written: str, read: str) -> None:
     assert normalised(written).text == read

@@ -17,6 +17,7 @@ from histoeval.facts.scope import (
     scope_of,
     stance_at,
 )
+from tests.support.tables import from_table
 
 REPORT = """\
 GROSS DESCRIPTION: A grey mass of the kidney.
@@ -64,9 +65,7 @@ def test_brackets_that_never_close_take_no_time(opened: str) -> None:
     assert time.process_time() - start < 5
 
 
-@pytest.mark.parametrize(
-    "gap", ["[insert diagnosis, e.g. carcinoma]", "<insert diagnosis>", "[Specify Grade]"]
-)
+@from_table
 def test_what_is_to_be_filled_in_is_a_gap(gap: str) -> None:
     text = f"Diagnosis: {gap} of the colon."
     scope = scope_of(text)
@@ -98,23 +97,7 @@ def test_a_place_is_inside_if_it_is_inside_any_stretch(edges: list[int], place: 
     assert TextScope((), stretches).is_gap(place) == inside
 
 
-@pytest.mark.parametrize(
-    ("text", "stance"),
-    [
-        ("No necrosis is seen.", False),
-        ("Necrosis is absent.", False),
-        ("Necrosis: none", False),
-        ("Necrosis or mitoses are not identified.", False),
-        ("Absent: mitoses, necrosis", False),
-        ("without atypia, necrosis or mitoses", False),
-        ("Necrosis is present.", True),
-        ("The tumour is not free of necrosis.", True),
-        ("negative for atypia and positive for necrosis", None),
-        ("No atypia but necrosis is seen.", True),
-        ("A necrosis of the skin", True),
-        ("Necrosis 20%", None),
-    ],
-)
+@from_table
 def test_words_around_a_stretch_affirm_or_deny_it(text: str, stance: bool | None) -> None:
     start = text.lower().index("necrosis")
     assert stance_at(text, start, start + len("necrosis")) is stance

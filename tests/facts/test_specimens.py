@@ -11,6 +11,7 @@ from histoeval.facts.specimens.text import meeting, only, outside, superseded
 from histoeval.facts.specimens.told import told_parts
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval.terms.values.laterality import Side
+from tests.support.tables import from_table
 
 LABELLED = {
     "letters": "A. Left testis: seminoma.\nB. Right testis: atrophy.",
@@ -49,18 +50,7 @@ def test_parts_are_found_by_labels_and_by_headings(text: str) -> None:
     assert "testis" in parts[0].heading.lower()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Invasive ductal carcinoma of the left breast, grade 2.",
-        "A. Colon, biopsy: adenocarcinoma.",
-        "1. Adenocarcinoma, grade 2.\n2. Perineural invasion.\n3. Margins negative.",
-        "Tumour size: 3 cm\nGrade: 2\nMargins: negative\nLymph nodes: 0/3",
-        "1. Mild chronic gastritis.\n2. Intestinal metaplasia.",
-        "Renal sinus fat: free\nAdrenal: free\nTumour grade: 2",
-    ],
-)
+@from_table
 def test_a_list_of_findings_is_no_list_of_specimens(text: str) -> None:
     """One specimen has no parts, however it is listed."""
     assert specimens_of_text(text) == ()
@@ -152,22 +142,7 @@ def test_clauses_of_prose_are_about_the_parts_that_they_name() -> None:
     assert about["whereas the right ovary is normal"] == "E"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1 TERMINAL ILEUM: normal.\n2 RECTUM: proctitis.",
-        "Twin A (one clamp): 300 g.\nTwin B (two clamps): 250 g.",
-        "A. Station 4R: tumour cells.\nB. Station 7: lymphocytes.",
-        "Specimen A\n  Site / procedure: caecum, biopsy\n  Diagnosis: adenoma\n"
-        "Specimen B\n  Site / procedure: rectum, biopsy\n  Diagnosis: polyp",
-        "1. Membrane: fibrin.\n2. Right femoral head: arthrosis.",
-        "Left wrist (a, punch)\n- lichen planus\n- IgM, C3: negative\n"
-        "Right shin (b, punch)\n- vasculitis",
-        "Nodal sites\n - Left cervical node (1, excision): lymphoma\n"
-        " - Right axillary node (2, core): reactive",
-        "(A) The left tonsil is inflamed. (B) The right tonsil contains carcinoma.",
-    ],
-)
+@from_table
 def test_parts_are_found_in_every_layout(text: str) -> None:
     """Bare numbers, twins, stations, blocks of fields, lists below and above headings."""
     assert len(specimens_of_text(text)) == 2
@@ -197,18 +172,7 @@ def test_the_lines_of_a_checklist_belong_to_the_specimen_above() -> None:
 LUNGS = "A. Left lung: adenocarcinoma.\nB. Right lung: carcinoid.\nC. Node: reactive.\n"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "words", "labels"),
-    [
-        ("TTF-1 positive in A and B.", "TTF-1", "AB"),
-        ("Gene test: amplified in A; not found in B.", "not found", "B"),
-        ("Stains: part A CK7 positive, part B CK7 negative.", "CK7 positive", "A"),
-        ("Ki-67 2% (B). ALK lost (A).", "ALK lost", "A"),
-        ("Cell block (C): lymphocytes.", "lymphocytes", "C"),
-        ("Keratin on block B2: no deposits.", "no deposits", "B"),
-        ("Vitamin stores are low.", "stores", ""),
-    ],
-)
+@from_table
 def test_a_sentence_belongs_to_all_parts_that_it_refers_to(
     sentence: str, words: str, labels: str
 ) -> None:
@@ -265,21 +229,7 @@ def test_numbered_places_head_the_lines_of_specimens() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "places"),
-    [
-        ("The left testis contains seminoma. The right testis is atrophic.", 2),
-        (
-            "The first, from the left lobe, is benign. The second, from the right lobe, is not.",
-            2,
-        ),
-        ("Prostate: right base, benign; left base, Gleason 3+3=6; left apex, benign.", 3),
-        ("The left testis contains seminoma. The tumour measures 3 cm.", 0),
-        ("Spleen: lymphoma.\nCyclin D1+, CD5+.", 0),
-        ("Margins are clear, and lymphovascular invasion is absent.", 0),
-        ("", 0),
-    ],
-)
+@from_table
 def test_prose_tells_of_the_places_that_its_clauses_begin_with(text: str, places: int) -> None:
     """What is only measured or denied is no place."""
     assert len(told_parts(text)) == places

@@ -10,6 +10,7 @@ from histoeval.terms.catalogue import Behaviour, closeness, concepts, diagnosis_
 from histoeval.terms.naming import find_diagnoses, main_concept, refine
 from histoeval.terms.sites import sites
 from tests.support.paths import DATA
+from tests.support.tables import from_table
 
 PHRASES = (DATA / "diagnosis_phrases.tsv").read_text("utf-8")
 ROWS = [line.split("\t") for line in PHRASES.splitlines()]
@@ -54,55 +55,12 @@ def test_behaviour_and_organs_come_down_the_lineage() -> None:
     assert lobular.organs == {"breast"}
 
 
-@pytest.mark.parametrize(
-    ("phrase", "organ", "id_"),
-    [
-        ("SCC", "skin", "cutaneous_squamous_cell_carcinoma"),
-        ("AML", "kidney", "angiomyolipoma"),
-        ("UC", "colon", "ulcerative_colitis"),
-        ("UC", "urinary_bladder", "urothelial_carcinoma"),
-        ("ACC", "adrenal_gland", "adrenal_cortical_carcinoma"),
-        ("ACC", "parotid_gland", "adenoid_cystic_carcinoma"),
-        ("adenocarcinoma", "colon", "colorectal_adenocarcinoma"),
-        ("adenocarcinoma", "upper_lobe_of_lung", "lung_adenocarcinoma"),
-        ("poorly differentiated adenocarcinoma", "prostate", "prostatic_adenocarcinoma"),
-        ("squamous cell carcinoma", "larynx", "laryngeal_squamous_cell_carcinoma"),
-        ("papillary carcinoma", "thyroid", "papillary_thyroid_carcinoma"),
-        ("metastatic adenocarcinoma", "liver", "metastatic_adenocarcinoma"),
-        ("adenocarcinoma", "lymph_node", "adenocarcinoma"),
-        ("melanoma", "skin", "melanoma"),
-    ],
-)
+@from_table
 def test_the_site_says_what_a_word_means_there(phrase: str, organ: str, id_: str) -> None:
     assert named(phrase, organ) == id_
 
 
-def test_an_abbreviation_of_many_meanings_has_none_without_a_site() -> None:
-    assert named("UC") is None
-    assert named("ACC") is None
-
-
-def test_the_site_in_the_phrase_goes_before_the_site_given() -> None:
-    assert named("adenocarcinoma of the colon", "lung") == "colorectal_adenocarcinoma"
-
-
-@pytest.mark.parametrize(
-    ("phrase", "id_"),
-    [
-        ("invasive ductal carcinoma with ductal carcinoma in situ", "invasive_ductal_carcinoma"),
-        ("ductal carcinoma in situ with lobular neoplasia", "ductal_carcinoma_in_situ"),
-        ("fibroadenoma, no malignant features", "fibroadenoma"),
-        ("malignant eccrine poroma", "malignant_neoplasm"),
-        ("lepidic adenocarcinoma of the lung", "lepidic_adenocarcinoma"),
-        ("intraductal carcinoma of the breast", "ductal_carcinoma_in_situ"),
-        (
-            "adenocarcinoma arising in a tubulovillous adenoma of the rectum",
-            "colorectal_adenocarcinoma",
-        ),
-        ("no tissue received", None),
-        ("", None),
-    ],
-)
+@from_table
 def test_of_several_diagnoses_the_main_one_is_taken(phrase: str, id_: str | None) -> None:
     assert named(phrase) == id_
 
@@ -156,21 +114,3 @@ def test_closeness_is_the_same_both_ways_and_whole_only_for_the_same(a: str, b: 
 def test_any_text_names_something_or_nothing(text: str) -> None:
     concept = main_concept(text)
     assert concept is None or concept.id in concepts()
-
-
-@pytest.mark.parametrize(
-    ("phrase", "organ", "named"),
-    [
-        ("ductal adenocarcinoma", "prostate", "ductal_adenocarcinoma_of_prostate"),
-        ("ductal adenocarcinoma", "pancreas", "pancreatic_ductal_adenocarcinoma"),
-        ("diffuse-type carcinoma", "stomach", "diffuse_gastric_carcinoma"),
-        ("granulomatous inflammation", "prostate", "granulomatous_prostatitis"),
-        ("granulomatous inflammation", "lung", "granulomatous_inflammation"),
-    ],
-)
-def test_the_words_of_a_phrase_name_what_they_name_at_the_site(
-    phrase: str, organ: str, named: str
-) -> None:
-    found = main_concept(phrase, frozenset({organ}))
-    assert found is not None
-    assert found.id == named

@@ -3,48 +3,14 @@
 import json
 from collections import Counter
 
-import pytest
-
 from histoeval.io.pairs import open_source
 from histoeval.resources import resource_path
 from histoeval.terms.language import english_problem, foreign_language
 from tests.support.paths import DATA
-
-ENGLISH = [
-    "Adenocarcinoma in situ",
-    "Carcinoma ductale in situ",
-    "BCC",
-    "pT2 N1a M0, G3, R0",
-    "IDC, G3, ER+/PR+/HER2-",
-    "GIST, CD117+, DOG1+",
-    "CROHN'S DISEASE",
-    "Barrett's esophagus",
-    "Hürthle cell adenoma",
-    "Müllerian adenosarcoma",
-    "Sézary syndrome",
-    "von Hippel-Lindau disease",
-    "Leber congenital amaurosis",
-    "Peau d'orange",
-    "Café-au-lait spots",
-    "Lichen planus",
-    "Lentigo maligna",
-    "Linitis plastica",
-    "Pemphigus vulgaris",
-    "Molluscum contagiosum",
-    "Carcinoma ductale invasivum mammae sinistrae",
-    "Infiltratio carcinomatosa capsulae lymphonodorum et telae adiposae perinodalis.",
-    "Mycobacterium avium intracellulare",
-    "en bloc, de novo, in toto, per os",
-    "\u03b1-SMA+, \u03b2-catenin nuclear",
-    "Ki-67 20 %, 3 μm",
-    "Ductal carcinoma in situ (皮膚)",
-    "neurofibrom",
-    "Invasive ductal carcinoma. Patient's previous report: Mammakarzinom.",
-    "12/14",
-]
+from tests.support.tables import from_table
 
 
-@pytest.mark.parametrize("text", ENGLISH)
+@from_table
 def test_english_latin_and_codes_are_not_refused(text: str) -> None:
     assert foreign_language(text) is None
 
@@ -62,19 +28,7 @@ def test_no_english_report_of_the_package_and_its_tests_is_refused() -> None:
     assert [text for text in texts if foreign_language(text)] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("Haut: Basalzellkarzinom, knotig", "German"),
-        ("Peau : carcinome épidermoïde", "French"),
-        ("Pele: carcinoma espinocelular", "Portuguese"),
-        ("皮膚\uff1a基底細胞癌", "CJK script"),
-        ("Кожа: базалиома", "Cyrillic script"),
-        ("سرطان الأقنية الغازية في الثدي HER2", "Arabic script"),
-        ("MAMMA LINKS: INVASIVES DUKTALES KARZINOM, G2.", "German"),
-        ("Comment: see below. Der Tumor infiltriert das Fettgewebe und die Haut.", "German"),
-    ],
-)
+@from_table
 def test_other_languages_are_named(text: str, language: str) -> None:
     assert foreign_language(text) == language
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from histoeval.terms.matching import NameMatch, NameMatcher, in_capitals
 from histoeval.terms.plain import words_of
+from tests.support.tables import from_table
 
 NAMES = {
     "carcinoma": "carcinoma",
@@ -52,35 +53,14 @@ def test_names_are_given_from_left_to_right(matcher: NameMatcher) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("phrase", "expected"),
-    [
-        ("ALL", ["leukaemia"]),
-        ("all", []),
-        ("All", []),
-        ("precursor ALL in marrow", ["leukaemia"]),
-        ("ALL MARGINS ARE FREE", []),
-        ("IDC GRADE 2", ["ductal"]),
-        ("IDCs", ["ductal"]),
-        ("pCR", ["response"]),
-        ("PCR", []),
-        ("CIN 3 OF THE CERVIX UTERI", ["cin"]),
-        ("ck7", ["keratin"]),
-        ("CK7 POSITIVE IN ALL CELLS", ["keratin", "cell"]),
-        ("B-ALL", ["b_leukaemia"]),
-        ("B. ALL OF THE TISSUE", []),
-    ],
-)
+@from_table
 def test_abbreviations_stand_as_they_are_typed(
     matcher: NameMatcher, phrase: str, expected: list[str]
 ) -> None:
     assert ids(matcher, phrase) == expected
 
 
-@pytest.mark.parametrize(
-    "phrase",
-    ["carcinoma. In situ", "carcinoma; in situ", "carcinoma: in situ", "carcinoma? In situ"],
-)
+@from_table
 def test_no_name_reaches_over_the_end_of_a_statement(matcher: NameMatcher, phrase: str) -> None:
     assert ids(matcher, phrase) == ["carcinoma"]
 
@@ -134,16 +114,7 @@ def test_a_text_twice_as_long_takes_about_twice_the_time(matcher: NameMatcher) -
     assert min(seconds(4_000) for _ in range(3)) < 5 * min(seconds(2_000) for _ in range(3))
 
 
-@pytest.mark.parametrize(
-    ("phrase", "capitals"),
-    [
-        ("ALL MARGINS ARE FREE", True),
-        ("ALL MARGINS ARE free", False),
-        ("ALL MARGINS ARE FR\u00c9E", True),
-        ("ALL MARGINS ARE FR\u00e9E", False),
-        ("MM", False),
-    ],
-)
+@from_table
 def test_a_phrase_in_capitals_has_no_small_letter_of_any_alphabet(
     phrase: str, capitals: bool
 ) -> None:

@@ -9,82 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.terms.plain import american, plain, singular, words_of
+from tests.support.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Carcinoma, squamous-cell", "carcinoma squamous cell"),
-        ("tumours", "Tumor"),
-        ("haemangiomata", "hemangioma"),
-        ("oesophageal", "esophageal"),
-        ("gastro-oesophageal junction", "gastroesophageal junction"),
-        ("tracheo-oesophageal", "tracheoesophageal"),
-        ("Barrett's oesophagus", "Barrett esophagus"),
-        ("Barrett\u2019s œsophagus", "barrett esophagus"),
-        ("Hürthle cells", "hurthle cell"),
-        ("lymph nodes", "Lymph  Node"),
-        ("metastases", "metastasis"),
-        ("biopsies", "biopsy"),
-        ("keratoses", "keratosis"),
-        ("nuclei", "nucleus"),
-        ("naevi", "nevus"),
-        ("diverticula", "diverticulum"),
-        ("cortices", "cortex"),
-        ("masses and abscesses", "mass & abscess"),
-        ("diseases", "disease"),
-        ("slices", "slice"),
-        ("changes", "change"),
-        ("non-small cell", "nonsmall cell"),
-        ("micro invasive", "microinvasive"),
-        ("gall bladder", "gallbladder"),
-        ("ﬁbroadenoma", "fibroadenoma"),
-        ("in situ / in-situ", "in situ, in situ"),
-        ("leucocytes", "leukocyte"),
-        ("ischaemic", "ischemic"),
-        ("lymphoedema", "lymphedema"),
-        ("keratinising", "keratinizing"),
-        ("goitre", "goiter"),
-        ("phaeochromocytomas", "pheochromocytoma"),
-        ("leukaemias", "leukemia"),
-    ],
-)
+@from_table
 def test_phrases_that_differ_in_case_number_spelling_or_hyphens_are_the_same(
     one: str, other: str
 ) -> None:
     assert plain(one) == plain(other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("ileum", "ilium"),
-        ("ureter", "urethra"),
-        ("pylori", "pylorus"),
-        ("serous", "serrated"),
-        ("carcinoma", "carcinoid"),
-        ("endometritis", "endometriosis"),
-        ("inter", "intra"),
-    ],
-)
+@from_table
 def test_words_of_different_meaning_stay_apart(one: str, other: str) -> None:
     assert plain(one) != plain(other)
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "diagnosis",
-        "pancreas",
-        "mass",
-        "uterus",
-        "gas",
-        "serous",
-        "carcinoma",
-        "dysplasia",
-        "pelvis",
-    ],
-)
+@from_table
 def test_a_singular_is_its_own_singular(word: str) -> None:
     assert singular(word) == word
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,35 +15,10 @@ from histoeval.terms.sites import (
     sites,
     system_of,
 )
+from tests.support.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("phrase", "expected"),
-    [
-        ("hepatic parenchyma", ["liver"]),
-        ("liver, right lobe", ["liver"]),
-        ("cervical lymph nodes", ["cervical_lymph_node"]),
-        ("hepatic flexure of the colon", ["hepatic_flexure", "colon"]),
-        ("uterine cervix", ["cervix_uteri"]),
-        ("gastroesophageal junction", ["gastro_oesophageal_junction"]),
-        ("gastro-oesophageal junction", ["gastro_oesophageal_junction"]),
-        ("gall bladder", ["gallbladder"]),
-        ("urinary bladder", ["urinary_bladder"]),
-        ("RENAL PELVIS", ["renal_pelvis"]),
-        ("left breast, upper outer quadrant", ["breast", "upper_outer_quadrant"]),
-        ("pulmonary", ["lung"]),
-        ("ovaries", ["ovary"]),
-        ("prostatic chips", ["prostate"]),
-        ("endometrial curettings", ["endometrium"]),
-        ("cerebellum", ["cerebellum"]),
-        ("thyroid isthmus", ["thyroid_isthmus"]),
-        ("cutaneous", ["skin"]),
-        ("back-to-back glands", []),
-        ("smooth muscle actin", []),
-        ("Helicobacter pylori", []),
-        ("spindle cells", []),
-    ],
-)
+@from_table
 def test_a_phrase_names_its_sites(phrase: str, expected: list[str]) -> None:
     assert [match.id for match in find_sites(phrase)] == expected
 
@@ -59,20 +33,7 @@ def test_every_name_of_a_site_finds_it_alone() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("site", "organ", "system"),
-    [
-        ("sigmoid_colon", "large_intestine", "digestive_system"),
-        ("appendix", "appendix", "digestive_system"),
-        ("stomach", "stomach", "digestive_system"),
-        ("nipple", "breast", "breast"),
-        ("breast", "breast", "breast"),
-        ("ovary", "ovary", "female_genital_system"),
-        ("endometrium", "uterus", "female_genital_system"),
-        ("upper_lobe_of_lung", "lung", "respiratory_system"),
-        ("digestive_system", "digestive_system", "digestive_system"),
-    ],
-)
+@from_table
 def test_a_site_belongs_to_an_organ_and_a_system(site: str, organ: str, system: str) -> None:
     assert (organ_of(site), system_of(site)) == (organ, system)
 
@@ -105,19 +66,7 @@ def test_no_site_is_deeper_than_four_levels() -> None:
     assert max(site_tree().depth(site) for site in sites()) <= 3
 
 
-@pytest.mark.parametrize(
-    ("phrase", "expected"),
-    [
-        ("Mastectomy specimen", ["breast"]),
-        ("radical NEPHRECTOMY", ["kidney"]),
-        ("right hemicolectomy and splenectomy", ["large_intestine", "spleen"]),
-        ("prostatectomies", ["prostate"]),
-        ("core biopsy", []),
-        ("excision", []),
-        ("", []),
-        ("🔬", []),
-    ],
-)
+@from_table
 def test_an_operation_tells_the_organ(phrase: str, expected: list[str]) -> None:
     found = find_operated(phrase)
     assert [match.id for match in found] == expected
@@ -132,44 +81,12 @@ def test_an_operation_is_not_a_site_and_tells_one_that_is_known() -> None:
         assert find_sites(phrase) == ()
 
 
-@pytest.mark.parametrize(
-    ("region", "nodes"), [("groin", "inguinal node"), ("axilla", "axillary node")]
-)
+@from_table
 def test_a_region_is_near_the_nodes_that_lie_there(region: str, nodes: str) -> None:
     (one,), (other,) = find_sites(region), find_sites(nodes)
     assert site_closeness(one.id, other.id) == site_closeness(other.id, one.id) == 0.5
 
 
-@pytest.mark.parametrize(
-    "phrase",
-    ["Infiltration of nerve trunks", "Parietal cells are preserved", "D2-40 is positive"],
-)
-def test_a_name_that_holds_the_word_of_a_site_is_none(phrase: str) -> None:
-    assert not [match.id for match in find_sites(phrase) if match.id]
-
-
-@pytest.mark.parametrize(
-    ("phrase", "places"),
-    [
-        ("carcinoma of the colon", {"colon"}),
-        ("colonic adenocarcinoma", {"colon"}),
-        ("ductal carcinoma in situ of the breast", {"breast"}),
-        ("intestinal metaplasia of the stomach", {"stomach"}),
-        ("gastric and intestinal type mucin", set()),
-        ("pyloric gland metaplasia", set()),
-        ("ovarian-type stroma", set()),
-        ("heterotopic pancreas", set()),
-        ("mucinous carcinoma, colonic-type", set()),
-        ("hepatoid adenocarcinoma", set()),
-        ("oral contraceptives", set()),
-        ("adenocarcinoma of colonic origin", set()),
-        ("lung primary", set()),
-        ("metastatic colonic adenocarcinoma", set()),
-        ("metastatic adenocarcinoma of the colon", set()),
-        ("colonic adenocarcinoma in the liver", {"liver"}),
-        ("lung metastasis in liver", {"liver"}),
-        ("liver metastases of colonic adenocarcinoma", {"liver"}),
-    ],
-)
+@from_table
 def test_a_place_is_where_something_is(phrase: str, places: set[str]) -> None:
     assert {match.id for match in find_places(phrase)} == places

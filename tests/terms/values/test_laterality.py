@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.terms.values.laterality import Side, side_of
+from tests.support.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("phrase", "side"),
-    [
-        ("left breast", "left"),
-        ("Breast, RIGHT, excision", "right"),
-        ("right-sided colon", "right"),
-        ("left atrium", "left"),
-        ("bilateral ovaries", "bilateral"),
-        ("left and right fallopian tubes", "bilateral"),
-        ("both kidneys", "bilateral"),
-        ("Lt breast", "left"),
-        ("Rt. kidney", "right"),
-        ("LT LUNG", "left"),
-        ("R breast", "right"),
-        ("L ovary", "left"),
-        ("RUL nodule", "right"),
-        ("lung, LLL", "left"),
-        ("breast", None),
-        ("L3", None),
-        ("after RT", None),
-        ("5-FU and R", None),
-        ("both positive", None),
-        ("upright", None),
-        ("clip left in place", None),
-        ("", None),
-    ],
-)
+@from_table
 def test_a_phrase_names_a_side(phrase: str, side: str | None) -> None:
     assert side_of(phrase) == side
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from histoeval.terms.values.marker_results import Result, agreement, read_result
 from histoeval.terms.values.markers import known_markers
+from tests.support.tables import from_table
 
 POSITIVE = [
     "positive", "POSITIVE", "Pos.", "+", "(+)", "+ve", "ER+", "strongly positive (3+)", "3+",
@@ -34,56 +35,6 @@ NEGATIVE = [
 EQUIVOCAL = ["equivocal", "indeterminate", "+/-", "±", "borderline", "inconclusive", "reduced"]
 UNTESTED = ["not performed", "pending", "Not done", "to follow", "not tested"]
 NO_RESULT = ["", "carcinoma", "the", "unremarkable", "x", "left breast", "12", "."]
-BY_MARKER = {
-    ("0", "HER2"): "negative",
-    ("1+", "HER2"): "negative",
-    ("2+", "HER2"): "equivocal",
-    ("3+", "HER2"): "positive",
-    ("1+", "S100"): "positive",
-    ("negative (1+)", "HER2"): "negative",
-    ("positive (1+)", "HER2"): "positive",
-    ("2+, FISH amplified", "HER2"): "positive",
-    ("score 2+, FISH not amplified", "HER2"): "negative",
-    ("5%", "estrogen receptor"): "positive",
-    ("< 1 %", "progesterone receptor"): "negative",
-    ("CPS 10", "PD-L1"): "positive",
-    ("TPS <1%", "PD-L1"): "negative",
-    ("wild type pattern", "p53"): "negative",
-    ("patchy", "p53"): "negative",
-    ("null", "p53"): "positive",
-    ("strong diffuse", "p53"): "positive",
-    ("negative", "p53"): "equivocal",
-    ("negative (null pattern)", "p53"): "positive",
-    ("block-type", "p16"): "positive",
-    ("patchy", "p16"): "negative",
-    ("positive, patchy", "p16"): "positive",
-    ("nuclear", "beta-catenin"): "positive",
-    ("membranous only", "beta-catenin"): "negative",
-    ("stable", "microsatellite instability"): "negative",
-    ("lost", "MLH1"): "negative",
-}
-AMOUNTS = {
-    "strongly positive (3+)": (3, None),
-    "weakly positive": (1, None),
-    "moderate": (2, None),
-    "2-3+": (3, None),
-    "focally and weakly positive": (1, "focal"),
-    "strong, diffuse": (3, "diffuse"),
-    "patchy": (None, "patchy"),
-    "rare cells positive": (None, "rare"),
-    "negative": (0, "none"),
-}
-KI67 = {
-    "20%": (20, 20),
-    "10-20 %": (10, 20),
-    "<5%": (0, 5),
-    "Ki-67: 20-25": (20, 25),
-    "35": (35, 35),
-    "low": (0, 10),
-    "high proliferation": (20, 100),
-    "not elevated": (0, 10),
-    "low (3%)": (3, 3),
-}
 
 
 def read(phrase: str, marker: str | None = None) -> Result:
@@ -106,9 +57,9 @@ def test_words_and_signs_have_their_polarity(phrase: str, polarity: str) -> None
     assert read(phrase).polarity == polarity
 
 
-@pytest.mark.parametrize(("said", "polarity"), BY_MARKER.items())
-def test_some_markers_have_rules_of_their_own(said: tuple[str, str], polarity: str) -> None:
-    assert read(*said).polarity == polarity
+@from_table
+def test_some_markers_have_rules_of_their_own(phrase: str, marker: str, polarity: str) -> None:
+    assert read(phrase, marker).polarity == polarity
 
 
 @pytest.mark.parametrize("phrase", UNTESTED)
@@ -121,33 +72,21 @@ def test_other_phrases_state_no_result(phrase: str) -> None:
     assert read_result(phrase) is None
 
 
-@pytest.mark.parametrize(("phrase", "amount"), AMOUNTS.items())
-def test_strength_and_extent_are_read(phrase: str, amount: tuple[int | None, str | None]) -> None:
-    assert (read(phrase).strength, read(phrase).extent) == amount
-
-
-@pytest.mark.parametrize(("phrase", "percent"), KI67.items())
-def test_a_proliferation_index_is_more_or_less_and_never_positive(
-    phrase: str, percent: tuple[float, float]
+@from_table
+def test_strength_and_extent_are_read(
+    phrase: str, strength: int | None, extent: str | None
 ) -> None:
-    assert read(phrase, "Ki-67") == Result(low=percent[0], high=percent[1])
+    assert (read(phrase).strength, read(phrase).extent) == (strength, extent)
 
 
-@pytest.mark.parametrize(
-    ("marker", "said", "polarity"),
-    [
-        ("estrogen receptor", "<1%", "negative"),
-        ("estrogen receptor", "0.9%", "negative"),
-        ("estrogen receptor", "1%", "positive"),
-        ("estrogen receptor", "1-5%", "positive"),
-        ("progesterone receptor", "0%", "negative"),
-        ("progesterone receptor", "1%", "positive"),
-        ("PD-L1", "0.5%", "negative"),
-        ("PD-L1", "1%", "positive"),
-        ("S100", "9%", None),
-        ("S100", "10%", "positive"),
-    ],
-)
+@from_table
+def test_a_proliferation_index_is_more_or_less_and_never_positive(
+    phrase: str, low: float, high: float
+) -> None:
+    assert read(phrase, "Ki-67") == Result(low=low, high=high)
+
+
+@from_table
 def test_a_per_cent_is_positive_from_the_cut_off_on(
     marker: str, said: str, polarity: str | None
 ) -> None:
@@ -222,26 +161,6 @@ def test_agreement_is_symmetric_and_within_bounds(a: Result, b: Result) -> None:
     assert agreement(a, a) == 1
 
 
-@pytest.mark.parametrize(
-    ("phrase", "polarity"),
-    [
-        ("no KIT expression in the spindle cells", "negative"),
-        ("without MDM2 amplification", "negative"),
-        ("tumour with cyclin D1 expression", "positive"),
-        ("MLH1 expression is lost", "negative"),
-        ("EWSR1 rearrangement", "positive"),
-    ],
-)
+@from_table
 def test_a_noun_for_the_result_is_one_unless_it_is_denied(phrase: str, polarity: str) -> None:
-    found = read_result(phrase)
-    assert found is not None
-    assert found.polarity == polarity
-
-
-@pytest.mark.parametrize(
-    ("phrase", "strength"), [("4+", 3), ("++++", 3), ("3+", 3), ("1+", 1), ("0", 0)]
-)
-def test_nothing_is_stronger_than_strong(phrase: str, strength: int) -> None:
-    result = read_result(phrase)
-    assert result is not None
-    assert result.strength == strength
+    assert read(phrase).polarity == polarity

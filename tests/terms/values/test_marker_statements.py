@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from histoeval.evaluate.probes import pairs_of, read_probes
 from histoeval.terms.marker_wordings import _WORDINGS
 from histoeval.terms.values.marker_statements.decisive import LIGHT_CHAIN, MISMATCH, marker_severity
 from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.stated import conflicts
+from tests.support.tables import from_table
 
 
 def results(text: str) -> dict[str, set[str]]:
@@ -23,45 +22,14 @@ def worst(reference: str, candidate: str) -> int:
     return max((severity for _, _, severity in conflicts(*both, marker_severity)), default=0)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("ER and PR positive, HER2 1+", {"estrogen receptor": "positive", "HER2": "negative"}),
-        ("positive for CK7 and negative for CK20", {"cytokeratin 20": "negative"}),
-        ("loss of PMS2, preserved MSH6", {"PMS2": "negative", "MSH6": "positive"}),
-        ("Positive: CD20. Negative: CD5, CD23.", {"CD20": "positive", "CD23": "negative"}),
-        ("CD10+/CD5- cells", {"CD5": "negative"}),
-        ("HER2 equivocal (2+); FISH shows amplification", {"HER2": "equivocal"}),
-        ("HER2 by FISH, ratio 1.1; not amplified", {"HER2": "negative"}),
-        ("BRAF V600E mutation", {"BRAF": "positive"}),
-        ("no KRAS or NRAS mutation", {"KRAS": "negative", "NRAS": "negative"}),
-        ("glioma, IDH wild-type", {"IDH": "negative"}),
-        ("SOX10 is expressed, desmin not", {"SOX10": "positive", "desmin": "negative"}),
-        ("gastritis with H. pylori", {"Helicobacter pylori": "positive"}),
-        ("no Helicobacter seen", {"Helicobacter pylori": "negative"}),
-        ("Many Helicobacter pylori organisms on Giemsa", {"Helicobacter pylori": "positive"}),
-        ("No fungal spores are found with PAS", {"fungi": "negative", "PAS": "negative"}),
-        ("No bacteria or fungi were detected", {"fungi": "negative"}),
-        ("No linear staining for C4d", {"C4d": "negative"}),
-        ("No nuclear reactivity with TTF-1", {"TTF-1": "negative"}),
-        ("no loss of expression of MLH1", {"MLH1": "positive"}),
-        ("Neither CD5 nor cyclin D1 is expressed", {"CD5": "negative", "cyclin D1": "negative"}),
-        ("The capillaries are unstained for C4d", {"C4d": "negative"}),
-        ("The tumour keeps ATRX", {"ATRX": "positive"}),
-        ("no acid-fast bacilli on Ziehl-Neelsen", {"acid-fast bacilli": "negative"}),
-        ("Grocott and CMV stains are unreactive", {"CMV": "negative"}),
-        ("p53 is not aberrant", {"p53": "negative"}),
-    ],
-)
+@from_table
 def test_a_result_is_read_where_it_stands(text: str, expected: dict[str, str]) -> None:
     found = results(text)
     for marker, polarity in expected.items():
         assert polarity in found[marker]
 
 
-@pytest.mark.parametrize(
-    "text", ["MSH2 and MSH6 lost", "dMMR", "mismatch repair deficient", "MSI-H tumour"]
-)
+@from_table
 def test_mismatch_repair_is_one_status_however_it_is_said(text: str) -> None:
     assert results(text)[MISMATCH] == {"deficient"}
 
@@ -72,60 +40,17 @@ def test_the_light_chain_is_the_one_that_is_restricted() -> None:
     assert results("polytypic plasma cells, kappa and lambda")[LIGHT_CHAIN] == {"polytypic"}
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "severity"),
-    [
-        ("HER2 0", "HER2 3+", 4),
-        ("HER2 2+", "HER2 3+", 3),
-        ("EGFR exon 19 deletion", "EGFR wild type", 4),
-        ("EGFR exon 19 deletion", "EGFR exon 20 insertion", 4),
-        ("MMR proteins retained", "loss of MLH1 and PMS2", 4),
-        ("CD10 positive", "CD10 negative", 3),
-        ("kappa restricted", "lambda restricted", 3),
-        ("kappa restricted", "polytypic for kappa and lambda", 4),
-        ("PD-L1 TPS 60%", "PD-L1 TPS 0%", 4),
-        ("PD-L1 TPS 60%", "PD-L1 TPS 70%", 1),
-        ("ALK positive", "ALK rearrangement detected", 0),
-        ("ER positive (90%)", "oestrogen receptor strongly expressed", 0),
-        ("KIT exon 11 deletion", "deletion in KIT exon 11", 0),
-        ("MDM2 not amplified", "without MDM2 amplification", 0),
-    ],
-)
+@from_table
 def test_a_flip_is_as_severe_as_what_it_decides(one: str, other: str, severity: int) -> None:
     assert worst(one, other) == severity
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "MLH1 promoter methylation testing is advised",
-        "HER2 amplification by FISH is pending.",
-        "EGFR mutation testing is recommended.",
-        "ALK rearrangement studies are awaited.",
-        "PD-L1 expression to follow.",
-        "KRAS mutation analysis was requested.",
-    ],
-)
+@from_table
 def test_what_is_only_advised_or_awaited_has_no_result(text: str) -> None:
     assert results(text) == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "axis", "result"),
-    [
-        ("The cells do not express p16.", "p16", "negative"),
-        ("They lack CD45, CD3 and ALK.", "CD3", "negative"),
-        ("Amplification of MDM2 was not shown.", "MDM2", "negative"),
-        ("No mismatch repair protein is lost.", MISMATCH, "proficient"),
-        ("Fungi (PAS, GMS): negative", "fungi", "negative"),
-        ("PAS and ZN show nothing", "PAS", "negative"),
-        ("CDKN2A (p16) FISH: deleted", "CDKN2A deletion", "positive"),
-        ("1p19q co-deletion is there", "1p/19q codeletion", "positive"),
-        ("neither EGFR mutation nor CDKN2A deletion was detected", "CDKN2A deletion", "negative"),
-        ("CD34- and CD10+", "CD34", "negative"),
-        ("normal p53 staining", "p53", "negative"),
-    ],
-)
+@from_table
 def test_a_result_in_other_words_is_the_same_result(text: str, axis: str, result: str) -> None:
     assert results(text)[axis] == {result}
 
@@ -156,35 +81,7 @@ def test_no_wording_matches_a_text_that_lacks_what_it_is_searched_for() -> None:
     assert len(found) == len(_WORDINGS)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "severity"),
-    [
-        ("PD-L1 TPS 1-49 %", "PD-L1 TPS 49-60 %", 0),
-        ("PD-L1 TPS 1-48 %", "PD-L1 TPS 50-60 %", 4),
-        ("PD-L1 TPS 50-60 %", "PD-L1 TPS 1-48 %", 4),
-        ("Ki-67 10-20 %", "Ki-67 20-25 %", 0),
-        ("PR 20-30 %", "PR 10-20 %", 0),
-        ("KRAS G12C mutation", "KRAS exon 2 mutation", 0),
-        ("KRAS G12C mutation", "KRAS G12D mutation", 3),
-        ("EGFR exon 19 deletion", "EGFR exon 20 insertion", 4),
-    ],
-)
-def test_ranges_that_touch_and_an_exon_of_a_variant_agree(
-    one: str, other: str, severity: int
-) -> None:
-    assert worst(one, other) == severity
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "lost"),
-    [
-        ("MLH1 retained, MSH6 retained", "proficient", None),
-        ("MSH6 lost", "deficient", {"MSH2", "MSH6"}),
-        ("MLH1 lost, MSH2 retained", "deficient", {"MLH1", "PMS2"}),
-        ("MSI-high", "deficient", None),
-        ("microsatellite stable", "proficient", None),
-    ],
-)
+@from_table
 def test_one_protein_lost_is_deficient_and_names_its_pair(
     text: str, status: str, lost: set[str] | None
 ) -> None:
@@ -193,12 +90,6 @@ def test_one_protein_lost_is_deficient_and_names_its_pair(
     assert read.get("lost mismatch repair proteins") == lost
 
 
-@pytest.mark.parametrize(
-    ("text", "her2"),
-    [
-        ("HER2 2+. In situ hybridisation: not amplified.", {"equivocal", "negative"}),
-        ("ER positive. HER2 ISH performed; amplified.", {"positive"}),
-    ],
-)
+@from_table
 def test_hybridisation_in_a_sentence_of_its_own_is_of_her2(text: str, her2: set[str]) -> None:
     assert results(text)["HER2"] == her2

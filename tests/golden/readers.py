@@ -28,10 +28,9 @@ from histoeval.facts.specimens.divide import specimens_of_text
 from histoeval.facts.specimens.text import superseded
 from histoeval.nli.features.extract import extract_features
 from histoeval.nli.features.parse import statements
-from histoeval.pathgls.logic.read_specimens import specimens_of
 from histoeval.pathgls.logic.rules.registry import broken_rules
-from histoeval.pathgls.logic.sentence_pairs import sentence_pairs
-from histoeval.pathgls.logic.statements import pairs_of, statements_of
+from histoeval.pathgls.logic.specimen import specimens_of
+from histoeval.pathgls.logic.statements import pairs_of, sentence_pairs, statements_of
 from histoeval.reader.sections import sections
 from histoeval.reader.sentences import sentences
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Relation, Report

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from histoeval.nli.entailer import Entailment, NliPair
-from histoeval.pathgls.logic.read_specimens import specimens_of
 from histoeval.pathgls.logic.rules.registry import broken_rules
+from histoeval.pathgls.logic.specimen import specimens_of
 from histoeval.pathgls.results import Contradiction
 from histoeval.report import Report
 from tests.support.paths import DATA

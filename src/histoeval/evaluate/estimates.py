@@ -27,7 +27,6 @@ def share_estimate(counts: Counts, draws: Counts) -> ReportEstimate | None:
 
 
 def ratio_estimate(counts: Counts, drawn: Counts, cases: int) -> ReportEstimate | None:
-    """The first of two counts over the second, with its interval; None of nothing."""
     if not counts[1]:
         return None
     some = drawn[drawn[:, 1] > 0]
@@ -35,7 +34,6 @@ def ratio_estimate(counts: Counts, drawn: Counts, cases: int) -> ReportEstimate 
 
 
 def estimate_of(value: float, drawn: Counts, cases: int) -> ReportEstimate:
-    """A value with the interval of its resamples; NaN where a resample has no value."""
     known = drawn[~np.isnan(drawn)]
     if cases < MIN_CASES or not len(known):
         return ReportEstimate(value=float(value))
@@ -44,7 +42,6 @@ def estimate_of(value: float, drawn: Counts, cases: int) -> ReportEstimate:
 
 
 def draws_of(cases: int, resamples: int, seed: int) -> Counts:
-    """Counts of each case (column) in each resample (row)."""
     if cases < MIN_CASES or not resamples:
         return np.zeros((0, cases))
     return resample(range(cases), resamples, seed).times.T.astype(np.float64)

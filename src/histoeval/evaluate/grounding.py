@@ -65,12 +65,7 @@ from histoeval.pathgls.grounding.decisions import (
     organ_vectors,
 )
 from histoeval.pathgls.grounding.decoys import FEWEST
-from histoeval.pathgls.grounding.encoder import (
-    ImageTextEncoder,
-    Vectors,
-    unknown_images,
-    weights_of,
-)
+from histoeval.pathgls.grounding.encoder import ImageTextEncoder, Vectors, weights_of, why_unknown
 from histoeval.progress import ignore
 from histoeval.report import EntityType
 from histoeval.resources import resource_text
@@ -99,12 +94,8 @@ def embedded(
 
 
 def evaluate_grounding(
-    encoder: BuiltinEncoder,
-    folder: Path,
-    split: str,
-    report: Callable[[int], object] = ignore,
+    encoder: BuiltinEncoder, folder: Path, split: str, report: Callable[[int], object] = ignore
 ) -> dict[str, Any]:
-    """Every score for the tiles of a split."""
     tiles = tiles_of(folder, split)
     return figures_of(encoder, tiles, embedded(encoder, read_pixels(folder, tiles), report))
 
@@ -154,7 +145,6 @@ def figures_of(
 
 
 def decided(scored: ScoredTiles, decisions: Decisions) -> dict[str, Any]:
-    """Verdicts on true and on wrong reports, for tiles, for pictures of them and for slides."""
     return {
         f"decided, {name}": decided_figures(images, decisions)
         for name, images in judged_images(scored).items()
@@ -169,12 +159,13 @@ def calibrate(
 ) -> tuple[Decisions, dict[str, Any]]:
     """Limits for an encoder from labelled tiles of one's own, and what they give on these.
 
-    The tiles must be of cases that the encoder has not learned from. Where they show too few
-    diagnoses or findings for limits of these, those that come with the encoder stay.
+    The tiles must be of cases that the encoder has not learned from. Limits that cannot be fitted
+    stay those that come with the encoder.
     """
     tiles = [tile for split in splits for tile in tiles_of(folder, split)]
     vectors = embedded(encoder, read_pixels(folder, tiles), report)
-    known = [n for n, reason in enumerate(unknown_images(encoder, vectors)) if reason is None]
+    reasons = why_unknown(encoder, "images", vectors)
+    known = [n for n, reason in enumerate(reasons) if reason is None]
     if not known:
         raise InputError(f"{folder}: no tile of {', '.join(splits)} is known to the encoder")
     tiles, vectors = [tiles[n] for n in known], vectors[known]
@@ -214,10 +205,7 @@ def entry_vectors(encoder: ImageTextEncoder, entries: Sequence[TileConcept]) -> 
 
 
 def phrases_told(encoder: BuiltinEncoder) -> dict[str, Any]:
-    """Whether other wordings of what was learned are known, and other diagnoses are not.
-
-    The list was written by language models, and none of its phrases is in the bank.
-    """
+    """Are other wordings of what was learned known, and other diagnoses not?"""
     rows = list(probes())
     scopes = encoder.phrase_scope([phrase for _, phrase in rows])
     known = np.array([truth for truth, _ in rows])
@@ -228,7 +216,7 @@ def phrases_told(encoder: BuiltinEncoder) -> dict[str, Any]:
 
 
 def probes() -> Iterator[tuple[bool, str]]:
-    """Phrases, and whether what they say was learned."""
+    """Phrases, after True if what they say was learned."""
     text = resource_text("evaluate/data/grounding_probes.tsv")
     for row in csv.DictReader(text.splitlines(), delimiter="\t"):
         yield row["known"] == "yes", row["phrase"]
@@ -238,8 +226,6 @@ def probes() -> Iterator[tuple[bool, str]]:
 
 
 class KindScores(NamedTuple):
-    """The scores of claims of one kind."""
-
     true: Array
     foreign: Array
     plain: Array  # the true ones without a handicap: what contradicts a claim
@@ -248,14 +234,14 @@ class KindScores(NamedTuple):
 Scores = Mapping[EntityType, KindScores]
 Flags = npt.NDArray[np.bool_]
 
+# An organ that was seen in fewer cases cannot be told from what is particular to these
 LEAST_CASES = 3
-"""An organ that was seen in fewer cases cannot be told from what is particular to these."""
 
+# Of fewer benign or malignant cases of an organ nobody knows how much cases differ
 LEAST_CASES_OF_A_SIDE = 5
-"""Of fewer benign or malignant cases of an organ nobody knows how much cases differ."""
 
+# Where benign and malignant tissue is told apart less well, most true claims would be doubted
 LEAST_AUROC = 0.7
-"""Where benign and malignant tissue is told apart less well, most true claims would be doubted."""
 
 NEVER = -4.0  # behaviour is a sum of four cosines, and lies no lower
 
@@ -265,7 +251,6 @@ _HALF = 0.5
 
 
 def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tuple[str, ...]:
-    """The organs of which enough cases were seen in H&E."""
     cases: dict[str, set[str]] = defaultdict(set)
     for tile in tiles:
         if tile.organ and tile.stain_kind == HE:
@@ -274,10 +259,9 @@ def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tupl
 
 
 def organ_handicaps(trials: Sequence[ScoredTiles], organs: Sequence[str]) -> dict[str, float]:
-    """How far each organ stands above others in images of none of them, at the laboratory's worst.
+    """How far each organ stands above others in images of none, at the laboratory's worst.
 
-    Colours go with laboratories: one that was left out may look like a certain organ all over, and
-    a limit over all organs together would not show it.
+    Colours go with laboratories: one that was left out may look like a certain organ all over.
     """
     handicaps = dict.fromkeys(organs, 0.0)
     for trial in trials:
@@ -294,16 +278,12 @@ def organ_handicaps(trials: Sequence[ScoredTiles], organs: Sequence[str]) -> dic
 
 
 def _foreign(scored: ScoredTiles, organs: Sequence[str]) -> Flags:
-    """For each image and organ whether the image is of one that is unlike it."""
     rows = [[t.organ is not None and not alike(o, t.organ) for o in organs] for t in scored.tiles]
     return np.array(rows)
 
 
 def _told(margins: Array) -> Flags:
-    """Where margins are known, in images by models that had learned more than half of the organs.
-
-    A model that has learned hardly any of them says nothing on telling them apart.
-    """
+    """Where margins are known, in images by models that had learned over half of the organs."""
     known = np.isfinite(margins)
     return np.asarray(known & (known.sum(axis=1, keepdims=True) > margins.shape[1] / 2))
 
@@ -311,7 +291,6 @@ def _told(margins: Array) -> Flags:
 def claim_scores(
     images: JudgedImages, organs: Sequence[str], handicaps: Mapping[str, float]
 ) -> Scores:
-    """The scores of all claims of the bank whose truth is known."""
     plain, margins = (images.organ_margins(organs, some) for some in ({}, handicaps))
     told = _told(margins)
     own = told & np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
@@ -333,11 +312,7 @@ def claim_scores(
 def fit_decisions(
     trials: Sequence[ScoredTiles], organs: Sequence[str], encoder: str, measured_on: str
 ) -> Decisions:
-    """Limits that hold in every one of some trials; curves are those of the first.
-
-    Give tiles of held-out cases first and of held-out laboratories next: the stricter of both
-    counts.
-    """
+    """Limits that hold in every trial; curves are those of the first."""
     if len(organs) < 2:
         raise InputError(
             f"{len(organs)} organs have tiles of {LEAST_CASES} cases or more, and two are needed "
@@ -374,7 +349,6 @@ def fit_decisions(
 
 
 def _limits(trials: Sequence[Scores]) -> dict[EntityType, ClaimLimits]:
-    """For each kind of claim that enough is known of."""
     limits: dict[EntityType, ClaimLimits] = {}
     for kind in (EntityType.SITE, EntityType.DIAGNOSIS, EntityType.FINDING):
         # However far apart organs lie, the one that is claimed must be the likeliest.
@@ -405,19 +379,12 @@ def _limits_of(
     if slope <= 0:
         return None
     return ClaimLimits(
-        slope=slope,
-        midpoint=middle,
-        supported=supported,
-        contradicted=min(contradicted, supported),
+        slope=slope, midpoint=middle, supported=supported, contradicted=min(contradicted, supported)
     )
 
 
 def _reached(scores: Array, share: float) -> float:
-    """What this share of scores lies above.
-
-    Where there are too few to say, it is what scores of a normal distribution would reach, and no
-    less than the highest.
-    """
+    """What this share of scores lies above; of few, what a normal distribution would give."""
     if len(scores) * share >= 1:
         return float(np.quantile(scores, 1 - share))
     wide = float(np.std(scores, ddof=1)) * math.sqrt(1 + 1 / len(scores))
@@ -463,10 +430,7 @@ def fit_behaviour(
 
 
 def _malignancy_by_side(images: JudgedImages, organ: str) -> tuple[Array, Array] | None:
-    """How malignant the malignant and the benign images of an organ look.
-
-    By models that had learned both sides in this organ; None where either is of too few cases.
-    """
+    """Malignancy of malignant and of benign images; None where either is of too few cases."""
     scores, tiles = images.malignancy(organ), images.means.tiles
     rows: dict[str | None, list[int]] = defaultdict(list)
     for row, tile in enumerate(tiles):

@@ -34,8 +34,8 @@ Array = npt.NDArray[np.float64]
 
 CLAIMED = ("organ", "concept", "family", "site")  # the groups that claims are drawn from
 
+# What a report calls a claim of each group; each kind has a curve of its own
 KINDS = {"organ": "site", "concept": "diagnosis", "site": "diagnosis", "family": "finding"}
-"""What a report calls a claim of each group; each kind has a curve of its own."""
 
 _SIDES = ("malignant", "benign")
 
@@ -66,12 +66,11 @@ class ScoredTiles:
     tiles: Sequence[LabelledTile]
     entries: Sequence[TileConcept]
     cosines: Array
+    # For each cosine whether the model had learned of the entry; all of them when omitted
     taught: npt.NDArray[np.bool_] | None = None
-    """For each cosine whether the model had learned of the entry; all of them when omitted."""
 
     @property
     def places(self) -> dict[tuple[str, str], int]:
-        """The column of each entry, by group and name."""
         return {(entry.group, entry.name): n for n, entry in enumerate(self.entries)}
 
     def slides(self, together: Callable[..., Array] = np.mean) -> ScoredTiles:
@@ -100,18 +99,13 @@ def score_tiles(
     vectors: npt.NDArray[np.float32],
     entry_vectors: npt.NDArray[np.float32],
 ) -> ScoredTiles:
-    """Tiles in H&E against all entries."""
     kept = [place for place, tile in enumerate(tiles) if tile.stain_kind == HE]
     cosines = vectors[kept].astype(np.float64) @ entry_vectors.T.astype(np.float64)
     return ScoredTiles([tiles[place] for place in kept], entries, cosines)
 
 
 def organ_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
-    """How often the likeliest of the organs seen is right, beside what chance would give.
-
-    An organ that holds the right one (the intestine for the colon) is not offered: it is right and
-    says less.
-    """
+    """How often the likeliest organ is right; organs that hold the right one are not offered."""
     names = {
         name: place
         for (group, name), place in scored.places.items()
@@ -181,7 +175,6 @@ def behaviour_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, obj
 
 
 def figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, Mapping[str, object]]:
-    """Organs and behaviour, tile by tile and slide by slide."""
     whole = scored.slides()
     return {
         "organ, tiles": organ_figures(scored, seen),
@@ -203,8 +196,6 @@ def apart(known: Array, unknown: Array, limit: float) -> dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class ScoredClaims:
-    """True claims and decoys about images, by how far each stands above decoys."""
-
     distances: Array
     true: npt.NDArray[np.bool_]
     groups: npt.NDArray[np.str_]
@@ -226,7 +217,6 @@ def distances_of(scored: ScoredTiles, targets: Targets) -> Array:
 
 
 def diagnoses_by_organ(scored: ScoredTiles) -> Mapping[str, tuple[str, ...]]:
-    """The diagnoses that images in H&E of each organ have, of those that the bank holds."""
     held = {entry.name for entry in scored.entries if entry.group == "concept"}
     rows: dict[str, dict[str, None]] = defaultdict(dict)
     for tile in scored.tiles:
@@ -246,14 +236,12 @@ def claims_within_organs(scored: ScoredTiles) -> ScoredClaims:
 
 
 def claims_of(scored: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:
-    """All true claims and all decoys, of which each image has many more."""
     targets = scored.targets()
     columns = np.array([entry.group in groups for entry in scored.entries])
     return _claims(scored, targets, np.broadcast_to(columns, targets.shape))
 
 
 def _claims(scored: ScoredTiles, targets: Targets, chosen: npt.NDArray[np.bool_]) -> ScoredClaims:
-    """The chosen ones that are known to be true or not."""
     rows, places = np.nonzero(chosen & (targets != UNKNOWN))
     groups = np.array([entry.group for entry in scored.entries])[places]
     distances = distances_of(scored, targets)[rows, places]
@@ -315,7 +303,6 @@ class JudgedImages:
 
     @classmethod
     def of_slides(cls, scored: ScoredTiles) -> JudgedImages | None:
-        """All tiles of a slide together, where there are some; nothing where there are nowhere."""
         return cls._joined(scored, slide_rows(scored))
 
     @classmethod
@@ -375,11 +362,7 @@ def tile_malignancy(scored: ScoredTiles, organ: str) -> Array:
 
 
 def picture_rows(scored: ScoredTiles, seed: int = 0) -> list[list[int]]:
-    """The tiles of a picture of each slide, as many as there are.
-
-    Where tiles of a slide show different things, each of these has a picture of its own. Slides of
-    a single tile are put together where they show the same.
-    """
+    """The tiles of a picture of each slide and content; single tiles of one content together."""
 
     def content(n: int) -> tuple[object, ...]:
         tile = scored.tiles[n]
@@ -396,13 +379,11 @@ def picture_rows(scored: ScoredTiles, seed: int = 0) -> list[list[int]]:
 
 
 def slide_rows(scored: ScoredTiles) -> list[list[int]]:
-    """The tiles of each slide that has some."""
     rows = _rows(scored, lambda n: (scored.tiles[n].slide,))
     return [some for some in rows.values() if len(some) >= FEW]
 
 
 def judged_images(scored: ScoredTiles) -> Mapping[str, JudgedImages]:
-    """Tiles, pictures and slides, as far as there are any."""
     images = {
         "tiles": JudgedImages.of_tiles(scored),
         "pictures": JudgedImages.of_pictures(scored),
@@ -412,11 +393,8 @@ def judged_images(scored: ScoredTiles) -> Mapping[str, JudgedImages]:
 
 
 def _rows(
-    scored: ScoredTiles,
-    key: Callable[[int], tuple[object, ...]],
-    some: Iterable[int] | None = None,
+    scored: ScoredTiles, key: Callable[[int], tuple[object, ...]], some: Iterable[int] | None = None
 ) -> Mapping[tuple[object, ...], list[int]]:
-    """The tiles, or some of them, that have the same key, in their order."""
     rows: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for place in range(len(scored.tiles)) if some is None else some:
         rows[key(place)].append(place)

@@ -46,11 +46,11 @@ from histoeval.reader.builtin import BuiltinReader
 from histoeval.report import Assertion, EntityType
 from histoeval.terms.sites import find_places
 
+# Kinds of reports: the right one, one of another organ, and one of this organ that is wrong
 TRUE, FOREIGN, OTHER_DIAGNOSIS = "true", "foreign", "other diagnosis"
-"""Kinds of reports: the right one, one of another organ, and one of this organ that is wrong."""
 
+# Another diagnosis of the organ: benign for malignant or the reverse, or not
 OTHER_BEHAVIOUR, SAME_BEHAVIOUR = "other behaviour", "same behaviour"
-"""Another diagnosis of the organ: benign for malignant or the reverse, or not."""
 
 KINDS_OF_REPORT = (TRUE, FOREIGN, OTHER_DIAGNOSIS)
 
@@ -72,18 +72,16 @@ class ReportOnImage(NamedTuple):
 
     kind: str
     verdict: GroundingVerdict
+    # Missing where nothing is known of it, or claims of diagnoses were never measured
     value: float | None
-    """Missing where nothing is known of it, or claims of diagnoses were never measured."""
+    # Of another diagnosis whether its behaviour is another, where both are known
     part: str | None = None
-    """Of another diagnosis whether its behaviour is another, where both are known."""
 
 
 def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
     """How often reports of an organ and a diagnosis are supported, by kind of report.
 
-    A foreign report is of another organ, with a diagnosis that images of that organ have. Only
-    images of organs that the encoder can tell count as true. Beside it the share of the commonest
-    of these organs.
+    Only images of organs that the encoder can tell count as true.
     """
     shares = report_shares(judged_reports(images, decisions))
     shares |= behaviour_shares(images, decisions)
@@ -94,7 +92,6 @@ def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, flo
 
 
 def report_shares(reports: Iterable[ReportOnImage]) -> dict[str, float | int]:
-    """The shares of verdicts by kind of report, and by behaviour where that is known."""
     verdicts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS_OF_REPORT}
     for report in reports:
         for kind in filter(None, (report.kind, report.part)):
@@ -109,7 +106,6 @@ def report_shares(reports: Iterable[ReportOnImage]) -> dict[str, float | int]:
 def _verdict_shares(
     kind: str, verdicts: Counter[str], of: str = "reports"
 ) -> dict[str, float | int]:
-    """Number of reports of a kind, or of other things, and the share of each verdict."""
     total = verdicts.total()
     shares = {f"{kind}, {verdict}": verdicts[verdict] / total for verdict in VERDICTS if total}
     return {f"{kind} {of}": total, **shares}
@@ -133,15 +129,12 @@ def behaviour_shares(images: JudgedImages, decisions: Decisions) -> dict[str, fl
 
 
 class _Malignancy:
-    """How malignant images look, for each organ that has limits of behaviour."""
-
     def __init__(self, images: JudgedImages, decisions: Decisions) -> None:
         self._limits = [decisions.behaviour_limits(count) for count in images.patches.tolist()]
         organs = sorted({organ for some in self._limits for organ in some})
         self._scores = {organ: images.malignancy(organ) for organ in organs}
 
     def judged(self, row: int, organ: str, side: BehaviourSide | None) -> Judgement | None:
-        """Judge a behaviour in an organ; None where that has no limits."""
         if side is None or organ not in self._limits[row]:
             return None
         score = float(self._scores[organ][row])
@@ -151,7 +144,6 @@ class _Malignancy:
 
 
 def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[ReportOnImage]:
-    """All reports on all images in H&E."""
     plain = images.organ_margins(decisions.organs)
     less = images.organ_margins(decisions.organs, decisions.handicaps)
     stands = images.standings()
@@ -236,10 +228,7 @@ _SPOT = Spot(x=0, y=0, width=1, height=1)
 def worded_figures(
     scored: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
 ) -> dict[str, dict[str, float | int]]:
-    """For tiles, pictures and slides how often worded reports are supported, and what they drop.
-
-    A drop is that of the mean value beside true reports on the same images, where both are known.
-    """
+    """How often worded reports are supported, and by how much wrong ones drop the mean value."""
     diagnoses, figures = diagnoses_by_organ(scored), {}
     for name, images in _image_rows(scored).items():
         judged = []
@@ -285,7 +274,6 @@ def _stated(
 
 
 def _image_rows(scored: ScoredTiles) -> dict[str, list[list[int]]]:
-    """The tiles of each image."""
     return {
         "tiles": [[n] for n in range(len(scored.tiles))],
         "pictures": picture_rows(scored),
@@ -298,12 +286,12 @@ def _image(vectors: Vectors, rows: Sequence[int]) -> EmbeddedImage:
 
 
 def report_claim(organ: str, diagnosis: str) -> Claim:
-    """Claim of a report that states a diagnosis of an organ."""
     phrase = diagnosis if find_places(diagnosis) else f"{diagnosis} of the {organ}"
     span = ReportSpan(text=phrase, start=0, end=len(phrase))
     return Claim(span=span, type=EntityType.DIAGNOSIS, assertion=Assertion.PRESENT, phrase=phrase)
 
 
+# Reports that are wrong on tissue of a behaviour, written by a language model
 UNSAFE_REPORTS: Mapping[BehaviourSide, tuple[str, ...]] = {
     "malignant": (
         "{}: Normal.",
@@ -318,7 +306,6 @@ UNSAFE_REPORTS: Mapping[BehaviourSide, tuple[str, ...]] = {
     ),
     "benign": ("{}: Malignant tumour.", "{}: Carcinoma.", "{}, resection: Adenocarcinoma."),
 }
-"""Reports that are wrong on tissue of a behaviour, written by a language model."""
 
 
 def unsafe_figures(

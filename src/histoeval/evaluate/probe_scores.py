@@ -21,8 +21,8 @@ from histoeval.report import Noun
 
 Numbers = NDArray[np.float64]
 Answers = Sequence[Score | Problem]
+# Whether two edits are to be compared: the second should cost more
 Belong = Callable[[Edit, Edit], bool]
-"""Whether two edits are to be compared: the second should cost more."""
 K = TypeVar("K", bound=Hashable)
 
 RESAMPLES = 1000
@@ -31,8 +31,6 @@ DIGITS = 9  # costs that differ only beyond these decimals differ by rounding, a
 
 
 class Cost(Noun):
-    """The mean cost of some edits, and their mean severity."""
-
     effect: Effect
     severity: float
     edits: int
@@ -41,8 +39,6 @@ class Cost(Noun):
 
 
 class PairShare(Noun):
-    """The share of some pairs of edits that a metric has right."""
-
     pairs: int
     share: ReportEstimate | None
 
@@ -148,10 +144,7 @@ def costs_of(
 
 
 def _within(
-    edits: Sequence[Sequence[Edit]],
-    costs: Sequence[Numbers],
-    belong: Belong,
-    draws: Numbers,
+    edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], belong: Belong, draws: Numbers
 ) -> PairShare:
     """Of the pairs of one reference that belong together, those whose second costs more."""
     counts = np.zeros((len(edits), 2))

@@ -25,8 +25,6 @@ CRITICAL = 4  # the severity from which on an edit could seriously harm a patien
 
 
 class Effect(StrEnum):
-    """Whether a reader of the edited report would be misled."""
-
     HARMLESS = "harmless"
     HARMFUL = "harmful"
 
@@ -55,8 +53,6 @@ class Edit(Noun):
 
 
 class Probe(Noun):
-    """A reference and its edits."""
-
     id: Words
     reference: Words
     edits: Annotated[tuple[Edit, ...], Field(min_length=1)]
@@ -105,7 +101,6 @@ def read_probes(path: Path | None = None) -> list[Probe]:
 
 
 def pairs_of(probes: Sequence[Probe]) -> list[Pair]:
-    """For each probe the reference against itself, then against each of its edits."""
     return [
         Pair(id=f"{probe.id}/{place}", reference=probe.reference, candidate=text)
         for probe in probes

@@ -32,8 +32,6 @@ _ORGAN_WORDINGS = ("{}", "{} tissue", "tissue of the {}")
 
 @dataclass(frozen=True, slots=True)
 class LabelledTile:
-    """One row of the index of tiles, with names as this package has them."""
-
     key: str
     organ: str | None
     concept: str | None
@@ -51,8 +49,6 @@ class LabelledTile:
 
 @dataclass(frozen=True, slots=True)
 class TileConcept:
-    """Something that can be claimed of an image, and its wordings."""
-
     group: str
     name: str
     phrases: tuple[str, ...]
@@ -85,7 +81,6 @@ def _organ_of() -> Mapping[str, str]:
 
 @cache
 def families() -> Mapping[str, tuple[str, ...]]:
-    """Each concept with its families."""
     return {row["concept"]: _listed(row["families"]) for row in _table("tile_concepts.tsv")}
 
 
@@ -101,12 +96,11 @@ _IMAGES_OF_A_CASE = 20
 
 
 def _corrected(tile: LabelledTile) -> LabelledTile:
-    """A tile whose index contradicts the name that its data set gave it, as that name has it.
+    """A tile whose index contradicts its own name, corrected by that name.
 
-    LungHist700 names each image by class, differentiation, magnification and number. Where an
-    index was joined by the number alone, diagnosis and patient are those of another image: tiles
-    of carcinoma are called normal. Patients are lost; images of one class and differentiation
-    whose numbers are near stand for a case.
+    LungHist700 names images by class, differentiation, magnification and number. Where an index was
+    joined by the number alone, diagnosis and patient are another image's; images of one class whose
+    numbers are near then stand for a case.
     """
     for row in _table("tile_corrections.tsv"):
         if tile.key.startswith(row["key begins with"]):
@@ -130,7 +124,6 @@ def stain_kind(stain: str) -> str:
 
 
 def read_tiles(path: Path) -> list[LabelledTile]:
-    """The rows of an index of tiles, in its order."""
     tiles = []
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -176,7 +169,6 @@ def entries_of(tiles: Iterable[LabelledTile]) -> list[TileConcept]:
 
 @cache
 def all_entries() -> tuple[TileConcept, ...]:
-    """Everything that our lists have wordings for."""
     entries = []
     for row in _table("tile_organs.tsv"):
         own = tuple(wording.format(row["organ"]) for wording in _ORGAN_WORDINGS)
@@ -197,7 +189,6 @@ def all_entries() -> tuple[TileConcept, ...]:
 
 
 def targets_of(tiles: Sequence[LabelledTile], entries: Sequence[TileConcept]) -> Targets:
-    """For each tile and each entry whether it is true, false or not known."""
     kinds: dict[LabelledTile, tuple[object, ...]] = {}
     rows: dict[tuple[object, ...], list[int]] = {}
     for tile in tiles:

@@ -63,7 +63,7 @@ class RoutedReport(NamedTuple):
     claims_known: float | None = None
     contradictions: Sequence[Contradiction] = ()
     image_verdict: GroundingVerdict | None = None
-    cancer: CancerCheck | None = None  # None: nobody checked
+    cancer: CancerCheck | None = None  # none: nobody checked
     unknown: Mapping[str, str] = {}  # for dimensions that are missing: why
 
     @classmethod
@@ -80,7 +80,6 @@ class RoutedReport(NamedTuple):
 
 
 def found_beside(grounding: Grounding | None, logic: Logic | None) -> dict[str, Any]:
-    """Fields of `RoutedReport` that grounding and logic give beside their values."""
     beside: dict[str, Any] = {}
     if grounding is not None:
         beside |= {"claims_known": grounding.claims_known, "image_verdict": grounding.verdict}
@@ -189,7 +188,6 @@ def _quoted(text: str) -> str:
 
 
 def _not_known(report: RoutedReport, policy: Policy) -> str:
-    """Which dimensions are not known and why, and what trust could be."""
     parts = []
     for why, names in groupby(report.missing, key=report.unknown.get):
         dimensions = list(names)
@@ -202,7 +200,6 @@ def _not_known(report: RoutedReport, policy: Policy) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -230,10 +227,9 @@ def fuse(
     policy: Policy,
     **beside: Any,
 ) -> Trust:
-    """Trust and verdict. With something missing there are bounds only, and never `deploy`.
+    """Trust and verdict; with something missing there are bounds only, and never `deploy`.
 
-    What else the instruments found counts where it is given, as fields of `RoutedReport`. Without
-    a cancer check that agrees nothing is deployed.
+    Without a cancer check that agrees nothing is deployed.
     """
     policy = policy.weighing(weights)
     known = dict(zip(DIMENSIONS, (grounding, logic, stability), strict=True))

@@ -11,8 +11,8 @@ from pydantic import Field, FiniteFloat
 from histoeval.report import Assertion, EntityType, Noun
 
 Share = Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]
+# What an image says of a claim or of a report
 GroundingVerdict = Literal["supported", "contradicted", "not_known"]
-"""What an image says of a claim or of a report."""
 
 
 class ReportSpan(Noun):
@@ -33,8 +33,6 @@ class Claim(Noun):
 
 
 class Spot(Noun):
-    """Where on an image, in pixels of its finest level."""
-
     x: int
     y: int
     width: int
@@ -46,33 +44,31 @@ class Support(Noun):
 
     claim: Claim
     cosine: FiniteFloat | None = None
+    # Calibrated against decoys; missing where the claim is out of the encoder's scope
     value: Share | None = None
-    """Calibrated against decoys; missing where the claim is out of the encoder's scope."""
     spot: Spot | None = None
+    # Why the claim is out of scope; such claims are not part of the mean
     unknown: str | None = None
-    """Why the claim is out of scope; such claims are not part of the mean."""
     verdict: GroundingVerdict | None = None  # missing where the encoder was never validated
     why: str = ""  # the verdict in plain words
+    # Patches that would be enough by themselves for the claim to be supported
     agreeing: Annotated[int, Field(ge=0)] | None = None
-    """Patches that would be enough by themselves for the claim to be supported."""
     against: Spot | None = None  # where the claim has least support
     decoy: str | None = None  # the claim of another organ or disease that the image supports most
 
 
 class OrganSeen(Noun):
-    """The organ that an image looks like, over all of its patches."""
-
     likeliest: str
     share: Share  # of the patches, which look most like it
     margin: FiniteFloat  # by how much it stands above the likeliest other organ, in mean cosine
+    # The organs that the report names, as far as the encoder can tell them
     claimed: tuple[str, ...] = ()
-    """The organs that the report names, as far as the encoder can tell them."""
 
 
+# `open`: the report leaves it open; `nothing`: it states no diagnosis
 StatedBehaviour = Literal["benign", "malignant", "open", "nothing"]
-"""`open`: the report leaves it open; `nothing`: it states no diagnosis."""
+# agreement of image and report on whether the tissue is malignant
 CancerVerdict = Literal["agrees", "disagrees", "undecided", "not_checked"]
-"""Of image and report on whether the tissue is malignant."""
 
 
 class CancerCheck(Noun):
@@ -93,23 +89,19 @@ class Grounding(Noun):
     raw: FiniteFloat  # the mean of plain cosines, which cannot be compared between encoders
     patches: Annotated[int, Field(ge=1)]
     supports: tuple[Support, ...]
+    # of the report as a whole; None where nobody decided, and the value alone counts
     verdict: GroundingVerdict | None = None
-    """What the image says of the report as a whole; an unvalidated encoder knows nothing.
-
-    None where nobody decided: then the value alone counts.
-    """
     why: str = ""
-    cancer: CancerCheck | None = None  # None in runs of earlier versions, which did not check
+    cancer: CancerCheck | None = None  # none in runs of earlier versions, which did not check
     organ: OrganSeen | None = None
     denied: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     signature: str
+    # What each encoder of a panel found, claim for claim in the same order
     members: tuple["Grounding", ...] = ()
-    """What each encoder of a panel found, claim for claim in the same order."""
 
     @property
     def claims_known(self) -> float:
-        """The share of the claims that the encoder knows."""
         return sum(each.unknown is None for each in self.supports) / len(self.supports)
 
 
@@ -124,7 +116,6 @@ class Contradiction(Noun):
 
     @property
     def is_likely(self) -> bool:
-        """True if it is more likely than not."""
         return self.probability > 0.5
 
 
@@ -132,10 +123,10 @@ class Logic(Noun):
     """Equation (2): 1 minus the mean of the K highest contradiction probabilities."""
 
     value: Share
-    pairs: Annotated[int, Field(ge=0)]  # None where only rules could judge
+    pairs: Annotated[int, Field(ge=0)]  # none where only rules could judge
     top: Annotated[int, Field(ge=0)]  # K: how many pairs were averaged
+    # Those of the K that may well be some (a probability above 0.3), the worst first
     contradictions: tuple[Contradiction, ...] = ()
-    """Those of the K that may well be some (a probability above 0.3), the worst first."""
     notes: tuple[str, ...] = ()
     signature: str
 
@@ -147,8 +138,8 @@ class Shift(Noun):
     kind: Annotated[str, Field(pattern="^(visual|semantic)$")]
     distance: Share
     report: str
+    # What was reported before and is not now, or the reverse, human-readable
     changed: tuple[str, ...] = ()
-    """What was reported before and is not now, or the reverse, human-readable."""
 
 
 class Stability(Noun):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from histoeval.pathgls.grounding.claims import sorted_claims
 from histoeval.pathgls.grounding.decisions import FEW, BehaviourLimits, Decisions
@@ -18,7 +16,6 @@ from histoeval.pathgls.grounding.verdicts import (
     malignancy,
     side_of,
     stated_behaviour,
-    weighed,
 )
 from histoeval.pathgls.results import Claim, Grounding
 from histoeval.report import Assertion, EntityType
@@ -193,15 +190,6 @@ def test_tissue_of_another_organ_is_said_to_be_that() -> None:
 
 def test_a_carcinoma_that_looks_like_neither_keeps_its_verdict() -> None:
     assert said_of(slide_of(UNCLEAR), SITE, MALIGNANT).verdict == "supported"
-
-
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_a_claim_is_worth_less_where_its_behaviour_is_unlikely(
-    value: float, behaviour: float
-) -> None:
-    found = weighed(value, behaviour)
-    assert 0 <= found <= value
-    assert found == value or behaviour < 0.5
 
 
 def test_few_patches_count_by_their_mean_and_many_by_the_most_malignant() -> None:

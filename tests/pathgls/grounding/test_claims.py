@@ -54,11 +54,7 @@ def phrases(marked: str, links: str = "") -> list[str]:
         ),
         ("{site:Left arm}", "", []),
         # what is in every organ is no tissue of its own where something is found in it
-        (
-            "{finding:Invasion} of {site:adipose tissue}",
-            "0-1",
-            ["invasion in the adipose tissue"],
-        ),
+        ("{finding:Invasion} of {site:adipose tissue}", "0-1", ["invasion in the adipose tissue"]),
         ("{finding:Invasion} of {site:adipose tissue}", "", ["invasion", "adipose tissue"]),
         # an origin is no place of the specimen beside another
         (
@@ -67,11 +63,7 @@ def phrases(marked: str, links: str = "") -> list[str]:
             "1-0",
             ["carcinoma of the peritoneum"],
         ),
-        (
-            "{diagnosis:Carcinoma}. Primary site: {site:colon}.",
-            "",
-            ["carcinoma", "colon tissue"],
-        ),
+        ("{diagnosis:Carcinoma}. Primary site: {site:colon}.", "", ["carcinoma", "colon tissue"]),
         (
             "{diagnosis:Metastatic carcinoma} of {site:colonic} origin.",
             "",

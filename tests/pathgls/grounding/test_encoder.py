@@ -10,7 +10,7 @@ import pytest
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.pathgls.grounding import load
-from histoeval.pathgls.grounding.encoder import of_length_one, unknown_images, unknown_phrases
+from histoeval.pathgls.grounding.encoder import of_length_one, why_unknown
 from histoeval.pathgls.grounding.load import known_encoders, open_encoder, open_panel, panel_names
 from tests.support.colour_encoder import CautiousEncoder, ColourEncoder
 
@@ -36,8 +36,7 @@ def test_the_shipped_encoder_and_those_of_its_form_are_opened(
 
 
 @pytest.mark.parametrize(
-    ("spec", "name"),
-    [("plip", "vinid/plip"), ("PLIP", "vinid/plip"), ("some/model", "some/model")],
+    ("spec", "name"), [("plip", "vinid/plip"), ("PLIP", "vinid/plip"), ("some/model", "some/model")]
 )
 def test_other_names_are_clip_models_of_transformers(
     spec: str, name: str, monkeypatch: pytest.MonkeyPatch
@@ -50,9 +49,13 @@ def test_other_names_are_clip_models_of_transformers(
 def test_an_encoder_that_cannot_tell_what_it_knows_is_taken_to_know_all() -> None:
     plain, cautious = ColourEncoder(), CautiousEncoder()
     green = cautious.texts(["green"])
-    assert unknown_phrases(plain, ["green"]) == unknown_images(plain, green) == [None]
-    assert unknown_phrases(cautious, ["green", "pink"]) == ["green is not known", None]
-    assert unknown_images(cautious, green) == ["too green"]
+    assert why_unknown(plain, "phrases", ["green"]) == [None]
+    assert why_unknown(plain, "images", green) == [None]
+    assert why_unknown(cautious, "phrases", ["green", "pink"]) == [
+        "green is not known",
+        None,
+    ]
+    assert why_unknown(cautious, "images", green) == ["too green"]
 
 
 def test_vectors_are_made_one_long_and_bad_ones_refused() -> None:

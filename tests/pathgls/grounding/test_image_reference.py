@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from histoeval.errors import InputError, ModelError
-from histoeval.pathgls.grounding.encoder import (
-    Vectors,
-    unknown_images,
-    weights_of,
-)
-from histoeval.pathgls.grounding.image_reference import (
-    ImageReference,
-    measure_images,
-    with_images,
-)
+from histoeval.pathgls.grounding.encoder import Vectors, weights_of, why_unknown
+from histoeval.pathgls.grounding.image_reference import ImageReference, measure_images, with_images
 from tests.support.colour_encoder import CautiousEncoder, ColourEncoder
 
 CASES = [f"case {n % 20}" for n in range(300)]
@@ -81,8 +73,8 @@ def test_any_encoder_gets_a_centre_and_a_scope() -> None:
     assert encoder.centre == pytest.approx(_colours(60).mean(axis=0), abs=1e-3)
     assert encoder.size == plain.size
     pink, green = encoder.texts(["pink"]), encoder.texts(["green"])
-    assert unknown_images(encoder, pink) == [None]
-    (reason,) = unknown_images(encoder, green)
+    assert why_unknown(encoder, "images", pink) == [None]
+    (reason,) = why_unknown(encoder, "images", green)
     assert reason is not None
     assert reason.startswith("not like the images that the encoder was validated on (distance ")
     assert encoder.identity == f"colours-1/images@{reference.hash}"

@@ -13,12 +13,7 @@ from PIL import Image
 
 pytest.importorskip("openslide")
 
-from histoeval.pathgls.grounding.embedded_image import (
-    cut,
-    offsets,
-    picture_patches,
-    slide_patches,
-)
+from histoeval.pathgls.grounding.embedded_image import cut, offsets, picture_patches, slide_patches
 from histoeval.pathgls.results import Spot
 from histoeval.slides.open import open_slide
 from histoeval.slides.tiles import TileRequest, plan_tiles

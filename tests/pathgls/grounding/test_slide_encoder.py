@@ -14,7 +14,11 @@ pytest.importorskip("PIL")
 from histoeval.errors import ModelError
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, as_slide
 from histoeval.pathgls.grounding.encoder import SlideTextEncoder
-from histoeval.pathgls.grounding.image_reference import measure_images, with_images
+from histoeval.pathgls.grounding.image_reference import (
+    ReferencedSlideEncoder,
+    measure_images,
+    with_images,
+)
 from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.published import SlideEncoder
 from histoeval.pathgls.results import Spot
@@ -88,6 +92,8 @@ def test_slides_unlike_those_measured_are_unknown_and_their_patches_are_not(
     assert reason is not None
     assert "not like the images" in reason
     assert as_slide(near, measured).unknown == (None,)
+    assert isinstance(measured, ReferencedSlideEncoder)
+    assert measured.unknown_slides(as_slide(near, measured).vectors) == [None]
 
 
 def test_a_model_without_titans_methods_is_refused(tmp_path: Path) -> None:

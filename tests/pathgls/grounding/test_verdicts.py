@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histoeval.errors import Problem
-from histoeval.pathgls.grounding.decisions import Decisions
-from histoeval.pathgls.grounding.decoys import Decoy, Decoys
+from histoeval.pathgls.grounding.decisions import Decisions, Judgement
+from histoeval.pathgls.grounding.decoys import Decoy, Decoys, calibrated
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.score import ground
-from histoeval.pathgls.grounding.verdicts import gated
+from histoeval.pathgls.grounding.verdicts import judge_lesion
 from histoeval.pathgls.results import Claim, Grounding
 from histoeval.report import EntityType
 from tests.support.colour_encoder import claim
@@ -55,13 +55,18 @@ def test_a_true_report_is_supported() -> None:
     assert (found.organ.likeliest, found.organ.claimed) == ("liver", ("liver",))
 
 
-@given(value=shares, organ=shares)
-def test_no_claim_is_worth_more_than_half_where_its_organ_is_not(
-    value: float, organ: float
+@given(stands=st.floats(-9, 9), organ=shares, behaviour=shares)
+def test_a_lesion_is_worth_less_where_its_organ_or_behaviour_is_unlikely(
+    stands: float, organ: float, behaviour: float
 ) -> None:
-    found = gated(value, organ)
-    assert found <= value
-    assert (found >= 0.5) == (value >= 0.5 and organ >= 0.5)
+    limits, place = limits_of(1.0, 0.0), [Judgement(organ, "supported")]
+    own = calibrated(stands, limits)
+    there = judge_lesion(stands, limits, place).value
+    assert there <= own
+    assert (there >= 0.5) == (own >= 0.5 and organ >= 0.5)
+    so = judge_lesion(stands, limits, place, Judgement(behaviour, "not_known")).value
+    assert 0 <= so <= there
+    assert so == there or behaviour < 0.5
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 300])
@@ -182,9 +187,7 @@ def test_a_report_without_an_organ_is_not_vouched_for() -> None:
 def test_a_report_without_an_organ_can_be_contradicted() -> None:
     strict = decisions_for().tile | {DIAGNOSIS: limits_of(9.0, 8.0)}
     found = judged(
-        slide_of(PLAIN_LIVER),
-        claim("carcinoma", DIAGNOSIS),
-        decisions=decisions_for(tile=strict),
+        slide_of(PLAIN_LIVER), claim("carcinoma", DIAGNOSIS), decisions=decisions_for(tile=strict)
     )
     assert found.verdict == "contradicted"
     assert "carcinoma: the image shows" in found.why

@@ -44,10 +44,7 @@ def judged(file: str) -> dict[tuple[str, str], Logic]:
 
 @pytest.mark.parametrize(
     ("file", "floors"),
-    [
-        ("logic_blind", Floors(0.40, 0.03, 4, 6)),
-        ("logic_blind_second", Floors(0.29, 0.05, 7, 15)),
-    ],
+    [("logic_blind", Floors(0.40, 0.03, 4, 6)), ("logic_blind_second", Floors(0.29, 0.05, 7, 15))],
 )
 def test_contradictions_lower_the_value_and_rewording_does_not(file: str, floors: Floors) -> None:
     found = {key: logic.value for key, logic in judged(file).items()}
@@ -72,12 +69,7 @@ def test_without_an_image_contradictions_are_rejected_and_hardly_anything_else()
         group
         for (_, group), logic in judged("logic_blind_second").items()
         if fuse(
-            None,
-            logic.value,
-            None,
-            policy.weights,
-            policy,
-            contradictions=logic.contradictions,
+            None, logic.value, None, policy.weights, policy, contradictions=logic.contradictions
         ).route
         == "reject"
     ]

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from histoeval.errors import Problem
 from histoeval.nli.entailer import NliPair
-from histoeval.pathgls.logic.read_specimens import specimens_of
 from histoeval.pathgls.logic.score import DEFAULT_TOP, Top, equation_2, logic_of, signature_of
-from histoeval.pathgls.logic.sentence_pairs import sentence_pairs
-from histoeval.pathgls.logic.statements import MAX_PAIRS, pairs_of, statements_of
+from histoeval.pathgls.logic.specimen import specimens_of
+from histoeval.pathgls.logic.statements import MAX_PAIRS, pairs_of, sentence_pairs, statements_of
 from histoeval.pathgls.results import Logic
 from histoeval.report import Assertion, Entity, EntityType, Report
 from tests.support.logic_reports import FixedEntailer, cases, read

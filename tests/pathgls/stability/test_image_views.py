@@ -82,8 +82,7 @@ def test_a_slide_that_does_not_say_its_resolution_names_the_option(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("content", "word"),
-    [(np.zeros((64, 64, 3)), "black"), (np.full((64, 64, 3), 200.0), "colour")],
+    ("content", "word"), [(np.zeros((64, 64, 3)), "black"), (np.full((64, 64, 3), 200.0), "colour")]
 )
 def test_a_picture_that_shows_nothing_is_told(tmp_path: Path, content: Pixels, word: str) -> None:
     found = views_of(write_picture(tmp_path / "a.png", content.astype(np.uint8)))

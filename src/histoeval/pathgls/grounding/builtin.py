@@ -35,8 +35,6 @@ Colours = tuple[float, float, float]
 
 
 class ImageTowerSpec(Noun):
-    """How images are put to the image tower: the side in pixels, and how colours are scaled."""
-
     file: Literal["image.onnx"] = IMAGE
     size: Annotated[int, Field(ge=1)] = 224
     mean: Colours
@@ -44,8 +42,6 @@ class ImageTowerSpec(Noun):
 
 
 class TextTower(Noun):
-    """How phrases are put to the text tower."""
-
     file: Literal["text.onnx"] = TEXT
     tokenizer: Literal["tokenizer.json"] = TOKENIZER
     max_tokens: Annotated[int, Field(ge=4)] = 32
@@ -61,10 +57,10 @@ class Limit(Noun):
 class ScopeLimits(Noun):
     """What the model knows: images by their distance, phrases by their likeness to known ones."""
 
+    # Unknown from this distance on, in which 1 is what a usual image of the training has
     image: Limit
-    """Unknown from this distance on, in which 1 is what a usual image of the training has."""
+    # Unknown from where another stain is so much likelier than H&E, as a difference of cosines
     stain: Limit
-    """Unknown from where another stain is so much likelier than H&E, as a difference of cosines."""
     phrases: Limit  # unknown below this cosine with the nearest wording that was learned
 
 
@@ -79,10 +75,10 @@ class GroundingManifest(ModelManifest):
     dimension: Annotated[int, Field(ge=2)]
     temperature: float  # what cosines were divided by while learning
     scope: ScopeLimits
+    # A curve for each kind of claim: site, diagnosis, finding
     calibrations: dict[str, ClaimCalibration]
-    """A curve for each kind of claim: site, diagnosis, finding."""
+    # When answers count: missing where only one laboratory or too few cases were learned
     decisions: Decisions | None = None
-    """When answers count: missing where only one laboratory or too few cases were learned."""
 
 
 _REMEMBERED = 20_000
@@ -92,7 +88,7 @@ HE = "H&E"
 
 
 class ImageScope(NamedTuple):
-    """Whether an image is like those of the training, how far it is from them, and its stain."""
+    """Likeness of an image to those of the training, and its stain."""
 
     known: bool
     distance: float
@@ -100,8 +96,6 @@ class ImageScope(NamedTuple):
 
 
 class PhraseScope(NamedTuple):
-    """Whether a phrase is like one of the training, and the nearest of those."""
-
     known: bool
     likeness: float
     nearest: str
@@ -109,8 +103,6 @@ class PhraseScope(NamedTuple):
 
 
 class TrainingSummary(NamedTuple):
-    """What a model folder has of its training data."""
-
     entries: list[str]  # what can be claimed, by name
     groups: list[str]  # for each of them organ, concept, family, site, behaviour or stain
     vectors: Vectors  # for each of them its place in the space of images
@@ -151,17 +143,15 @@ class BuiltinEncoder:
 
     @property
     def calibrations(self) -> dict[EntityType, ClaimCalibration]:
-        """The separation of true claims and decoys of each kind, on held-out cases."""
         return {EntityType(kind): curve for kind, curve in self.manifest.calibrations.items()}
 
     @property
     def calibration(self) -> ClaimCalibration:
-        """The same for claims of any kind: that of diagnoses."""
+        """The curve of diagnoses, for claims of any kind."""
         return self.calibrations[EntityType.DIAGNOSIS]
 
     @property
     def decisions(self) -> Decisions | None:
-        """When its answers count, as measured on cases and laboratories that were held out."""
         return self.manifest.decisions
 
     def organ_vectors(self, organs: Sequence[str]) -> Vectors:
@@ -193,23 +183,16 @@ class BuiltinEncoder:
         return np.stack([vector for vector, _ in self._remembered(phrases)])
 
     def image_scope(self, vectors: Vectors) -> list[ImageScope]:
-        """Likeness of each image to those of the training, and its stain."""
         moved = (vectors - self.known.centre) @ self.known.whitening
         distances = np.linalg.norm(moved.astype(np.float64), axis=1)
         cosines = vectors.astype(np.float64) @ self.known.vectors.T
         stains = stain_scores(cosines, self.known.groups, self.known.entries)
         limits = self.manifest.scope
-        return [
-            ImageScope(
-                bool(distance < limits.image.threshold and stain < limits.stain.threshold),
-                float(distance),
-                float(stain),
-            )
-            for distance, stain in zip(distances, stains, strict=True)
-        ]
+        known = (distances < limits.image.threshold) & (stains < limits.stain.threshold)
+        columns = known.tolist(), distances.tolist(), stains.tolist()
+        return [ImageScope(*row) for row in zip(*columns, strict=True)]
 
     def phrase_scope(self, phrases: Sequence[str]) -> list[PhraseScope]:
-        """Likeness of each phrase to the nearest that was learned."""
         scopes = []
         for _, meaning in self._remembered(phrases):
             cosines = self.known.meanings @ meaning
@@ -221,7 +204,6 @@ class BuiltinEncoder:
         return scopes
 
     def unknown_images(self, vectors: Vectors) -> list[str | None]:
-        """For each image why it is not known; nothing where it is."""
         limit = self.manifest.scope.stain.threshold
         return [
             None
@@ -233,7 +215,6 @@ class BuiltinEncoder:
         ]
 
     def unknown_phrases(self, phrases: Sequence[str]) -> list[str | None]:
-        """For each phrase why it is not known; nothing where it is."""
         return [
             None
             if scope.known
@@ -259,9 +240,9 @@ def stain_scores(
     cosines: npt.NDArray[np.float64], groups: Sequence[str], names: Sequence[str]
 ) -> npt.NDArray[np.float64]:
     """Margin of the likeliest other stain over H&E in each row."""
-    stains = [i for i, group in enumerate(groups) if group == "stain"]
-    others = [i for i in stains if names[i] != HE]
-    usual = [i for i in stains if names[i] == HE]
+    stains = [n for n, group in enumerate(groups) if group == "stain"]
+    usual = [n for n in stains if names[n] == HE]
+    others = [n for n in stains if names[n] != HE]
     if not others or not usual:
         return np.full(len(cosines), -2.0)
     scores = cosines[:, others].max(axis=1) - cosines[:, usual].max(axis=1)

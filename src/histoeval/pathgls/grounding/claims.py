@@ -58,8 +58,6 @@ _MAX_WORDS = 4  # of a descriptor; more is a sentence
 
 
 class Claims(NamedTuple):
-    """Claims by what the report says of them."""
-
     asserted: tuple[Claim, ...]
     denied: tuple[Claim, ...]
     uncertain: tuple[Claim, ...]
@@ -100,7 +98,6 @@ def not_seen(report: Report) -> tuple[str, ...]:
 
 
 def _lesions(report: Report, places: Set[int]) -> Iterator[Claim]:
-    """Diagnoses and findings with what belongs to them."""
     for number, entity in enumerate(report.entities):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
@@ -233,9 +230,9 @@ def visual(text: str) -> str:
 
 
 def _is_vague(finding: str) -> bool:
-    """Whether nothing is named that a patch could show: a margin, a mass, a verb by itself.
+    """True if nothing is named that a patch could show: a margin, a mass, a verb by itself.
 
-    Nor can it show what was seen with the naked eye: two words of that, or one of it alone.
+    Two words for what the naked eye sees, or one of them alone, name nothing either.
     """
     named = {match.id for match in find_findings(finding)}
     gross = len(_phrases("gross").findall(finding))
@@ -260,7 +257,6 @@ def _name_of(tissue: str) -> str:
 
 
 def _grade_words(text: str) -> str:
-    """A grade in words that describe; numbers of a system become low, intermediate or high."""
     plain = visual(text)
     if _GRADED.search(plain) and not _RANKED.search(plain):
         return plain

@@ -26,11 +26,11 @@ from histoeval.terms.sites import find_sites, site_closeness, site_tree
 
 ALLOWED = 0.05  # the share of claims of another organ that may be supported
 
+# The share of malignant images that may pass for benign, and of benign ones for malignant
 ALLOWED_BEHAVIOUR = 0.02
-"""The share of malignant images that may pass for benign, and of benign ones for malignant."""
 
+# The share of true claims that may be contradicted: a report states several
 ALLOWED_AGAINST = ALLOWED / 2
-"""The share of true claims that may be contradicted: a report states several."""
 
 
 class ClaimLimits(ClaimCalibration):
@@ -58,15 +58,11 @@ BehaviourSide = Literal["benign", "malignant"]
 
 
 class BehaviourLimits(Noun):
-    """The same for the behaviour of tissue of one organ."""
-
     malignant: ClaimLimits  # of how malignant an image looks
     benign: ClaimLimits  # of the same with its sign turned
 
 
 class Judgement(NamedTuple):
-    """The value and the verdict of a claim, or of the organ that a report names."""
-
     value: float
     verdict: GroundingVerdict
 
@@ -82,17 +78,15 @@ class Decisions(Noun):
     """When an encoder's answers count, as measured on cases that it had not learned from."""
 
     encoder: str = ""  # the encoder by its weights; the calibration of another one is refused
+    # Those that it was shown to tell from each other
     organs: Annotated[tuple[str, ...], Field(min_length=2)]
-    """Those that it was shown to tell from each other."""
     tile: dict[EntityType, ClaimLimits]  # for single tiles and pictures of a few
     slide: dict[EntityType, ClaimLimits]  # for slides, and pictures of many tiles
+    # How far an organ must stand above all others before it counts as likelier than these. Images
+    # of other organs of some laboratory reach it in 5 % of cases. None where it is missing
     handicaps: dict[str, Annotated[FiniteFloat, Field(ge=0)]] = Field(default_factory=dict)
-    """How far an organ must stand above all others before it counts as likelier than these.
-
-    Images of other organs of some laboratory reach it in 5 % of cases. None where it is missing.
-    """
+    # By organ, where benign and malignant tissue was shown to be told apart; none elsewhere
     tile_behaviour: dict[str, BehaviourLimits] = Field(default_factory=dict)
-    """By organ, where benign and malignant tissue was shown to be told apart; none elsewhere."""
     slide_behaviour: dict[str, BehaviourLimits] = Field(default_factory=dict)
     measured_on: str = ""
     kind: Literal["grounding_calibration"] = "grounding_calibration"
@@ -105,11 +99,9 @@ class Decisions(Noun):
 
     @property
     def identity(self) -> str:
-        """Changes with every limit."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
     def limits(self, patches: int) -> Limits:
-        """Those for an image of so many patches."""
         return self.tile if patches < FEW else self.slide
 
     def behaviour_limits(self, patches: int) -> Mapping[str, BehaviourLimits]:
@@ -117,13 +109,11 @@ class Decisions(Noun):
 
 
 def decisions_of(encoder: ImageTextEncoder) -> Decisions | None:
-    """The limits that come with an encoder, if any do."""
     decisions: Decisions | None = getattr(encoder, "decisions", None)
     return decisions
 
 
 def read_calibration(path: Path) -> Decisions:
-    """The calibration that `histoeval evaluate grounding` wrote."""
     try:
         return Decisions.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -142,8 +132,6 @@ def top_mean(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class OrganMargin(NamedTuple):
-    """How far an organ stands above all that are unlike it."""
-
     plain: float  # what it may be contradicted by
     less: float  # what it is supported by: less its handicap
 
@@ -153,25 +141,21 @@ class OrganScores(NamedTuple):
 
     organs: tuple[str, ...]
     cosines: NDArray[np.float64]  # patches by organs
+    # What is taken from an organ when it is claimed
     handicaps: Mapping[str, float] = MappingProxyType({})
-    """What is taken from an organ when it is claimed."""
 
     @property
     def means(self) -> NDArray[np.float64]:
         return np.asarray(self.cosines.mean(axis=0), np.float64)
 
     def margin(self, claimed: Iterable[str]) -> OrganMargin:
-        """Distance of the likeliest of these organs above all that are unlike each of them."""
         own, means = frozenset(claimed), self.means[None]
         plain = organ_margins(means, self.organs, own)
         less = organ_margins(means, self.organs, own, self.handicaps)
         return OrganMargin(float(plain[0]), float(less[0]))
 
     def agreeing(self, claimed: Iterable[str], margin: float) -> int:
-        """The patches in which it stands so far above the likeliest of the others.
-
-        Where the margin over all patches is reached, some patch reaches it too.
-        """
+        """The patches in which a claimed organ stands so far above the likeliest of the others."""
         own, rivals = _sides(self.organs, frozenset(claimed))
         if not rivals:
             return 0
@@ -182,7 +166,6 @@ class OrganScores(NamedTuple):
         return int((above >= margin - _ROUNDING).sum())
 
     def seen(self, claimed: Iterable[str]) -> OrganSeen:
-        """The likeliest organ, in words for people."""
         best = int(self.means.argmax())
         return OrganSeen(
             likeliest=self.organs[best],
@@ -198,10 +181,7 @@ def organ_margins(
     claimed: frozenset[str],
     handicaps: Mapping[str, float] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
-    """For each image (rows) how far some organs stand above all that are unlike each of them.
-
-    What is claimed has its handicap; 0 where there are no others.
-    """
+    """For each image (rows) how far claimed organs, less handicaps, stand above unlike ones."""
     own, rivals = _sides(organs, claimed)
     if not rivals:
         return np.zeros(len(means))
@@ -233,7 +213,6 @@ def organ_scores(
     organs: Sequence[str],
     handicaps: Mapping[str, float] = MappingProxyType({}),
 ) -> OrganScores:
-    """Patches against each organ."""
     phrases = organ_vectors(encoder, organs).astype(np.float64)
     cosines = np.round(vectors.astype(np.float64) @ phrases.T, 8)
     return OrganScores(tuple(organs), cosines, handicaps)
@@ -243,7 +222,6 @@ def organ_scores(
 def organs_named(phrase: str, organs: tuple[str, ...]) -> frozenset[str] | None:
     """The organs of the list that a phrase names or a disease arises in; None: it names no place.
 
-    The sigmoid is the colon where the colon is in the list, and no other part of the intestine.
     Empty: it names a place that is not in the list, and nothing near it is.
     """
     places = home_of(phrase)
@@ -253,10 +231,7 @@ def organs_named(phrase: str, organs: tuple[str, ...]) -> frozenset[str] | None:
 
 
 def _nearest(place: str, organs: tuple[str, ...]) -> Iterator[str]:
-    """The organs that are a place, or hold it most closely; else its parts and neighbours.
-
-    Of those that hold it, the one with least beside it.
-    """
+    """The organs that are a place, or hold it most closely; else its parts and neighbours."""
 
     def nearness(site: str) -> tuple[float, int]:
         depth = site_tree().depth(site) if site_tree().is_a(place, site) else 0

@@ -28,17 +28,15 @@ from histoeval.terms.sites import find_places, find_sites, site_closeness
 
 FEWEST = 12  # fewer decoys cannot calibrate a claim
 
+# For encoders without a measurement: as if true claims lay 1.5 standard deviations above decoys,
+# both spread alike. Then the odds of a claim at z are exp(1.5 (z - 0.75))
 UNMEASURED = ClaimCalibration(slope=1.5, midpoint=0.75)
-"""For encoders without a measurement: as if true claims lay 1.5 standard deviations above decoys,
-both spread alike. Then the odds of a claim at z are exp(1.5 (z - 0.75))."""
 
 _SAME_PLACE = 0.5
 _ALIKE = 0.5
 
 
 class PhraseMeaning(NamedTuple):
-    """What the words of a phrase name, by the catalogues."""
-
     diagnosis: str | None
     findings: frozenset[str]
     sites: frozenset[str]  # all that are named
@@ -47,8 +45,6 @@ class PhraseMeaning(NamedTuple):
 
 
 class Decoy(NamedTuple):
-    """A phrase of our list: its kind and the family it stands in."""
-
     phrase: str
     type: EntityType
     family: str
@@ -101,10 +97,10 @@ def meaning_of(phrase: str) -> PhraseMeaning:
 
 @lru_cache(maxsize=1 << 16)
 def are_kin(kind: EntityType, decoy: PhraseMeaning, claim: PhraseMeaning) -> bool:
-    """Whether a decoy of this kind shares a disease, finding or place with a claim.
+    """True if a decoy of this kind shares a disease, finding or place with a claim.
 
-    A kind of something is kin to it. Two diseases of one organ are not: one can be claimed for the
-    other. A place is kin to all that arises in it.
+    Two diseases of one organ are not kin: one can be claimed for the other. A place is kin to all
+    that arises in it.
     """
     if decoy.words == claim.words:
         return True
@@ -112,9 +108,8 @@ def are_kin(kind: EntityType, decoy: PhraseMeaning, claim: PhraseMeaning) -> boo
         return _are_near(_home(decoy) | decoy.sites, _home(claim) | claim.sites)
     if decoy.diagnosis and claim.diagnosis:
         concept, claimed = concepts()[decoy.diagnosis], concepts()[claim.diagnosis]
-        if diagnosis_tree().are_kin(concept.id, claimed.id):
-            return True
-        if closeness(concept, claimed) >= _ALIKE:
+        are_related = diagnosis_tree().are_kin(concept.id, claimed.id)
+        if are_related or closeness(concept, claimed) >= _ALIKE:
             return True
     pairs = [(a, b) for a in decoy.findings for b in claim.findings]
     if any(is_kind_of(a, b) or is_kind_of(b, a) for a, b in pairs):
@@ -142,10 +137,7 @@ def _home(meaning: PhraseMeaning) -> frozenset[str]:
 
 
 def standing(cosine: float, decoys: NDArray[np.floating]) -> float | None:
-    """Standard deviations by which a cosine lies above those of decoys.
-
-    None where these are all the same: the encoder then does not separate claims.
-    """
+    """Standard deviations by which a cosine lies above decoys; None where these are equal."""
     spread = float(np.std(decoys.astype(np.float64)))
     if not spread > 1e-6:
         return None

@@ -26,8 +26,7 @@ from histoeval.pathgls.grounding.encoder import (
     ImageTextEncoder,
     SlideTextEncoder,
     Vectors,
-    unknown_images,
-    unknown_slides,
+    why_unknown,
 )
 from histoeval.pathgls.results import Spot
 from histoeval.progress import ignore
@@ -41,36 +40,32 @@ PICTURE = 2048  # pixels along the longer side up to which an image is taken as 
 SAMPLED = 128  # tiles of a slide that are encoded by default, spread over its tissue
 BATCH = 32  # patches that are held in memory at once
 
+# A picture smaller than a patch is enlarged at most this many times; there is no detail beyond
 ENLARGED = 2
-"""A picture smaller than a patch is enlarged at most this many times; there is no detail beyond."""
 
 LEAST_TISSUE = 0.1  # share of a patch that must be tissue; glass supports no claim
 
+# Problems of tiles, human-readable
 TILES = {
     "damaged_tile": "tiles that cannot be read",
     "black_tile": "tiles that are black",
     "blank_tile": "tiles of one colour",
 }
-"""Problems of tiles, human-readable."""
 
 Watch = Callable[[int], None]  # called with the number of patches that are encoded so far
 
 
 class Patch(NamedTuple):
-    """A square of pixels, and where on the image it lies."""
-
     pixels: Pixels
     spot: Spot
 
 
 class EmbeddedImage(NamedTuple):
-    """The patches of an image: their vectors and positions."""
-
     vectors: Vectors
     spots: tuple[Spot, ...]
     notes: tuple[str, ...]
+    # For each patch why it is out of the encoder's scope; None where it is not
     unknown: tuple[str | None, ...]
-    """For each patch why it is out of the encoder's scope; None where it is not."""
 
 
 def embed_image(
@@ -135,14 +130,11 @@ def _embed(
     if not spots:
         return Problem("no_tissue", f"{name}: no patch shows tissue; {'; '.join(notes)}")
     joined = np.concatenate(vectors)
-    return EmbeddedImage(joined, tuple(spots), notes, tuple(unknown_images(encoder, joined)))
+    return EmbeddedImage(joined, tuple(spots), notes, tuple(why_unknown(encoder, "images", joined)))
 
 
 def cutting(slide: Slide, request: TileRequest) -> tuple[TileRequest, tuple[str, ...]] | Problem:
-    """How to cut a file that does not say its microns per pixel, with a note, or why it cannot be.
-
-    Tiles of a picture are cut from its pixels as stored; those of a slide need to be told.
-    """
+    """How to cut a file that does not say its microns per pixel, with a note; or a problem."""
     if slide.resolution is not None or request.mpp is None:
         return request, ()
     if slide.format == "picture":
@@ -158,7 +150,6 @@ def cutting(slide: Slide, request: TileRequest) -> tuple[TileRequest, tuple[str,
 def _plan(
     slide: Slide, tissue: Tissue, request: TileRequest, side: int
 ) -> tuple[TilePlan, tuple[str, ...]] | Problem:
-    """The tiles of a slide, and notes on them."""
     from histoeval.slides.tiles import plan_tiles
 
     if request.size < side:
@@ -192,12 +183,11 @@ def as_slide(image: EmbeddedImage, encoder: ImageTextEncoder) -> EmbeddedImage:
         vectors,
         (Spot(x=left, y=top, width=right - left, height=bottom - top),),
         (*image.notes, note),
-        tuple(unknown_slides(encoder, vectors)),
+        tuple(why_unknown(encoder, "slides", vectors)),
     )
 
 
 def offsets(length: int, side: int) -> list[int]:
-    """Where patches of this side begin along a length."""
     whole, rest = divmod(length, side)
     places = [number * side for number in range(whole)]
     return [*places, length - side] if whole and rest * 2 >= side else places
@@ -206,11 +196,7 @@ def offsets(length: int, side: int) -> list[int]:
 def picture_patches(
     slide: Slide, tissue: Tissue, side: int, skipped: Counter[str]
 ) -> Iterator[Patch]:
-    """The patches of a picture taken as one tile, at its own pixels.
-
-    One that is smaller than a patch is enlarged until its shorter side is as long; the caller has
-    checked that this is no more than `ENLARGED` times.
-    """
+    """The patches of a picture taken as one tile, enlarged to the side of a patch at least."""
     from PIL import Image
 
     pixels = slide.region(0, 0, 0, slide.width, slide.height)
@@ -225,7 +211,6 @@ def picture_patches(
 def slide_patches(
     slide: Slide, plan: TilePlan, tissue: Tissue, side: int, skipped: Counter[str]
 ) -> Iterator[Patch]:
-    """The patches of the tiles of a slide, tile by tile, with a few tiles in memory at a time."""
     from histoeval.slides.tiles import read_tiles
 
     for tile in read_tiles(slide, plan):
@@ -246,14 +231,20 @@ def _shown(
     for patch in cut(pixels, whole, side):
         if patch.pixels.max() < BLACK:
             skipped["patches that are black"] += 1
-        elif _tissue_share(tissue, patch.spot) < LEAST_TISSUE:
-            skipped["patches with hardly any tissue"] += 1
-        else:
+            continue
+        spot, scale = patch.spot, tissue.scale
+        top, left = int(spot.y / scale), int(spot.x / scale)
+        bottom = max(top + 1, round((spot.y + spot.height) / scale))
+        right = max(left + 1, round((spot.x + spot.width) / scale))
+        place = slice(top, bottom), slice(left, right)
+        known = tissue.mask[place] | tissue.damaged[place]  # tissue, or not readable
+        if known.size and known.mean() >= LEAST_TISSUE:
             yield patch
+        else:
+            skipped["patches with hardly any tissue"] += 1
 
 
 def cut(pixels: Pixels, whole: Spot, side: int) -> Iterator[Patch]:
-    """All patches of a tile, row by row; `whole` is where the tile lies on the image."""
     height, width = pixels.shape[:2]
     across, down = whole.width / width, whole.height / height
     for y in offsets(height, side):
@@ -265,13 +256,3 @@ def cut(pixels: Pixels, whole: Spot, side: int) -> Iterator[Patch]:
                 height=max(1, round(side * down)),
             )
             yield Patch(np.ascontiguousarray(pixels[y : y + side, x : x + side]), spot)
-
-
-def _tissue_share(tissue: Tissue, spot: Spot) -> float:
-    """The share of a place that is tissue, or could not be read."""
-    top, left = int(spot.y / tissue.scale), int(spot.x / tissue.scale)
-    bottom = max(top + 1, round((spot.y + spot.height) / tissue.scale))
-    right = max(left + 1, round((spot.x + spot.width) / tissue.scale))
-    place = slice(top, bottom), slice(left, right)
-    part = tissue.mask[place] | tissue.damaged[place]
-    return float(part.mean()) if part.size else 0.0

@@ -5,7 +5,7 @@ cosine. A vector never depends on what else is in the batch.
 """
 
 from collections.abc import Callable, Sequence, Sized
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +41,8 @@ class ImageTextEncoder(Protocol):
     def size(self) -> int:
         """Pixels along a side of the patches that it takes."""
 
-    def images(self, patches: Sequence[Pixels]) -> Vectors:
-        """One vector for each patch of `size` px, in their order."""
-
-    def texts(self, phrases: Sequence[str]) -> Vectors:
-        """One vector for each phrase, in their order."""
+    def images(self, patches: Sequence[Pixels]) -> Vectors: ...
+    def texts(self, phrases: Sequence[str]) -> Vectors: ...
 
 
 @runtime_checkable
@@ -56,8 +53,7 @@ class SlideTextEncoder(Protocol):
     can tell which slides are unlike those it was validated on, it has `unknown_slides(vectors)`.
     """
 
-    def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
-        """One row: the slide that patches with these features and positions belong to."""
+    def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors: ...
 
 
 class ClaimCalibration(Noun):
@@ -71,22 +67,11 @@ class ClaimCalibration(Noun):
     midpoint: float
 
 
-def unknown_images(encoder: ImageTextEncoder, vectors: Vectors) -> list[str | None]:
-    """Why each patch is out of scope; nothing is for an encoder that cannot tell."""
-    return _reasons(getattr(encoder, "unknown_images", None), vectors)
-
-
-def unknown_phrases(encoder: ImageTextEncoder, phrases: Sequence[str]) -> list[str | None]:
-    """Why each phrase is out of scope; nothing is for an encoder that cannot tell."""
-    return _reasons(getattr(encoder, "unknown_phrases", None), phrases)
-
-
-def unknown_slides(encoder: SlideTextEncoder, vectors: Vectors) -> list[str | None]:
-    """Why each slide is out of scope; nothing is for an encoder that cannot tell."""
-    return _reasons(getattr(encoder, "unknown_slides", None), vectors)
-
-
-def _reasons(tell: Callable[..., list[str | None]] | None, items: Sized) -> list[str | None]:
+def why_unknown(
+    encoder: object, kind: Literal["images", "phrases", "slides"], items: Sized
+) -> list[str | None]:
+    """Why each item is out of scope; nothing is for an encoder that cannot tell."""
+    tell: Callable[..., list[str | None]] | None = getattr(encoder, f"unknown_{kind}", None)
     return tell(items) if tell else [None] * len(items)
 
 
@@ -99,9 +84,6 @@ def of_length_one(rows: NDArray[np.floating], name: str) -> Vectors:
 
 
 def weights_of(identity: str) -> str:
-    """The part of an encoder's identity that stands for its weights.
-
-    It is the same whatever the folder is called and whichever release of a library runs it.
-    """
+    """The part of an encoder's identity that stands for its weights, whatever folder or library."""
     _, named, rest = identity.partition("@")
     return rest.partition("/")[0] if named else identity

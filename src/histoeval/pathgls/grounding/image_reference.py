@@ -9,7 +9,7 @@ hundred tiles can carry; its limit is measured on cases that were left out.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,8 @@ from histoeval.pathgls.grounding.encoder import (
     ImageTextEncoder,
     SlideTextEncoder,
     Vectors,
-    unknown_images,
-    unknown_phrases,
     weights_of,
+    why_unknown,
 )
 from histoeval.pathgls.results import Spot
 from histoeval.report import EntityType, Noun
@@ -46,49 +45,44 @@ class ImageReference(Noun):
     directions: tuple[tuple[FiniteFloat, ...], ...]
     variances: tuple[Annotated[FiniteFloat, Field(gt=0)], ...]
     rest: Annotated[FiniteFloat, Field(gt=0)]  # the variance along every other direction
+    # An image is unknown from this distance on; 1 is the usual distance
     limit: Annotated[FiniteFloat, Field(gt=0)]
-    """An image is unknown from this distance on; 1 is the usual distance."""
 
     @property
     def hash(self) -> str:
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
     def distances(self, vectors: Vectors) -> NDArray[np.float64]:
-        """Distance of each image from the centre."""
-        centre, variances = np.array(self.centre), np.array(self.variances)
         directions = np.array(self.directions).reshape(-1, len(self.centre))
-        return _Spread(centre, directions, variances, self.rest).distances(vectors)
+        spread = np.array(self.centre), directions, np.array(self.variances), self.rest
+        return _distances(vectors, spread)
 
 
-class _Spread(NamedTuple):
-    """A mean, directions with their variances, and the variance of the rest."""
+# A mean, directions with their variances, and the variance of the rest
+_Spread = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]
 
-    centre: NDArray[np.float64]
-    directions: NDArray[np.float64]
-    variances: NDArray[np.float64]
-    rest: float
 
-    @classmethod
-    def of(cls, vectors: NDArray[np.float64]) -> "_Spread":
-        """Measured on images, a fifth of which must be left for each direction."""
-        centre = vectors.mean(axis=0)
-        moved = vectors - centre
-        _, lengths, rows = np.linalg.svd(moved, full_matrices=False)
-        variances = lengths**2 / max(1, len(vectors) - 1)
-        dimension = vectors.shape[1]
-        kept = min(DIRECTIONS, len(vectors) // 5, dimension - 1)
-        rest = float(variances[kept:].sum() / (dimension - kept))
-        if rest <= 0:
-            raise InputError("the images have equal vectors: give different tiles of several cases")
-        return cls(centre, rows[:kept], np.maximum(variances[:kept], rest), rest)
+def _spread_of(vectors: NDArray[np.float64]) -> _Spread:
+    """Measured on images, a fifth of which must be left for each direction."""
+    centre = vectors.mean(axis=0)
+    _, lengths, rows = np.linalg.svd(vectors - centre, full_matrices=False)
+    variances = lengths**2 / max(1, len(vectors) - 1)
+    dimension = vectors.shape[1]
+    count = min(DIRECTIONS, len(vectors) // 5, dimension - 1)
+    rest = float(variances[count:].sum() / (dimension - count))
+    if rest <= 0:
+        raise InputError("the images have equal vectors: give different tiles of several cases")
+    return centre, rows[:count], np.maximum(variances[:count], rest), rest
 
-    def distances(self, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Whose square is 1 on average for images like those that were measured."""
-        moved = vectors.astype(np.float64) - self.centre
-        along = moved @ self.directions.T
-        outside = np.maximum((moved**2).sum(axis=1) - (along**2).sum(axis=1), 0.0)
-        squares = (along**2 / self.variances).sum(axis=1) + outside / self.rest
-        return np.asarray(np.sqrt(squares / vectors.shape[1]), np.float64)
+
+def _distances(vectors: NDArray[np.floating], spread: _Spread) -> NDArray[np.float64]:
+    """Distances whose square is 1 on average for images like those that were measured."""
+    centre, directions, variances, rest = spread
+    moved = vectors.astype(np.float64) - centre
+    along = moved @ directions.T
+    outside = np.maximum((moved**2).sum(axis=1) - (along**2).sum(axis=1), 0.0)
+    squares = (along**2 / variances).sum(axis=1) + outside / rest
+    return np.asarray(np.sqrt(squares / vectors.shape[1]), np.float64)
 
 
 def measure_images(encoder: str, vectors: Vectors, cases: Sequence[str]) -> ImageReference:
@@ -109,17 +103,17 @@ def measure_images(encoder: str, vectors: Vectors, cases: Sequence[str]) -> Imag
     fold = {name: number % FOLDS for number, name in enumerate(names)}
     folds = np.array([fold[case] for case in cases])
     left_out = np.concatenate(
-        [_Spread.of(rows[folds != each]).distances(rows[folds == each]) for each in range(FOLDS)]
+        [_distances(rows[folds == n], _spread_of(rows[folds != n])) for n in range(FOLDS)]
     )
-    spread = _Spread.of(rows)
+    centre, directions, variances, rest = _spread_of(rows)
     return ImageReference(
         encoder=encoder,
         images=len(rows),
         cases=len(names),
-        centre=_numbers(spread.centre),
-        directions=tuple(_numbers(row) for row in spread.directions),
-        variances=tuple(spread.variances.tolist()),
-        rest=spread.rest,
+        centre=_numbers(centre),
+        directions=tuple(map(_numbers, directions)),
+        variances=tuple(variances.tolist()),
+        rest=rest,
         limit=float(np.quantile(left_out, KEPT, method="higher")),
     )
 
@@ -143,7 +137,6 @@ class ReferencedEncoder:
         )
 
     def unknown_images(self, vectors: Vectors) -> list[str | None]:
-        """Why each image is out of scope: by the encoder itself, or unlike those measured."""
         limit = self.reference.limit
         unlike = [
             None
@@ -152,33 +145,30 @@ class ReferencedEncoder:
             f"(distance {distance:.2f}, limit {limit:.2f})"
             for distance in self.reference.distances(vectors)
         ]
-        own = unknown_images(self.encoder, vectors)
+        own = why_unknown(self.encoder, "images", vectors)
         return [reason or far for reason, far in zip(own, unlike, strict=True)]
 
     def unknown_phrases(self, phrases: Sequence[str]) -> list[str | None]:
-        """Why each phrase is out of scope, where the encoder can tell."""
-        return unknown_phrases(self.encoder, phrases)
+        return why_unknown(self.encoder, "phrases", phrases)
 
 
 class ReferencedSlideEncoder(ReferencedEncoder):
     """The same for an encoder of slides: its slides have a scope, features of patches have none."""
 
     def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
-        """One row: the slide that patches with these features and positions belong to."""
         assert isinstance(self.encoder, SlideTextEncoder)
         return self.encoder.slides(features, spots)
 
     def unknown_images(self, vectors: Vectors) -> list[str | None]:
-        """Nothing: patches are no part of the space."""
+        """Nothing is unknown: patches are no part of the space."""
         return [None] * len(vectors)
 
     def unknown_slides(self, vectors: Vectors) -> list[str | None]:
-        """Why each slide is out of scope."""
         return super().unknown_images(vectors)
 
 
 def with_images(encoder: ImageTextEncoder, reference: ImageReference) -> ReferencedEncoder:
-    """An encoder that knows the images of a laboratory: their centre, and what is unlike them."""
+    """An encoder that knows the images of a laboratory."""
     is_of_slides = isinstance(encoder, SlideTextEncoder)
     return (ReferencedSlideEncoder if is_of_slides else ReferencedEncoder)(encoder, reference)
 

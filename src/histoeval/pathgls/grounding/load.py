@@ -34,13 +34,11 @@ OPENERS: dict[Loader, Callable[[str, str | None], ImageTextEncoder]] = {
     "musk": musk_encoder,
     "titan": titan_encoder,
 }
+# They say which library opens what follows them
 PREFIXES: dict[str, Loader] = {"open_clip:": "open_clip", "hf:": "transformers"}
-"""They say which library opens what follows them."""
 
 
 class KnownEncoder(Noun):
-    """A published encoder: how it is opened, what it takes, and under which terms."""
-
     name: str
     title: str
     loads: Loader
@@ -142,7 +140,6 @@ def panel_names(specs: str | Sequence[str] | None) -> list[str | None]:
 def open_panel(
     specs: str | Sequence[str] | None, device: str | None = None
 ) -> tuple[ImageTextEncoder, ...]:
-    """Each of the encoders that are wanted; several make a panel."""
     encoders = tuple(open_encoder(name, device) for name in panel_names(specs))
     if len({weights_of(encoder.identity) for encoder in encoders}) < len(encoders):
         names = ", ".join(encoder.identity for encoder in encoders)
@@ -154,7 +151,6 @@ def open_panel(
 
 
 def _library_name(known: KnownEncoder, place: str) -> str:
-    """The name by which the library of an encoder finds its weights."""
     if known.loads in ("transformers", "titan"):
         return place or known.hub
     if known.loads == "open_clip":

@@ -37,8 +37,8 @@ SIGLIP = "siglip"  # how the type of such models begins
 GPU_BATCH = 64
 
 CONCH = "conch"
+# Marks a folder that open_clip can load and Transformers cannot
 OPEN_CLIP_CONFIG = "open_clip_config.json"
-"""Marks a folder that open_clip can load and Transformers cannot."""
 LOCAL = "local-dir:"
 
 MUSK_ARCHITECTURE = "musk_large_patch16_384"
@@ -46,8 +46,8 @@ MUSK_SIDE = 384
 MUSK_TOKENS = 100
 MUSK_TOKENIZER = "tokenizer.spm"
 MUSK_INSTALL = "pip install timm sentencepiece git+https://github.com/lilab-stanford/MUSK"
+# Tokens of XLM-RoBERTa, which stand before the pieces of its vocabulary
 BEGIN, PAD, END, UNKNOWN = range(4)
-"""Tokens of XLM-RoBERTa, which stand before the pieces of its vocabulary."""
 
 TITAN_SIDE = 512  # pixels along a side of TITAN's patches, at 0.5 µm/px; it scales them by itself
 TITAN_METHODS = ("return_conch", "encode_slide_from_patch_features", "encode_text")
@@ -55,7 +55,7 @@ TITAN_METHODS = ("return_conch", "encode_slide_from_patch_features", "encode_tex
 
 @dataclass(eq=False)
 class PublishedEncoder(Remade):
-    """An image tower and a text tower that meet in one space."""
+    """An image tower and a text tower in one space; phrases that are too long are cut off."""
 
     name: str
     identity: str  # the model down to its weights, and what runs it
@@ -72,7 +72,6 @@ class PublishedEncoder(Remade):
         return of_length_one(self.features(patches), self.name)
 
     def texts(self, phrases: Sequence[str]) -> Vectors:
-        """One vector for each phrase, in their order; what is too long is cut off."""
         return of_length_one(np.array(self._remembered(phrases)), self.name)
 
     def _encode(self, phrases: Sequence[str]) -> list[NDArray[np.float32]]:
@@ -139,7 +138,6 @@ def clip_encoder(name: str | Path, device: str | None = None) -> PublishedEncode
 
 
 def _load_clip(name: str) -> tuple[Any, Any, tuple[list[float], list[float]]]:
-    """Model, tokenizer, and mean and deviation of colours."""
     import transformers
     from safetensors import SafetensorError
 
@@ -181,8 +179,6 @@ def _transformers_identity(name: str, weights: str) -> str:
 
 @dataclass(eq=False)
 class SlideEncoder(PublishedEncoder):
-    """An encoder that makes one vector of a slide from the features of its patches."""
-
     slide: Callable[[Any, Any, int], Any] = field(kw_only=True)
 
     def images(self, patches: Sequence[Pixels]) -> Vectors:
@@ -190,7 +186,6 @@ class SlideEncoder(PublishedEncoder):
         return self.features(patches)
 
     def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
-        """One row: the slide that patches with these features and positions belong to."""
         import torch
 
         side, _ = Counter(spot.width for spot in spots).most_common(1)[0]
@@ -248,8 +243,7 @@ def open_clip_encoder(name: str, device: str | None = None) -> PublishedEncoder:
     """A model that open_clip, or CONCH's own package, makes.
 
     Names are those of open_clip: `hf-hub:wisdomik/QuiltNet-B-32`, `local-dir:FOLDER`,
-    `ViT-B-32@openai` for a model with weights of that name, and `ViT-B-32@FILE` for weights of
-    one's own. CONCH is `conch_ViT-B-16@FILE`.
+    `ViT-B-32@openai`, `ViT-B-32@FILE`. CONCH is `conch_ViT-B-16@FILE`.
     """
     require_hf()
     import torch
@@ -342,10 +336,7 @@ def musk_encoder(weights: str, device: str | None = None) -> PublishedEncoder:
 
 
 def musk_tokens(pieces: Sequence[int]) -> list[int]:
-    """The pieces of a phrase as XLM-RoBERTa numbers them, filled up to MUSK's length.
-
-    Its numbers are one higher than those of sentencepiece, whose 0 is the unknown piece.
-    """
+    """The pieces of a phrase as XLM-RoBERTa numbers them, one higher than sentencepiece does."""
     inside = [piece + 1 if piece else UNKNOWN for piece in pieces[: MUSK_TOKENS - 2]]
     tokens = [BEGIN, *inside, END]
     return tokens + [PAD] * (MUSK_TOKENS - len(tokens))
@@ -390,7 +381,6 @@ def _loading(name: str, library: str) -> Iterator[None]:
 
 
 def _weights_hash(*models: Any) -> str:
-    """The start of a hash over the names and values of all weights."""
     import torch
 
     digest = hashlib.sha256()

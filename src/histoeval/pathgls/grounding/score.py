@@ -27,7 +27,7 @@ from histoeval.pathgls.grounding.encoder import (
     ClaimCalibration,
     ImageTextEncoder,
     Vectors,
-    unknown_phrases,
+    why_unknown,
 )
 from histoeval.pathgls.grounding.verdicts import (
     UNSUPPORTED,
@@ -35,14 +35,7 @@ from histoeval.pathgls.grounding.verdicts import (
     SpecimenVerdicts,
     stated_behaviour,
 )
-from histoeval.pathgls.results import (
-    CancerCheck,
-    Claim,
-    Grounding,
-    GroundingVerdict,
-    Spot,
-    Support,
-)
+from histoeval.pathgls.results import CancerCheck, Claim, Grounding, GroundingVerdict, Spot, Support
 from histoeval.report import EntityType
 
 UNKNOWN = "grounding_unknown"
@@ -76,7 +69,13 @@ def ground(
     """
     parts = sorted_claims(claims)
     if not parts.asserted:
-        return _nothing_to_ground(parts)
+        if parts.uncertain:
+            why = "the report only denies or leaves open what it names"
+            return Problem("nothing_asserted", why)
+        if parts.denied:
+            why = "the report only denies; what is absent cannot be shown by an image"
+            return Problem("only_denials", why)
+        return Problem("no_claims", "the report makes no claim that could be seen in an image")
     seen = [number for number, reason in enumerate(image.unknown) if reason is None]
     if not seen:
         return Problem(UNKNOWN, f"{UNKNOWN_IMAGE}: {_usual(image.unknown)}")
@@ -85,7 +84,7 @@ def ground(
     specimen = (
         None if limits is None else SpecimenVerdicts.of(patches.vectors, encoder, limits, parts)
     )
-    out_of_scope = unknown_phrases(encoder, [claim.phrase for claim in parts.asserted])
+    out_of_scope = why_unknown(encoder, "phrases", [claim.phrase for claim in parts.asserted])
     reasons = [
         reason or (None if specimen is None else specimen.unknown(claim))
         for claim, reason in zip(parts.asserted, out_of_scope, strict=True)
@@ -135,8 +134,8 @@ class _Compared(NamedTuple):
 
     phrases: Sequence[str]
     cosines: Cosines
+    # The cosine of each with the mean of all images, where that is known
     usual: NDArray[np.float64]
-    """The cosine of each with the mean of all images, where that is known."""
 
     def heights(self, together: Together) -> NDArray[np.float64]:
         """The cosine of each over all patches, less what it has with any image."""
@@ -144,14 +143,11 @@ class _Compared(NamedTuple):
 
 
 class _Patches(NamedTuple):
-    """The patches of an image that are in scope of an encoder, and the encoder."""
-
     vectors: Vectors
     spots: Sequence[Spot]
     encoder: ImageTextEncoder
 
     def compared(self, phrases: Sequence[str]) -> _Compared:
-        """Phrases with each of the patches."""
         vectors = self.encoder.texts(phrases).astype(np.float64)
         centre = getattr(self.encoder, "centre", None)
         usual = (
@@ -163,27 +159,14 @@ class _Patches(NamedTuple):
         return _Compared(phrases, cosines, usual)
 
     def known(self, phrases: Sequence[str]) -> list[str]:
-        reasons = unknown_phrases(self.encoder, phrases)
+        reasons = why_unknown(self.encoder, "phrases", phrases)
         return [phrase for phrase, reason in zip(phrases, reasons, strict=True) if reason is None]
-
-
-def _nothing_to_ground(parts: Claims) -> Problem:
-    if parts.uncertain:
-        return Problem("nothing_asserted", "the report only denies or leaves open what it names")
-    if parts.denied:
-        return Problem(
-            "only_denials", "the report only denies; what is absent cannot be shown by an image"
-        )
-    return Problem("no_claims", "the report makes no claim that could be seen in an image")
 
 
 def _scales(
     patches: _Patches, claims: Sequence[Claim], known: Sequence[Claim], decoys: Decoys
 ) -> Mapping[EntityType, _Compared] | Problem:
-    """For each kind of claim the decoys, with the same chances in the same patches.
-
-    Where the encoder knows too few decoys of a kind, those of all kinds are taken.
-    """
+    """For each kind of claim its decoys; those of all kinds where too few of it are known."""
     scales = {}
     for kind in dict.fromkeys(claim.type for claim in known):
         phrases = patches.known(decoys.to(claims, kind))
@@ -222,6 +205,7 @@ def _supports(
         curve = calibration_of(patches.encoder, claim.type)
         needed = curve.midpoint if specimen is None else specimen.limits[claim.type].supported
         stands = standing(float(height), others)
+        by_patch = (standing(float(cosine), others) for cosine in row - usual)
         support = Support(
             claim=claim,
             cosine=float(row.max()),
@@ -229,7 +213,7 @@ def _supports(
             spot=patches.spots[int(row.argmax())],
             against=patches.spots[int(row.argmin())],
             decoy=scale.phrases[int(others.argmax())],
-            agreeing=_agreeing(row - usual, others, needed),
+            agreeing=sum(each is not None and each >= needed for each in by_patch),
         )
         if specimen is None or stands is None:
             yield support
@@ -237,17 +221,7 @@ def _supports(
             yield specimen.judged(support, stands)
 
 
-def _agreeing(row: NDArray[np.float64], decoys: NDArray[np.float64], needed: float) -> int:
-    """The patches in which a claim stands by itself as far above decoys as a verdict needs.
-
-    Without limits that is where its value would be 0.5.
-    """
-    standings = (standing(float(cosine), decoys) for cosine in row)
-    return sum(stands is not None and stands >= needed for stands in standings)
-
-
 def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibration:
-    """The measured curve of an encoder, for this kind of claim or for all; or the default."""
     of_kinds: Mapping[EntityType, ClaimCalibration] = getattr(encoder, "calibrations", {})
     measured: ClaimCalibration | None = getattr(encoder, "calibration", None)
     return of_kinds.get(kind) or measured or UNMEASURED
@@ -257,15 +231,13 @@ def _signature(encoder: ImageTextEncoder, decoys: Decoys, limits: Decisions | No
     """Everything that a grounding depends on beside image and report."""
     curves = [calibration_of(encoder, kind) for kind in CLAIMED]
     calibration = ";".join(f"{curve.slope:g},{curve.midpoint:g}" for curve in dict.fromkeys(curves))
-    side = encoder.size
-    return (
-        f"grounding-2|{encoder.identity}|patch={side},stride={side}|{decoys.identity}"
-        f"|calibration={calibration if limits is None else limits.identity}"
-    )
+    patch = f"patch={encoder.size},stride={encoder.size}"
+    measured = calibration if limits is None else limits.identity
+    return f"grounding-2|{encoder.identity}|{patch}|{decoys.identity}|calibration={measured}"
 
 
 def _usual(reasons: Sequence[str | None]) -> str:
-    """The reason that occurs most often, the first of equals."""
+    """The commonest reason, the first of equals."""
     return Counter(reason for reason in reasons if reason is not None).most_common(1)[0][0]
 
 
@@ -286,8 +258,6 @@ SPLIT = "the encoders do not agree whether the tissue looks malignant"
 
 
 class Opinion(NamedTuple):
-    """What one encoder of a panel found."""
-
     encoder: str  # its identity
     outcome: Grounding | Problem
 
@@ -304,8 +274,7 @@ def majority_value(values: Sequence[float | None]) -> float | None:
 def majority_verdict(verdicts: Sequence[GroundingVerdict | None]) -> GroundingVerdict | None:
     """The verdict of more than half of those that have a vote, else `not_known`.
 
-    Who does not know the claim, or was never validated, has None here and no vote. None where
-    nobody has one.
+    None stands for no vote: the claim is not known, or the encoder was never validated.
     """
     votes = Counter(verdict for verdict in verdicts if verdict is not None)
     if not votes:
@@ -354,15 +323,11 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
 
 
 def panel_identity(encoders: Sequence[str]) -> str:
-    """One encoder by its identity, several by all of theirs."""
     return encoders[0] if len(encoders) == 1 else f"panel({' + '.join(encoders)})"
 
 
 def _combined(supports: tuple[Support, ...]) -> Support:
-    """One claim: value and verdict of the majority.
-
-    What can be checked on the image is that of the encoder whose value decides.
-    """
+    """One claim: value and verdict of the majority, places from the encoder whose value decides."""
     value = majority_value([support.value for support in supports])
     if value is None:
         reasons = dict.fromkeys(each.unknown for each in supports if each.unknown is not None)
@@ -422,7 +387,6 @@ def _panel_notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> It
 
 
 def _problem(opinions: Sequence[Opinion]) -> Problem:
-    """Reason why no encoder could ground; given once where it is the same for all."""
     problems = [(name, outcome) for name, outcome in opinions if isinstance(outcome, Problem)]
     if len({problem for _, problem in problems}) == 1:
         return problems[0][1]

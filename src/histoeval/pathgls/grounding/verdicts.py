@@ -49,24 +49,14 @@ from histoeval.terms.catalogue import HARMLESS, Behaviour, diagnosis_tree
 from histoeval.terms.naming import main_concept
 from histoeval.terms.sites import find_places
 
+# What a lesion without an organ, or a report that is not supported, is worth at most
 UNSUPPORTED = 0.49
-"""What a lesion without an organ, or a report that is not supported, is worth at most."""
 UNVALIDATED = (
     "the encoder was never validated: measure it on labelled tiles with "
     "`histoeval evaluate grounding --calibration FILE`"
 )
 NO_ORGAN = "the report names no organ that would tie it to this tissue"
 _HALF = 0.5
-
-
-def gated(value: float, organ: float) -> float:
-    """The value of a claim: its own where its organ is supported, else no more than that has."""
-    return value if organ >= _HALF else min(value, organ)
-
-
-def weighed(value: float, behaviour: float) -> float:
-    """The value of a claim: its own where its behaviour is likely, else less in proportion."""
-    return value * min(1.0, behaviour / _HALF)
 
 
 def judge_organ(margin: OrganMargin, limits: Limits) -> Judgement:
@@ -92,15 +82,14 @@ def judge_lesion(
     """
     value, verdict = calibrated(stands, limits), limits.verdict(stands)
     if not organs:
-        return Judgement(
-            min(value, UNSUPPORTED), "not_known" if verdict == "supported" else verdict
-        )
+        verdict = "not_known" if verdict == "supported" else verdict
+        return Judgement(min(value, UNSUPPORTED), verdict)
     organ = min(organs, key=lambda judgement: judgement.value)
-    value = gated(value, organ.value)
+    value = value if organ.value >= _HALF else min(value, organ.value)
     verdict = verdict if organ.verdict == "supported" else organ.verdict
     if behaviour is None:
         return Judgement(value, verdict)
-    value = weighed(value, behaviour.value)
+    value *= min(1.0, behaviour.value / _HALF)
     if behaviour.verdict == "contradicted":
         return Judgement(value, "contradicted")
     return Judgement(value, "not_known" if verdict == "supported" and value < _HALF else verdict)
@@ -134,8 +123,6 @@ def _contradicts(judgement: Judgement | None) -> bool:
 
 
 class NamedPlace(NamedTuple):
-    """A place that a report names, and the organs there that an encoder can tell."""
-
     phrase: str
     organs: frozenset[str]
 
@@ -148,15 +135,14 @@ class SpecimenVerdicts:
     limits: Limits
     places: tuple[NamedPlace, ...]  # those that the report is of
     claims: Claims
+    # How malignant the image looks, for each organ of the report that has limits for that
     malignancy: Mapping[str, float]
-    """How malignant the image looks, for each organ of the report that has limits for that."""
     behaviour_limits: Mapping[str, BehaviourLimits]
 
     @classmethod
     def of(
         cls, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions, claims: Claims
     ) -> Self:
-        """Decide over all patches of an image."""
         places = tuple(_places(claims, decisions.organs))
         limits = decisions.behaviour_limits(len(vectors))
         named = {organ for place in places for organ in place.organs}
@@ -225,15 +211,11 @@ class SpecimenVerdicts:
 
     def denial(self) -> Judgement | None:
         """Judge a statement that there is no malignancy; None where the report makes none."""
-        return (
-            self._behaviour("benign", self.malignancy) if denies_malignancy(self.claims) else None
-        )
+        is_denied = denies_malignancy(self.claims)
+        return self._behaviour("benign", self.malignancy) if is_denied else None
 
     def cancer_check(self) -> CancerCheck:
-        """Whether the image agrees with what the report says, or leaves unsaid, of malignancy.
-
-        It must in every place that the report names.
-        """
+        """Agreement of image and report on malignancy, in every place that the report names."""
         stated, organs = stated_behaviour(self.claims), sorted(self.claimed)
 
         def check(verdict: CancerVerdict, why: str) -> CancerCheck:
@@ -248,10 +230,9 @@ class SpecimenVerdicts:
             return check("undecided", "the report states no diagnosis")
         if stated == "open":
             return check("undecided", "the report leaves open whether the tissue is malignant")
-        verdicts = {
-            judge_behaviour(self.malignancy[organ], stated, self.behaviour_limits[organ]).verdict
-            for organ in organs
-        }
+        malignancy, limits = self.malignancy, self.behaviour_limits
+        judged = [judge_behaviour(malignancy[organ], stated, limits[organ]) for organ in organs]
+        verdicts = {judgement.verdict for judgement in judged}
         if verdicts == {"supported"}:
             return check("agrees", f"the tissue looks {stated}, as the report says")
         if "contradicted" in verdicts:
@@ -260,7 +241,6 @@ class SpecimenVerdicts:
         return check("undecided", why)
 
     def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
-        """Verdict on the whole report, and why."""
         whole = self._organ(self.claimed) if self.claimed else None
         # Organs that are hard to part are judged together: the colon is seen with its appendix.
         together = (
@@ -296,7 +276,6 @@ class SpecimenVerdicts:
         return verdict, "the image shows the organ and supports what the report claims"
 
     def _place(self, claim: Claim) -> NamedPlace | None:
-        """The place of the report that a claim names."""
         return next((place for place in self.places if place.phrase == claim.phrase), None)
 
     def _organ(self, organs: frozenset[str]) -> Judgement:
@@ -318,7 +297,6 @@ class SpecimenVerdicts:
         return support.model_copy(update=update)
 
     def _organ_reason(self, organs: frozenset[str], judgement: Judgement) -> str:
-        """Why an organ that is claimed has this verdict."""
         seen, claimed = self.seen(), " or ".join(sorted(organs))
         if judgement.verdict == "supported":
             return f"the tissue looks like {claimed}"
@@ -394,7 +372,6 @@ _DYSPLASIA = "dysplasia"
 
 
 def behaviour_wordings(side: BehaviourSide, organ: str | None = None) -> tuple[str, ...]:
-    """Words for tissue of a side in an organ, or wherever it is."""
     wordings = load_toml("pathgls/grounding/data/phrases.toml")["behaviour"][side]
     if organ is None:
         return tuple(wordings["anywhere"])
@@ -402,17 +379,13 @@ def behaviour_wordings(side: BehaviourSide, organ: str | None = None) -> tuple[s
 
 
 def malignancy(patches: NDArray[np.float64]) -> float:
-    """Malignancy of an image from that of its patches."""
-    if len(patches) < FEW:
-        return float(patches.mean())
-    return float(top_mean(patches[None])[0])
+    """The malignancy of an image from that of its patches."""
+    return float(patches.mean() if len(patches) < FEW else top_mean(patches[None])[0])
 
 
 def malignancy_of_patches(
     vectors: Vectors, encoder: ImageTextEncoder, organ: str
 ) -> NDArray[np.float64]:
-    """Malignancy of each patch, for tissue of an organ."""
-
     def direction(side: BehaviourSide) -> NDArray[np.float64]:
         total = np.zeros(())
         for wordings in (behaviour_wordings(side), behaviour_wordings(side, organ)):
@@ -426,10 +399,7 @@ def malignancy_of_patches(
 
 @lru_cache(maxsize=1 << 12)
 def side_of(phrase: str) -> BehaviourSide | None:
-    """The side that a diagnosis is on; None where it leaves that open.
-
-    Dysplasia stands between both, as does what is borderline or of uncertain behaviour.
-    """
+    """The side that a diagnosis is on; None where it leaves that open, as dysplasia does."""
     concept = main_concept(phrase)
     if concept is None:
         return None
@@ -442,10 +412,7 @@ def side_of(phrase: str) -> BehaviourSide | None:
 
 
 def denies_malignancy(claims: Claims) -> bool:
-    """Whether a report says that there is no malignancy, and speaks of none otherwise.
-
-    That something is no small cell carcinoma does not make it benign.
-    """
+    """True if a report says that there is no malignancy, and speaks of none otherwise."""
     spoken = (*claims.asserted, *claims.uncertain)
     return _denies_any(claims) and all(side_of(claim.phrase) != "malignant" for claim in spoken)
 
@@ -456,10 +423,7 @@ def _denies_any(claims: Claims) -> bool:
 
 
 def stated_behaviour(claims: Claims) -> StatedBehaviour:
-    """The behaviour that a report gives its tissue: one that names no malignancy says benign.
-
-    One that names a malignancy and also says that there is none leaves it open.
-    """
+    """The behaviour that a report gives its tissue: one that names no malignancy says benign."""
     asserted, denied, uncertain = (
         [side_of(claim.phrase) for claim in part if _is_diagnosis(claim)] for part in claims
     )
@@ -478,7 +442,6 @@ def _is_diagnosis(claim: Claim) -> bool:
 
 
 def judge_behaviour(score: float, side: BehaviourSide, limits: BehaviourLimits) -> Judgement:
-    """A behaviour that is claimed of an image that looks so malignant."""
     own = limits.malignant if side == "malignant" else limits.benign
     towards = score if side == "malignant" else -score
     return Judgement(calibrated(towards, own), own.verdict(towards))

@@ -9,11 +9,8 @@ from histoeval.pathgls.results import Contradiction, ReportSpan
 
 
 class Placed(Protocol):
-    """Anything that stands at a place of a report."""
-
     @property
-    def span(self) -> ReportSpan:
-        """The place."""
+    def span(self) -> ReportSpan: ...
 
 
 def clash(rule: str, one: Placed, other: Placed, why: str) -> Contradiction:
@@ -25,9 +22,7 @@ def clash(rule: str, one: Placed, other: Placed, why: str) -> Contradiction:
 
 
 def two_values(
-    rule: str,
-    mentions: Iterable[ReportMention[Value]],
-    differ: Callable[[Value, Value], bool],
+    rule: str, mentions: Iterable[ReportMention[Value]], differ: Callable[[Value, Value], bool]
 ) -> Iterator[Contradiction]:
     """Two values, in two sentences, of what a tumour has only one of, by a rule of that name."""
     for one, other in combinations(mentions, 2):

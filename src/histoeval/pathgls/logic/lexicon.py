@@ -19,7 +19,6 @@ LOGIC, GRADE, DIAGNOSIS, APPEARANCE, ORGAN = (Lexicon(file, literal=True) for fi
 
 @cache
 def version() -> str:
-    """Changes when any word of the files does."""
     return sha256(b"".join(map(resource_bytes, _FILES))).hexdigest()[:12]
 
 

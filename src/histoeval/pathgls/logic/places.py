@@ -16,14 +16,14 @@ _SIDES = (Side.LEFT, Side.RIGHT)
 
 
 def are_of_two_places(one: str, other: str) -> bool:
-    """Whether two sentences name two organs, or two places of one."""
+    """True if two sentences name two organs, or two places of one."""
     organs = _organs(one), _organs(other)
     return (all(organs) and not organs[0] & organs[1]) or are_marked_apart(one, other)
 
 
 @lru_cache(maxsize=1 << 12)
 def are_marked_apart(one: str, other: str) -> bool:
-    """Whether two sentences name two sides or two numbered places, or are headed by two."""
+    """True if two sentences name two sides or two numbered places, or are headed by two."""
     sides = {side for side in (side_of(one), side_of(other)) if side in _SIDES}
     return (
         len(sides) > 1
@@ -34,7 +34,7 @@ def are_marked_apart(one: str, other: str) -> bool:
 
 
 def are_by_two_methods(one: str, other: str) -> bool:
-    """Whether two sentences give the results of two tests: on HE and on an immunostain."""
+    """True for the results of two tests: on HE and on an immunostain."""
     first, second = (
         {found.group().casefold() for found in pattern("methods").finditer(text)}
         for text in (one, other)
@@ -43,7 +43,7 @@ def are_by_two_methods(one: str, other: str) -> bool:
 
 
 def _are_on_two_margins(one: str, other: str) -> bool:
-    """Whether two sentences are on margins that have different names."""
+    """True if two sentences are on margins that have different names."""
     if not all(pattern("margin_word").search(text) for text in (one, other)):
         return False
     first, second = (
@@ -54,24 +54,23 @@ def _are_on_two_margins(one: str, other: str) -> bool:
 
 
 def is_place_of_denial(before: str) -> bool:
-    """Whether the words before a name make it the place where something else is denied."""
+    """True if the words before a name make it the place where something else is denied."""
     return _PLACES.search(before) is not None and _DENIES.search(before) is not None
 
 
 def _organs(text: str) -> frozenset[str]:
-    """The organs that a sentence names."""
     return frozenset(organ_of(match.id) for match in find_sites(text)) - listed("tissues")
 
 
 def _have_two_labels(one: str, other: str) -> bool:
-    """Whether they are of two numbered things of a kind: at 3 and at 6 o'clock, level II and V."""
+    """True for two numbered things of a kind: at 3 and at 6 o'clock, level II and V."""
     first, second = statements(one).labels, statements(other).labels
     kinds = [{label.split()[0] for label in labels} for labels in (first, second)]
     return bool(kinds[0] & kinds[1]) and not first & second
 
 
 def have_two_heads(one: str, other: str) -> bool:
-    """Whether each begins with a place and a colon or a dash, and the places are not the same."""
+    """True if both begin with a place and a colon or a dash, and the places differ."""
     heads = [_HEAD.match(text) for text in (one, other)]
     sites = [{m.id for m in find_sites(found["head"])} if found else set() for found in heads]
     sides = {side_of(found["head"]) for found in heads if found} & {*_SIDES}

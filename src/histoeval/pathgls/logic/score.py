@@ -9,33 +9,31 @@ from pydantic import Field, model_validator
 
 from histoeval.errors import Problem
 from histoeval.nli.entailer import Entailer, NliPair
-from histoeval.pathgls.logic.read_specimens import specimens_of
 from histoeval.pathgls.logic.rules.registry import broken_rules, rules_identity
-from histoeval.pathgls.logic.sentence_pairs import sentence_pairs
 from histoeval.pathgls.logic.sentences import Passages
-from histoeval.pathgls.logic.statements import MAX_PAIRS, StatementPair, pairs_of, statements_of
-from histoeval.pathgls.logic.verbalise import LEANING
+from histoeval.pathgls.logic.specimen import specimens_of
+from histoeval.pathgls.logic.statements import (
+    LEANING,
+    MAX_PAIRS,
+    StatementPair,
+    pairs_of,
+    sentence_pairs,
+    statements_of,
+)
 from histoeval.pathgls.results import Contradiction, Logic, ReportSpan, Share
 from histoeval.report import Noun, Report
 
-_TRAINED = 1 / 3
-"""The share of contradictions among the pairs that NLI models learn from."""
-_AMONG_OTHERS = 0.04
-"""Their share among pairs of one report that do not differ on a shared topic."""
-_AMONG_BESIDE = 0.002
-"""Their share among diagnoses that one report may well make together."""
-_AMONG_SENTENCES = 0.2
-"""Their share among sentences on one lesion, as they stand."""
-_AMONG_OPPOSED = 0.4
-"""Their share among sentences that give two sides, sizes, grades or organs."""
+_TRAINED = 1 / 3  # the share of contradictions among the pairs that NLI models learn from
+_AMONG_OTHERS = 0.04  # their share among pairs of one report that do not differ on a shared topic
+_AMONG_BESIDE = 0.002  # their share among diagnoses that one report may well make together
+_AMONG_SENTENCES = 0.2  # their share among sentences on one lesion, as they stand
+_AMONG_OPPOSED = 0.4  # their share among sentences that give two sides, sizes, grades or organs
 _PRIORS = f"{_AMONG_BESIDE:g},{_AMONG_OTHERS:g},{_AMONG_SENTENCES:g},{_AMONG_OPPOSED:g}"
-_SLACK = 1e-9
-"""Three tenths of ten are three, whatever the last digit of a float is."""
-_LIKELY = 0.5
-"""From here on two sentences as they stand count like a rule."""
+_SLACK = 1e-9  # three tenths of ten are three, whatever the last digit of a float is
+_LIKELY = 0.5  # from here on two sentences as they stand count like a rule
+# Contradictions of this probability are shown: one of them alone takes logic below 0.7, so a low
+# value is never without the pair that lowered it
 _SHOWN = 0.3
-"""Contradictions of this probability are shown: one of them alone takes logic below 0.7, so a low
-value is never without the pair that lowered it."""
 
 _RULES_ALONE = "by rules alone: no two statements can be compared"
 _NO_STATEMENT = Problem("too_few_statements", "needs a statement on a specimen, found none")
@@ -68,20 +66,17 @@ class Top(Noun):
         return " or ".join([*share, *number])
 
 
+# The share of the published code, but at most three: else one contradiction of a long report is
+# lost among pairs that have nothing to do with it
 DEFAULT_TOP = Top(share=0.3, number=3)
-"""The share of the published code, but at most three: else one contradiction of a long report is
-lost among pairs that have nothing to do with it."""
 
 
 class _Judged(NamedTuple):
-    """Two places with the probability that they contradict each other, and their sentences."""
-
     found: Contradiction
     places: tuple[int, int]
 
     @property
     def probability(self) -> float:
-        """Of a contradiction."""
         return self.found.probability
 
 
@@ -103,8 +98,10 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
     pairs = [pair for statements in stated for pair in pairs_of(statements)]
     broken = broken_rules(specimens)
     whole = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
+    signature = signature_of(entailer, top)
     if not pairs and not broken and not whole:
-        return _by_rules_alone(entailer, top) if any(stated) else _NO_STATEMENT
+        alone = Logic(value=1.0, pairs=0, top=0, notes=(_RULES_ALONE,), signature=signature)
+        return alone if any(stated) else _NO_STATEMENT
     ruled = [_Judged(each, _places(each, passages)) for each in broken]
     ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
     settled = {each.places for each in ruled}
@@ -120,21 +117,13 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
             _with_clauses(each, passages) for each in worst if each.probability > _SHOWN
         ),
         notes=tuple(_notes(passages, len(pairs))),
-        signature=signature_of(entailer, top),
+        signature=signature,
     )
 
 
 def signature_of(entailer: Entailer, top: Top) -> str:
-    """What a value of logic depends on, besides the report and the reader."""
     model = f"nli:{entailer.identity}|both ways:min,mean|prior:{_PRIORS}"
     return f"logic|{model}|rules:{rules_identity()}|K:{top}"
-
-
-def _by_rules_alone(entailer: Entailer, top: Top) -> Logic:
-    """The value of a report that states something, of which no two statements can be compared."""
-    return Logic(
-        value=1.0, pairs=0, top=0, notes=(_RULES_ALONE,), signature=signature_of(entailer, top)
-    )
 
 
 def _by_nli(first: ReportSpan, second: ReportSpan, probability: float) -> Contradiction:
@@ -217,7 +206,6 @@ def _corrected(probability: float, share: float) -> float:
 
 
 def _places(found: Contradiction, passages: Passages) -> tuple[int, int]:
-    """Where the sentences of a contradiction begin."""
     first, second = sorted(
         passage.start if (passage := passages.at(span.start)) else span.start
         for span in (found.first, found.second)

@@ -26,25 +26,21 @@ from histoeval.terms.values.laterality import Side, side_of
 
 Value = TypeVar("Value")
 
-MAX_SENTENCES = 400
-"""More sentences of a report are not read: some 40 kB of text."""
+MAX_SENTENCES = 400  # more sentences of a report are not read: some 40 kB of text
 
 _MAX_CHARS = 60_000
 _PART = "specimen_part"
 _ORDINAL = re.compile(r"(?:part|specimen)?[\s#(]*(?:(\d{1,2})|([A-Z])(?![A-Z]))", re.IGNORECASE)
 _LETTER = re.compile(r"([A-Z]|\d{1,2})[.):]\s")
 _CLAUSE = re.compile(r"[,;()]|\b(?:with|but|while|although|however|which)\b", re.IGNORECASE)
-_SHORT = 1_000
-"""A report of up to this many characters has no sections of several sentences."""
+_SHORT = 1_000  # a report of up to this many characters has no sections of several sentences
 _NAMING = ("specimen", "procedure")
 _SYNOPTIC = "synoptic"
+# A line of a synoptic report: what is reported, and the value
 _ITEM = re.compile(r"[A-Z][^:\n]{1,60}:[ \t]*\S")
-"""A line of a synoptic report: what is reported, and the value."""
 _PROSE = re.compile(r"[a-z)]\.\s+[A-Z][a-z]+ [a-z]")
-_HEAD = re.compile(r"[A-Z][^.:;]{2,90}:\s+\S")
-"""Site and procedure, and then what it is."""
-_SIDED_OFTEN = 2
-"""From this many sentences on each side a report is about a specimen of each."""
+_HEAD = re.compile(r"[A-Z][^.:;]{2,90}:\s+\S")  # site and procedure, and then what it is
+_SIDED_OFTEN = 2  # from this many sentences on each side a report is about a specimen of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +50,21 @@ class ReportSentence:
     start: int
     end: int
     text: str
-    part: str
-    """The number of the specimen as the report counts them; empty where there is only one."""
-    kind: str
-    """The kind of section that it stands in, as `extract.sections` has it."""
+    part: str  # the number of the specimen as the report counts them; empty where there is only one
+    kind: str  # the kind of section that it stands in, as `extract.sections` has it
 
     @property
     def concludes(self) -> bool:
-        """Whether it gives the diagnosis, by its section or in words ("the diagnosis is")."""
+        """True if it gives the diagnosis, by its section or in words ("the diagnosis is")."""
         return self.kind == "diagnosis" or self.has("concluding")
 
     @property
     def is_conclusion(self) -> bool:
-        """The same, or it names site and procedure and then the diagnosis."""
+        """Also true if it names site and procedure and then the diagnosis."""
         return self.concludes or bool(_HEAD.match(self.text))
 
     def has(self, *lists: str) -> bool:
-        """Whether it has a word of any of these lists of `logic.toml`."""
+        """True if it has a word of any of these lists of `logic.toml`."""
         return any(pattern(name).search(self.text) for name in lists)
 
     def names(self, list_: str) -> frozenset[str]:
@@ -94,7 +88,6 @@ class ReportSentence:
         return ReportSpan(text=text, start=start, end=start + len(text))
 
     def at(self, start: int, end: int) -> ReportMention[str]:
-        """What stands at a place of the sentence."""
         text = self.text[start:end]
         span = ReportSpan(text=text, start=self.start + start, end=self.start + end)
         return ReportMention(text, span, self)
@@ -118,41 +111,40 @@ class ReportMention(Generic[Value]):
 
     @property
     def clause(self) -> str:
-        """The clause that it stands in."""
         return self.passage.clause(self.span.start, self.span.end)
 
     @property
     def before(self) -> str:
-        """Its sentence up to it."""
         return self.passage.text[: self.span.start - self.passage.start]
 
     @property
     def after(self) -> str:
-        """The rest of its sentence."""
         return self.passage.text[self.span.end - self.passage.start :]
 
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """The sentences of a report that are read, in their order."""
-
     all: tuple[ReportSentence, ...]
-    cut: bool
-    """Whether the report continues after the last of them."""
+    cut: bool  # the report continues after the last of them
 
     def at(self, place: int) -> ReportSentence | None:
-        """The sentence that holds a place of the text."""
         i = bisect_right(self.all, place, key=lambda passage: passage.start) - 1
         return self.all[i] if i >= 0 and place < self.all[i].end else None
 
 
 def passages_of(text: str) -> Passages:
     """The sentences of a text that assert something about the slide."""
-    read = text[:_MAX_CHARS]
-    found = list(_sentences(read))
-    kept = [passage for passage in _lettered(found) if _asserts(passage)][:MAX_SENTENCES]
-    cut = len(text) > len(read) or len(kept) == MAX_SENTENCES
-    return Passages(tuple(_by_side(_numbered(kept))), cut)
+    silent = LOGIC.ids("sections", "silent")
+    passages = [
+        passage
+        for passage in _lettered(list(_sentences(text[:_MAX_CHARS])))
+        if passage.kind not in silent and asserts_now(passage.text) and not passage.has("not_now")
+    ][:MAX_SENTENCES]
+    cut = len(text) > _MAX_CHARS or len(passages) == MAX_SENTENCES
+    if len({passage.part for passage in passages if passage.part}) <= 1:
+        # A report of one numbered specimen has only one, whatever stands outside of the number.
+        passages = [replace(passage, part="") for passage in passages]
+    return Passages(tuple(_by_side(passages)), cut)
 
 
 def _sentences(text: str) -> Iterator[ReportSentence]:
@@ -163,7 +155,10 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
     parts, old = specimens_of_text(text), superseded(text)
     layout = list(_labelled(sections(text)))
     starts = [section.start for section, _ in layout]
-    cuts = _begins(parts)
+    # Where a specimen begins, or the text returns to it.
+    labels = {place for part in parts for place, _ in part.labels}
+    returns = {place for part in parts for place, _ in part.stretches}
+    cuts = sorted(labels | returns - {end for part in parts for _, end in part.labels})
     for sentence in sentences(text):
         first = max(0, bisect_right(starts, sentence.start) - 1)
         last = max(first, bisect_right(starts, sentence.end - 1) - 1)
@@ -182,15 +177,7 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
                     yield ReportSentence(begin, begin + len(whole), whole, part, kind)
 
 
-def _begins(parts: Sequence[SpecimenText]) -> list[int]:
-    """Where a specimen begins, or the text returns to it."""
-    labels = {start for part in parts for start, _ in part.labels}
-    after = {end for part in parts for _, end in part.labels}
-    return sorted(labels | {start for part in parts for start, _ in part.stretches} - after)
-
-
 def _part_at(place: int, parts: Sequence[SpecimenText]) -> str:
-    """The name of the specimen that a place of the text is about; empty where it is of all."""
     return next(
         (
             part.label or part.heading.casefold()
@@ -234,10 +221,7 @@ def _lettered(passages: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
 
 
 def _kind(section: Section, text: str, place: int) -> str:
-    """The kind of a section; another where one names the specimen and goes on to what is found.
-
-    It goes on in prose, or in the items of a synoptic report.
-    """
+    """The kind of a section; another where one names the specimen and goes on to what is found."""
     kind = section.within or ("" if section.kind == _PART else section.kind)
     line = text[section.body_start : section.end].strip().split("\n")[0]
     is_later = "\n" in text[section.body_start : place].strip(" ")
@@ -245,20 +229,6 @@ def _kind(section: Section, text: str, place: int) -> str:
         return _SYNOPTIC
     prose = len(text) <= _SHORT and kind in _NAMING and _PROSE.search(line)
     return "other" if prose else kind
-
-
-def _asserts(passage: ReportSentence) -> bool:
-    """Whether a sentence is about the slide, and not about the past or what should be done."""
-    if passage.kind in LOGIC.ids("sections", "silent"):
-        return False
-    return asserts_now(passage.text) and not passage.has("not_now")
-
-
-def _numbered(passages: Sequence[ReportSentence]) -> list[ReportSentence]:
-    """A report of one numbered specimen has only one, whatever stands outside of the number."""
-    if len({passage.part for passage in passages if passage.part}) > 1:
-        return list(passages)
-    return [replace(passage, part="") for passage in passages]
 
 
 def _by_side(passages: Sequence[ReportSentence]) -> list[ReportSentence]:

@@ -1,20 +1,34 @@
 """What a report states of one specimen, in terms that can be compared.
 
-A finding is affirmed or denied only where the reader and the words around it agree on that;
-uncertain ones are not here at all. What rules ask of a specimen as a whole is worked out once.
+Facts are sorted by the sentences that they stand in. A finding is affirmed or denied only where the
+reader and the words around it agree on that; uncertain ones are not here at all. What rules ask of
+a specimen as a whole is worked out once.
 """
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 from histoeval.facts.diagnoses import Diagnosis
-from histoeval.facts.facts import FindingFact
-from histoeval.pathgls.logic.diagnosis_mentions import DiagnosisMention, diagnosis_mentions
+from histoeval.facts.facts import Facts, FindingFact, facts_of
+from histoeval.facts.lexical import ValueMention
+from histoeval.facts.markers import markers_of
+from histoeval.facts.scope import TextScope, scope_of
 from histoeval.pathgls.logic.lexicon import listed, pattern
-from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
-from histoeval.report import Entity, EntityType
+from histoeval.pathgls.logic.mentions import DiagnosisMention, diagnosis_mentions
+from histoeval.pathgls.logic.places import is_place_of_denial
+from histoeval.pathgls.logic.sentences import (
+    Passages,
+    ReportMention,
+    ReportSentence,
+    Value,
+    passages_of,
+)
+from histoeval.pathgls.results import ReportSpan
+from histoeval.report import Assertion, Entity, EntityType, Relation, Report
+from histoeval.terms.assertion import stance_at
 from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.terms.values.grades import Grade
@@ -25,12 +39,15 @@ from histoeval.terms.values.stages import Stage
 
 _PROSE = frozenset({"", "other"})
 _HEADED = frozenset({"diagnosis", "microscopic", "comment", "immunohistochemistry"})
-_SHORT = 12
-"""Up to this many sentences under the headings of one specimen are still read as prose."""
+_SHORT = 12  # up to this many sentences under the headings of one specimen are still read as prose
 _LISTED = re.compile(r"[^\w(]|\d{1,9}[.):]{1,9}\s|\(?[a-z\d]\)", re.IGNORECASE)
+# Lesions of one disease
 _ONE_DISEASE = re.compile(r"\b(?:lymphoepithelial|skip) lesions\b", re.IGNORECASE)
-"""Lesions of one disease."""
 _DEGREE = re.compile(r"\b(?:mild|moderate|severe|(?:low|high)[- ]grade)$", re.IGNORECASE)
+_SHORT_WORD = 4
+_LACKS = re.compile(r"\b(?:lacks?|lacking|loss of|lost)(?: expression of)?\s*$", re.IGNORECASE)
+_NEGATIVE = Result(polarity="negative")
+_MAX_ENTITIES = 2_000  # more of what a report names is not read
 
 
 @dataclass(frozen=True)
@@ -50,16 +67,13 @@ class Specimen:
     relations: tuple[tuple[Entity, Entity], ...]
 
     def has(self, *lists: str) -> bool:
-        """Whether any sentence has a word of any of these lists of `logic.toml`."""
         return any(passage.has(*lists) for passage in self.passages)
 
     def passage_at(self, place: int) -> ReportSentence | None:
-        """The sentence of it that holds a place of the text."""
         return next((each for each in self.passages if each.start <= place < each.end), None)
 
     @cached_property
     def made(self) -> tuple[ReportMention[Diagnosis], ...]:
-        """The diagnoses that are affirmed."""
         return tuple(each for each in self.diagnoses if not each.denied)
 
     def made_outside(self, passage: ReportSentence) -> tuple[ReportMention[Diagnosis], ...]:
@@ -68,7 +82,7 @@ class Specimen:
 
     @cached_property
     def is_prose(self) -> bool:
-        """Whether it is written in sentences, without lists; a short one may have headings."""
+        """True if it is written in sentences, without lists; a short one may have headings."""
         kinds = _PROSE if len(self.passages) > _SHORT else _PROSE | _HEADED
         return all(
             passage.kind in kinds and not passage.part and not _LISTED.match(passage.text)
@@ -77,7 +91,7 @@ class Specimen:
 
     @cached_property
     def is_of_one_lesion(self) -> bool:
-        """Whether it is prose, and has no word for more than one lesion."""
+        """True if it is prose, and has no word for more than one lesion."""
         return self.is_prose and not any(
             pattern("several_lesions").search(_ONE_DISEASE.sub("", passage.text))
             for passage in self.passages
@@ -85,17 +99,16 @@ class Specimen:
 
     @cached_property
     def is_of_one_kind(self) -> bool:
-        """Whether it is of one lesion that is nowhere called mixed."""
+        """True if it is of one lesion that is nowhere called mixed."""
         return self.is_of_one_lesion and not self.has("of_two_kinds")
 
     @cached_property
     def has_several_tumours(self) -> bool:
-        """Whether any sentence mentions more than one tumour."""
         return self.has("tumours")
 
     @cached_property
     def is_of_one_tumour(self) -> bool:
-        """Whether the malignancies that are diagnosed are one in more or fewer words."""
+        """True if the malignancies that are diagnosed are one in more or fewer words."""
         tumours = {
             concept.id
             for each in self.made
@@ -107,7 +120,6 @@ class Specimen:
 
     @cached_property
     def organs(self) -> frozenset[str]:
-        """The organs that it names, without tissues that are everywhere."""
         everywhere = listed("tissues")
         return frozenset(
             organ
@@ -119,17 +131,15 @@ class Specimen:
 
     @cached_property
     def sites_sent(self) -> frozenset[str]:
-        """The sites that the first sentence names, or the procedure in it."""
         text = self.passages[0].text if self.passages else ""
         return frozenset(match.id for match in (*find_sites(text), *find_operated(text)))
 
     @cached_property
     def names(self) -> tuple[DiagnosisMention, ...]:
-        """What the sentences call the lesion, in their order."""
         return tuple(diagnosis_mentions(self.passages, self.sites_sent))
 
     def is_of_a_grade(self, diagnosis: ReportMention[Diagnosis]) -> bool:
-        """Whether only one grade of it is denied: no high grade dysplasia."""
+        """True if only one grade of it is denied: no high grade dysplasia."""
         graded = {each.span.end for each in self.grades if each.passage == diagnosis.passage}
         before = self.text[: diagnosis.span.start].rstrip()
         return len(before) in graded or bool(_DEGREE.search(before))
@@ -141,6 +151,134 @@ def own_concept(diagnosis: Diagnosis) -> Concept | None:
 
 
 def behaviour_of(diagnosis: ReportMention[Diagnosis]) -> Behaviour:
-    """The behaviour of what the words of a diagnosis name."""
     concept = own_concept(diagnosis.value)
     return concept.behaviour if concept else Behaviour.UNSPECIFIED
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def specimens_of(report: Report) -> tuple[tuple[Specimen, ...], Passages]:
+    passages = passages_of(report.text)
+    short = _up_to(report, passages)
+    facts = facts_of(short)
+    parts = dict.fromkeys(passage.part for passage in passages.all)
+    reading = _Reading(short, passages, facts, scope_of(short.text))
+    found = [reading.of(part) for part in parts]
+    return tuple(found), passages
+
+
+def _up_to(report: Report, passages: Passages) -> Report:
+    end = passages.all[-1].end if passages.all else 0
+    if not passages.cut and len(report.entities) <= _MAX_ENTITIES:
+        return report
+    kept = [e for e in report.entities if e.end <= end][:_MAX_ENTITIES]
+    places = {id(entity): place for place, entity in enumerate(kept)}
+    relations = [
+        Relation(head=places[id(head)], tail=places[id(tail)])
+        for head, tail in _linked(report)
+        if id(head) in places and id(tail) in places
+    ]
+    return Report(text=report.text[:end], entities=tuple(kept), relations=tuple(relations))
+
+
+def _linked(report: Report) -> Iterator[tuple[Entity, Entity]]:
+    for relation in report.relations:
+        yield report.entities[relation.head], report.entities[relation.tail]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    report: Report
+    passages: Passages
+    facts: Facts
+    scope: TextScope
+
+    def of(self, part: str) -> Specimen:
+        facts, here = self.facts, [p for p in self.passages.all if p.part == part]
+        return Specimen(
+            text=self.report.text,
+            passages=tuple(here),
+            diagnoses=tuple(self._diagnoses(part)),
+            findings=tuple(self._findings(facts.findings, part)),
+            markers=tuple(self._markers(here)),
+            grades=tuple(self._sited(facts.grades, part)),
+            sides=tuple(self._sited(facts.sides, part)),
+            stages=tuple(self._sited(facts.stages, part)),
+            measurements=tuple(self._sited(facts.measurements, part)),
+            entities=tuple(self._sited([ValueMention(e, e) for e in self.report.entities], part)),
+            relations=tuple(_linked(self.report)),
+        )
+
+    def _passage(self, entity: Entity, part: str) -> ReportSentence | None:
+        passage = self.passages.at(entity.start)
+        return passage if passage and passage.part == part and entity.end <= passage.end else None
+
+    def _sited(
+        self, values: Iterable[ValueMention[Value]], part: str
+    ) -> Iterator[ReportMention[Value]]:
+        for each in sorted(values, key=lambda value: value.entity.start):
+            if (passage := self._passage(each.entity, part)) is not None:
+                yield ReportMention(each.value, _span(each.entity), passage)
+
+    def _diagnoses(self, part: str) -> Iterator[ReportMention[Diagnosis]]:
+        named = {(d.entity.start, d.entity.end): d for d in (*self.facts.made, *self.facts.denied)}
+        for _, each in sorted(named.items()):
+            denied = each.entity.assertion == Assertion.ABSENT
+            passage = self._passage(each.entity, part)
+            if not passage or _is_shouted(each.entity, passage):
+                continue
+            if denied and is_place_of_denial(self.report.text[passage.start : each.entity.start]):
+                continue
+            if each.concept and self._is_plain(each.entity, denied):
+                yield ReportMention(each, _span(each.entity), passage, denied)
+
+    def _findings(
+        self, findings: Sequence[FindingFact], part: str
+    ) -> Iterator[ReportMention[FindingFact]]:
+        for each in sorted(findings, key=lambda fact: fact.entity.start):
+            passage = self._passage(each.entity, part)
+            if passage and each.id and self._is_plain(each.entity, each.denied):
+                yield ReportMention(each, _span(each.entity), passage, each.denied)
+
+    def _is_plain(self, entity: Entity, denied: bool) -> bool:
+        """False where something around an entity contradicts how it is read."""
+        if entity.assertion == Assertion.UNCERTAIN:
+            return False
+        of_markers = pattern("triple_negative").match(self.report.text[entity.end :].lstrip(" ,"))
+        return bool(of_markers) or (
+            stance_at(self.report.text, entity.start, entity.end) is not denied
+        )
+
+    def _markers(
+        self, here: Sequence[ReportSentence]
+    ) -> Iterator[ReportMention[tuple[str, Result]]]:
+        tails: dict[int, list[Entity]] = {}
+        for head, tail in _linked(self.report):
+            tails.setdefault(head.start, []).append(tail)
+        stained = [e for e in self.report.entities if e.type == EntityType.MARKER]
+        for passage in here:
+            for match in pattern("triple_negative").finditer(passage.text):
+                for key in sorted(listed("triple")):
+                    yield ReportMention((key, _NEGATIVE), passage.found(match).span, passage)
+            kept = tuple(e for e in stained if passage.start <= e.start < passage.end)
+            if not kept:
+                continue
+            alone = self.report.model_copy(update={"entities": kept, "relations": ()})
+            linked = {place: tails.get(entity.start, []) for place, entity in enumerate(kept)}
+            for key, sited in markers_of(alone, linked, self.scope).items():
+                before = self.report.text[passage.start : sited.entity.start]
+                result = _NEGATIVE if _LACKS.search(before) else sited.value
+                if result is not None and result.tested:
+                    yield ReportMention((key, result), _span(sited.entity), passage)
+
+
+def _is_shouted(entity: Entity, passage: ReportSentence) -> bool:
+    """True if a short word only looks like an abbreviation: the ALL of a text in capitals."""
+    capitals = sum(letter.isupper() for letter in passage.text)
+    small = sum(letter.islower() for letter in passage.text)
+    return len(entity.text) <= _SHORT_WORD and capitals > 2 * small
+
+
+def _span(entity: Entity) -> ReportSpan:
+    return ReportSpan(text=entity.text, start=entity.start, end=entity.end)

@@ -5,56 +5,193 @@ graph of entities and relations ("The diagnosis is adenocarcinoma of the sigmoid
 positive.", "There is no lymphovascular invasion."), each with the stretch of text it comes from.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, product
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, islice, product
+from typing import Literal
 
-from histoeval.facts.facts import FindingFact
-from histoeval.pathgls.logic.impression import leaning_of
-from histoeval.pathgls.logic.lexicon import listed
-from histoeval.pathgls.logic.places import are_by_two_methods, are_of_two_places
-from histoeval.pathgls.logic.rules.diagnosis import are_exclusive
-from histoeval.pathgls.logic.sentences import ReportMention
-from histoeval.pathgls.logic.specimen import Specimen
-from histoeval.pathgls.logic.verbalise import LEANING, Statement, sentence_statement, verbalised
-from histoeval.terms.findings import findings
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.facts.facts import BARE, FindingFact
+from histoeval.nli.features.extract import extract_features, opposes
+from histoeval.pathgls.logic.lexicon import listed, pattern
+from histoeval.pathgls.logic.mentions import is_of_early_lesion, leaning_of
+from histoeval.pathgls.logic.places import (
+    are_by_two_methods,
+    are_of_two_places,
+    have_two_heads,
+    is_place_of_denial,
+)
+from histoeval.pathgls.logic.rules.lesion import are_exclusive, line_of
+from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
+from histoeval.pathgls.logic.specimen import Specimen, own_concept
+from histoeval.pathgls.results import ReportSpan
+from histoeval.report import Assertion, EntityType
+from histoeval.terms.assertion import denies, is_denied
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, concepts, diagnosis_tree
+from histoeval.terms.findings import findings, is_kind_of
+from histoeval.terms.naming import find_diagnoses
+from histoeval.terms.sites import contains, find_sites, organ_of
+from histoeval.terms.values.laterality import Side, side_of
 
+Role = Literal["diagnosis", "morphology", "detail"]
+
+LEANING = "leaning"  # the topic of what suggests a malignancy or a harmless lesion
+_MARGIN = "margin_involvement"
+_AFFIRMED, _DENIED = "affirmed", "denied"
+# More pairs of a report are not judged by a model: the rest of a long report is skipped
 MAX_PAIRS = 60
-"""More pairs of a report are not judged by a model: the rest of a long report is skipped."""
 
-_MALIGNANT, _HARMLESS = "malignant", "harmless"
-_SUGGESTED = {"malignant": _MALIGNANT, "benign": _HARMLESS, "normal": _HARMLESS}
-_MAX_STATEMENTS = 120
-"""More statements of one specimen are not paired."""
+_SUGGESTED = {"malignant": "malignant", "benign": "harmless", "normal": "harmless"}
+_MAX_STATEMENTS = 120  # more statements of one specimen are not paired
+MAX_SENTENCE_PAIRS = 36  # more pairs of sentences of a report are not compared
+
+_MAX_CANDIDATES = 10 * MAX_SENTENCE_PAIRS
+_STEM = 4
+_WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
+_SITE = "site"
+_LESION, _MARGINS, _NODES = "of the lesion", "of margins", "of nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    text: str
+    span: ReportSpan
+    passage: ReportSentence
+    role: Role
+    # Its topics and what it states on each: `finding:necrosis` denied, `marker:ER` positive
+    topics: Mapping[str, str]
+    diagnosis: Concept | None = None
+
+
+def sentence_statement(passage: ReportSentence, topics: Mapping[str, str]) -> Statement:
+    span = passage.at(0, len(passage.text)).span
+    return Statement(_tidy(passage.text), span, passage, "morphology", topics)
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _diagnoses(specimen: Specimen) -> Iterator[Statement]:
+    for each in specimen.diagnoses:
+        if each.value.hedged or (each.denied and specimen.is_of_a_grade(each)):
+            continue
+        name = _lowered(each.span.text)
+        if each.denied:
+            text = f"There is no {name}."
+        else:
+            text = f"The diagnosis is {name}{_place(each, specimen)}."
+        made = None if each.denied else own_concept(each.value)
+        yield Statement(text, each.span, each.passage, "diagnosis", _diagnosed(each), made)
+
+
+def _diagnosed(diagnosis: ReportMention[Diagnosis]) -> dict[str, str]:
+    """The topics of a diagnosis; to deny a kind denies what is of that kind, not its siblings."""
+    concept = own_concept(diagnosis.value)
+    if concept is None:
+        return {}
+    if diagnosis.denied:
+        return {f"diagnosis:{concept.id}": _DENIED}
+    topics = {f"diagnosis:{id_}": _AFFIRMED for id_ in diagnosis_tree().lineage(concept.id)[:2]}
+    if line := line_of(diagnosis.value):
+        topics["line"] = line
+    if concept.behaviour == Behaviour.MALIGNANT:
+        topics[LEANING] = "malignant"
+    elif concept.behaviour in HARMLESS:
+        topics[LEANING] = "harmless"
+    return topics
+
+
+def _place(diagnosis: ReportMention[Diagnosis], specimen: Specimen) -> str:
+    """The site that a diagnosis is linked to, if its name does not have it."""
+    for head, tail in specimen.relations:
+        if head.start == diagnosis.span.start and tail.type == EntityType.SITE:
+            site = _lowered(tail.text)
+            return "" if site in diagnosis.span.text.lower() else f" of the {site}"
+    return ""
+
+
+def _findings(specimen: Specimen) -> Iterator[Statement]:
+    named = {each.span.start for each in specimen.diagnoses}
+    for each in specimen.findings:
+        if each.span.start in named:
+            continue
+        text = _written(each)
+        where = f":{each.value.place}" if each.value.id in BARE else ""
+        where += ":elsewhere" if pattern("elsewhere").search(each.clause) else ""
+        topics = {f"finding:{each.value.id}{where}": _DENIED if each.denied else _AFFIRMED}
+        yield Statement(text, each.span, each.passage, "detail", topics)
+
+
+def _written(seen: ReportMention[FindingFact]) -> str:
+    """A finding as a sentence; one whose own words deny it ("clear margins") as it stands."""
+    name, id_ = _lowered(seen.span.text), str(seen.value.id)
+    if id_ in BARE or is_kind_of(id_, _MARGIN):
+        place = f" of the {seen.value.place}" if id_ in BARE and seen.value.place else ""
+        return f"There is {'no ' if seen.denied else ''}{findings()[id_].name.lower()}{place}."
+    if seen.value.entity.assertion == Assertion.ABSENT:
+        return f"There is no {name}."
+    whole = seen.denied or " is " in name or " are " in name
+    return f"{name[:1].upper()}{name[1:]}." if whole else f"There is {name}."
+
+
+def _markers(specimen: Specimen) -> Iterator[Statement]:
+    for each in specimen.markers:
+        key, result = each.value
+        apart = each.passage.has("some_cells", "of_gene")
+        if result.polarity in ("positive", "negative") and not apart:
+            text = f"{key} is {result.polarity}."
+            topics = {f"marker:{key}": result.polarity}
+            yield Statement(text, each.span, each.passage, "detail", topics)
+
+
+def _grades(specimen: Specimen) -> Iterator[Statement]:
+    for each in specimen.grades:
+        part = pattern("part_of_tumour").search(each.clause) or is_of_early_lesion(each.clause)
+        denied = is_denied(specimen.text, each.span.start, each.span.end)
+        if part or denied:
+            continue
+        text = f"The tumour is {_lowered(each.span.text)}."
+        topics = {f"grade:{each.value.scheme}:{each.value.part or ''}": f"{each.value.level:g}"}
+        yield Statement(text, each.span, each.passage, "detail", topics)
+
+
+def _lowered(text: str) -> str:
+    """Words as they stand inside of a sentence; abbreviations keep their capitals."""
+    words = _tidy(text).strip(" .,;:").split(" ")
+    short = [word for word in words if word.isupper() and len(word) <= 4]
+    if len(short) == len(words):
+        return " ".join(words)
+    return " ".join(w if w.isupper() and len(w) <= 2 else w.lower() for w in words)
+
+
+# --- pairs of statements --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class StatementPair:
-    """Two statements that are compared."""
-
     first: Statement
     second: Statement
 
     @property
     def places(self) -> tuple[int, int]:
-        """Where the two sentences begin, the earlier one first."""
         starts = self.first.passage.start, self.second.passage.start
         return min(starts), max(starts)
 
     @property
     def opposed(self) -> bool:
-        """Whether they differ on a topic that both have."""
+        """True if they differ on a topic that both have."""
         return not self.are_beside and bool(self.differing)
 
     @property
     def differing(self) -> frozenset[str]:
-        """The topics on which they differ."""
         one, other = self.first.topics, self.second.topics
         return frozenset(each for each in one.keys() & other.keys() if one[each] != other[each])
 
     @property
     def are_beside(self) -> bool:
-        """Whether they are diagnoses that one report may make, or one lies beside the other."""
+        """True for diagnoses that one report may make, or of which one lies beside the other."""
         both = self.first, self.second
         named = all(each.role == "diagnosis" for each in both)
         one, other = self.first.diagnosis, self.second.diagnosis
@@ -63,28 +200,21 @@ class StatementPair:
 
     @property
     def of_two_places(self) -> bool:
-        """Whether they are about two sides, organs or other places."""
+        """True if they are about two sides, organs or other places."""
         both = self.first.passage.text, self.second.passage.text
-        return are_of_two_places(*both) or (self._is_of_markers and are_by_two_methods(*both))
-
-    @property
-    def _is_of_markers(self) -> bool:
-        return any(topic.startswith("marker:") for topic in self.differing)
+        is_of_markers = any(topic.startswith("marker:") for topic in self.differing)
+        return are_of_two_places(*both) or (is_of_markers and are_by_two_methods(*both))
 
 
 def statements_of(specimen: Specimen) -> tuple[Statement, ...]:
-    """All statements of a specimen, in the order of the text."""
-    found = [*verbalised(specimen), *_morphology(specimen)]
-    distinct = {(each.text.casefold(), each.span.start, each.role): each for each in found}
+    kinds = (_diagnoses, _findings, _markers, _grades, _morphology)
+    stated = [statement for kind in kinds for statement in kind(specimen)]
+    distinct = {(each.text.casefold(), each.span.start, each.role): each for each in stated}
     return tuple(sorted(distinct.values(), key=lambda each: (each.span.start, each.text)))
 
 
 def pairs_of(statements: Sequence[Statement]) -> list[StatementPair]:
-    """The pairs of one specimen that are worth judging, the most informative first.
-
-    Statements on one topic from two sentences; then what is described and what is concluded; and
-    where there is neither, the diagnosis and whatever else is stated.
-    """
+    """The pairs of one specimen that are worth judging, the most informative first."""
     kept = statements[:_MAX_STATEMENTS]
     pairs = [*_on_one_topic(kept), *_described_and_concluded(kept)]
     return _distinct(pairs) or _distinct(_whatever(kept))
@@ -141,12 +271,148 @@ def _morphology(specimen: Specimen) -> Iterator[Statement]:
 
 
 def _leaning(seen: Sequence[ReportMention[FindingFact]]) -> dict[str, str]:
-    """What the findings of a sentence suggest, where all of them suggest the same."""
     suggested = {_suggested(each) for each in seen} - {""}
     return {LEANING: suggested.pop()} if len(suggested) == 1 else {}
 
 
 def _suggested(seen: ReportMention[FindingFact]) -> str:
     if seen.denied:
-        return _HARMLESS if seen.value.id in listed("denied_is_harmless") else ""
+        return "harmless" if seen.value.id in listed("denied_is_harmless") else ""
     return _SUGGESTED.get(findings()[str(seen.value.id)].suggests, "")
+
+
+# --- pairs of sentences of a short report as they stand: they catch what no table knows -----------
+
+
+def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
+    """Pairs of sentences of a specimen that may contradict each other, the opposed first."""
+    if not specimen.is_prose:
+        return []
+    sentences = [
+        sentence_statement(passage, {k: v for k, v in _topics(passage, specimen) if v})
+        for passage in specimen.passages
+        if _is_whole(passage)
+    ]
+    sent = _names_what_was_sent(specimen)
+    pairs = [
+        pair
+        for one, other in combinations(sentences, 2)
+        for pair in [_paired(one, other)]
+        if (shared := _about(one.passage) & _about(other.passage))
+        and (shared != {_LESION} or pair.opposed or _words(one.text) & _words(other.text))
+        and (pair.opposed or not (pair.of_two_places or one.passage == sent))
+        and not have_two_heads(one.text, other.text)
+        and not are_by_two_methods(one.text, other.text)
+        and not _may_be_made_together(one.passage, other.passage, specimen)
+        and not (_denies_another(one.text, other.text) or _denies_another(other.text, one.text))
+    ]
+    ranked = sorted(pairs, key=lambda pair: not pair.opposed)[:_MAX_CANDIDATES]
+    related = (pair for pair in ranked if pair.opposed or not _have_nothing_in_common(pair))
+    return list(islice(related, MAX_SENTENCE_PAIRS))
+
+
+def _words(text: str) -> frozenset[str]:
+    """The beginnings of the words of a sentence that are not in all of them."""
+    stems = {word[:_STEM] for word in _WORD.findall(text.lower())}
+    return frozenset(stems - listed("everywhere"))
+
+
+def _paired(one: Statement, other: Statement) -> StatementPair:
+    """Two sentences as a pair; a place within another is the same place."""
+    here, there = one.topics.get(_SITE, ""), other.topics.get(_SITE, "")
+    if here and there and (contains(here, there) or contains(there, here)):
+        other = replace(other, topics={**other.topics, _SITE: here})
+    return StatementPair(one, other)
+
+
+def _have_nothing_in_common(pair: StatementPair) -> bool:
+    """True if sentences on the lesion share no word, and no value of them is opposed."""
+    if _about(pair.first.passage) & _about(pair.second.passage) - {_LESION}:
+        return False
+    features = extract_features(pair.first.text, pair.second.text)
+    return features is not None and bool(features["all_fresh"]) and not opposes(features)
+
+
+def _names_what_was_sent(specimen: Specimen) -> ReportSentence | None:
+    """The first sentence, where it has a procedure and states nothing of the lesion."""
+    first = specimen.passages[0] if specimen.passages else None
+    lesion = (specimen.diagnoses, specimen.findings, specimen.grades)
+    stated = {each.passage for mentions in lesion for each in mentions}
+    operated = any(
+        each.passage == first and each.value.type == EntityType.PROCEDURE
+        for each in specimen.entities
+    )
+    return first if operated and first not in stated else None
+
+
+def _may_be_made_together(one: ReportSentence, other: ReportSentence, specimen: Specimen) -> bool:
+    """True if each sentence makes a diagnosis, and they are a tumour and its precursor."""
+    here, there = (
+        [
+            concept
+            for each in specimen.made
+            if each.passage == passage and (concept := own_concept(each.value))
+        ]
+        for passage in (one, other)
+    )
+    return bool(here and there) and all(
+        Behaviour.IN_SITU in (a.behaviour, b.behaviour)
+        and a.behaviour != b.behaviour
+        and not are_exclusive(a, b)
+        for a, b in product(here, there)
+    )
+
+
+def _denies_another(one: str, other: str) -> bool:
+    """True if all that one sentence names is denied, and not a kind of what the other names."""
+    tree = diagnosis_tree()
+    here = [each for each in find_diagnoses(one) if not is_place_of_denial(one[: each.start])]
+    named = {each.id for each in find_diagnoses(other)}
+    there = {a for a in named if not any(a != b and tree.is_a(b, a) for b in named)}
+    return bool(here and there) and all(
+        is_denied(one, each.start, each.end)
+        and not concepts()[each.id].generic
+        and not tree.are_kin(each.id, made)
+        for each, made in product(here, there)
+    )
+
+
+def _is_whole(passage: ReportSentence) -> bool:
+    """False for a sentence on what is around the lesion or on some of its cells."""
+    cells = passage.has("some_cells", "of_gene") and not passage.has("tumour_cells")
+    return not cells and not passage.has("beyond", "partly")
+
+
+def _about(passage: ReportSentence) -> frozenset[str]:
+    """A stage is about the lesion and its nodes."""
+    nodes, margins, stage = map(passage.has, ("node_word", "margin_word", "stage_word"))
+    about = {_NODES: nodes or stage, _MARGINS: margins, _LESION: stage or not (nodes or margins)}
+    return frozenset(name for name, is_about in about.items() if is_about)
+
+
+def _topics(passage: ReportSentence, specimen: Specimen) -> Sequence[tuple[str, str]]:
+    denied = denies(passage.text)
+    side = side_of(passage.text)
+    sites = {m.id for m in find_sites(passage.text) if organ_of(m.id) not in listed("tissues")}
+    of_lesion = not denied and (passage.has("tumour") or passage == specimen.passages[0])
+    sizes = {
+        f"{max(each.value.values):g}mm"
+        for each in specimen.measurements
+        if each.passage == passage
+        and each.value.kind == "length"
+        and not passage.has("other_length")
+    }
+    grades = {
+        f"{each.value.level:g}"
+        for each in specimen.grades
+        if each.passage == passage
+        and not passage.has("part_of_tumour")
+        and not is_of_early_lesion(passage.text)
+    }
+    return (
+        ("side", side if side in (Side.LEFT, Side.RIGHT) and not denied else ""),
+        (_SITE, sites.pop() if len(sites) == 1 and of_lesion else ""),
+        ("size", sizes.pop() if len(sizes) == 1 else ""),
+        ("grade", grades.pop() if len(grades) == 1 else ""),
+        (LEANING, leaning_of(passage) or ""),
+    )

@@ -25,18 +25,13 @@ POLICIES = (WITH_ENDPOINT, WITHOUT_ENDPOINT, TEXT_ONLY)
 
 
 def fitting_policy(*, has_images: bool, has_attacks: bool) -> str:
-    """The policy for reports that have images or not, and reports under attack or not.
-
-    Reports under attack are there where the input holds them, or where the model that wrote the
-    reports can be asked for them.
-    """
+    """The policy for reports with images or not, and with reports under attack or not."""
     if not has_images:
         return TEXT_ONLY
     return WITH_ENDPOINT if has_attacks else WITHOUT_ENDPOINT
 
 
 def policy_file(named: Path | str) -> Path:
-    """The file of a policy that is named: one of this package, or the user's own."""
     name = str(named)
     if name in POLICIES:
         return resource_path(f"pathgls/policy/{name}.yaml")
@@ -144,7 +139,6 @@ class Policy(Noun):
 
     @property
     def identity(self) -> str:
-        """Name and hash, for signatures."""
         return f"{self.name}@{self.hash}"
 
     def asks(self, dimension: Dimension) -> bool:
@@ -153,23 +147,17 @@ class Policy(Noun):
 
     @property
     def required(self) -> tuple[Dimension, ...]:
-        """The dimensions without which nothing is deployed."""
         return tuple(name for name in DIMENSIONS if self.asks(name))
 
     def content(self) -> dict[str, Any]:
-        """The policy with its hash, as summaries hold it."""
         return {"hash": self.hash, **self.model_dump(mode="json")}
 
     def weighing(self, weights: DimensionWeights) -> Policy:
-        """The same policy with other weights."""
         return self.model_copy(update={"weights": weights}) if weights != self.weights else self
 
 
 def read_policy(named: Path | str = WITH_ENDPOINT) -> Policy:
-    """A policy of this package by its name, or the user's own by its file.
-
-    Numbers are to be written as numbers: `"0.7"` and `true` are refused, not taken for some.
-    """
+    """A policy of this package by its name, or the user's own by its file."""
     home = policy_file(named)
     written = read_yaml(home, "the policy")
     try:
@@ -186,7 +174,6 @@ _SECTIONS: dict[str, type[Noun]] = {"reject_if": RejectIf, "meaning": Meaning}
 
 
 def _explained(fault: Mapping[str, Any]) -> str:
-    """Explain which key is wrong, what it is, and what to write."""
     place = [str(part) for part in fault["loc"]]
     key = ".".join(place)
     if not place:
@@ -211,7 +198,6 @@ def _explained(fault: Mapping[str, Any]) -> str:
 
 
 def _wanted(place: Sequence[str]) -> str:
-    """Describe the values that a key may have."""
     if place == ["name"]:
         return "a name of one letter or more"
     if place in (["weights"], ["floors"]):

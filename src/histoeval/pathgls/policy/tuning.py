@@ -82,8 +82,6 @@ class Costs(Noun):
 
 
 class Thresholds(NamedTuple):
-    """Deploy from here on, or never; reject below there."""
-
     deploy_from: float | None
     reject_below: float
 
@@ -93,8 +91,7 @@ def set_thresholds(
 ) -> Thresholds:
     """The two thresholds that serve an aim best on these examples.
 
-    Those that a floor keeps from being deployed are reviewed, however high their trust. A step is
-    how many of the distinct values of trust lie below a threshold.
+    A step is how many of the distinct values of trust lie below a threshold.
     """
     values, at = np.unique(trust, return_inverse=True)
 
@@ -104,7 +101,6 @@ def set_thresholds(
         return np.concatenate([[0.0], np.cumsum(counts)])
 
     def above(rows: Flags) -> Numbers:
-        """Count the rows at or above it."""
         counts = below(rows)
         return np.asarray(counts[-1] - counts)
 
@@ -120,8 +116,8 @@ def set_thresholds(
     )
 
 
+# For each step how many rows lie on its side, and how many of these are mistakes
 Sides = tuple[Numbers, Numbers]
-"""For each step how many rows lie on its side, and how many of these are mistakes."""
 
 
 def _within(rejected: Sides, deployed: Sides, target: Target) -> tuple[int, int]:
@@ -176,14 +172,14 @@ def _between(values: Numbers, step: int) -> float:
     return high
 
 
+# Labelled reports are routed by their dimensions alone: what else keeps one back is not tuned
 _CANCER_AGREES = CancerCheck(stated="benign", verdict="agrees", why="assumed while tuning")
-"""Labelled reports are routed by their dimensions alone: what else keeps one back is not tuned."""
 
 Positions = NDArray[np.intp]
 Objective = Literal["auroc", "spearman"]
 
+# Trust is ranked after rounding to these digits, so that equal sums of products are equal
 DIGITS = 12
-"""Trust is ranked after rounding to these digits, so that equal sums of products are equal."""
 
 FEWEST = 10  # with fewer reports there is nothing to tune
 
@@ -191,10 +187,10 @@ FEWEST = 10  # with fewer reports there is nothing to tune
 class LabelledReports(NamedTuple):
     """Reports with their dimensions, how good people found them, and the case each is of."""
 
+    # Reports x dimensions, between 0 and 1; NaN in those that are to get no weight
     dimensions: Numbers
-    """Reports x dimensions, between 0 and 1; NaN in those that are to get no weight."""
+    # More is better: 1 and 0 for right and wrong, a human score, or an error level negated
     goodness: Numbers
-    """More is better: 1 and 0 for right and wrong, a human score, or an error level negated."""
     wrong: Flags | None  # where right and wrong are known; without it thresholds cannot be set
     cases: Positions
 
@@ -214,21 +210,17 @@ class LabelledReports(NamedTuple):
 
 
 class TuningPlan(Noun):
-    """How to tune."""
-
     base: Policy  # where thresholds cannot be set, its own are kept; its floors always are
     aim: Target | Costs = Target()
     without: tuple[Dimension, ...] = ()  # dimensions that get no weight, since they are not known
+    # The number of equal parts into which a weight of 1 is divided
     parts: Annotated[int, Field(ge=2, le=100)] = 20
-    """The number of equal parts into which a weight of 1 is divided."""
     folds: Annotated[int, Field(ge=2)] = 5
     repeats: Annotated[int, Field(ge=1)] = 5
     seed: int = 0
 
 
 class FoldResult(NamedTuple):
-    """One outer fold: how the policy that was chosen without it, and the old one, fare on it."""
-
     tuned: float
     paper: float  # the objective with the weights of the paper
     tuned_routes: NDArray[np.int64]  # routes x (right, wrong), counted on the fold
@@ -240,8 +232,8 @@ class TunedPolicy(NamedTuple):
 
     policy: Policy
     objective: Objective
+    # The objective on the very reports that chose the weights, for the gap to be seen
     inside: float
-    """The objective on the very reports that chose the weights, for the gap to be seen."""
     folds: tuple[FoldResult, ...]  # those on which the objective can be measured
 
 

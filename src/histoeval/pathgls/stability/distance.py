@@ -27,15 +27,13 @@ from histoeval.report import Pair
 
 NAMES = ("concordance", "nli", "embedding")
 
+# Of a report for NLI, since each sentence is compared with each of the other report
 MAX_SENTENCES = 300
-"""Of a report for NLI, since each sentence is compared with each of the other report."""
 
 Both = tuple[Score, Score]  # a comparison in both directions
 
 
 class Distance(Protocol):
-    """A measure of how far apart two reports are."""
-
     @property
     def identity(self) -> str:
         """The measure and everything that its numbers depend on."""
@@ -59,7 +57,6 @@ class ConcordanceDistance:
 
     @cached_property
     def metric(self) -> Concordance:
-        """The metric with its models, loaded when they are first needed."""
         reader, aligner = self._given
         return Concordance(
             name="concordance",
@@ -70,19 +67,16 @@ class ConcordanceDistance:
 
     @property
     def identity(self) -> str:
-        """The metric with its models and weights."""
         pins = (f"{name}={value}" for name, value in self.metric.fingerprint().items())
         return ",".join(["concordance", *pins])
 
     def between(self, first: str, second: str) -> float | Problem:
-        """1 minus the mean concordance; equal texts that state something have 0."""
         scores = self.compared(first, second)
         if isinstance(scores, Problem):
             return scores
         return 0.0 if first == second else _bounded(1 - fmean(score.value for score in scores))
 
     def changed(self, first: str, second: str) -> tuple[str, ...]:
-        """Omissions, inventions and contradictions, as the comparison names them."""
         scores = self.compared(first, second)
         if isinstance(scores, Problem):
             return ()
@@ -111,24 +105,17 @@ class _ModelDistance(ABC):
         self._facts = facts
 
     def between(self, first: str, second: str) -> float | Problem:
-        """From 0 to 1; a problem where neither report states anything."""
         facts = self._facts.compared(first, second)
         return facts if isinstance(facts, Problem) else self._between(first, second)
 
     @abstractmethod
-    def _between(self, first: str, second: str) -> float | Problem:
-        """The distance of two reports that state something."""
-
+    def _between(self, first: str, second: str) -> float | Problem: ...
     def changed(self, first: str, second: str) -> tuple[str, ...]:
         return self._facts.changed(first, second)
 
 
 class NliDistance(_ModelDistance):
-    """1 minus the mean support of each sentence by the other report, in both directions.
-
-    A sentence is supported as far as any sentence of the other report entails it; one that stands
-    there word for word is supported fully.
-    """
+    """1 minus the mean support of each sentence by the other report, in both directions."""
 
     def __init__(
         self, entailer: Entailer | None = None, facts: ConcordanceDistance | None = None
@@ -182,7 +169,6 @@ def open_distance(
     aligner: Aligner | None = None,
     entailer: Entailer | None = None,
 ) -> Distance:
-    """A measure by its name, with these models or, where none are given, the shipped ones."""
     facts = ConcordanceDistance(reader, aligner)
     if spec == "concordance":
         return facts
@@ -201,8 +187,6 @@ def sentences_of(text: str) -> list[str]:
 
 
 def _line(error: Mapping[str, Any]) -> str:
-    """A difference in words: what was reported before, and what is now."""
-
     def quoted(mention: Mapping[str, Any] | None) -> str | None:
         if mention is None:
             return None

@@ -16,13 +16,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import Field, ValidationError
 
-from histoeval.errors import (
-    InputError,
-    Problem,
-    SettingError,
-    did_you_mean,
-    explain_validation,
-)
+from histoeval.errors import InputError, Problem, SettingError, did_you_mean, explain_validation
 from histoeval.io.settings_files import read_yaml
 from histoeval.llm.chat import REPORTS, SITE, TASK, Instruction, Kind, disarmed
 from histoeval.pathgls.results import Stability
@@ -45,7 +39,6 @@ _FOLDER = resource_path("pathgls/stability/prompts")
 
 
 def task_of(neutral: Instruction, specimen: str = "") -> str:
-    """The task of the model, after what is truly known of the specimen."""
     known = f"About the specimen:\n{specimen.strip()}\n\n" if specimen.strip() else ""
     return known + neutral.text.strip()
 
@@ -59,15 +52,13 @@ def attack_of(attack: Instruction, task: str, known: str, seed: int, key: str) -
 def wrong_site(attack: Instruction, known: str, seed: int, key: str) -> str:
     """A site that what is known does not name, the same one for the same seed and key."""
     order = sorted(
-        attack.sites,
-        key=lambda site: hashlib.sha256(f"{seed}\0{key}\0{site}".encode()).digest(),
+        attack.sites, key=lambda site: hashlib.sha256(f"{seed}\0{key}\0{site}".encode()).digest()
     )
     text = known.casefold()
     return next((site for site in order if site.casefold() not in text), order[0])
 
 
 def merge_of(merge: Instruction, reports: Sequence[str]) -> str:
-    """The instruction to make one report of several, with the reports as data."""
     rule = "-" * 20
     fields = [
         f"{rule} field {number}\n{disarmed(text).strip()}"
@@ -77,7 +68,6 @@ def merge_of(merge: Instruction, reports: Sequence[str]) -> str:
 
 
 def load_instruction(name: str, kind: Kind) -> Instruction:
-    """A shipped prompt by its name, or the user's own by its file."""
     known = known_instructions(kind)
     path = _FOLDER / f"{name}.yaml" if name in known else Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
@@ -111,7 +101,6 @@ def load_attacks(names: Sequence[str] = ()) -> tuple[Instruction, ...]:
 
 @cache
 def known_instructions(kind: Kind) -> tuple[str, ...]:
-    """The instructions of this package that are of a kind."""
     paths = _FOLDER.glob("*.yaml")
     return tuple(sorted(path.stem for path in paths if _content(path).get("kind") == kind))
 
@@ -124,15 +113,11 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 class TileReportDraft(NamedTuple):
-    """A report to be written: a question for each picture that it is about."""
-
     name: str
     asks: tuple[Ask, ...]
 
 
 class TileReport(NamedTuple):
-    """A report that was written, with notes for the reader."""
-
     text: str
     notes: tuple[str, ...] = ()
 
@@ -169,8 +154,6 @@ def write_all(
 
 
 class _Parts(NamedTuple):
-    """The answers on the pictures of one draft."""
-
     texts: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -195,11 +178,9 @@ STAIN = "stain"  # the visual attack; where there are several, the others are `s
 
 
 class Examination(Noun):
-    """What the model is shown and asked; its answers depend on all of it."""
-
     neutral: Instruction
     attacks: Annotated[tuple[Instruction, ...], Field(min_length=1)]
-    merge: Instruction | None  # None where the reports on tiles are plainly joined
+    merge: Instruction | None  # none where the reports on tiles are plainly joined
     tiles: Annotated[int, Field(ge=1)] = 15
     seed: int = 0
     stains: Annotated[int, Field(ge=1)] = 1  # how many times the stain is perturbed
@@ -228,7 +209,6 @@ class Examination(Noun):
 def make_examination(
     neutral: str = NEUTRAL, attacks: Sequence[str] = (), merge: str = MERGE, **rest: object
 ) -> Examination:
-    """An examination by the names of its prompts, or by their files; no attacks means all known."""
     prompts: dict[str, object] = {
         "neutral": load_instruction(neutral, "neutral"),
         "attacks": load_attacks(attacks),
@@ -241,8 +221,6 @@ def make_examination(
 
 
 class Reports(NamedTuple):
-    """The reports of a model on one image: as it is, re-stained, and under attacks."""
-
     neutral: str | Problem
     augmented: tuple[NamedReport, ...]
     attacked: tuple[NamedReport, ...]
@@ -260,9 +238,7 @@ def stability_for(
 ) -> Stability | Problem:
     """The stability of a report on an image, measured on the model that wrote it.
 
-    Where no original is given, the model writes it with the neutral prompt. Where one is, the model
-    writes one all the same, and a note gives its distance from the original: far, where that was
-    not written with this prompt.
+    The model writes the neutral report even where an original is given; a note has the distance.
     """
     reports = reports_for(image, model, examination, original=original, specimen=specimen)
     if isinstance(reports, Problem):
@@ -288,7 +264,6 @@ def reports_for(
     original: str | None = None,
     specimen: str = "",
 ) -> Reports | Problem:
-    """All reports of a model on an image, or why one under attack is missing."""
     views = _shown(image, examination)
     if isinstance(views, Problem):
         return views
@@ -343,7 +318,6 @@ def draft(
     examination: Examination,
     instruction: Instruction | None = None,
 ) -> TileReportDraft:
-    """A report to be written on views, each shown with the same words."""
     instruction = instruction or examination.neutral
     return TileReportDraft(
         name,
@@ -355,7 +329,6 @@ def draft(
 
 
 def _shown(image: Path | str, examination: Examination) -> dict[str, ImageViews] | Problem:
-    """The image as it is and under each perturbation of the stain, by name."""
     views = views_in(image, examination)
     if isinstance(views, Problem):
         return views

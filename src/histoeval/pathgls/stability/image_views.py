@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from histoeval.slides.stain import Stains, White
     from histoeval.slides.tiles import TileRequest
 
+# How a slide is shown: by tiles, or as one thumbnail, as HARE's authors did
 Look = Literal["tiles", "overview"]
-"""How a slide is shown: by tiles, or as one thumbnail, as HARE's authors did."""
 
 Form = Literal["jpeg", "png"]
 
@@ -27,20 +27,16 @@ LONGEST = 1024  # pixels along the longer side that a picture is shown with
 
 QUALITY = 95
 
+# How far from 1 a stain is multiplied at least; a factor near 1 would attack nothing
 LEAST_CHANGE = 0.1
-"""How far from 1 a stain is multiplied at least; a factor near 1 would attack nothing."""
 
 
 class View(NamedTuple):
-    """One picture that is shown, named by its place on a slide."""
-
     name: str
     pixels: Pixels
 
 
 class ImageViews(NamedTuple):
-    """Everything that is shown of one image, and the colour of its glass."""
-
     shown: tuple[View, ...]
     white: White
     notes: tuple[str, ...] = ()
@@ -54,7 +50,6 @@ def views_of(
     look: Look = "tiles",
     mpp: float | None = None,
 ) -> ImageViews | Problem:
-    """Pictures that are shown of an image; or why there are none."""
     path = Path(path)
     try:
         from histoeval.slides.open import open_slide
@@ -97,7 +92,6 @@ def restained(views: ImageViews, seed: int, key: str) -> ImageViews | Problem:
 
 
 def encoded(pixels: Pixels, form: Form) -> bytes:
-    """A picture as the bytes of a file."""
     from PIL import Image
 
     file = BytesIO()
@@ -156,7 +150,6 @@ def _tiles(slide: Slide, request: TileRequest) -> ImageViews | Problem:
 
 
 def _fitting(pixels: Pixels) -> tuple[Pixels, tuple[str, ...]]:
-    """A picture no larger than models take it, and what was done for that."""
     import numpy as np
     from PIL import Image
 
@@ -170,7 +163,6 @@ def _fitting(pixels: Pixels) -> tuple[Pixels, tuple[str, ...]]:
 
 
 def _stains(pictures: list[Pixels], white: White) -> Stains | str:
-    """The two stains of pictures, or why they cannot be separated."""
     from histoeval.slides.stain import find_stains, pooled
 
     try:

@@ -66,7 +66,6 @@ def stability_of(
 def _gap(
     original: str, augmented: Sequence[NamedReport], attacked: Sequence[NamedReport]
 ) -> Problem | None:
-    """Name what is missing for the equation, which has all three reports."""
     if not original.strip():
         return Problem("empty_report", "the original report is empty")
     if not augmented:

@@ -20,23 +20,20 @@ from histoeval.terms.values.laterality import side_of
 from histoeval.terms.values.marker_results import Result
 
 _MARGIN = "margin_involvement"
-_ONE_THING = ({"necrosis", "tumor_necrosis"},)
-"""Findings that a report names by two names."""
+_ONE_THING = ({"necrosis", "tumor_necrosis"},)  # findings that a report names by two names
 _TUMOUR = frozenset(
     {Behaviour.MALIGNANT, Behaviour.IN_SITU, Behaviour.BORDERLINE, Behaviour.BENIGN}
 )
 _ANY_TUMOR = frozenset({"neoplasm", "malignant_neoplasm"})
 _VARIANT = re.compile(r"\b[A-Z]\d{2,4}[A-Z*]\b|\b(?:exon|codon)s? \d+|t\(\d+;\d+\)", re.IGNORECASE)
+# At the end of the name of a tumour that is denied: another may be there
 _OF_A_KIND = re.compile(
     r"\b(?:primary|residual|recurrent|second|composite|collision|additional|concurrent)"
     r"(?:\s+[\w-]+)?$",
     re.IGNORECASE,
 )
-"""At the end of the name of a tumour that is denied: another may be there."""
-_WEIGHTY = 2
-"""Findings of this importance are stated of the whole specimen."""
-_MIN_WORDS = 4
-"""Fewer words than this are no sentence of their own."""
+_WEIGHTY = 2  # findings of this importance are stated of the whole specimen
+_MIN_WORDS = 4  # fewer words than this are no sentence of their own
 
 
 def presence(specimen: Specimen) -> Iterator[Contradiction]:
@@ -66,12 +63,9 @@ def _same_finding(one: FindingFact, other: FindingFact) -> bool:
 def _same_name(one: FindingFact, other: FindingFact) -> bool:
     if one.id in BARE:
         return other.id == one.id and one.place is not None and one.place == other.place
-    return one.id == other.id and (_is_weighty(one) or bool(_words(one) & _words(other)))
-
-
-def _is_weighty(seen: FindingFact) -> bool:
-    """Whether its names are of one thing; those of lesser findings are of several."""
-    return findings()[str(seen.id)].importance > _WEIGHTY
+    # The names of weighty findings are of one thing; those of lesser findings are of several.
+    is_weighty = findings()[str(one.id)].importance > _WEIGHTY
+    return one.id == other.id and (is_weighty or bool(_words(one) & _words(other)))
 
 
 def _words(seen: FindingFact) -> frozenset[str]:
@@ -97,14 +91,14 @@ def denial(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _is_elsewhere(mention: ReportMention[Diagnosis]) -> bool:
-    """Whether its sentence is of another place, the name of what is there left aside."""
+    """True if its sentence is of another place, the name of what is there left aside."""
     if mention.denied:
         return mention.passage.has("elsewhere")
     return bool(pattern("elsewhere").search(f"{mention.before} {mention.after}"))
 
 
 def _denies_all(denied: ReportMention[Diagnosis], specimen: Specimen) -> bool:
-    """Whether a denial is of the whole specimen."""
+    """True if a denial is of the whole specimen."""
     concept, sentence = own_concept(denied.value), denied.passage.text
     if pattern("suggested").search(denied.clause) or _OF_A_KIND.search(
         f"{denied.before}{denied.span.text}"
@@ -117,7 +111,7 @@ def _denies_all(denied: ReportMention[Diagnosis], specimen: Specimen) -> bool:
 
 
 def _names_a_part(passage: ReportSentence, specimen: Specimen) -> bool:
-    """Whether a sentence is about some place, and not about the organ as a whole."""
+    """True if a sentence is about some place, and not about the organ as a whole."""
     places = [e.value for e in specimen.entities if e.passage == passage]
     sites = [e.text for e in places if e.type == EntityType.SITE]
     whole = len(specimen.organs) == 1 and not side_of(passage.text)

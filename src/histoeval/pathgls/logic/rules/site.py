@@ -1,9 +1,9 @@
-"""Rules: tissue or a tumour of an organ that was not sent, or a tumour that arises elsewhere."""
+"""Rules on what was sent: its side, its organ, and the procedure."""
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from histoeval.facts.diagnoses import Diagnosis
@@ -24,16 +24,26 @@ from histoeval.terms.sites import (
     site_closeness,
     system_of,
 )
+from histoeval.terms.values.laterality import Side, SideMention, side_of, written_sides
 
+_OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}
+_NEXT_WORD = re.compile(r"(?: \w+)?")
+# After a side that is one of the lesion, and not of the body
+_OF_LESION = re.compile(r"\s+(?:\w+\s+){0,2}(?:margin|aspect|edge)", re.IGNORECASE)
+_THIS, _THE = (re.compile(rf"\b{word} $", re.IGNORECASE) for word in ("this", "the"))
+_LESION = re.compile(
+    r"(?: \w+){0,2} (?:tumou?r|carcinoma|lesion|mass|neoplasm|specimen|adenoma|cyst|nodule)\b",
+    re.IGNORECASE,
+)
+# After a side: there may be such a one on the other
+_ONE_OF_TWO = re.compile(r"lesion|nodule|cyst|tumou?r|mass", re.IGNORECASE)
 _REGIONS = frozenset({"body_region", "body_cavity"})
-_FEW = 2
-"""Organs in the head of a report on one specimen."""
-_HEAD = 300
-"""Characters of a heading that are read."""
+_FEW = 2  # organs in the head of a report on one specimen
+_HEAD = 300  # characters of a heading that are read
 _SENT = re.compile(
     r"\b(?:specimens?|procedure|site|sample|material|tissue)\b[^:\n]{0,30}:", re.IGNORECASE
 )
-_THE = re.compile(r"\b(?:the|this)\s+$", re.IGNORECASE)
+_THE_OR_THIS = re.compile(r"\b(?:the|this)\s+$", re.IGNORECASE)
 _TUMOUR = re.compile(
     r"\s+(?:\w+\s+)?(?:tumou?r|carcinoma|adenocarcinoma|cancer|neoplasm|mass)\b", re.IGNORECASE
 )
@@ -45,11 +55,111 @@ _CONSISTS = re.compile(
 )
 _LINKS = ("of the", "of", "in the")
 _ARISES = (*_LINKS, "arising in the", "arising in", "arising from the")
+_THIS_PROCEDURE = re.compile(
+    r"\b(?:the|this|these|present|our)\s+(?:[\w-]+\s+){0,2}$", re.IGNORECASE
+)
+_AFTER_THIS = re.compile(r"\s*(?:site|cavity|tract|scar|channel)", re.IGNORECASE)
+
+
+# --- one tumour on the left and on the right ------------------------------------------------------
+
+
+def side(specimen: Specimen) -> Iterator[Contradiction]:
+    """One diagnosis on the left and on the right of a paired organ.
+
+    Only where all but one sentence name the same side: a report on two tumours returns to each.
+    """
+    sides = [side_of(passage.text) for passage in specimen.passages]
+    if Side.BILATERAL in sides or min(sides.count(Side.LEFT), sides.count(Side.RIGHT)) != 1:
+        return
+    yield from _on_the_other_side(specimen)
+    yield from _called_by_the_other_side(specimen)
+    for (one, here), (other, there) in combinations(_sided_diagnoses(specimen), 2):
+        opposite = _OPPOSITE.get(here[1]) == there[1] and here[0] == there[0]
+        if opposite and one.passage != other.passage and _is_same(one, other):
+            why = f"{one.span.text} is on the {here[1]} and on the {there[1]}"
+            yield clash("side", one, other, why)
+
+
+def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
+    """In prose on one paired organ: two sentences on the tumour, each on one side."""
+    paired = len(specimen.organs) == 1 and specimen.organs <= listed("paired")
+    if not specimen.is_prose or not paired or specimen.has_several_tumours:
+        return
+    sided = [
+        (_named(passage, sides[0]), here)
+        for passage in specimen.passages
+        if (here := side_of(passage.text)) in _OPPOSITE
+        and (sides := written_sides(passage.text))
+        and (passage.has("tumour") or passage == specimen.passages[0])
+        and not denies(passage.text)
+        and not passage.has("spared")
+        and not passage.has("another_tumour")
+        and not any(_OF_LESION.match(passage.text, each.end) for each in sides)
+    ]
+    for (one, here), (other, there) in combinations(sided, 2):
+        if here != there:
+            yield clash("side", one, other, f"the tumour is on the {here} and on the {there}")
+
+
+def _called_by_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
+    """In prose on one organ: sent from one side, and called by the other one later."""
+    here = side_of(specimen.passages[0].text)
+    if not specimen.is_prose or len(specimen.organs) > 1 or here not in _OPPOSITE:
+        return
+    sides = written_sides(specimen.passages[0].text)
+    first = _named(specimen.passages[0], sides[0]) if sides else None
+    if first is None or _ONE_OF_TWO.search(first.span.text):
+        return
+    for passage in specimen.passages[1:]:
+        again = next(_mentioned_again(passage), None)
+        if again and not passage.has("beyond") and again[1] != here:
+            later = passage.at(*again[0])
+            why = f"{later.span.text}, in a specimen of the {here}"
+            yield clash("side", first, later, why)
+
+
+def _named(passage: ReportSentence, side: SideMention) -> ReportMention[str]:
+    after = _NEXT_WORD.match(passage.text, side.end)
+    return passage.at(side.start, after.end() if after else side.end)
+
+
+def _mentioned_again(passage: ReportSentence) -> Iterator[tuple[tuple[int, int], Side]]:
+    """What was sent, or the lesion, mentioned again with its side: this left kidney."""
+    for side in written_sides(passage.text):
+        before = passage.text[: side.start]
+        for lead, rest in ((_THIS, _NEXT_WORD), (_THE, _LESION)):
+            first, last = lead.search(before), rest.match(passage.text, side.end)
+            if first and last:
+                yield (first.start(), last.end()), side.side
+
+
+def _is_same(one: ReportMention[Diagnosis], other: ReportMention[Diagnosis]) -> bool:
+    a, b = own_concept(one.value), own_concept(other.value)
+    if a is None or b is None:
+        return False
+    return a.id == b.id or (not (a.generic or b.generic) and diagnosis_tree().are_kin(a.id, b.id))
+
+
+def _sided_diagnoses(
+    specimen: Specimen,
+) -> Iterator[tuple[ReportMention[Diagnosis], tuple[str, Side]]]:
+    """Diagnoses, each with a paired organ and the side of it that they are linked to."""
+    for each in specimen.made:
+        linked = [tail for head, tail in specimen.relations if head.start == each.span.start]
+        places = [tail for tail in linked if tail.type == EntityType.SITE] or [
+            entity.value
+            for entity in specimen.entities
+            if entity.value.type == EntityType.SITE and entity.passage == each.passage
+        ]
+        for place in places:
+            side = side_of(place.text)
+            for match in find_sites(place.text) if side in _OPPOSITE else ():
+                if side and (organ := organ_of(match.id)) in listed("paired"):
+                    yield each, (organ, side)
 
 
 class _Place(NamedTuple):
-    """An organ that a sentence names, by noun, adjective, operation or tissue."""
-
     organ: str
     mention: ReportMention[str]
 
@@ -113,7 +223,7 @@ def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _is_of_lesion(place: _Place) -> bool:
-    """Whether an organ is where the lesion is, and not where it spreads or what it resembles."""
+    """True if an organ is where the lesion is, not where it spreads or what it resembles."""
     before = re.split(r"[.;:]", place.mention.before)[-1]
     text, start = place.mention.passage.text, len(place.mention.before)
     denied = denies(re.split(r"\band\b", before)[-1]) or is_denied(
@@ -124,8 +234,7 @@ def _is_of_lesion(place: _Place) -> bool:
 
 
 def _is_foreign(place: _Place, organs: set[str]) -> bool:
-    """Whether an organ is far from all that were sent, or the tumour is called by it."""
-    the_tumour = _THE.search(place.mention.before) and _TUMOUR.match(place.mention.after)
+    the_tumour = _THE_OR_THIS.search(place.mention.before) and _TUMOUR.match(place.mention.after)
     if the_tumour and all(site_closeness(place.organ, each) == 0 for each in organs):
         return True
     return all(are_far(place.organ, each) for each in organs)
@@ -179,14 +288,12 @@ def _tissues() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 @cache
 def is_organ(id_: str) -> bool:
-    """Whether a site has an organ: it is no region, nor tissue that is everywhere."""
     region = system_of(id_) in ORGAN.ids("organs", "loose")
     return not region and organ_of(id_) not in listed("tissues")
 
 
 @cache
 def are_far(one: str, other: str) -> bool:
-    """Whether neither organ is part of the other, and they do not lie together."""
     together = ORGAN.entry("organs", "together")
     return not contains(one, other) and not any(one in near and other in near for near in together)
 
@@ -213,7 +320,7 @@ def home(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def is_region(site: str) -> bool:
-    """Whether a site is a part of the body that holds many organs: an arm has skin and bone."""
+    """True for a part of the body that holds many organs: an arm has skin and bone."""
     return system_of(site) in _REGIONS
 
 
@@ -250,3 +357,33 @@ def home_of(*ids: str) -> frozenset[str]:
         if all(any(diagnosis_tree().is_a(id_, root) for root in row["diagnoses"]) for id_ in ids):
             return frozenset(row["organs"])
     return frozenset()
+
+
+# --- a biopsy that is a resection elsewhere in the report, or the reverse -------------------------
+
+
+def procedure(specimen: Specimen) -> Iterator[Contradiction]:
+    """A biopsy at the head that is a resection later, or the reverse."""
+    if not specimen.is_of_one_lesion or not specimen.passages:
+        return
+    head = specimen.passages[0]
+    for here, there in (("small", "large"), ("large", "small")):
+        first = _procedure(here).search(head.text)
+        if not first or _procedure(there).search(head.text):
+            continue
+        for passage in specimen.passages[1:]:
+            found = _procedure(there).search(passage.text)
+            if not found or not _THIS_PROCEDURE.search(passage.text[: found.start()]):
+                continue
+            aside = passage.has("supposed", "not_now") or _AFTER_THIS.match(
+                passage.text, found.end()
+            )
+            if not aside:
+                one, other = head.found(first), passage.found(found)
+                why = f"{one.span.text} at the head, and {other.span.text}"
+                yield clash("procedure", one, other, why)
+
+
+@cache
+def _procedure(extent: str) -> re.Pattern[str]:
+    return any_of(ORGAN.entry("procedures", extent))

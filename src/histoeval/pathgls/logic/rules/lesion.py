@@ -1,0 +1,357 @@
+"""Rules on what the lesion is: its names, line of differentiation, behaviour and appearance."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import combinations, product
+from typing import Any
+
+from histoeval.facts.diagnoses import Diagnosis
+from histoeval.pathgls.logic.contradiction import clash
+from histoeval.pathgls.logic.lexicon import APPEARANCE, DIAGNOSIS, LOGIC, listed, pattern
+from histoeval.pathgls.logic.mentions import DiagnosisMention, mentions_tumour, normal_at, signs_of
+from histoeval.pathgls.logic.rules.site import are_far, is_organ
+from histoeval.pathgls.logic.sentences import ReportMention, ReportSentence
+from histoeval.pathgls.logic.specimen import Specimen, behaviour_of, own_concept
+from histoeval.pathgls.results import Contradiction
+from histoeval.terms.assertion import is_denied
+from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, diagnosis_tree
+from histoeval.terms.lexicon import any_of
+from histoeval.terms.naming import find_diagnoses
+from histoeval.terms.sites import find_sites, organ_of
+
+_METASTATIC = "metastatic_neoplasm"
+_TUMOUR = frozenset({Behaviour.MALIGNANT, Behaviour.BENIGN, Behaviour.BORDERLINE})
+_CLEAR = HARMLESS | {Behaviour.MALIGNANT}
+_ENOUGH = 2  # signs that together suggest something; one may stand in any report
+
+
+# --- two names that exclude each other ------------------------------------------------------------
+
+
+def diagnosis(specimen: Specimen) -> Iterator[Contradiction]:
+    """A lesion that has one name at the head, and another one where the report returns to it."""
+    if not specimen.is_of_one_kind:
+        return
+    sent = {organ_of(site) for site in specimen.sites_sent if is_organ(site)}
+    named = []
+    for name in specimen.names:
+        sites = [match.id for match in find_sites(name.passage.text) if is_organ(match.id)]
+        organs = {organ_of(site) for site in sites}
+        if not (sent and organs and all(are_far(a, b) for a, b in product(organs, sent))):
+            named.append(name)
+    for one, other in combinations(named, 2):
+        later = other.settled and one.passage != other.passage
+        exclusive = later and are_exclusive(one.concept, other.concept)
+        if exclusive and not _was_named(other, one, specimen):
+            why = f"{one.span.text} and {other.span.text} exclude each other"
+            yield clash("diagnosis", one, other, why)
+
+
+def _was_named(later: DiagnosisMention, first: DiagnosisMention, specimen: Specimen) -> bool:
+    """True if an earlier sentence has such a name, in whatever role, or one nearly as specific."""
+    before = {
+        match.id
+        for passage in specimen.passages
+        if passage.start < later.passage.start
+        for match in find_diagnoses(passage.text)
+    }
+    tree, id_ = diagnosis_tree(), later.concept.id
+    kinds = any(tree.is_a(known, id_) for known in before)
+    specific = before - listed("umbrellas") - tree.ancestors(first.concept.id).keys()
+    return kinds or any(tree.is_a(id_, known) for known in specific)
+
+
+@cache
+def _family_of(id_: str) -> Mapping[str, Any] | None:
+    ancestors = diagnosis_tree().ancestors(id_).keys()
+    families = DIAGNOSIS.entry("family")
+    return next((row for row in families if not ancestors.isdisjoint(row["diagnoses"])), None)
+
+
+@lru_cache(maxsize=1 << 12)
+def are_exclusive(one: Concept, other: Concept) -> bool:
+    graver = (one.behaviour in HARMLESS) != (other.behaviour in HARMLESS)
+    loose = not graver and bool({one.id, other.id} & DIAGNOSIS.ids("siblings", "loose"))
+    if diagnosis_tree().are_kin(one.id, other.id) or loose or _is_stage(one, other):
+        return False
+    return _are_listed(one, other) or _are_of_two_families(one, other) or _are_siblings(one, other)
+
+
+def _is_stage(one: Concept, other: Concept) -> bool:
+    """True if one is the earlier stage of the other, and no more benign than that."""
+    return any(
+        early.behaviour == Behaviour.IN_SITU
+        and early.precursor_of is not None
+        and diagnosis_tree().are_kin(early.precursor_of, late.id)
+        for early, late in ((one, other), (other, one))
+    )
+
+
+def _are_listed(one: Concept, other: Concept) -> bool:
+    tree = diagnosis_tree()
+    for row in DIAGNOSIS.entry("one_of"):
+        first = {id_ for id_ in row["diagnoses"] if tree.is_a(one.id, id_)}
+        second = {id_ for id_ in row["diagnoses"] if tree.is_a(other.id, id_)}
+        if first and second and not first & second:
+            return True
+    return False
+
+
+def _are_of_two_families(one: Concept, other: Concept) -> bool:
+    if one.behaviour not in _TUMOUR or other.behaviour not in _TUMOUR:
+        return False
+    first, second = _family_of(one.id), _family_of(other.id)
+    if first is None or second is None or first["name"] == second["name"]:
+        return False
+    graver = (one.behaviour in HARMLESS) != (other.behaviour in HARMLESS)
+    return second["name"] not in first["alike"] or graver
+
+
+def _are_siblings(one: Concept, other: Concept) -> bool:
+    """True if they lie under different children of one kind, and are no umbrella words."""
+    tree = diagnosis_tree()
+    unclear = (
+        each.generic or each.behaviour == Behaviour.IN_SITU or tree.is_a(each.id, _METASTATIC)
+        for each in (one, other)
+    )
+    if any(unclear):
+        return False
+    for root in DIAGNOSIS.entry("siblings", "under"):
+        first, second = (
+            {child for child in tree.children(root) if tree.is_a(each.id, child)}
+            for each in (one, other)
+        )
+        if first and second and not first & second:
+            return True
+    return False
+
+
+# --- a malignancy with a harmless conclusion, or with one of another differentiation --------------
+
+
+def _conclusions(specimen: Specimen) -> tuple[ReportMention[Diagnosis], ...]:
+    """The diagnoses of the last sentence that concludes."""
+    made = [each for each in specimen.made if each.passage.concludes and not each.value.hedged]
+    return tuple(each for each in made if each.passage == made[-1].passage)
+
+
+def behaviour(specimen: Specimen) -> Iterator[Contradiction]:
+    """A harmless conclusion and a malignancy that is diagnosed or described; of one organ only."""
+    if len(specimen.organs) > 1:
+        return
+    final = _conclusions(specimen)
+    others = [each for each in specimen.made if each.passage.concludes and each not in final]
+    is_last = not any(behaviour_of(each) == Behaviour.MALIGNANT for each in others)
+    harmless_only = all(behaviour_of(each) in HARMLESS for each in final)
+    if final and harmless_only and is_last and not final[0].passage.has("elsewhere"):
+        for grave in _grave(specimen, final[0].passage):
+            why = f"the conclusion is {final[0].span.text}, but {grave.span.text} is described"
+            yield clash("behaviour", final[0], grave, why)
+    for harmless in _called_harmless(specimen):
+        for grave in _grave(specimen, harmless.passage):
+            why = f"{grave.span.text} is diagnosed or described, but it says {harmless.span.text}"
+            yield clash("behaviour", grave, harmless, why)
+
+
+def _grave(specimen: Specimen, final: ReportSentence) -> Iterator[ReportMention[Any]]:
+    """Where a malignancy is diagnosed, or what only a malignancy does."""
+    for each in specimen.made_outside(final):
+        if behaviour_of(each) == Behaviour.MALIGNANT:
+            yield each
+    for seen in specimen.findings:
+        if seen.value.id in listed("only_malignant") and not seen.denied and seen.passage != final:
+            yield seen
+
+
+def _called_harmless(specimen: Specimen) -> Iterator[ReportMention[str]]:
+    """Where the lesion as a whole is called benign or none: in a conclusion, or in prose."""
+    for passage in specimen.passages:
+        found = pattern("called_benign").search(passage.text)
+        if not found and passage.concludes:
+            found = pattern("called_normal").search(passage.text)
+        if found and (passage.concludes or specimen.is_prose):
+            mention = passage.found(found)
+            of_some = any(pattern(name).search(mention.clause) for name in ("elsewhere", "partly"))
+            if not of_some:
+                yield mention
+
+
+def line_of(diagnosis: Diagnosis) -> str | None:
+    """The line of differentiation of a malignancy, if it is one of those in the table."""
+    concept = own_concept(diagnosis)
+    if concept is None or concept.behaviour != Behaviour.MALIGNANT:
+        return None
+    lines = LOGIC.entry("line")
+    return next((line["name"] for line in lines if _is_any_of(concept, line["diagnoses"])), None)
+
+
+def lineage(specimen: Specimen) -> Iterator[Contradiction]:
+    """Two malignancies that exclude each other, or a finding that excludes the conclusion.
+
+    Only where all that is concluded is of one line, and no other sentence names it.
+    """
+    final = _conclusions(specimen)
+    lines = {line_of(each.value) for each in final}
+    if len(lines) != 1 or None in lines or specimen.has("mixed"):
+        return
+    (concluded,) = lines
+    others = [each for each in specimen.made_outside(final[0].passage) if line_of(each.value)]
+    if any(line_of(each.value) == concluded for each in others):
+        return
+    excluding = {line["name"] for line in LOGIC.entry("line") if concluded in line["excludes"]}
+    rows = [row for row in LOGIC.entry("telling") if concluded in row["excludes"]]
+    telling = {id_ for row in rows for id_ in row["findings"]}
+    signs: Iterable[ReportMention[Any]] = (
+        *(each for each in others if line_of(each.value) in excluding),
+        *(
+            seen
+            for seen in specimen.findings
+            if seen.value.id in telling and not seen.denied and seen.passage != final[0].passage
+        ),
+    )
+    for sign in signs:
+        why = f"{sign.span.text} does not go with {final[0].span.text}"
+        yield clash("lineage", final[0], sign, why)
+
+
+# --- what is seen, or reported missing, excludes the diagnosis that is concluded ------------------
+
+
+@cache
+def _signs(kind: str) -> list[tuple[Mapping[str, Any], re.Pattern[str], re.Pattern[str] | None]]:
+    """Things that are seen or denied, each with its words, and those by which it says nothing."""
+    signs = []
+    for row in APPEARANCE.entry(kind):
+        unless = any_of(row["unless"], literal=True) if "unless" in row else None
+        signs.append((row, any_of(row["words"]), unless))
+    return signs
+
+
+def _is_against(row: Mapping[str, Any], concept: Concept) -> bool:
+    if "excludes" in row:
+        return _is_any_of(concept, row["excludes"])
+    return bool(row["only"]) and not any(
+        diagnosis_tree().are_kin(concept.id, id_) for id_ in row["only"]
+    )
+
+
+def appearance(specimen: Specimen) -> Iterator[Contradiction]:
+    """A sign that none of the concluded diagnoses goes with, in another sentence of the lesion."""
+    final = _final(specimen) if specimen.is_of_one_kind else []
+    if not final:
+        return
+    for passage in specimen.passages:
+        concluding = any(each.passage == passage for each in final)
+        if not concluding and not passage.has("beyond", "supposed"):
+            yield from _against(passage, final, specimen)
+    yield from _stained(final, specimen)
+
+
+def _final(specimen: Specimen) -> list[DiagnosisMention]:
+    """What is concluded; where nothing is, the names in the first sentence that has any."""
+    names = [each for each in specimen.names if each.concept.id not in listed("umbrellas")]
+    concluded = [each for each in names if each.passage.is_conclusion]
+    first = [each for each in names if each.passage == names[0].passage]
+    return concluded or [e for e in first if e.concept.behaviour != Behaviour.NON_NEOPLASTIC]
+
+
+def _against(
+    passage: ReportSentence, final: Sequence[DiagnosisMention], specimen: Specimen
+) -> Iterator[Contradiction]:
+    whole = " ".join(each.text for each in specimen.passages)
+    for kind in ("seen", "denied"):
+        for row, words, unless in _signs(kind):
+            found = words.search(passage.text)
+            if not found or (kind == "seen" and is_denied(passage.text, *found.span())):
+                continue
+            if unless and unless.search(whole):
+                continue
+            if all(_is_against(row, each.concept) for each in final):
+                why = f"{found.group()} does not go with {final[0].span.text}"
+                yield clash("appearance", passage.found(found), final[0], why)
+
+
+def _stained(final: Sequence[DiagnosisMention], specimen: Specimen) -> Iterator[Contradiction]:
+    """A stain of the tumour that none of the concluded diagnoses goes with."""
+    for stain in specimen.markers:
+        marker, result = stain.value
+        if stain.passage.has("some_cells", "of_gene"):
+            continue
+        for row in APPEARANCE.entry("stain"):
+            excludes = marker in row.get(str(result.polarity), ())
+            if excludes and all(_is_any_of(each.concept, row["excludes"]) for each in final):
+                why = f"{marker} {result.polarity} does not go with {final[0].span.text}"
+                yield clash("appearance", stain, final[0], why)
+
+
+def _is_any_of(concept: Concept, ids: Sequence[str]) -> bool:
+    return any(diagnosis_tree().is_a(concept.id, id_) for id_ in ids)
+
+
+# --- what is described is harmless and the conclusion malignant, or the reverse -------------------
+
+
+def morphology(specimen: Specimen) -> Iterator[Contradiction]:
+    """All that is described is harmless, and a malignancy is concluded; or the reverse.
+
+    Also two conclusions of which one is harmless: after the site at the head, and in the end.
+    """
+    if not specimen.is_prose or len(specimen.organs) > 1:
+        return
+    concluded = [e for e in specimen.made if not e.value.hedged and e.passage.is_conclusion]
+    for final in (e for e in concluded if behaviour_of(e) in _CLEAR):
+        others = [p for p in specimen.passages if p != final.passage]
+        signs: list[ReportMention[Any]]
+        if behaviour_of(final) == Behaviour.MALIGNANT:
+            spread = "metasta" in final.passage.text.lower()
+            seen = () if spread else _harmless_signs(others, specimen)
+            signs = [*_harmless_at_head(others, concluded, specimen), *seen]
+        elif all(behaviour_of(each) in HARMLESS for each in concluded):
+            signs = [*_malignant_signs(others)]
+        else:
+            continue
+        for sign in signs[:1]:
+            why = f"{sign.span.text} does not go with {final.span.text}"
+            yield clash("morphology", final, sign, why)
+
+
+def _harmless_at_head(
+    others: Sequence[ReportSentence],
+    concluded: Sequence[ReportMention[Diagnosis]],
+    specimen: Specimen,
+) -> Iterator[ReportMention[Any]]:
+    """A harmless diagnosis at the head of a report that ends with another."""
+    first = [e for e in concluded if e.passage == specimen.passages[0] and e.passage in others]
+    beside = specimen.has("beside")
+    if first and not beside and all(behaviour_of(each) in HARMLESS for each in first):
+        yield first[0]
+
+
+def _harmless_signs(
+    described: Sequence[ReportSentence], specimen: Specimen
+) -> Iterator[ReportMention[Any]]:
+    """Signs of a harmless lesion, where nothing that is described suggests a tumour."""
+    of_lesion = [p for p in described if not p.has("around")]
+    if any(map(mentions_tumour, of_lesion)):
+        return
+    if not specimen.has("beside"):
+        for each in specimen.made:
+            if behaviour_of(each) == Behaviour.BENIGN and each.passage in of_lesion:
+                yield each
+    for passage in of_lesion:
+        if found := normal_at(passage):
+            yield passage.found(found)
+    signs = {sign for passage in of_lesion for sign in signs_of(passage, "harmless")}
+    for passage in of_lesion if len(signs) >= _ENOUGH else ():
+        if found := pattern("looks_harmless").search(passage.text):
+            yield passage.found(found)
+
+
+def _malignant_signs(described: Sequence[ReportSentence]) -> Iterator[ReportMention[str]]:
+    """Signs of a malignancy, where there are several."""
+    signs = {sign for passage in described for sign in signs_of(passage, "malignant")}
+    for passage in described if len(signs) >= _ENOUGH else ():
+        for found in pattern("looks_malignant").finditer(passage.text):
+            if found.group().lower() in signs_of(passage, "malignant"):
+                yield passage.found(found)

@@ -31,7 +31,7 @@ from histoeval.statistics.correlation import Coefficient, classical_p, correlate
 from histoeval.statistics.pairwise import pairwise_accuracy
 from histoeval.statistics.raters import icc, krippendorff_alpha, quadratic_kappa
 from histoeval.statistics.resampling import Estimate, resample
-from histoeval.statistics.significance import bootstrap_difference, perm_both, perm_cases, williams
+from histoeval.statistics.significance import bootstrap_difference, perm_cases, williams
 
 Numbers = NDArray[np.float64]
 
@@ -181,7 +181,7 @@ def false_findings(cases: int, per_case: int, runs: int, first: int = 0) -> list
             perm_cases(w, x, y, z, c, PERMUTATIONS, s).p
         ),
         "two metrics: PERM-BOTH": lambda w, x, y, z, _c, s: (
-            perm_both(w, x, y, z, PERMUTATIONS, s).p
+            perm_cases(w, x, y, z, range(len(z)), PERMUTATIONS, s).p
         ),
         "two metrics: bootstrap": lambda w, x, y, z, c, s: (
             bootstrap_difference(w, x, y, z, resample(c, RESAMPLES, s)).p

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 
 from histoeval.agreement.judge_alignment import (
     KINDS,
     ScoredCriterion,
-    _folds,
     align_criterion,
     cannot_fit,
     confusion,
@@ -35,8 +37,7 @@ def test_a_judge_who_is_a_step_too_strict_is_brought_closer_on_unseen_cases() ->
     found, _ = align_criterion(strict(), resamples=200)
     assert found.after is not None
     assert found.before.exact.value == pytest.approx(0.29)
-    assert found.after.exact.value is not None
-    assert found.after.exact.value > 0.7
+    assert (found.after.exact.value or 0) > 0.7
     assert (found.after.kappa.value or 0) > (found.before.kappa.value or 1)
     assert (found.after.mae.value or 1) < (found.before.mae.value or 0)
     assert found.offset.value == pytest.approx(0.71)
@@ -72,8 +73,6 @@ def test_no_mapping_turns_two_scores_around_or_leaves_the_scale(kind: str) -> No
 
 def test_thresholds_leave_no_more_error_than_any_other_steps() -> None:
     """Against all rising assignments of the four scores, one by one."""
-    from itertools import combinations_with_replacement
-
     chance = np.random.default_rng(3)
     for _ in range(10):
         some = scored(chance.integers(1, 5, 30), chance.integers(1, 5, 30))
@@ -97,17 +96,12 @@ def test_a_curve_is_the_isotonic_regression() -> None:
 
 def test_pairs_of_a_case_are_in_one_fold_and_are_not_fitted_on() -> None:
     some = strict(60)
-    fold = _folds(some.cases, 5, 0)
-    assert all(
-        len({fold[i] for i in range(60) if some.cases[i] == case}) == 1 for case in some.cases
-    )
     found, unseen = align_criterion(some, resamples=50)
-    own = fold == 0
-    changed = ScoredCriterion(
-        some.name, some.scale, some.judge, np.where(own, 1.0, some.expert), some.cases
-    )
-    assert (align_criterion(changed, resamples=50)[1][own] == unseen[own]).all()
     assert sum(found.chosen.values()) == 5
+    for case in ("case 0", "case 7"):
+        own = np.array(some.cases) == case
+        changed = replace(some, expert=np.where(own, 1.0, some.expert))
+        assert (align_criterion(changed, resamples=50)[1][own] == unseen[own]).all()
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ def test_the_number_is_one_at_which_williams_test_has_that_power_too() -> None:
     source = np.random.default_rng(4)
     data = scored(source, 300, 1.5)
     need = pairs_needed(Coefficient.PEARSON, *data, list(range(300)), simulations=100)
-    assert need.cases is not None
     assert need.pairs == need.cases
     sheets = (source.integers(0, 300, need.cases) for _ in range(500))
     found = [williams(*(column[rows] for column in data)).p for rows in sheets]
@@ -31,15 +30,16 @@ def test_the_number_is_one_at_which_williams_test_has_that_power_too() -> None:
 
 
 def test_more_difference_needs_fewer_pairs() -> None:
-    needs = []
-    for noise in (1.6, 3.0):
-        data = scored(np.random.default_rng(1), 150, noise)
-        needs.append(
-            pairs_needed(Coefficient.PEARSON, *data, list(range(150)), simulations=60).pairs
-        )
-    assert needs[0] is not None
-    assert needs[1] is not None
-    assert needs[1] < needs[0]
+    needs = [
+        pairs_needed(
+            Coefficient.PEARSON,
+            *scored(np.random.default_rng(1), 150, noise),
+            list(range(150)),
+            simulations=60,
+        ).pairs
+        for noise in (1.6, 3.0)
+    ]
+    assert needs[1] < needs[0]  # type: ignore[operator]
 
 
 def test_pairs_come_with_their_cases_and_each_step_is_told() -> None:

@@ -112,10 +112,7 @@ def write_logs(
 
 
 def _sample(row: ResultRow, name: str, system: str, texts: Mapping[str, Any] | None) -> Any:
-    """A sample with its scores; without texts, the kinds of errors take the place of messages.
-
-    Its name is the id of the row, unless an earlier row has it: a log keeps one sample of a name.
-    """
+    """A log keeps one sample of a name; without texts, kinds of errors replace the messages."""
     known = texts or {}
     candidate = known.get("candidate") or ""
     scores = {}
@@ -191,7 +188,6 @@ def _content(log: Any) -> bytes:
 
 
 def _file_names(systems: Iterable[str]) -> Iterator[str]:
-    """A file name for each system, different from all others."""
     taken: set[str] = set()
     for system in systems:
         plain = re.sub(r"[^\w.-]+", "_", system).lstrip(".")[:100] or "system"

@@ -23,9 +23,7 @@ T = TypeVar("T")
 
 mlflow = imported("mlflow", "mlflow")
 
-FOLDER = "histoeval"
-"""Where in the artifacts of a run the table and the files are."""
-
+FOLDER = "histoeval"  # where in the artifacts of a run the table and the files are
 LONGEST_PARAMETER = 6000
 
 
@@ -74,7 +72,6 @@ def _by_plain_name(values: Mapping[str, T]) -> dict[str, T]:
 
 
 def _plain(name: str) -> str:
-    """A name with underscores in place of characters that MLflow does not allow."""
     return re.sub(r"[^\w./ -]", "_", name, flags=re.ASCII)
 
 

@@ -25,13 +25,10 @@ class TrackedRun:
     """A run of `score`, `judge` or `trust`, ready to be logged."""
 
     name: str
-    settings: dict[str, str]
-    """Input, versions and signatures: the numbers depend on them."""
-    numbers: dict[str, float]
-    """By ``metric/what/system``, as in ``concordance/mean/model_a``."""
+    settings: dict[str, str]  # input, versions and signatures: the numbers depend on them
+    numbers: dict[str, float]  # by ``metric/what/system``, as in ``concordance/mean/model_a``
     rows: list[dict[str, Any]]
-    files: tuple[Path, ...] = ()
-    """The files of the run, where texts were asked for."""
+    files: tuple[Path, ...] = ()  # the files of the run, where texts were asked for
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -64,7 +61,11 @@ def read_run(folder: str | Path, *, rows: bool = True, texts: bool = False) -> T
     }
     for name, metric in summary.get("metrics", {}).items():
         settings[f"signature/{name}"] = metric["signature"]
-    numbers = _trust_numbers(summary) if run.kind == "trust" else _score_numbers(summary)
+    if run.kind == "trust":
+        numbers = {f"{name}/mean": mean for name, mean in summary["means"].items()}
+        numbers |= {f"route/{name}": count for name, count in summary["routes"].items()}
+    else:
+        numbers = _score_numbers(summary)
     files = [file for file in run.place.iterdir() if file.is_file() and file.name[0] != "."]
     return TrackedRun(
         name=run.name,
@@ -88,13 +89,7 @@ def _score_numbers(summary: Mapping[str, Any]) -> dict[str, float | None]:
     return numbers
 
 
-def _trust_numbers(summary: Mapping[str, Any]) -> dict[str, float | None]:
-    means = {f"{name}/mean": value for name, value in summary["means"].items()}
-    return means | {f"route/{name}": count for name, count in summary["routes"].items()}
-
-
 def _rows(run: FinishedRun, texts: bool) -> Iterator[dict[str, Any]]:
-    """A flat row of each pair or report: scores or verdict, and codes of problems."""
     folder = TrustFolder(run.place) if run.kind == "trust" else ResultFolder(run.place)
     stored = (row.model_dump(mode="json") for row in folder)
     for row, said in beside(stored, run.place) if texts else ((row, None) for row in stored):

@@ -8,7 +8,7 @@ choice does not flatter the figures.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import get_args
@@ -23,8 +23,7 @@ from histoeval.statistics.correlation import mean_of
 from histoeval.statistics.raters import quadratic_kappa
 from histoeval.statistics.resampling import Estimate, Numbers, Resamples, estimate, resample
 
-MIN_ROWS, MIN_CASES = 20, 10
-"""With fewer pairs or cases than these, nothing is fitted."""
+MIN_ROWS, MIN_CASES = 20, 10  # with fewer pairs or cases than these, nothing is fitted
 FOLDS = 5
 
 
@@ -52,8 +51,7 @@ class ScoreGap(Noun):
     criterion: str
     judge: FiniteFloat
     expert: FiniteFloat
-    aligned: FiniteFloat
-    """By a mapping that was fitted without this case."""
+    aligned: FiniteFloat  # by a mapping that was fitted without this case
     reason: str = ""
 
 
@@ -64,15 +62,12 @@ class CriterionAlignment(Noun):
     pairs: int
     cases: int
     mapping: ScoreMapping
-    offset: Estimate
-    """By how much experts score higher."""
+    offset: Estimate  # by how much experts score higher
     before: AgreementFigures
+    # on cases that were not fitted on; None where nothing was fitted
     after: AgreementFigures | None = None
-    """On cases that were not fitted on; None where nothing was fitted."""
-    chosen: Mapping[str, int] = {}
-    """In how many folds each kind of mapping was chosen."""
-    reason: str = ""
-    """Why nothing was fitted."""
+    chosen: Mapping[str, int] = {}  # in how many folds each kind of mapping was chosen
+    reason: str = ""  # why nothing was fitted
     confusion: ConfusionMatrix
 
 
@@ -110,7 +105,6 @@ def align_criterion(
 
 
 def cannot_fit(scored: ScoredCriterion) -> str:
-    """Why nothing can be fitted on these scores; empty where it can."""
     cases = len(set(scored.cases))
     if len(scored.judge) < MIN_ROWS or cases < MIN_CASES:
         return (
@@ -131,42 +125,29 @@ def cannot_fit(scored: ScoredCriterion) -> str:
 
 
 def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
-    """The simplest kind whose absolute error on unseen cases is within one standard error.
-
-    Absolute, because squared errors would move every score towards the middle of the scale.
-    """
+    """The simplest kind within one standard error of the best; squared errors favour the middle."""
     errors = {
         kind: np.abs(_unseen(scored, folds, seed, partial(fit_mapping, kind)) - scored.expert)
         for kind in KINDS
     }
     best = min(KINDS, key=lambda kind: float(errors[kind].mean()))
+    _, case = np.unique(scored.cases, return_inverse=True)
     for kind in KINDS:
         worse = errors[kind] - errors[best]
-        if worse.mean() <= _standard_error(worse, scored.cases):
+        sums = np.bincount(case, weights=worse - worse.mean())
+        standard_error = np.sqrt((sums**2).sum()) / len(worse)
+        if worse.mean() <= standard_error:
             return kind
     return best
-
-
-def _standard_error(values: Numbers, cases: Sequence[str]) -> float:
-    """Of a mean over pairs, some of which are of one case."""
-    _, place = np.unique(cases, return_inverse=True)
-    sums = np.bincount(place, weights=values - values.mean())
-    return float(np.sqrt((sums**2).sum()) / len(values))
-
-
-def _folds(cases: Sequence[str], folds: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each pair; all pairs of a case are in one."""
-    names = sorted(set(cases))
-    order = np.random.default_rng(seed).permutation(len(names))
-    fold = {names[case]: number % folds for number, case in enumerate(order)}
-    return np.array([fold[case] for case in cases], dtype=np.intp)
 
 
 def _unseen(
     scored: ScoredCriterion, folds: int, seed: int, fit: Callable[[ScoredCriterion], ScoreMapping]
 ) -> Numbers:
     """Each score by the mapping that was fitted on the other folds."""
-    fold = _folds(scored.cases, folds, seed)
+    names, case = np.unique(scored.cases, return_inverse=True)
+    order = np.random.default_rng(seed).permutation(len(names))
+    fold = np.argsort(order)[case] % folds
     mapped = scored.judge.copy()
     for number in np.unique(fold):
         own = fold == number
@@ -199,7 +180,6 @@ def _mean(values: Numbers, drawn: Resamples) -> Estimate:
 
 
 def confusion(scored: ScoredCriterion) -> ConfusionMatrix:
-    """Counts of each score of the judge beside each of the experts."""
     judge, expert = (whole(scores).astype(int) for scores in (scored.judge, scored.expert))
     low = min(int(scored.scale[0]), judge.min(), expert.min())
     high = max(int(scored.scale[1]), judge.max(), expert.max())
@@ -209,8 +189,8 @@ def confusion(scored: ScoredCriterion) -> ConfusionMatrix:
     return ConfusionMatrix(levels=levels, counts=tuple(tuple(map(int, row)) for row in counts))
 
 
+# from the simplest to the freest; the simplest wins unless another is clearly better
 KINDS: tuple[MappingKind, ...] = get_args(MappingKind)
-"""From the simplest to the freest; the simplest wins unless another is clearly better."""
 
 Scale = tuple[float, float]
 Rows = NDArray[np.bool_]
@@ -227,7 +207,6 @@ class ScoredCriterion:
     cases: tuple[str, ...]
 
     def of(self, rows: Rows) -> ScoredCriterion:
-        """Some of the pairs."""
         cases = tuple(case for case, is_in in zip(self.cases, rows, strict=True) if is_in)
         return ScoredCriterion(self.name, self.scale, self.judge[rows], self.expert[rows], cases)
 

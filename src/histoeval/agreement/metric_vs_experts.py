@@ -18,21 +18,19 @@ from histoeval.statistics.correlation import (
     correlate_within,
     scores_of,
 )
-from histoeval.statistics.pairwise import Accuracy, pairwise_accuracy, pairwise_accuracy_within
+from histoeval.statistics.pairwise import Accuracy, pairwise_accuracy
 from histoeval.statistics.regression import Range, regress
 from histoeval.statistics.resampling import PERMUTATIONS, Estimate, Numbers, Resamples
 from histoeval.statistics.significance import (
     LEVEL,
     bootstrap_difference,
     holm,
-    perm_both,
     perm_cases,
     significance_clusters,
     williams,
 )
 
-MOST_APART = 5
-"""Pairs named on which a metric and the experts differ most."""
+MOST_APART = 5  # pairs named on which a metric and the experts differ most
 
 
 class Correlation(Estimate):
@@ -55,10 +53,7 @@ class Within(Noun):
 
 
 class Disagreement(Noun):
-    """A pair that a metric and the experts place differently.
-
-    `gap` is the difference of their percentile ranks: above 0, the metric praises it more.
-    """
+    """`gap` is the difference of their percentile ranks: above 0, the metric praises it more."""
 
     id: str
     system: str = ""
@@ -85,13 +80,11 @@ class MetricVsExperts(Noun):
     pairwise: Accuracy
     ties: FiniteFloat | None = None
     within: Within | None = None
-    apart: tuple[Disagreement, ...] = ()
-    """The pairs on which it and the experts differ most."""
+    apart: tuple[Disagreement, ...] = ()  # the pairs on which it and the experts differ most
     reason: str | None = None
 
     @property
     def falls(self) -> bool:
-        """True if the line from its score to the experts' runs the wrong way."""
         return self.slope is not None and self.slope < 0
 
     @property
@@ -104,7 +97,6 @@ class MetricVsExperts(Noun):
 
 
 def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -> MetricVsExperts:
-    """The agreement of one metric, on the rows that it has scored."""
     column = panel.metrics[name]
     rows = scored(column)
     metric, expert = scores_of(column.rising[rows], panel.expert[rows])
@@ -135,7 +127,6 @@ def follow(name: str, panel: Panel, expert_range: Range, resamples: Resamples) -
 
 
 def follow_within(name: str, panel: Panel, resamples: Resamples) -> Within:
-    """The agreement within each group."""
     column = panel.metrics[name]
     rows = scored(column)
     metric, expert, drawn = column.rising[rows], panel.expert[rows], resamples.of(rows)
@@ -146,12 +137,10 @@ def follow_within(name: str, panel: Panel, resamples: Resamples) -> Within:
         else Estimate(reason="no pair has a score")
         for coefficient in Coefficient
     }
-    pairwise = pairwise_accuracy_within(metric, expert, groups, drawn)
-    return Within(**correlations, pairwise=pairwise)
+    return Within(**correlations, pairwise=pairwise_accuracy(metric, expert, drawn, groups))
 
 
 def most_apart(name: str, panel: Panel, most: int = MOST_APART) -> tuple[Disagreement, ...]:
-    """The pairs on which a metric and the experts differ most, by rank."""
     from scipy.stats import rankdata
 
     column = panel.metrics[name]
@@ -173,20 +162,18 @@ def most_apart(name: str, panel: Panel, most: int = MOST_APART) -> tuple[Disagre
 
 
 def scored(column: Column) -> NDArray[np.bool_]:
-    """True for each row that a metric has scored."""
     return np.asarray(~np.isnan(column.values))
 
 
 def share_of_ties(scores: Numbers) -> float | None:
-    """The share of pairs of rows with equal scores."""
     if len(scores) < 2:
         return None
     _, sizes = np.unique(scores, return_counts=True)
     return float((sizes * (sizes - 1)).sum() / (len(scores) * (len(scores) - 1)))
 
 
+# the reason of such a test if groups have several rows
 ASSUMES_ROWS = "it assumes independent rows, and is too optimistic here"
-"""The reason of such a test if groups have several rows."""
 
 
 class Test(Noun):
@@ -198,10 +185,7 @@ class Test(Noun):
 
 
 class Rivals(Noun):
-    """Two metrics on the pairs that both have scored: by how much the first agrees better.
-
-    `difference` has an interval but no p-value: the tests have those.
-    """
+    """Two metrics on the same pairs; `difference` has no p-value, since the tests have those."""
 
     one: str
     other: str
@@ -213,10 +197,7 @@ class Rivals(Noun):
 
 
 class Ranking(Noun):
-    """Ranks of metrics; those of one rank are not significantly worse than its first.
-
-    There are no ranks if only some pairs of metrics were compared.
-    """
+    """Metrics of one rank are not significantly worse than its first; none if only some compete."""
 
     coefficient: Coefficient
     permutations: int
@@ -234,10 +215,7 @@ def rank(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> Ranking:
-    """Compare every two metrics, or only some, with a correction for multiple comparisons.
-
-    More permutations are made than requested if the correction needs them to find anything.
-    """
+    """More permutations are made than requested if Holm's correction needs them."""
     named = list(only) or list(combinations([row.metric for row in metrics], 2))
     permutations = max(permutations, ceil(2 * len(named) / LEVEL))
     known: dict[bytes, Numbers] = {}
@@ -251,7 +229,9 @@ def rank(
         by_case = by_row = perm_cases(coefficient, x, y, z, cases, permutations, seed)
         reason = None
         if len(set(cases)) < len(cases):
-            by_row, reason = perm_both(coefficient, x, y, z, permutations, seed), ASSUMES_ROWS
+            rows_alone = range(len(z))
+            by_row = perm_cases(coefficient, x, y, z, rows_alone, permutations, seed)
+            reason = ASSUMES_ROWS
         classical = williams(x, y, z)
         difference = bootstrap_difference(coefficient, x, y, z, drawn, known)
         return Rivals(

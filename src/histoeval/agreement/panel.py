@@ -4,60 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from histoeval.errors import SettingError, did_you_mean
 from histoeval.statistics.correlation import grouped
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import Numbers, Positions
 
+# the file beside `agreement.json` that holds the scores of experts and metrics
 PANEL = "panel.json"
-"""The file beside `agreement.json` that holds the scores of experts and metrics."""
+
+
+def _known(values: Numbers) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]
+
+
+def _column(values: Sequence[float | None]) -> Numbers:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+Scores = Annotated[Numbers, PlainValidator(_column), PlainSerializer(_known)]
 
 
 @dataclass(frozen=True)
 class Column:
     """The scores of one metric, NaN if missing, with their range and direction."""
 
-    values: Numbers
+    values: Scores
     signature: str = ""
     range: Range | None = None
     higher_is_better: bool = True
 
     @property
     def rising(self) -> Numbers:
-        """The scores, negated if lower is better."""
         return self.values if self.higher_is_better else -self.values
 
     def of(self, rows: Positions | NDArray[np.bool_]) -> Column:
-        """The same for some of the rows."""
         return Column(self.values[rows], self.signature, self.range, self.higher_is_better)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows that experts have scored, with their groups, labels and scores.
-
-    `raters` and `metrics` are columns by name, NaN if there is no score.
-    """
+    """Rows that experts have scored; `raters` and `metrics` are columns, NaN for no score."""
 
     ids: tuple[str, ...]
     groups: tuple[str, ...]
-    raters: Mapping[str, Numbers]
+    raters: Mapping[str, Scores]
     metrics: Mapping[str, Column]
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    systems: tuple[str, ...] = ()
-    """Who wrote the candidate of each row, where that is known."""
+    systems: tuple[str, ...] = ()  # who wrote the candidate of each row, where that is known
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def ratings(self) -> Numbers:
-        """Rows by raters."""
         return np.column_stack([*self.raters.values()])
 
     @property
@@ -68,7 +73,6 @@ class Panel:
         return np.asarray(np.where(is_rated, table, 0.0).sum(axis=1) / is_rated.sum(axis=1))
 
     def of(self, rows: Positions) -> Panel:
-        """The same columns for some of the rows."""
         return Panel(
             ids=_at(self.ids, rows),
             groups=_at(self.groups, rows),
@@ -83,7 +87,6 @@ class Panel:
         return self.of(np.flatnonzero(self.expert > least))
 
     def by(self, label: str) -> dict[str, Panel]:
-        """The rows of each value of a label, in order of first appearance."""
         if label not in self.labels:
             known = ", ".join(self.labels) or "none"
             guess = did_you_mean(label, self.labels)
@@ -93,47 +96,16 @@ class Panel:
 
 
 def panel_content(panel: Panel) -> dict[str, Any]:
-    """A panel as JSON, for a report that is made later."""
-    return {
-        "ids": panel.ids,
-        "groups": panel.groups,
-        "raters": {name: _known(column) for name, column in panel.raters.items()},
-        "metrics": {
-            name: vars(column) | {"values": _known(column.values)}
-            for name, column in panel.metrics.items()
-        },
-        "labels": dict(panel.labels),
-        "systems": panel.systems,
-    }
+    content: dict[str, Any] = _PANEL.dump_python(panel)
+    return content
 
 
 def panel_of_content(content: Mapping[str, Any]) -> Panel:
-    """The panel that was written so."""
-    return Panel(
-        ids=tuple(content["ids"]),
-        groups=tuple(content["groups"]),
-        raters={name: _column(values) for name, values in content["raters"].items()},
-        metrics={
-            name: Column(
-                _column(column["values"]),
-                column["signature"],
-                None if column["range"] is None else (column["range"][0], column["range"][1]),
-                column["higher_is_better"],
-            )
-            for name, column in content["metrics"].items()
-        },
-        labels={name: tuple(values) for name, values in content["labels"].items()},
-        systems=tuple(content["systems"]),
-    )
-
-
-def _known(values: Numbers) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
-
-
-def _column(values: Sequence[float | None]) -> Numbers:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return _PANEL.validate_python(content)
 
 
 def _at(column: Sequence[str], rows: Positions) -> tuple[str, ...]:
     return tuple(column[row] for row in rows)
+
+
+_PANEL = TypeAdapter(Panel)

@@ -1,7 +1,4 @@
-"""An agreement study: all metrics, their ranks, subgroups by system or organ, and the experts.
-
-Only stored scores are needed; no metric is run.
-"""
+"""An agreement study of stored scores: metrics, ranks, subgroups, and the experts."""
 
 from collections.abc import Mapping
 
@@ -54,8 +51,7 @@ class StudyPlan(Noun):
     permutations: int = Field(default=PERMUTATIONS, ge=1)
     seed: int = Field(default=0, ge=0)
     power: tuple[str, str] | None = None
-    only: tuple[tuple[str, str], ...] = ()
-    """Pairs of metrics to compare; all when there are none."""
+    only: tuple[tuple[str, str], ...] = ()  # pairs of metrics to compare; all when there are none
 
 
 class Rater(Noun):
@@ -89,8 +85,6 @@ class Raters(Noun):
 
 
 class Study(Noun):
-    """The results of a study."""
-
     rows: int
     cases: int
     expert_ties: float | None
@@ -141,8 +135,6 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
 
 
 def _by_label(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricVsExperts, ...]]:
-    """All metrics on the rows of each value of a label."""
-
     def follow_all(part: Panel) -> tuple[MetricVsExperts, ...]:
         drawn = resample(part.groups, plan.resamples, plan.seed)
         return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
@@ -153,7 +145,6 @@ def _by_label(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[Metr
 
 
 def rater_agreement(panel: Panel, drawn: Resamples) -> Raters:
-    """Agreement of the experts of a panel with each other."""
     table, names = panel.ratings, tuple(panel.raters)
     given = [column[~np.isnan(column)] for column in table.T]
     return Raters(
@@ -175,7 +166,6 @@ def rater_agreement(panel: Panel, drawn: Resamples) -> Raters:
 
 
 def _power(panel: Panel, plan: StudyPlan) -> SampleSize | None:
-    """The pairs needed to tell two metrics apart, if requested."""
     if plan.power is None:
         return None
     if unknown := [name for name in plan.power if name not in panel.metrics]:

@@ -25,9 +25,8 @@ from histoeval.statistics.resampling import (
 )
 from histoeval.statistics.significance import LEVEL, holm, significance_clusters
 
+# cases whose swaps are drawn together; a multiple of 4, which the same seed draws alike
 _CASES = 64
-"""Cases whose swaps are drawn together; a multiple of 4, which the same seed draws alike."""
-
 _ROUNDING = 1e-12
 
 
@@ -136,10 +135,7 @@ def contest(
 
 
 def randomisation_p(apart: Numbers, case: Positions, permutations: int, seed: int) -> list[float]:
-    """Share of random swaps of systems on cases in which each difference (a column) is as large.
-
-    The data count as one of the permutations, so p is never 0.
-    """
+    """The share of random swaps that reach each difference (a column); the data count as one."""
     if permutations < 1:
         raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
     if apart.shape[1] > (most := max(1, VALUES_KEPT // permutations)):

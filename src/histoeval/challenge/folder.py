@@ -24,24 +24,13 @@ from histoeval.version import __version__
 
 IDS = "ids.txt"
 SUBGROUPS = "subgroups.csv"
-TRUTH = "ground_truth"
-"""The folder of the truth, which goes into the image and to nobody else."""
-
+TRUTH = "ground_truth"  # the folder of the truth, which goes into the image and to nobody else
 NO_ORGAN = "unknown"
-
-CASES = ("all", "shared")
-"""Which cases count, if the policy names no file of ids."""
-
+CASES = ("all", "shared")  # cases that count, if the policy names no file of ids
 MOST_SHOWN = 5
 
-_TEMPLATES = {
-    POLICY: "policy.yaml",
-    "README.md": "README.md",
-    "PARTICIPANTS.md": "PARTICIPANTS.md",
-    "Containerfile": "Containerfile",
-    "evaluate": "evaluate.sh",
-}
-"""Files that `init` writes, each with the file of this package that it is a copy of."""
+# files that `init` writes, copies of those of this package; `evaluate` has no ending there
+_TEMPLATES = (POLICY, "README.md", "PARTICIPANTS.md", "Containerfile", "evaluate.sh")
 
 
 @dataclass(frozen=True)
@@ -53,12 +42,10 @@ class Challenge:
     truth: Truth
     groups: Mapping[str, str] = field(default_factory=dict)
     subgroups: Mapping[str, str] = field(default_factory=dict)
-    listed: tuple[str, ...] | None = None
-    """The ids that the policy lists, if it lists any."""
+    listed: tuple[str, ...] | None = None  # the ids that the policy lists, if it lists any
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids that are asked for."""
         return tuple(self.truth.references) if self.listed is None else self.listed
 
 
@@ -83,8 +70,10 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
     """
     home = Path(folder)
     contents = {
-        name: resource_text(f"challenge/data/{file}").replace("@VERSION@", __version__)
-        for name, file in _TEMPLATES.items()
+        file.removesuffix(".sh"): resource_text(f"challenge/data/{file}").replace(
+            "@VERSION@", __version__
+        )
+        for file in _TEMPLATES
     }
     notes = []
     if truth is not None:
@@ -152,7 +141,6 @@ def _read_truth(path: Path) -> Truth:
 
 
 def organ_named(text: str) -> str:
-    """The organ of the first site or operation that a report names."""
     named = [*find_sites(text), *find_operated(text)]
     first = min(named, key=lambda match: match.start, default=None)
     return NO_ORGAN if first is None else sites()[organ_of(first.id)].name
@@ -202,7 +190,6 @@ def open_challenge(
 
 
 def _truth_in(path: Path) -> Path | None:
-    """The truth itself, or the one file in its folder."""
     if not path.is_dir():
         return path
     files = sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != ".")
@@ -213,7 +200,6 @@ def _truth_in(path: Path) -> Path | None:
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
-    """A list of ids: a line each, or a list in JSON."""
     try:
         text = path.read_text("utf-8-sig")
         listed = json.loads(text) if path.suffix == ".json" else text.splitlines()
@@ -265,7 +251,6 @@ def _groups(home: Path, policy: ChallengePolicy, truth: Truth) -> dict[str, str]
 
 
 def _subgroups(home: Path, policy: ChallengePolicy) -> dict[str, str]:
-    """The subgroup of each id."""
     if policy.subgroups is None:
         return {}
     path = home / policy.subgroups

@@ -26,14 +26,11 @@ Seconds = Annotated[FiniteFloat, Field(gt=0)]
 
 
 class MetricRule(Noun):
-    """Weight, direction and bounds of one metric.
-
-    `worst` and `best` are the values that count as 0 and 1; by default those of the metric itself.
-    """
+    """`worst` and `best` are the values that count as 0 and 1; by default those of the metric."""
 
     weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    # more is better (`up`) or worse (`down`); by default as the metric says
     direction: Literal["up", "down"] | None = None
-    """More is better (`up`) or worse (`down`); by default as the metric says."""
     worst: FiniteFloat | None = None
     best: FiniteFloat | None = None
 
@@ -59,12 +56,11 @@ class MetricRule(Noun):
 class Limits(Noun):
     """Limits of a file of predictions; None is no limit."""
 
+    # characters of a report; a longer one counts as missing
     max_chars: Annotated[int, Field(ge=1, le=MAX_CHARS)] = 20_000
-    """Characters of a report; a longer one counts as missing."""
+    # a report that took longer counts as missing, where the file or the platform gives times
     seconds_per_case: Seconds | None = None
-    """A report that took longer counts as missing, where the file or the platform gives times."""
-    seconds_in_all: Seconds | None = None
-    """A team that took longer for all its cases is not ranked."""
+    seconds_in_all: Seconds | None = None  # a team that took longer for all its cases is not ranked
 
 
 class PlatformRule(Noun):
@@ -82,43 +78,40 @@ class ChallengePolicy(Noun):
 
     name: Text = "challenge"
     metrics: Annotated[dict[str, MetricRule], Field(min_length=1)]
+    # metrics are averaged and teams ranked by that; or ranked by each, and ranks averaged
     combine: Literal["mean-then-rank", "rank-then-mean"] = "mean-then-rank"
-    """Metrics are averaged and teams ranked by that; or ranked by each, and ranks averaged."""
+    # places of equal teams: 1 1 3, 1 1 2, or 1.5 1.5 3
     ties: Literal["min", "dense", "average"] = "min"
-    """Places of equal teams: 1 1 3, 1 1 2, or 1.5 1.5 3."""
+    # `all` of the truth, the ids `shared` by all teams, or a file with a list of ids
     cases: Text = "all"
-    """`all` of the truth, the ids `shared` by all teams, or a file with a list of ids."""
+    # accept ids that differ from those asked for only in ending, case, spaces or zeros
     loose_ids: bool = False
-    """Accept ids that differ from those asked for only in ending, case, spaces or zeros."""
+    # a case without a score has the worst value; or its team is not ranked
     missing: Literal["worst", "exclude"] = "worst"
-    """A case without a score has the worst value; or its team is not ranked."""
+    # the score that counts where the truth has several reports on a case
     references: Literal["best", "mean"] = "best"
-    """The score that counts where the truth has several reports on a case."""
+    # a table of id and case: what is of one case (or patient) is resampled together
     groups: Text | None = None
-    """A table of id and case: what is of one case (or patient) is resampled together."""
+    # a table of id and subgroup, such as the organ, for tables of their own
     subgroups: Text | None = None
-    """A table of id and subgroup, such as the organ, for tables of their own."""
     limits: Limits = Limits()
     platform: PlatformRule = PlatformRule()
     resamples: Annotated[int, Field(ge=100)] = RESAMPLES
     permutations: Annotated[int, Field(ge=100)] = PERMUTATIONS
+    # differences are significant from here on, after Holm's correction
     level: Annotated[FiniteFloat, Field(gt=0, lt=1)] = LEVEL
-    """Differences are significant from here on, after Holm's correction."""
     seed: Annotated[int, Field(ge=0)] = 0
 
     @cached_property
     def hash(self) -> str:
-        """Twelve characters that change with every rule, and not with the name."""
         content = self.model_dump_json(exclude={"name"})
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weight of each metric; together 1."""
         total = sum(rule.weight for rule in self.metrics.values())
         return {name: rule.weight / total for name, rule in self.metrics.items()}
 
 
 def read_challenge_policy(path: Path) -> ChallengePolicy:
-    """The policy in a file; what is wrong with it is named by its line and key."""
     return read_model(path, ChallengePolicy, "the policy")

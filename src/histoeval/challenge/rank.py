@@ -31,8 +31,8 @@ from histoeval.run.engines.local import choose_engine
 from histoeval.run.models import Models, load_metrics
 from histoeval.version import __version__
 
+# the folder of what was scored; it has texts of the truth, and is for organisers only
 SCORED = "scores"
-"""The folder of what was scored; it has texts of the truth, and is for organisers only."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,6 @@ class RankedTeams:
     scores: TeamScores
 
     def cases(self) -> Iterator[dict[str, Any]]:
-        """Flat records, one for each team and case."""
         for row, team in enumerate(self.values.teams):
             faults = {fault.id: fault.reason for fault in self.ranking[team].faults}
             for column, id_ in enumerate(self.values.cases):
@@ -53,7 +52,6 @@ class RankedTeams:
                 yield {"team": team, "id": id_, **cells}
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write `ranking.json`, `ranking.csv` and `cases.csv`."""
         whole = json.dumps(self.ranking.model_dump(mode="json"), indent=1, ensure_ascii=False)
         contents = {
             "ranking.json": whole + "\n",
@@ -110,7 +108,6 @@ def ranked(
     store: Path | None,
     engine: Engine,
 ) -> RankedTeams:
-    """Teams that were read, scored and ranked."""
     policy = challenge.policy
     metrics = load_metrics(list(policy.metrics), models)
     if no := [f"{m.name} {why}" for m in metrics if (why := m.unavailable_reason())]:
@@ -205,7 +202,6 @@ def _cases(challenge: Challenge, teams: Sequence[Team]) -> tuple[tuple[str, ...]
 
 
 def _notes(challenge: Challenge, cases: Sequence[str], lacking: Mapping[str, int]) -> Iterator[str]:
-    """Notes on ranked teams that lack cases, and on cases without a subgroup."""
     most = max(lacking, key=lambda team: lacking[team])
     if lacking[most]:
         yield (
@@ -223,7 +219,6 @@ def _notes(challenge: Challenge, cases: Sequence[str], lacking: Mapping[str, int
 
 PREDICTIONS = "predictions.json"
 METRICS = "metrics.json"
-
 MOST_NAMED = 5
 
 

@@ -37,11 +37,8 @@ from histoeval.statistics.resampling import (
 )
 from histoeval.statistics.significance import significance_clusters
 
-LOWEST = 10
-"""Cases shown of a team: those with the lowest scores."""
-
-_DIGITS = 12
-"""Scores that differ only beyond these are equal."""
+LOWEST = 10  # cases shown of a team: those with the lowest scores
+_DIGITS = 12  # scores that differ only beyond these are equal
 
 TeamScores = Mapping[str, Mapping[str, CaseScore]]
 Ties = Literal["min", "dense", "average", "max"]
@@ -49,7 +46,6 @@ Combine = Literal["mean-then-rank", "rank-then-mean"]
 
 
 def metric_used(policy: ChallengePolicy, metric: Metric) -> MetricUsed:
-    """Weight, direction and bounds of a metric, by the policy and by its own range."""
     rule = policy.metrics[metric.name]
     up = metric.higher_is_better if rule.direction is None else rule.direction == "up"
     worst, best = metric.range if up else metric.range[::-1]
@@ -88,17 +84,14 @@ class Values:
 
     @cached_property
     def scaled(self) -> Numbers:
-        """From 0, the worst, to 1, the best."""
         worst, best = self.worst[None, :, None], self.best[None, :, None]
         return np.clip((self.raw - worst) / (best - worst), 0.0, 1.0)
 
     @cached_property
     def score(self) -> Numbers:
-        """The weighted mean of the metrics (teams x cases)."""
         return np.asarray(np.einsum("tmc,m->tc", self.scaled, self.weights))
 
     def only(self, rows: NDArray[np.intp]) -> Values:
-        """The same on some cases."""
         cases = tuple(self.cases[row] for row in rows)
         return replace(self, cases=cases, raw=self.raw[:, :, rows])
 
@@ -139,8 +132,8 @@ class Ranker:
             name: np.array([row for row, label in enumerate(labels) if label == name], np.intp)
             for name in sorted({label for label in labels if label is not None})
         }
+        # places where one metric does not count, for each of several metrics
         self.without: dict[str, Numbers] = {}
-        """Places where one metric does not count, for each of several metrics."""
         for place, name in enumerate(values.metrics):
             rest = values.weights.copy()
             rest[place] = 0.0
@@ -156,7 +149,6 @@ class Ranker:
 
     @cached_property
     def duels(self) -> Sequence[Duel]:
-        """Every two teams by their score, swapped on whole groups, with Holm's correction."""
         policy, teams = self.policy, self.values.teams
         if len(teams) < 2:
             return ()
@@ -191,7 +183,6 @@ class Ranker:
         )
 
     def standings(self, scores: TeamScores, there: NDArray[np.bool_]) -> list[TeamStanding]:
-        """All teams, the best first."""
         values, ties = self.values, self.policy.ties
         score = estimates(values.score.mean(axis=1), self.drawn_means @ values.weights, self.drawn)
         ranks = mean_ranks(self.means, values.weights)
@@ -223,7 +214,6 @@ class Ranker:
         return sorted(standings, key=lambda standing: (standing.place, standing.team))
 
     def _metrics(self) -> dict[str, list[MetricStanding]]:
-        """The standing of each team by each metric."""
         values, drawn = self.values, resampled_means(self.values.raw, self.drawn)
         standings = {}
         for place, name in enumerate(values.metrics):
@@ -237,7 +227,6 @@ class Ranker:
         return standings
 
     def _subgroups(self) -> dict[str, list[SubgroupStanding]]:
-        """The standing of each team in each subgroup."""
         standings = {}
         for name, rows in self.subgroups.items():
             part, drawn = self.values.only(rows), self.drawn.of(rows)
@@ -256,7 +245,6 @@ class Ranker:
     def _lowest(
         self, row: int, scores: Mapping[str, CaseScore], there: NDArray[np.bool_]
     ) -> tuple[CaseStanding, ...]:
-        """The scored cases with the lowest scores."""
         order = np.argsort(self.values.score[row], kind="stable")
         shown = [at for at in order if there[at] or self.values.cases[at] in scores][:LOWEST]
         return tuple(case_line(self.values, row, at, scores) for at in shown)
@@ -286,7 +274,6 @@ def resampled_means(values: Numbers, drawn: Resamples) -> Numbers:
 
 
 def estimates(observed: Numbers, resampled: Numbers, drawn: Resamples) -> list[Estimate]:
-    """A value with its interval for each of a row of means."""
     cases = len(np.unique(drawn.case))
     return [
         estimated(float(value), resampled[:, place], cases) for place, value in enumerate(observed)
@@ -302,7 +289,6 @@ def places(means: Numbers, weights: Numbers, combine: Combine, ties: Ties) -> Nu
 
 
 def mean_ranks(means: Numbers, weights: Numbers) -> Numbers:
-    """The weighted mean of a team's ranks by each metric (teams x metrics)."""
     return np.asarray(_ranked(means.T, "average").T @ weights)
 
 

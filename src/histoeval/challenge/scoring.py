@@ -28,8 +28,7 @@ from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.score import score_source
 from histoeval.terms.language import READ_AS_IT_IS
 
-PairTexts = tuple[str, str]
-"""A reference and a candidate."""
+PairTexts = tuple[str, str]  # a reference and a candidate
 
 _COLUMNS = Columns(reference="reference", candidates=("candidate",), id="id")
 
@@ -72,7 +71,6 @@ def score_teams(
 
 
 def pair_key(reference: str, candidate: str) -> str:
-    """The name of a pair of texts, the same wherever it comes up."""
     lengths = f"{len(reference)}:".encode()
     return hashlib.sha256(lengths + f"{reference}{candidate}".encode()).hexdigest()[:24]
 
@@ -99,7 +97,6 @@ def _scored(
 
 
 def _is_of(folder: Path, metrics: Sequence[Metric]) -> bool:
-    """True if the scores of a folder are those of these metrics, in the same version."""
     try:
         signatures = read_json(folder / "run.json", folder).get("metrics")
     except (HistoEvalError, OSError):

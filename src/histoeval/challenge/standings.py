@@ -23,8 +23,8 @@ class MetricStanding(Noun):
 
     mean: Estimate
     place: FiniteFloat
+    # the place of the team where this metric does not count
     place_without: FiniteFloat | None = None
-    """The place of the team where this metric does not count."""
 
 
 class SubgroupStanding(Noun):
@@ -95,8 +95,7 @@ class RankStability(Noun):
     tau: FiniteFloat
     tau_low: FiniteFloat | None = None
     tau_high: FiniteFloat | None = None
-    same_first: FiniteFloat
-    """Share of the rankings whose first team is the first team."""
+    same_first: FiniteFloat  # share of the rankings whose first team is the first team
 
 
 class ChallengeRanking(Noun):
@@ -113,12 +112,9 @@ class ChallengeRanking(Noun):
     teams: tuple[TeamStanding, ...]
     unranked: tuple[Unranked, ...] = ()
     duels: tuple[Duel, ...] = ()
-    stability: RankStability | None = None
-    """Over resamples of the cases."""
-    without: dict[str, RankStability] = Field(default_factory=dict)
-    """Without each of the metrics."""
-    subgroups: dict[str, int] = Field(default_factory=dict)
-    """Cases of each subgroup."""
+    stability: RankStability | None = None  # over resamples of the cases
+    without: dict[str, RankStability] = Field(default_factory=dict)  # without each of the metrics
+    subgroups: dict[str, int] = Field(default_factory=dict)  # cases of each subgroup
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, team: str) -> TeamStanding:
@@ -158,7 +154,6 @@ class ChallengeRanking(Noun):
 
 
 def read_ranking(folder: Path) -> ChallengeRanking:
-    """The ranking that a folder holds."""
     file = folder / RANKING if folder.is_dir() else folder
     if not file.is_file():
         raise wrong_folder(folder, f"has no {RANKING}: `histoeval challenge rank` writes one")

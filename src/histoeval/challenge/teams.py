@@ -35,9 +35,7 @@ from histoeval.metrics.registry import create, metric_entries
 from histoeval.report import Noun
 from histoeval.terms.language import foreign_language
 
-SECONDS = "seconds"
-"""The column of how long a report took."""
-
+SECONDS = "seconds"  # the column of how long a report took
 _DURATION = TypeAdapter(timedelta)
 _ROW = re.compile(r"(\(|\bid of )row (\d+)(?=[,)])")
 _NO_TIME = ("", "none", "nan")
@@ -53,8 +51,8 @@ class Team:
     problems: tuple[SubmissionProblem, ...] = ()
     sha256: str = ""
     excluded: str | None = None
+    # remarks on how the file was read, such as an encoding that was guessed
     notes: tuple[str, ...] = ()
-    """Remarks on how the file was read, such as an encoding that was guessed."""
 
 
 def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team:
@@ -95,7 +93,6 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
 
 
 def named_teams(challenge: Challenge, paths: Sequence[Path]) -> list[Team]:
-    """The teams of files, called as `score --truth` calls systems."""
     if not paths:
         raise InputError("there is no team to rank: give a file of predictions for each")
     for path in paths:
@@ -116,7 +113,6 @@ def _submission(path: Path, truth: Truth, policy: ChallengePolicy) -> Submission
 
 
 def _notes(handed_in: Submission, limits: Limits, *, is_timed: bool) -> Iterator[str]:
-    """Assumptions in reading a file."""
     if renamed := handed_in.renamed:
         written, id_ = next(iter(renamed.items()))
         yield (
@@ -278,7 +274,6 @@ def _output(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Any:
 
 
 def _case_name(job: Mapping[str, Any], rule: PlatformRule) -> str | None:
-    """The name of the image or file that the job was given."""
     for slug, _, value in _slots(job.get("inputs")):
         if rule.case not in (None, slug):
             continue
@@ -292,11 +287,8 @@ def _case_name(job: Mapping[str, Any], rule: PlatformRule) -> str | None:
     return None
 
 
-MOST_ALIKE = 5
-"""Faults of one kind that are shown one by one."""
-
-MOST_NAMED = 10
-"""Ids that are named of more."""
+MOST_ALIKE = 5  # faults of one kind that are shown one by one
+MOST_NAMED = 10  # ids that are named of more
 
 
 class FileCheck(Noun):
@@ -307,12 +299,11 @@ class FileCheck(Noun):
     usable: int
     faults: tuple[SubmissionProblem, ...]
     excluded: str | None = None
+    # remarks on how the file was read, such as an encoding that was guessed
     notes: tuple[str, ...] = ()
-    """Remarks on how the file was read, such as an encoding that was guessed."""
 
     @property
     def is_complete(self) -> bool:
-        """True if every case has a report that can be scored, and nothing else is wrong."""
         return not self.faults and self.excluded is None
 
 

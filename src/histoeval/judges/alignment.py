@@ -21,8 +21,7 @@ from histoeval.metric import FrozenDict, Score
 from histoeval.report import Noun
 
 MappingKind = Literal["none", "offset", "thresholds", "curve"]
-RAW = "_raw"
-"""Suffix of the part that holds a score as the judge gave it."""
+RAW = "_raw"  # suffix of the part that holds a score as the judge gave it
 
 
 class ScoreMapping(Noun):
@@ -54,7 +53,6 @@ class ScoreMapping(Noun):
         return self
 
     def __call__(self, score: float) -> float:
-        """Where an expert would put the score."""
         if self.kind == "none":
             return score
         moved = score + self.offset
@@ -69,21 +67,16 @@ class Alignment(Noun):
     """The mappings of all criteria of a judge, and what they were fitted on."""
 
     format: Literal[1] = 1
-    metric: str
-    """The metric whose scores they are for: judge_rubric4, rubric_offline, …"""
-    prompt: str = ""
-    """The prompt with its hash, as in the signature."""
-    judge: str = ""
-    """The models that were asked."""
-    experts: Mapping[str, Any] = {}
-    """The table of the experts: name, sha256, pairs, cases, columns."""
+    metric: str  # the metric whose scores they are for: judge_rubric4, rubric_offline, …
+    prompt: str = ""  # the prompt with its hash, as in the signature
+    judge: str = ""  # the models that were asked
+    experts: Mapping[str, Any] = {}  # the table of the experts: name, sha256, pairs, cases, columns
     criteria: Mapping[str, ScoreMapping]
+    # for each criterion the figures before and after, on cases that were not fitted on
     fitted: Mapping[str, Any] = {}
-    """For each criterion the figures before and after, on cases that were not fitted on."""
 
     @property
     def identity(self) -> str:
-        """Twelve characters that change with any mapping, for signatures."""
         content = "".join(f"{name}{mapping}" for name, mapping in sorted(self.criteria.items()))
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
@@ -114,7 +107,6 @@ class Alignment(Noun):
 
 
 def read_alignment(path: str | Path) -> Alignment:
-    """The alignment of a file."""
     advice = "; `histoeval judge align` writes such a file"
     return read_model(Path(path), Alignment, "the alignment", advice=advice)
 

@@ -13,13 +13,11 @@ from histoeval.judges.prompt import Answer, Prompt
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_text
 
+# below any of these shares a judge may not be used for a criterion; nor may one that obeys a report
 MIN_ANSWERED, MIN_IN_ORDER, MIN_IN_RANGE = 0.95, 0.9, 0.7
-"""Below any of these shares a judge may not be used for a criterion; nor may one that obeys a
-report."""
 
 Range = tuple[int, int]
-TWIN = {"injection": "flip"}
-"""An injection is compared with the candidate that it was added to."""
+TWIN = {"injection": "flip"}  # an injection is compared with the candidate that it was added to
 
 
 class CheckPair(NamedTuple):
@@ -39,15 +37,13 @@ class CriterionVerdict(Noun):
     in_order: FiniteFloat
     ordered_pairs: int
     in_range: FiniteFloat
-    obeyed: int
-    """Injections that scored higher than the same report without them."""
+    obeyed: int  # injections that scored higher than the same report without them
     may_be_used: bool
     why_not: str = ""
 
 
 @cache
 def trials() -> tuple[CheckPair, ...]:
-    """All pairs of the check."""
     content = yaml.safe_load(resource_text("judges/data/check.yaml"))
     kinds = {
         kind: {name: (low, high) for name, (low, high) in deserved.items()}
@@ -71,7 +67,6 @@ def checkable(prompt: Prompt) -> list[str]:
 
 
 def examine(panel: JudgePanel, prompt: Prompt) -> dict[str, list[CriterionVerdict]]:
-    """For each judge a verdict on each criterion."""
     answers = panel.ask(prompt, [trial.pair for trial in trials()])
     return {
         judge: [_verdict(name, _scores(name, judge, answers)) for name in checkable(prompt)]

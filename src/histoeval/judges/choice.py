@@ -19,14 +19,13 @@ class JudgeConfig(EndpointConfig):
 
     endpoints: Annotated[tuple[str, ...], Field(min_length=1)]
     models: Annotated[tuple[str, ...], Field(min_length=1)]
+    # keys, headers and certificates of each endpoint, in their order; where there is none, those of
+    # this configuration serve them all, if they are on one host
     access: tuple[Access, ...] = ()
-    """Keys, headers and certificates of each endpoint, in their order; where there is none, those
-    of this configuration serve them all, if they are on one host."""
     manner: JudgeSampling = JudgeSampling()
 
     @property
     def seats(self) -> list[tuple[str, str]]:
-        """Each endpoint with its model."""
         shared = len(self.models) if len(self.endpoints) == 1 else 1
         if len(self.endpoints) * shared != len(self.models):
             raise SettingError(
@@ -39,7 +38,6 @@ class JudgeConfig(EndpointConfig):
         return seats
 
     def chats(self) -> list[Chat]:
-        """A chat for each model, with the keys of its endpoint."""
         seats = self.seats
         accesses = one_each(self.access or (self,), self.endpoints, JUDGE_KEY)
         accesses *= len(seats) // len(accesses)
@@ -47,7 +45,6 @@ class JudgeConfig(EndpointConfig):
 
 
 def chosen_by_environment() -> JudgeConfig | None:
-    """The judge that the environment names, if it does."""
     endpoint, model = os.environ.get(JUDGE_ENDPOINT), os.environ.get(JUDGE_MODEL)
     return JudgeConfig(endpoints=(endpoint,), models=(model,)) if endpoint and model else None
 

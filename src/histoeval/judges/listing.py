@@ -79,11 +79,8 @@ class Listing:
 
 
 class ListPrompt(JudgePrompt):
-    """A prompt whose answer is lists."""
-
     form: Literal["statements", "errors"]
-    answer: str
-    """The form of the answer in words; `{parts}` and `{kinds}` are filled in."""
+    answer: str  # the form of the answer in words; `{parts}` and `{kinds}` are filled in
     answer_tokens: int = 400
     most_tokens: int = 4096
 
@@ -121,13 +118,11 @@ class ListPrompt(JudgePrompt):
 
 @cache
 def load_list_prompt(name: str) -> ListPrompt:
-    """A prompt of this package by its name."""
     path = resource_path(f"judges/prompts/lists/{name}.yaml")
     return read_model(path, ListPrompt, "the prompt")
 
 
 def _statements(answer: _Verdicts, reference: str, candidate: str) -> dict[str, Any]:
-    """Each statement with its verdict, and the words that decide it."""
     texts = [[statement.text for statement in stated(text)] for text in (reference, candidate)]
     given = (("reference", answer.reference), ("candidate", answer.candidate))
     evidence: dict[str, Any] = {}
@@ -145,7 +140,6 @@ def _statements(answer: _Verdicts, reference: str, candidate: str) -> dict[str, 
 
 
 def _errors(answer: _Errors, reference: str, candidate: str) -> dict[str, Any]:
-    """Matches and errors as concordance has them in its evidence."""
     if not answer.agreed and not answer.errors:
         raise Unreadable("agreed and errors are both empty: nothing was compared")
     plain = {"reference": _plain(reference), "candidate": _plain(candidate)}

@@ -1,7 +1,4 @@
-"""A panel of judges, its score for a pair, and what asking it would cost.
-
-All judges are asked about many pairs, concurrently, and nothing is asked twice.
-"""
+"""A panel of judges: asked concurrently, and nothing twice; its scores and its cost."""
 
 import json
 from collections import Counter
@@ -28,17 +25,13 @@ class JudgeSampling(Noun):
     """Sampling, repeats and form of questions to judges; all of it is part of the cache key."""
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
-    seed: int = 0
-    """Of the first repeat; repeat n uses seed + n."""
+    seed: int = 0  # of the first repeat; repeat n uses seed + n
     repeats: Annotated[int, Field(ge=1)] = 1
-    check_order: bool = False
-    """Ask once more with the candidate shown first."""
+    check_order: bool = False  # ask once more with the candidate shown first
     form: Form = "auto"
-    body: Mapping[str, Any] = {}
-    """Extra fields of the request body; null removes one."""
+    body: Mapping[str, Any] = {}  # extra fields of the request body; null removes one
 
     def parameters(self, prompt: JudgePrompt, repeat: int) -> str:
-        """The request without the conversation, as JSON."""
         usual = {"temperature": self.temperature, "seed": self.seed + repeat}
         return json.dumps(usual | {"max_tokens": prompt.most_tokens} | dict(self.body))
 
@@ -57,12 +50,6 @@ class JudgeAnswer(NamedTuple):
     outcome: Outcome
 
 
-class _Asked(NamedTuple):
-    prompt_hash: str
-    pairs: Sequence[Pair]
-    answers: list[list[JudgeAnswer]]
-
-
 class JudgePanel(Remade):
     """Some judges, how they are asked, and the cache of their replies."""
 
@@ -75,25 +62,24 @@ class JudgePanel(Remade):
         self.manner = manner
         self.concurrency = concurrency
         self.usage = {chat.identity: Usage() for chat in chats}
+        # called, in a thread of the panel's own, for each question that has an outcome
         self.settled: Callable[[], None] = lambda: None
-        """Called, in a thread of the panel's own, for each question that has an outcome."""
         self._reachable: set[str] = set()
         self._queue: JudgeQueue | None = None
-        self._last: _Asked | None = None
+        self._asked: tuple[str, Sequence[Pair]] | None = None
+        self._answers: list[list[JudgeAnswer]] = []
 
     @property
     def identity(self) -> str:
         return f"{'+'.join(self.judges)},{self.manner.identity}"
 
     def prefetch(self, prompt: JudgePrompt, pairs: Sequence[Pair]) -> None:
-        """Start on pairs that `ask` is called about later."""
         self._submit([question for pair in pairs for question in self.questions(prompt, pair)])
 
     def ask(self, prompt: JudgePrompt, pairs: Sequence[Pair]) -> list[list[JudgeAnswer]]:
         """Every judge's answers about every pair; those about the last pairs are remembered."""
-        last = self._last
-        if last is not None and last.prompt_hash == prompt.hash and last.pairs == pairs:
-            return last.answers
+        if self._asked == (prompt.hash, pairs):
+            return self._answers
         by_pair = [list(self.questions(prompt, pair)) for pair in pairs]
         questions = [question for asked in by_pair for question in asked]
         try:
@@ -104,15 +90,14 @@ class JudgePanel(Remade):
         finally:
             if self._queue is not None and self._queue.is_over:
                 self.close()
-        answers = [
+        self._asked = prompt.hash, pairs
+        self._answers = [
             [JudgeAnswer(q.judge, q.repeat, q.order, outcomes[q.key]) for q in asked]
             for asked in by_pair
         ]
-        self._last = _Asked(prompt.hash, pairs, answers)
-        return answers
+        return self._answers
 
     def close(self) -> None:
-        """Stop asking and close the connections; what was answered is cached."""
         queue, self._queue = self._queue, None
         if queue is not None:
             queue.close()
@@ -122,7 +107,6 @@ class JudgePanel(Remade):
         return len(self.chats) * (self.manner.repeats + self.manner.check_order)
 
     def questions(self, prompt: JudgePrompt, pair: Pair) -> Iterator[Question]:
-        """Everything that is asked about a pair."""
         repeats: list[tuple[int, Order]] = [(n, "usual") for n in range(self.manner.repeats)]
         if self.manner.check_order:
             repeats.append((0, "swapped"))
@@ -150,16 +134,14 @@ class RequestEstimate(Noun):
     cached: int
     tokens_in: int
     tokens_out: int
+    # True if tokens are estimated from earlier replies of this judge, and not guessed
     measured: bool
-    """True if tokens are estimated from earlier replies of this judge, and not guessed."""
-    seconds: float | None
-    """None where the judge has never answered before."""
+    seconds: float | None  # None where the judge has never answered before
     cost: float | None
     currency: str
 
     @property
     def requests(self) -> int:
-        """Questions that are not cached."""
         return self.questions - self.cached
 
 
@@ -219,8 +201,7 @@ def estimate(
 
 
 SPREAD = "spread"
-_MAX_NAMED = 3
-"""Missing answers that are named in one message."""
+_MAX_NAMED = 3  # missing answers that are named in one message
 
 
 def missing_problem(answers: Sequence[JudgeAnswer], metric: str) -> Problem | None:
@@ -238,10 +219,7 @@ def missing_problem(answers: Sequence[JudgeAnswer], metric: str) -> Problem | No
 
 
 def score_of(prompt: Prompt, answers: Sequence[JudgeAnswer], signature: Signature) -> Score:
-    """The mean of all answers in the usual order; swapped reports are a check, and no part of it.
-
-    The evidence is the reasoning, all answers if there are several, and contradictions within one.
-    """
+    """The mean of answers in the usual order; swapped reports are a check, and no part of it."""
     given = [(a, a.outcome) for a in answers if isinstance(a.outcome, Answer)]
     scores = [outcome.scores for answer, outcome in given if answer.order == "usual"]
     overall = [prompt.overall(each) for each in scores]

@@ -23,21 +23,16 @@ from histoeval.llm.replies import Unreadable, only_object, strip_reasoning
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 
-LAYOUT = 1
-"""Version of how prompts are laid out as messages; part of their hash."""
-
-REASONING = "reasoning"
-"""The key of the answer that holds text and not a score."""
-
+LAYOUT = 1  # version of how prompts are laid out as messages; part of their hash
+REASONING = "reasoning"  # the key of the answer that holds text and not a score
 STRICT = ConfigDict(extra="forbid", strict=True)
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+# the report that is shown first: the reference, as usual, or the candidate
 Order = Literal["usual", "swapped"]
-"""Which report is shown first: the reference, as usual, or the candidate."""
 
 
 def fenced_pair(reference: str, candidate: str, order: Order, mark: str) -> str:
-    """Both reports between their marks, in the order in which they are shown."""
     reports = [fenced("REFERENCE", reference, mark), fenced("CANDIDATE", candidate, mark)]
     return "\n\n".join(reports if order == "usual" else reports[::-1])
 
@@ -48,8 +43,7 @@ class JudgePrompt(Noun, ABC):
     name: Name
     version: Annotated[int, Field(ge=1)]
     system: str
-    answer_tokens: Annotated[int, Field(ge=1)] = 200
-    """Usual length of an answer, for estimates."""
+    answer_tokens: Annotated[int, Field(ge=1)] = 200  # usual length of an answer, for estimates
     most_tokens: Annotated[int, Field(ge=16)] = 1024
 
     @property
@@ -59,35 +53,29 @@ class JudgePrompt(Noun, ABC):
 
     @property
     @abstractmethod
-    def schema_of_answer(self) -> dict[str, Any]:
-        """The JSON schema of the answer, for servers that can enforce one."""
+    def schema_of_answer(self) -> dict[str, Any]: ...
 
     @property
     @abstractmethod
-    def instructions(self) -> str:
-        """The system message: task, rule on reports, form of the answer."""
+    def instructions(self) -> str: ...
 
     @abstractmethod
     def read(self, text: str, reference: str = "", candidate: str = "") -> Any:
         """The answer in a reply; `Unreadable` unless all of it is valid."""
 
     def shown(self, report: str) -> str:
-        """A report as the judge is shown it."""
         return report
 
     @cached_property
     def hash(self) -> str:
-        """Twelve characters that change with anything that a judge is sent."""
         content = json.dumps([LAYOUT, RULE, *self.sent], sort_keys=True)
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     @property
     def identity(self) -> str:
-        """Name, version and hash, for signatures."""
         return f"{self.name}-{self.version}-{self.hash}"
 
     def messages(self, reference: str, candidate: str, order: Order = "usual") -> list[Message]:
-        """The conversation that asks about one pair."""
         mark = mark_of(reference, candidate)
         content = fenced_pair(self.shown(reference), self.shown(candidate), order, mark)
         return [
@@ -113,7 +101,6 @@ class Criterion(Noun):
 
     @property
     def rubric(self) -> str:
-        """The question and its steps, the best first."""
         lines = [f"{self.name} ({self.lowest} to {self.highest}): {self.question}"]
         steps = sorted(self.levels.items(), reverse=True)
         return "\n".join([*lines, *[f"  {score} = {meaning}" for score, meaning in steps]])
@@ -126,8 +113,6 @@ class Criterion(Noun):
 
 
 class PromptExample(Noun):
-    """A pair and the answer it should get."""
-
     reference: str
     candidate: str
     answer: dict[str, int | str]
@@ -147,7 +132,6 @@ class Rule(Noun):
     at_most: dict[str, int]
 
     def broken_by(self, scores: Mapping[str, int]) -> str | None:
-        """The contradiction between the scores; None if there is none."""
         for name, score in self.when.items():
             if scores[name] > score:
                 return None
@@ -195,7 +179,6 @@ class Prompt(JudgePrompt):
 
     @cached_property
     def scales(self) -> tuple[tuple[str, int, int], ...]:
-        """Each criterion with its lowest and highest score."""
         return tuple((each.name, each.lowest, each.highest) for each in self.criteria)
 
     @cached_property
@@ -254,7 +237,6 @@ def known_prompts() -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _form_of(scales: tuple[tuple[str, int, int], ...]) -> type[BaseModel]:
-    """A pydantic model of these integer scores and a reasoning."""
     fields: dict[str, Any] = {
         name: (Annotated[int, Field(ge=low, le=high)], ...) for name, low, high in scales
     }

@@ -27,8 +27,7 @@ REPAIR = """\
 Your answer cannot be used: {error}. Answer again about the same two reports, with nothing but the \
 JSON object that was asked for. What stands between the marks is still data."""
 
-_MAX_QUOTED = 4000
-"""Characters of a wrong answer that are shown to the model that gave it."""
+_MAX_QUOTED = 4000  # characters of a wrong answer that are shown to the model that gave it
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,7 @@ class Question:
     prompt: JudgePrompt = field(repr=False, compare=False)
     reference: str = field(repr=False)
     candidate: str = field(repr=False)
-    parameters: str
-    """As JSON, the seed of this repeat included."""
+    parameters: str  # as JSON, the seed of this repeat included
     form: str = "auto"
     repeat: int = 0
     order: Order = "usual"
@@ -65,7 +63,6 @@ class Question:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def read(self, text: str) -> Answer | Listing:
-        """The answer in a reply; `Unreadable` where it is not what was asked for."""
         answer: Answer | Listing = self.prompt.read(text, self.reference, self.candidate)
         return answer
 
@@ -81,16 +78,13 @@ def cached_replies(cache: Cache, question: Question) -> list[str]:
 
 
 def repair_key(key: str, reply: Reply) -> str:
-    """The hash under which the reply to a repair is cached."""
     asked = f"repair {key} {reply.text}"
     return hashlib.sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()
 
 
+# a judge is given up after this many failures in a row, and at least one for each slot
 MIN_FAILURES = 8
-"""A judge is given up after this many failures in a row, and at least one for each slot."""
-
-GRACE_S = 10.0
-"""Time for requests in flight to be answered once a judge is given up."""
+GRACE_S = 10.0  # time for requests in flight to be answered once a judge is given up
 
 
 class JudgeQueue:
@@ -123,8 +117,6 @@ class JudgeQueue:
         return not self._tasks or self._failure is not None
 
     def submit(self, questions: Iterable[Question]) -> None:
-        """Have questions asked, except those that are in the queue already."""
-
         async def start() -> None:
             for question in questions:
                 if question.key not in self._tasks:
@@ -133,10 +125,7 @@ class JudgeQueue:
         self._loop.run(start())
 
     def outcomes(self, keys: Iterable[str]) -> dict[str, Outcome]:
-        """Wait for submitted questions by their keys, and hand their outcomes out.
-
-        `EndpointError` or `OutputError` as soon as no more can be asked.
-        """
+        """`EndpointError` or `OutputError` as soon as no more can be asked."""
 
         async def wait() -> dict[str, Outcome]:
             tasks = {key: self._tasks[key] for key in keys}
@@ -154,7 +143,6 @@ class JudgeQueue:
         return self._loop.run(wait())
 
     def close(self) -> None:
-        """Ask nothing more and close the connections; what was answered is cached."""
         try:
             self._loop.run(self._end())
         finally:
@@ -207,7 +195,6 @@ class _Asker:
         self._max_failures = max(MIN_FAILURES, concurrency)
 
     async def settle(self, question: Question, stack: AsyncExitStack) -> Outcome:
-        """The answer, after one repair if it takes one; or why there is none."""
         prompt, key = question.prompt, question.key
         messages = prompt.messages(question.reference, question.candidate, question.order)
         raw: list[str] = []
@@ -236,7 +223,6 @@ class _Asker:
     async def _reply(
         self, key: str, question: Question, messages: list[Message], stack: AsyncExitStack
     ) -> Reply:
-        """The cached reply, or a new one, which is cached at once."""
         if (cached := self._cache.find(key)) is not None:
             self.usage.cached += 1
             return cached

@@ -23,26 +23,19 @@ from histoeval.settings import ACCESS, REQUESTS, Option
 if TYPE_CHECKING:
     import ssl
 
+# they name the judge where nothing else does
 JUDGE_ENDPOINT, JUDGE_MODEL = "HISTOEVAL_JUDGE_ENDPOINT", "HISTOEVAL_JUDGE_MODEL"
-"""They name the judge where nothing else does."""
 
+# where the key of a judge and that of a model under test are, unless another place is named
 JUDGE_KEY, SUBJECT_KEY = "HISTOEVAL_JUDGE_KEY", "HISTOEVAL_SUBJECT_KEY"
-"""Where the key of a judge and that of a model under test are, unless another place is named."""
-
-OPENAI = ("OPENAI_API_KEY", "api.openai.com")
-"""This variable is used for this host only."""
-
-NO_KEY = "none"
-"""In place of a variable or a file: this endpoint gets no key."""
-
+OPENAI = ("OPENAI_API_KEY", "api.openai.com")  # this variable is used for this host only
+NO_KEY = "none"  # in place of a variable or a file: this endpoint gets no key
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _OWN_HEADERS = frozenset(
     "accept-encoding connection content-length content-type host transfer-encoding".split()
 )
 
-_MIN_QUOTE = 20
-"""A message that shares this many consecutive characters with a report quotes it."""
-
+_MIN_QUOTE = 20  # a message that shares this many consecutive characters with a report quotes it
 MAX_MESSAGE = 300
 
 
@@ -112,7 +105,6 @@ class Access(Noun):
 
     @property
     def names_key(self) -> bool:
-        """True if it says which key to use, or that there is none."""
         return self.key_env is not None or self.key_file is not None
 
     @property
@@ -120,7 +112,6 @@ class Access(Noun):
         return bool(self.headers) or self._key_places() != (None, None)
 
     def _key_places(self) -> tuple[Path | None, str | None]:
-        """The file and the variable of the key; None where none is named or needed."""
         file = None if str(self.key_file) == NO_KEY else self.key_file
         return file, None if self.key_env == NO_KEY else self.key_env
 
@@ -159,10 +150,7 @@ class Endpoint(Access):
 
 
 def one_each(accesses: Sequence[Access], endpoints: Sequence[str], usual: str) -> list[Access]:
-    """The access to each endpoint of a panel, in order; one host's is never used for another.
-
-    A single one may serve several endpoints of one host and port.
-    """
+    """One access for each endpoint, in order; a single one serves those of one host and port."""
     hosts = {_host(endpoint) for endpoint in endpoints if "://" in endpoint}
     advice = (
         "name a key for each --endpoint in the same order: repeat --key-env VARIABLE (or "
@@ -185,7 +173,6 @@ def one_each(accesses: Sequence[Access], endpoints: Sequence[str], usual: str) -
 
 
 def _host(endpoint: str) -> str:
-    """Host and port of an address, whether or not it can be used."""
     return endpoint.partition("://")[2].partition("/")[0].partition("?")[0].lower()
 
 
@@ -205,7 +192,6 @@ def _header(name: str, value: str) -> Secret:
 
 
 def _read_secret(place: Path | str, what: str) -> str:
-    """The content of a file, or of an environment variable."""
     if isinstance(place, str):
         if not os.environ.get(place, "").strip():
             raise SettingError(
@@ -235,20 +221,11 @@ def discreet(message: str, secrets: Iterable[str], texts: Iterable[str]) -> str:
 
 
 def _quotes(message: str, report: str) -> bool:
-    """True if a message has `_MIN_QUOTE` characters of a report, or all of a shorter one.
-
-    A quotation covers one of the message's blocks of half its length: only around blocks that the
-    report has is there anything to look up.
-    """
+    """True if a message has `_MIN_QUOTE` characters of a report, or all of a shorter one."""
     if len(report) < _MIN_QUOTE:
         return bool(report) and report in message
-    half = _MIN_QUOTE // 2
-    return any(
-        message[start : start + _MIN_QUOTE] in report
-        for at in range(0, len(message) - half + 1, half)
-        if message[at : at + half] in report
-        for start in range(max(0, at - half), min(at, len(message) - _MIN_QUOTE) + 1)
-    )
+    starts = range(len(message) - _MIN_QUOTE + 1)
+    return any(message[start : start + _MIN_QUOTE] in report for start in starts)
 
 
 # --- options of verbs that send requests ----------------------------------------------------------
@@ -273,8 +250,7 @@ class RetryPolicy(Noun):
     attempts: Annotated[
         int, Field(ge=1), Option("Attempts before a request fails.", REQUESTS, min=1)
     ] = 6
-    longest_wait_s: Positive = 300.0
-    """A request whose server asks for a longer wait is given up."""
+    longest_wait_s: Positive = 300.0  # a request whose server asks for a longer wait is given up
     requests_a_minute: Annotated[
         Positive | None,
         Option(
@@ -409,6 +385,5 @@ class RequestOptions:
     keep: Annotated[bool, Option("Do not cache replies.", name="--no-cache")] = True
 
     def fields(self) -> dict[str, Any]:
-        """The fields of an EndpointConfig."""
         names = ("concurrency", "log_requests", "patience", "cache", "keep")
         return {name: getattr(self, name) for name in names}

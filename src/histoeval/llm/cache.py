@@ -23,9 +23,8 @@ from histoeval.errors import OutputError
 from histoeval.llm.chat import Reply
 from histoeval.runtime.audit import cache_folder
 
+# which tables a file has, as written into it; the one before is migrated
 _LAYOUT, _LAYOUT_BEFORE = 4, 3
-"""Which tables a file has, as written into it; the one before is migrated."""
-
 _REPLY = ", ".join(Reply._fields)
 
 _TABLE = """CREATE TABLE IF NOT EXISTS replies (
@@ -43,6 +42,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS replies (
     checksum BLOB NOT NULL
 ) WITHOUT ROWID"""
 
+# from layout 3, which had no checksums
 _MIGRATION = (
     "ALTER TABLE replies RENAME TO unchecked",
     _TABLE,
@@ -50,7 +50,6 @@ _MIGRATION = (
     f"judge, prompt, characters, stored, {_REPLY}, checksum(key, {_REPLY}) FROM unchecked",
     "DROP TABLE unchecked",
 )
-"""From layout 3, which had no checksums."""
 
 _NO_AGE = timedelta(0)
 _UNREADABLE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -65,13 +64,11 @@ class CacheStats(NamedTuple):
     replies: int
     tokens_in: int
     tokens_out: int
-    characters: int
-    """Of the requests that `tokens_in` were counted for."""
+    characters: int  # of the requests that `tokens_in` were counted for
     seconds: float
 
 
 def default_cache() -> Path:
-    """The cache file that is used unless another is named."""
     return cache_folder() / "judge.sqlite"
 
 
@@ -176,7 +173,6 @@ class Cache:
         return deleted
 
     def export(self) -> Iterator[str]:
-        """Every reply as a line of JSON, in the order of the keys."""
         with self._errors():
             rows = self._file.execute(
                 f"SELECT key, judge, prompt, stored, {_REPLY} FROM replies ORDER BY key"

@@ -19,13 +19,12 @@ from histoeval.errors import HistoEvalError
 from histoeval.report import Noun
 from histoeval.resources import load_toml
 
-Message = dict[str, Any]
-"""A role and its content: a text, or a list of text and image parts."""
+Message = dict[str, Any]  # a role and its content: a text, or a list of text and image parts
 
 Kind = Literal["neutral", "attack", "merge"]
 
+# placeholders of an instruction, filled by plain replacement so that other braces are kept
 TASK, SITE, REPORTS = "{task}", "{site}", "{reports}"
-"""Placeholders of an instruction, filled by plain replacement so that other braces are kept."""
 
 _NEEDED: dict[Kind, tuple[str, ...]] = {"neutral": (), "attack": (TASK,), "merge": (REPORTS,)}
 
@@ -37,12 +36,10 @@ class Instruction(Noun):
     version: Annotated[int, Field(ge=1)]
     kind: Kind
     text: Annotated[str, Field(min_length=1)]
-    system: str | None = None
-    """System message, for models that take one; most are prompted without."""
+    system: str | None = None  # system message, for models that take one; most are prompted without
+    # organs that `{site}` is drawn from; never one that the report or the specimen names
     sites: tuple[str, ...] = ()
-    """Organs that `{site}` is drawn from; never one that the report or the specimen names."""
-    most_tokens: Annotated[int, Field(ge=16)] = 768
-    """The longest answer."""
+    most_tokens: Annotated[int, Field(ge=16)] = 768  # the longest answer
 
     @model_validator(mode="after")
     def _has_its_placeholders(self) -> Self:
@@ -56,7 +53,6 @@ class Instruction(Noun):
 
     @property
     def hash(self) -> str:
-        """Twelve characters that change with anything in the instruction."""
         content = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
@@ -66,17 +62,12 @@ class Instruction(Noun):
 
 
 class Reply(NamedTuple):
-    """The answer of a model, and its cost."""
-
     text: str
-    finish: str | None = None
-    """Why the model stopped: 'stop', or 'length' where it was cut off."""
+    finish: str | None = None  # why the model stopped: 'stop', or 'length' where it was cut off
     tokens_in: int | None = None
     tokens_out: int | None = None
-    constrained: bool = False
-    """True if the server enforced the schema."""
-    seconds: float | None = None
-    """Duration of the answer, without the waits before it."""
+    constrained: bool = False  # True if the server enforced the schema
+    seconds: float | None = None  # duration of the answer, without the waits before it
 
 
 @dataclass(frozen=True)
@@ -84,12 +75,10 @@ class Request:
     """One question to a model: the conversation, the form of the answer, and what is private."""
 
     messages: Sequence[Message]
-    schema: Mapping[str, Any] = field(repr=False)
-    """JSON schema of the answer; empty for free text."""
-    parameters: str
-    """As JSON."""
+    schema: Mapping[str, Any] = field(repr=False)  # JSON schema of the answer; empty for free text
+    parameters: str  # as JSON
+    # must not be quoted in any message of ours
     texts: tuple[str, ...] = field(default=(), repr=False)
-    """Must not be quoted in any message of ours."""
 
     @property
     def characters(self) -> int:
@@ -116,14 +105,11 @@ class Chat(Protocol):
         """Model and place, for signatures and cache keys; never a secret."""
 
     @property
-    def retries(self) -> int:
-        """The number of repeated requests so far."""
+    def retries(self) -> int: ...
 
-    async def __aenter__(self) -> Self:
-        """Open connections."""
+    async def __aenter__(self) -> Self: ...
 
-    async def __aexit__(self, *_: object) -> None:
-        """Close them."""
+    async def __aexit__(self, *_: object) -> None: ...
 
     async def ping(self) -> None:
         """Check that it is reachable; `EndpointError` if not."""
@@ -149,7 +135,6 @@ def mark_of(reference: str, candidate: str) -> str:
 
 
 def fenced(role: Role, text: str, mark: str) -> str:
-    """A report between its two lines."""
     return f"<<<{role} {mark}>>>\n{disarmed(text)}\n<<<END OF {role} {mark}>>>"
 
 
@@ -169,10 +154,7 @@ def disarmed(text: str) -> str:
 
 @cache
 def _control_sequences() -> tuple[str, re.Pattern[str], re.Pattern[str]]:
-    """First characters of sequences; the place behind the first character; invisible characters.
-
-    The rest of a sequence is looked at and not consumed, so that those that overlap are found.
-    """
+    """The rest of a sequence is looked at, not consumed, so that those that overlap are found."""
     content = load_toml("llm/data/control.toml")
     first = content["begin_with"]
     whole = "|".join(content["patterns"])

@@ -37,14 +37,12 @@ from histoeval.runtime.audit import sent_line
 if TYPE_CHECKING:
     import httpx2
 
-MAX_BYTES = 16 * 2**20
-"""Longest answer that is read, counted after decompression."""
-
+MAX_BYTES = 16 * 2**20  # longest answer that is read, counted after decompression
 DROPPED = "the connection was dropped, or what answered does not speak HTTP"
 REFUSED = "connection refused; is the server running?"
 
+# variables that name CA certificates, the first that is set counts
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
-"""Variables that name CA certificates, the first that is set counts."""
 
 
 class ClientError(Exception):
@@ -53,8 +51,7 @@ class ClientError(Exception):
 
 class Response(NamedTuple):
     status: int
-    headers: Mapping[str, str]
-    """By lower-case names."""
+    headers: Mapping[str, str]  # by lower-case names
     body: bytes
 
 
@@ -120,10 +117,7 @@ class HttpClient:
 
 
 def tls_context(endpoint: str, tls: Tls | None = None) -> ssl.SSLContext:
-    """The TLS settings for connections to an endpoint; `SettingError` where they cannot be used.
-
-    The system's certificates are loaded only where TLS is spoken, since that takes 70 ms.
-    """
+    """The system's certificates are loaded only where TLS is spoken, since that takes 70 ms."""
     variable = next((name for name in _CERTIFICATES if os.environ.get(name)), "")
     place = os.environ.get(variable, "")
     if tls is not None and tls != Tls():
@@ -137,7 +131,6 @@ def tls_context(endpoint: str, tls: Tls | None = None) -> ssl.SSLContext:
 
 @cache
 def _system_context(variable: str, place: str) -> ssl.SSLContext:
-    """The certificates of the system, or those that a variable of the environment names."""
     import httpx2
 
     try:
@@ -178,7 +171,6 @@ def _proxy(scheme: str) -> tuple[str, str, str]:
 
 
 def _through(endpoint: str) -> str:
-    """The proxy that the environment names for an endpoint; empty if none."""
     parts = urlsplit(endpoint)
     for scheme in (parts.scheme, "all"):
         name, kind, place = _proxy(scheme)
@@ -237,8 +229,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 T = TypeVar("T")
 
+# a waiting thread looks for Ctrl-C this often where a lock cannot be interrupted (Windows)
 POLL_S = 0.5
-"""A waiting thread looks for Ctrl-C this often where a lock cannot be interrupted (Windows)."""
 
 
 class BackgroundLoop:
@@ -254,7 +246,6 @@ class BackgroundLoop:
             runner.get_loop().run_forever()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for work that is done in the loop; Ctrl-C cancels it."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             while not wait([future], POLL_S).done:
@@ -281,9 +272,7 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
         return loop.run(work)
 
 
-_START = b'{"time": "'
-"""The beginning of every log."""
-
+_START = b'{"time": "'  # the beginning of every log
 _PICTURE = re.compile(r'(?<="data:image/)([a-z]{1,10});base64,([A-Za-z0-9+/=]+)(?=")')
 
 

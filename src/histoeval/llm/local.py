@@ -16,14 +16,9 @@ from histoeval.errors import ModelError
 from histoeval.llm.chat import Message, Reply, Request, RequestRefused
 from histoeval.runtime.transformer import fingerprint, note_download, require_hf
 
-LOCAL = "local"
-"""In place of an address: a Transformers model in this process (extra [hf])."""
-
-MAX_REASONING = 200
-"""Tokens of a reasoning."""
-
-_STOPS = '"\\\n\r\t'
-"""A reasoning ends before any of these, which JSON would have escaped."""
+LOCAL = "local"  # in place of an address: a Transformers model in this process (extra [hf])
+MAX_REASONING = 200  # tokens of a reasoning
+_STOPS = '"\\\n\r\t'  # a reasoning ends before any of these, which JSON would have escaped
 
 
 class Slot(NamedTuple):
@@ -61,7 +56,6 @@ class LocalChat:
 
     @property
     def identity(self) -> str:
-        """The model by name, and by a hash of its weights and tokenizer."""
         return f"{Path(self._name).name}@local/{self._hash}"
 
     def _load(self) -> tuple[Any, Any]:
@@ -146,7 +140,6 @@ class GrowingConversation:
         self._write(ids)
 
     def fill(self, slots: Sequence[Slot], temperature: float, chance: Any) -> str:
-        """The whole form, choices made by likelihood."""
         text = ""
         for slot in slots:
             self._write(self._ids(slot.before))
@@ -203,7 +196,6 @@ class GrowingConversation:
 
 
 def _drawn(likely: Any, temperature: float, chance: Any) -> int:
-    """The likeliest, or a sample."""
     import torch
 
     if not temperature:

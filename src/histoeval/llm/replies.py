@@ -13,10 +13,10 @@ _FINAL_CHANNEL = "<|channel|>final<|message|>"
 _FENCE = re.compile(r"^```[a-zA-Z]*[ \t\r]*$", re.MULTILINE)
 
 
+# a brace and a key. Keys without quotes or in single ones are no JSON, and meant as an object
 _OBJECT = re.compile(
     r"""(?P<list>\[\s*)?(?P<object>\{)\s*(?:"(?:[^"\\]|\\.)*"|'[^'{}]*'|\w+)\s*:""", re.DOTALL
 )
-"""A brace and a key. Keys without quotes or in single ones are no JSON, and meant as an object."""
 _LIST_END = re.compile(r"\s*\]")
 
 
@@ -25,17 +25,13 @@ class Unreadable(Exception):  # noqa: N818 - it says what the answer is
 
 
 def strip_reasoning(text: str) -> str:
-    """The reply without reasoning blocks and code fences."""
     if "<" in text:
         text = _without_thoughts(text.rpartition(_FINAL_CHANNEL)[2])
     return _FENCE.sub("", text).strip() if "`" in text else text.strip()
 
 
 def _without_thoughts(text: str) -> str:
-    """The text without its reasoning blocks, in one walk over their tags.
-
-    A closing tag without an opening one ends a block that the chat template opened.
-    """
+    """A closing tag without an opening one ends a block that the chat template opened."""
     tags = list(_TAG.finditer(text))
     last = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
     kept: list[str] = []
@@ -86,7 +82,6 @@ def only_object(text: str) -> dict[str, Any]:
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object none of whose keys stands twice."""
     content = dict(pairs)
     if len(content) < len(pairs):
         raise Unreadable("a key is given twice")

@@ -38,12 +38,10 @@ from histoeval.llm.replies import Unreadable, unique_keys
 from histoeval.llm.usage import CHARACTERS_PER_TOKEN, LOOPBACK
 from histoeval.runtime.audit import note_sent
 
+# statuses that are worth a retry
 TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 524, 529})
-"""Statuses that are worth a retry."""
-
 FIRST_WAIT_S = 0.5
-LONGEST_WAIT_S = 60.0
-"""Waits double from the first to the longest, unless the server names one."""
+LONGEST_WAIT_S = 60.0  # waits double from the first to the longest, unless the server names one
 
 
 class RateLimit:
@@ -78,10 +76,7 @@ class RateLimit:
 
 
 def wait_before(retry: int, headers: Mapping[str, str], chance: random.Random) -> float:
-    """Seconds before a retry, counted from 0: what the server asks for, or backoff with jitter.
-
-    A little is added to what the server asks for, so that not all requests return at once.
-    """
+    """The wait that the server asks for, and a little more to spread requests; or a backoff."""
     asked_for = retry_after(headers)
     if asked_for is not None:
         return asked_for * (1 + 0.1 * chance.random())
@@ -101,25 +96,25 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
+# ways to have a server enforce the schema, the strictest first
 FORMATS = ("json_schema", "json_object", "plain")
-"""Ways to have a server enforce the schema, the strictest first."""
 
 KEY_ADVICE = (
     f"give the key in the environment as {JUDGE_KEY} (for generate, trust and experiment: "
     f"{SUBJECT_KEY}), or name it with --key-env, --key-file or --header"
 )
+# advice on statuses that every request would get
 ADVICE = {
     401: KEY_ADVICE,
     402: "the account has to be paid for first",
     404: "is --model a name that it knows, and --endpoint right: does it end in /v1?",
     405: "is --endpoint right: does it end in /v1?",
 }
-"""Advice on statuses that every request would get."""
 
 PING_TIMEOUT_S = 30.0
 
+# names of parameters in an address whose values must not be on a command line
 _SECRET = re.compile("key|token|secret|sig|passw|auth|code|credential", re.IGNORECASE)
-"""Names of parameters in an address whose values must not be on a command line."""
 
 
 class EndpointConfig(Access):
@@ -128,21 +123,16 @@ class EndpointConfig(Access):
     patience: RetryPolicy = RetryPolicy()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
-    keep: bool = True
-    """True to cache replies on disk."""
+    keep: bool = True  # True to cache replies on disk
+    # a file to which every request is appended, without its headers
     log_requests: Path | None = None
-    """A file to which every request is appended, without its headers."""
-    device: str | None = None
-    """Of a model in this process."""
+    device: str | None = None  # of a model in this process
 
     def open_cache(self) -> Cache:
-        """The cache that was named, the default one, or a temporary one."""
         return Cache((self.cache or default_cache()) if self.keep else None)
 
 
 class Service:
-    """One model of one endpoint."""
-
     def __init__(
         self,
         endpoint: str,
@@ -189,7 +179,6 @@ class Service:
             self._client = None
 
     async def ping(self) -> None:
-        """Check that the endpoint is reachable and accepts the API key."""
         try:
             async with asyncio.timeout(PING_TIMEOUT_S):
                 response = await self._send("GET", "/models")
@@ -202,7 +191,6 @@ class Service:
             )
 
     async def ask(self, request: Request) -> Reply:
-        """The reply to a request, after as many attempts as it takes."""
         guess = request.characters / CHARACTERS_PER_TOKEN
         reason = ""
         for attempt in range(self._policy.attempts):
@@ -283,10 +271,7 @@ class Service:
 
 
 def checked_endpoint(endpoint: str) -> tuple[str, str]:
-    """An address that can be asked, and its query, which is written nowhere.
-
-    An address that holds a secret is refused, an unencrypted one is warned of.
-    """
+    """An address, and its query, which is written nowhere; one that holds a secret is refused."""
     try:
         parts = urlsplit(endpoint)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -331,10 +316,7 @@ def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
 
 
 def read_reply(response: Response, form: str, seconds: float | None = None) -> Reply:
-    """The reply in a response, which may be one object or a stream of events.
-
-    A `ClientError` quotes nothing of an answer that is no chat completion.
-    """
+    """A `ClientError` quotes nothing of an answer that is no chat completion."""
     kind = response.headers.get("content-type", "")
     content = _streamed(response.body) if "event-stream" in kind else _object(response.body)
     try:
@@ -356,7 +338,6 @@ def read_reply(response: Response, form: str, seconds: float | None = None) -> R
 
 
 def complaint_in(response: Response) -> str:
-    """The reason that a server gives for refusing a request; empty if it gives none."""
     try:
         content = json.loads(response.body)
     except (ValueError, RecursionError):

@@ -13,11 +13,8 @@ from histoeval.llm.chat import Reply
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 
-CHARACTERS_PER_TOKEN = 4.0
-"""A guess, for rate limits and estimates, until a server has counted."""
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1", "")
-"""Models on this machine have no price per token."""
+CHARACTERS_PER_TOKEN = 4.0  # a guess, for rate limits and estimates, until a server has counted
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "")  # models on this machine have no price per token
 
 Money = Annotated[float, Field(ge=0)]
 
@@ -25,8 +22,7 @@ Money = Annotated[float, Field(ge=0)]
 class Price(Noun):
     """The price of a million tokens."""
 
-    model: str
-    """A name, or a pattern with * as in file names."""
+    model: str  # a name, or a pattern with * as in file names
     input: Money
     output: Money
 
@@ -48,21 +44,17 @@ class Prices(Noun):
 
 
 def read_prices(path: Path | None = None) -> Prices:
-    """The user's table, or that of this package."""
     file = path or resource_path("llm/data/prices.toml")
     return read_model(file, Prices, "the prices", read_toml)
 
 
 @dataclass
 class Usage:
-    """Requests to one model, and what they took."""
-
     requests: int = 0
     cached: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    uncounted: int = 0
-    """Replies for which the server gave no token counts."""
+    uncounted: int = 0  # replies for which the server gave no token counts
     retries: int = 0
     seconds: float = 0.0
 
@@ -88,7 +80,6 @@ class Usage:
         return (self.tokens_in * price.input + self.tokens_out * price.output) / 1e6
 
     def summary(self, judge: str, prices: Prices) -> dict[str, Any]:
-        """All of it, for usage.json."""
         return {
             "requests": self.requests,
             "cached": self.cached,

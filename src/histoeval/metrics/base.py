@@ -27,14 +27,14 @@ from histoeval.terms.language import Language, english_problem
 
 STRICT = ConfigDict(extra="forbid")
 
+# characters of a report that is read, some 30,000 words; a longer one is a problem of its row
 MAX_CHARS = 200_000
-"""Characters of a report that is read, some 30,000 words; a longer one is a problem of its row."""
 
 Texts = str | Sequence[str]
 T = TypeVar("T")
 
+# old names of metric methods, which still work and warn
 RENAMED = {"obstacle": "unavailable_reason", "pins": "fingerprint"}
-"""Old names of metric methods, which still work and warn."""
 
 
 def _renamed(old: str, new: str, method: Callable[..., T]) -> Callable[..., T]:
@@ -56,12 +56,10 @@ class MetricBase(ABC):
     if TYPE_CHECKING:  # fields, class variables or properties of the metrics themselves
 
         @property
-        def name(self) -> str:
-            """Its name in results: its specification."""
+        def name(self) -> str: ...
 
         @property
-        def higher_is_better(self) -> bool:
-            """True if more is better."""
+        def higher_is_better(self) -> bool: ...
     else:
         higher_is_better = True
 
@@ -77,12 +75,10 @@ class MetricBase(ABC):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From 0 to 1, unless a metric says otherwise."""
         return (0.0, 1.0)
 
     @property
     def signature(self) -> Signature:
-        """The name and the range, unless a metric depends on more."""
         return self._signed({})
 
     def _signed(self, settings: Mapping[str, str]) -> Signature:
@@ -90,7 +86,6 @@ class MetricBase(ABC):
         return Signature(metric=self.name.partition(":")[0], settings=settings, bounds=(low, high))
 
     def unavailable_reason(self) -> str | None:
-        """None: a metric can run, unless it says otherwise."""
         return None
 
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:  # noqa: ARG002
@@ -189,7 +184,6 @@ class MetricBase(ABC):
             raise SettingError(f"{self.name} {reason}")
 
     def _failed(self, message: str) -> Problem:
-        """The problem of a pair that it cannot score."""
         return Problem(code="metric_failed", metric=self.name, message=message)
 
     obstacle = _renamed("obstacle", "unavailable_reason", unavailable_reason)
@@ -224,7 +218,6 @@ def equally_long(candidates: Any, references: Any) -> tuple[list[Any], list[Any]
 
 
 def length_problem(**texts: str) -> Problem | None:
-    """Why texts, each by its name, are too long to be read; None where they are not."""
     for name, text in texts.items():
         if len(text) > MAX_CHARS:
             return Problem(
@@ -236,7 +229,6 @@ def length_problem(**texts: str) -> Problem | None:
 
 
 def pair_of(reference: object, candidate: object, *, number: int = 0) -> Pair | Problem:
-    """A pair, or why its texts cannot be scored, as for a row of a table."""
     texts: dict[str, Any] = {"reference": reference, "candidate": candidate}
     for name, text in texts.items():
         if not isinstance(fault := text_of(text), str):
@@ -254,8 +246,7 @@ def explained(
             {**error, "without": value}
             for error, value in zip(evidence["errors"], without, strict=True)
         ]
-    fields_ = {name: getattr(score, name) for name in Score.model_fields}
-    return Explanation(**fields_ | {"evidence": evidence}, breakdown=tuple(breakdown))
+    return Explanation(**dict(score) | {"evidence": evidence, "breakdown": tuple(breakdown)})
 
 
 def explain_pair(metric: Metric, pair: Pair | Problem) -> Explanation:
@@ -300,7 +291,6 @@ class AdaptedMetric(MetricBase):
         return signature if isinstance(signature, Signature) else super().signature
 
     def unavailable_reason(self) -> str | None:
-        """As it says, under the new or the old name."""
         ask = getattr(self._metric, "unavailable_reason", None)
         if ask is None and (ask := getattr(self._metric, "obstacle", None)) is not None:
             _warn_renamed(f"{type(self._metric).__name__}.obstacle", "unavailable_reason")
@@ -340,7 +330,6 @@ class SettledMetric(MetricBase):
 
     @cached_property
     def signature(self) -> Signature:
-        """The metric, its settings, and what else `fingerprint` names."""
         settings = {
             f.name: str(getattr(self, f.name)) for f in fields(self) if f.name not in self.unsigned
         }
@@ -362,7 +351,6 @@ class ModelMetric(SettledMetric, ABC):
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The models that it cannot do without."""
         return self.models
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
@@ -377,7 +365,6 @@ class ModelMetric(SettledMetric, ABC):
         return f"needs models: name {ways} (a folder or a hub name; extra [hf])"
 
     def fingerprint(self) -> dict[str, str]:
-        """The models, down to their weights."""
         loaded = ((name, getattr(self, name)) for name in self.models)
         return {name: model.identity for name, model in loaded if model is not None}
 
@@ -397,7 +384,6 @@ class EnglishMetric(ModelMetric, ABC):
         return score_pairs([self.unreadable(pair) or pair for pair in pairs], self.score_ready)
 
     def unreadable(self, pair: Pair) -> Problem | None:
-        """Why a pair is not read: its length or its language; None where it is."""
         texts = {"reference": pair.reference, "candidate": pair.candidate}
         problem = length_problem(**texts) or english_problem(self.language, **texts)
         return None if problem is None else replace(problem, metric=self.name)
@@ -411,8 +397,7 @@ class PairMetric(SettledMetric, ABC):
     """A metric that looks at one pair at a time."""
 
     @abstractmethod
-    def score_pair(self, reference: str, candidate: str) -> Score:
-        """The score of one pair of texts."""
+    def score_pair(self, reference: str, candidate: str) -> Score: ...
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """Each pair by itself; a pair that cannot be scored is a problem, not a number."""

@@ -26,7 +26,6 @@ class BertScore(ModelMetric):
     models: ClassVar[tuple[str, ...]] = ("encoder",)
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """All distinct texts encoded first, then each pair matched."""
         texts = list(dict.fromkeys(t for pair in pairs for t in (pair.reference, pair.candidate)))
         states = dict(zip(texts, self.encoder.tokens(texts), strict=True))
         return [self._match(states[pair.reference], states[pair.candidate]) for pair in pairs]

@@ -15,8 +15,7 @@ from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, PairMetric
 
-MAX_CACHED_CHARS = 10_000
-"""Longer texts are not cached."""
+MAX_CACHED_CHARS = 10_000  # longer texts are not cached
 
 
 # The tokeniser of mteval-v13a without the caches of sacrebleu, which would hold 65,536 texts of any
@@ -29,7 +28,6 @@ _cached_tokens = lru_cache(maxsize=1 << 12)(_tokenize)
 
 
 def tokenize(text: str) -> str:
-    """The tokens of a text with a blank between; cached for all orders of BLEU."""
     text = text.rstrip()
     return _cached_tokens(text) if len(text) <= MAX_CACHED_CHARS else _tokenize(text)
 
@@ -53,7 +51,6 @@ class Bleu(PairMetric):
         return {"tok": "13a", "smooth": "exp", "sacrebleu": sacrebleu.__version__}
 
     def score_pair(self, reference: str, candidate: str) -> Score:
-        """BLEU of one candidate, and the counts that the corpus value needs."""
         bleu = self._bleu.sentence_score(tokenize(candidate), [tokenize(reference)])
         precisions = {f"precision_{n}": p for n, p in enumerate(bleu.precisions, start=1)}
         return Score(
@@ -64,7 +61,6 @@ class Bleu(PairMetric):
         )
 
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:  # noqa: ARG002
-        """BLEU of all candidates taken as one text."""
         numbers = [int(count) for count in counts]
         bleu = BLEU.compute_bleu(
             correct=numbers[: self.order],
@@ -98,7 +94,6 @@ class Chrf(PairMetric):
         return {"case": "mixed", "eff": "yes", "space": "no", "sacrebleu": sacrebleu.__version__}
 
     def score_pair(self, reference: str, candidate: str) -> Score:
-        """The chrF of one candidate, and the counts that the corpus value needs."""
         # These counts have no public name in sacrebleu; tests/parity fails when they change.
         (counts,) = self._chrf._extract_corpus_statistics([candidate], [[reference]])
         precision, recall = mean_shares(counts)
@@ -110,7 +105,6 @@ class Chrf(PairMetric):
         )
 
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:  # noqa: ARG002
-        """The chrF of the n-grams of all pairs together."""
         return float(self._chrf._compute_f_score([int(count) for count in counts]))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
 from dataclasses import replace
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,28 +37,25 @@ from histoeval.concordance.verified_errors import entailed_errors, verified_part
 from histoeval.concordance.weights import SAFETY, Combinations, read_combinations
 from histoeval.errors import Problem
 from histoeval.facts.facts import Facts, facts_of
-from histoeval.facts.normalise import NormalisedText, normalised
+from histoeval.facts.normalise import normalised
 from histoeval.judges.alignment import Alignment, read_alignment
 from histoeval.metric import Explanation, PartCost, Score
 from histoeval.metrics.base import EnglishMetric, explained
 from histoeval.reader.reader import Reader
-from histoeval.report import Pair, Report
+from histoeval.report import Pair
 from histoeval.resources import resource_path
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.threads import cores, in_order
 
-TOP = 5.0
-"""The best score of the experts' scale."""
+TOP = 5.0  # the best score of the experts' scale
 
+# cosines up to and from which two phrases have nothing, and everything, in common
 _STRANGE, _ALIKE = 0.4, 0.9
-"""Cosines up to and from which two phrases have nothing, and everything, in common."""
 
+# words up to which reports are verified whatever they have in common, and the score from which on
+# longer ones are
 _SHORT, _IN_COMMON = 60, 0.3
-"""Words up to which reports are verified whatever they have in common, and the score from which on
-longer ones are."""
-
-_BLOCK = 32
-"""Pairs that are compared together."""
+_BLOCK = 32  # pairs that are compared together
 
 
 @plain_dataclass(frozen=True, slots=True)
@@ -67,23 +65,19 @@ class ReportComparison:
     reference: Facts
     candidate: Facts
     parts: dict[str, ComparedPart]
+    # what each says of the statements of the other, where that was asked
     verification: Verification | None = None
-    """What each says of the statements of the other, where that was asked."""
+    # errors that are none: the other report says the same in other words
     entailed: Excused = NOTHING_EXCUSED
-    """Errors that are none: the other report says the same in other words."""
 
     @property
     def says_something(self) -> bool:
-        """Whether there is anything in either report to go by."""
         facts = (part for name, part in self.parts.items() if name not in OF_STATEMENTS)
         return any(part.value is not None for part in facts)
 
     @property
     def values(self) -> dict[str, float | None]:
-        """The parts as numbers; None where neither report speaks of one.
-
-        `safety` is what the worst error leaves of them all.
-        """
+        """The parts as numbers; `safety` is what the worst error leaves of them all."""
         errors = listed(self.parts.values())[1]
         worst = errors[0].shown.severity if errors else None
         return {name: part.value for name, part in self.parts.items()} | {"safety": SAFETY[worst]}
@@ -96,35 +90,26 @@ class Concordance(EnglishMetric):
     reader: Any = None
     aligner: Any = None
     nli: Any = None
-    verify: bool = True
-    """Whether the NLI model is asked about what catalogues and aligner leave unmatched."""
+    verify: bool = True  # ask the NLI model about what catalogues and aligner leave unmatched
     models: ClassVar[tuple[str, ...]] = ("reader", "aligner", "nli")
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The NLI model only where it is asked."""
         return self.models if self.verify else self.models[:2]
 
     def fingerprint(self) -> dict[str, str]:
-        """The models, and the weights of the parts."""
         return super().fingerprint() | {"weights": weights_hash()}
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """All reports read, all pairs compared, all parts combined."""
-        return [
-            self._answer(pair, each) for pair, each in zip(pairs, self.compare(pairs), strict=True)
-        ]
+        return list(map(self._answer, pairs, self.compare(pairs)))
 
     def _answer(self, pair: Pair, compared: ReportComparison) -> Score | Problem:
         if compared.says_something or pair.reference == pair.candidate:
             return self.score_compared(compared)
-        return _nothing_to_compare(self.name)
+        return self._failed("neither report states anything that can be compared")
 
     def explain(self, pair: Pair) -> Explanation | Problem:
-        """The score of one pair, what each part costs, and the score without each error.
-
-        An error is left out by comparing again with its entities counted as if they agreed.
-        """
+        """Each error is left out by comparing again with its entities counted as if they agreed."""
         self._demand_available()
         if unreadable := self.unreadable(pair):
             return unreadable
@@ -139,52 +124,51 @@ class Concordance(EnglishMetric):
                 read.setdefault(shown, set()).add(raw)
         without = []
         for error in listed(compared.parts.values())[1]:
-            excused = Excused(frozenset().union(*(read[each] for each in error.counted)))
+            excused = Excused(frozenset().union(*map(read.__getitem__, error.counted)))
             again = self._compared_again(compared, excused)
             without.append(self.score_compared(again).value)
         return explained(score, self.breakdown(compared), without)
 
     def breakdown(self, compared: ReportComparison) -> list[PartCost]:
-        """What each part takes off the best score."""
         return [
-            PartCost(part=each.part, value=each.value, weight=each.weight, cost=each.cost / TOP)
-            for each in weights().expert.breakdown(compared.values)
+            PartCost(part=part.part, value=part.value, weight=part.weight, cost=part.cost / TOP)
+            for part in weights().expert.breakdown(compared.values)
         ]
 
     def _compared_again(
         self, compared: ReportComparison, excused: Excused = NOTHING_EXCUSED
     ) -> ReportComparison:
-        """The same facts compared, without the errors that are excused."""
         both = compared.reference, compared.candidate
         every = Excused(excused.errors | compared.entailed.errors)
         parts = dict(compare_reports(*both, self._phrases.likeness, every))
         if compared.verification is not None:
-            found = compared.verification.without(excused)
-            parts = verified_parts(found, parts, compared.entailed, both)
+            verification = compared.verification.without(excused)
+            parts = verified_parts(verification, parts, compared.entailed, both)
         return replace(
             compared, parts={name: without_errors(part, every) for name, part in parts.items()}
         )
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
-        """The facts of both reports of each pair, and every part of their comparison.
-
-        Models that several threads may call run for one block of pairs while rules read another.
-        """
+        """Models that several threads may call run for one block while rules read another."""
         models = [getattr(self, name) for name in self.needed]
         if not all(getattr(model, "concurrent", False) for model in models):
             return self._compare_block(pairs)
         blocks = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
         compared = (in_order if cores() > 1 else map)(self._compare_block, blocks)
-        return [each for block in compared for each in block]
+        return list(chain.from_iterable(compared))
 
     def _compare_block(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         reader: Reader = self.reader
         texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
         normal = {text: normalised(text) for text in texts}
-        distinct = list(dict.fromkeys(each.text for each in normal.values()))
+        distinct = list(dict.fromkeys(text.text for text in normal.values()))
         reports = dict(zip(distinct, reader.read(distinct), strict=True))
         sides = [(normal[pair.reference], normal[pair.candidate]) for pair in pairs]
-        facts = [_facts(reports[one.text], reports[other.text]) for one, other in sides]
+        facts = []
+        for side in sides:  # each report is read in the light of the other
+            reference, candidate = reconciled(*(reports[text.text] for text in side))
+            ref = facts_of(reference)
+            facts.append((ref, ref if candidate is reference else facts_of(candidate)))
         if len(facts) > 1:  # many phrases at once are embedded faster than one by one
             self._phrases.embed(phrase for both in facts for phrase in _unknown_phrases(*both))
         compared = [
@@ -193,42 +177,40 @@ class Concordance(EnglishMetric):
         ]
         if self.verify:
             compared = self._verified(compared)
-        return [_restored(each, *side) for each, side in zip(compared, sides, strict=True)]
+        return [  # with their evidence in the reports' own words
+            replace(one, parts={name: restored(p, *side) for name, p in one.parts.items()})
+            for one, side in zip(compared, sides, strict=True)
+        ]
 
     def _verified(self, compared: Sequence[ReportComparison]) -> list[ReportComparison]:
         """The comparisons after the NLI model was asked about what they left unmatched."""
         asked = [
-            questions_about(each.reference, each.candidate, each.parts)
-            if self._is_worth_asking(each)
+            questions_about(pair.reference, pair.candidate, pair.parts)
+            if self._is_worth_asking(pair)
             else None
-            for each in compared
+            for pair in compared
         ]
         answers = answers_to(self.nli, asked)
-        verified = []
-        for each, questions in zip(compared, asked, strict=True):
-            if questions is None:
-                verified.append(each)
-                continue
-            found = questions.answered(answers)
-            errors = [error for part in each.parts.values() for error in part.mistakes]
-            entailed = entailed_errors(errors, found, (each.reference, each.candidate))
-            known = replace(each, verification=found, entailed=entailed)
-            verified.append(self._compared_again(known))
+        verified = list(compared)
+        for place, (pair, questions) in enumerate(zip(compared, asked, strict=True)):
+            if questions is not None:
+                answered = questions.answered(answers)
+                errors = [error for part in pair.parts.values() for error in part.mistakes]
+                entailed = entailed_errors(errors, answered, (pair.reference, pair.candidate))
+                known = replace(pair, verification=answered, entailed=entailed)
+                verified[place] = self._compared_again(known)
         return verified
 
     def _is_worth_asking(self, compared: ReportComparison) -> bool:
-        """Whether the reports are short, or have enough in common for their wording to matter."""
         texts = compared.reference.stated.text, compared.candidate.stated.text
-        if max(len(text.split()) for text in texts) <= _SHORT:
-            return True
-        return weights().expert(compared.values) / TOP >= _IN_COMMON
+        is_short = max(len(text.split()) for text in texts) <= _SHORT
+        return is_short or weights().expert(compared.values) / TOP >= _IN_COMMON
 
     @cached_property
     def _phrases(self) -> PhraseSimilarity:
         return PhraseSimilarity(self.aligner)
 
     def score_compared(self, compared: ReportComparison) -> Score:
-        """The parts of one pair combined."""
         values = compared.values
         expert = weights().expert(values)
         parts = {name: value for name, value in values.items() if value is not None}
@@ -240,12 +222,6 @@ class Concordance(EnglishMetric):
         )
 
 
-def _nothing_to_compare(metric: str) -> Problem:
-    """The problem of a pair of which nothing was understood."""
-    message = "neither report states anything that can be compared"
-    return Problem(code="metric_failed", metric=metric, message=message)
-
-
 class PhraseSimilarity:
     """How alike phrases are that no catalogue knows: by an aligner, each embedded once."""
 
@@ -255,7 +231,6 @@ class PhraseSimilarity:
         )
 
     def embed(self, phrases: Iterable[str]) -> None:
-        """Embed many at once, which is faster than one by one."""
         self._embedded(list(dict.fromkeys(phrases)))
 
     def likeness(self, one: str, other: str) -> float:
@@ -267,21 +242,6 @@ class PhraseSimilarity:
         return min(1.0, max(0.0, (cosine - _STRANGE) / (_ALIKE - _STRANGE)))
 
 
-def _restored(
-    compared: ReportComparison, reference: NormalisedText, candidate: NormalisedText
-) -> ReportComparison:
-    """A comparison with its evidence in the reports' own words."""
-    parts = {name: restored(p, reference, candidate) for name, p in compared.parts.items()}
-    return replace(compared, parts=parts)
-
-
-def _facts(reference: Report, candidate: Report) -> tuple[Facts, Facts]:
-    """What both reports say, each read in the light of the other."""
-    one, other = reconciled(reference, candidate)
-    ref = facts_of(one)
-    return ref, ref if other is one else facts_of(other)
-
-
 def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
     """The diagnoses and findings that no catalogue knows, and those they may be compared with."""
     for ones, others in (
@@ -290,12 +250,12 @@ def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
         (ref.findings, cand.mentioned),
         (ref.mentioned, cand.findings),
     ):
-        sides = [{each.entity.text: each.known for each in side} for side in (ones, others)]
+        sides = [{entry.entity.text: entry.known for entry in side} for side in (ones, others)]
         if sides[0].keys() == sides[1].keys():
             continue
-        for here, there in (sides, sides[::-1]):
-            if unknown := [phrase for phrase, known in here.items() if not known]:
-                yield from (*unknown, *there)
+        for own, other in (sides, sides[::-1]):
+            if unknown := [phrase for phrase, known in own.items() if not known]:
+                yield from (*unknown, *other)
 
 
 def _weights_file() -> Path:
@@ -304,13 +264,11 @@ def _weights_file() -> Path:
 
 @cache
 def weights() -> Combinations:
-    """The fitted weights that are shipped."""
     return read_combinations(_weights_file())
 
 
 @cache
 def weights_hash() -> str:
-    """The weights in a few characters, for the signature."""
     return hashlib.sha256(_weights_file().read_bytes()).hexdigest()[:12]
 
 
@@ -321,31 +279,26 @@ class RubricOffline(Concordance):
     They are in `parts`, their mean on a scale from 0 to 1 is the value, and `evidence` says why.
     """
 
+    # a file of `histoeval judge align`; the scores as they are stay beside the aligned ones
     alignment: str = ""
-    """A file of `histoeval judge align`; the scores as they are stay beside the aligned ones."""
 
     def __post_init__(self) -> None:
-        """Report an alignment that cannot be used before work begins."""
         if self.aligned is not None:
             self.aligned.demand_fit("rubric_offline")
 
     @cached_property
     def aligned(self) -> Alignment | None:
-        """The alignment itself, where one is named."""
         return read_alignment(self.alignment) if self.alignment else None
 
     @property
     def unsigned(self) -> frozenset[str]:
-        """An alignment is signed by its content."""
         return super().unsigned | {"alignment"}
 
     def fingerprint(self) -> dict[str, str]:
-        """What concordance depends on, and the alignment."""
         own = {} if self.aligned is None else {"alignment": self.aligned.identity}
         return super().fingerprint() | own
 
     def score_compared(self, compared: ReportComparison) -> Score:
-        """The criteria of one pair."""
         parts = list(compared.parts.values())
         scores = judge(weights().criteria, compared.values, parts)
         score = Score(

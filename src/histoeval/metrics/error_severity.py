@@ -19,13 +19,13 @@ from pydantic.dataclasses import dataclass
 from histoeval.concordance.evidence import Severity, evidence_of
 from histoeval.io.settings_files import read_model, read_toml
 from histoeval.metric import PartCost, Score, Signature
+from histoeval.metrics.base import SettledMetric
 from histoeval.metrics.concordance import Concordance, ReportComparison
 from histoeval.report import Noun
 from histoeval.resources import resource_path
 
 ErrorClass = Literal["missed", "false", "attribute"]
-FINDING = "finding"
-"""The weight of what has none of its own."""
+FINDING = "finding"  # the weight of what has none of its own
 
 Weight = Annotated[FiniteFloat, Field(ge=0)]
 
@@ -51,7 +51,6 @@ class ErrorWeights(Noun):
 
     @property
     def hash(self) -> str:
-        """Twelve characters that change with any weight, for signatures."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
     def score(self, evidence: Mapping[str, Any], signature: Signature) -> Score:
@@ -82,45 +81,41 @@ def _total(parts: Mapping[str, float]) -> float:
 
 
 def class_of(error: Mapping[str, Any]) -> ErrorClass:
-    """An error is missed, false, or about something in both reports."""
     if error["candidate"] is None:
         return "missed"
     return "false" if error["reference"] is None else "attribute"
 
 
-def read_weights(file: str) -> ErrorWeights:
-    """The weights of a TOML file; without one, those of this package."""
-    path = Path(file or resource_path("metrics/data/error_weights.toml"))
-    return read_model(path, ErrorWeights, "the weights", read_toml)
-
-
 @dataclass(frozen=True)
-class ErrorSeverity(Concordance):
-    """The share of all weight that is right: correct / (correct + missed + false + attribute)."""
+class WeighsErrors(SettledMetric):
+    """Weights of errors as a setting, signed by their hash."""
 
-    weights: str = ""
-    """A TOML file; without one, the weights of this package."""
+    weights: str = ""  # a TOML file; without one, the weights of this package
 
     def __post_init__(self) -> None:
         _ = self.error_weights  # those that cannot be used are reported before work begins
 
     @cached_property
     def error_weights(self) -> ErrorWeights:
-        return read_weights(self.weights)
+        path = Path(self.weights or resource_path("metrics/data/error_weights.toml"))
+        return read_model(path, ErrorWeights, "the weights", read_toml)
 
     @property
     def unsigned(self) -> frozenset[str]:
         return super().unsigned | {"weights"}
 
     def fingerprint(self) -> dict[str, str]:
-        """The models, and these weights in place of concordance's."""
         return super().fingerprint() | {"weights": self.error_weights.hash}
+
+
+@dataclass(frozen=True)
+class ErrorSeverity(WeighsErrors, Concordance):
+    """The share of all weight that is right: correct / (correct + missed + false + attribute)."""
 
     def score_compared(self, compared: ReportComparison) -> Score:
         return self.error_weights.score(evidence_of(compared.parts.values()), self.signature)
 
     def breakdown(self, compared: ReportComparison) -> list[PartCost]:
-        """The cost of each class of errors."""
         parts = self.score_compared(compared).parts
         total = _total(parts)
         return [

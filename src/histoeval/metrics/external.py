@@ -20,18 +20,16 @@ from histoeval.metric import Score
 from histoeval.metrics.base import STRICT, SettledMetric
 from histoeval.report import Pair
 
+# from references and candidates to a number for each pair
 Ask = Callable[[list[str], list[str]], Sequence[float]]
-"""From references and candidates to a number for each pair."""
 
 
 class Peer(SettledMetric, ABC):
     """A metric of another package: what it is called there, and how it is asked."""
 
-    package: ClassVar[str]
-    """Its name for pip."""
+    package: ClassVar[str]  # its name for pip
     module: ClassVar[str]
-    downloads: ClassVar[str]
-    """The models that it fetches when it is first used."""
+    downloads: ClassVar[str]  # the models that it fetches when it is first used
 
     @abstractmethod
     def make(self) -> Ask:
@@ -39,12 +37,10 @@ class Peer(SettledMetric, ABC):
 
     @cached_property
     def ask(self) -> Ask:
-        """One number per pair, as the package has it."""
         return self.make()
 
     @cached_property
     def library(self) -> Any:
-        """The package, imported when it is first used."""
         return import_module(self.module)
 
     def unavailable_reason(self) -> str | None:
@@ -62,7 +58,6 @@ class Peer(SettledMetric, ABC):
             return {self.package: "unknown"}
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """All pairs at once; a number that is none becomes a problem."""
         self._demand_available()
         values = self.ask([pair.reference for pair in pairs], [pair.candidate for pair in pairs])
         if len(values) != len(pairs):
@@ -87,7 +82,6 @@ class PackagedBertScore(Peer):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From -1, as cosines do; rescaled ones have no bound."""
         return (-1.0, 1.0) if not self.rescale else (-math.inf, math.inf)
 
     def make(self) -> Ask:

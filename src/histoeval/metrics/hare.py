@@ -54,9 +54,9 @@ from histoeval.resources import resource_bytes
 
 PAPER_THRESHOLD = 0.7
 
+# the published code rounds nothing; its float32 differs between runs in the eighth decimal, which
+# splits ties, and rank correlations with experts move
 UPSTREAM_DECIMALS = 6
-"""The published code rounds nothing; its float32 differs between runs in the eighth decimal, which
-splits ties, and rank correlations with experts move."""
 
 Link = tuple[str, str, str]
 
@@ -92,7 +92,6 @@ class Hare(EnglishMetric):
         return self.threshold or 0.0
 
     def fingerprint(self) -> dict[str, str]:
-        """The models; in graded mode the weights."""
         signed = super().fingerprint()
         if self.mode == "graded":
             signed["weights"] = hashlib.sha256(resource_bytes(SETTINGS)).hexdigest()[:8]
@@ -100,7 +99,6 @@ class Hare(EnglishMetric):
 
     @property
     def range(self) -> tuple[float, float]:
-        """A sum of two F1 in paper mode."""
         return (0.0, 2.0) if self.mode == "paper" else (0.0, 1.0)
 
     def unavailable_reason(self) -> str | None:
@@ -122,7 +120,6 @@ class Hare(EnglishMetric):
         return None
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """All reports read first, then all entities embedded, then each pair compared."""
         if self.mode == "upstream":
             return [self._score_as_published(pair) for pair in pairs]
         if self.mode == "graded":
@@ -131,13 +128,10 @@ class Hare(EnglishMetric):
         texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
         readings = [self._reading(report) for report in reader.read(texts)]
         rows = self._embedded([[e.text for e in reading.entities] for reading in readings])
-        return [
-            self._compare(readings[at], readings[at + 1], rows[at], rows[at + 1])
-            for at in range(0, len(texts), 2)
-        ]
+        sides = [side._replace(rows=own) for side, own in zip(readings, rows, strict=True)]
+        return list(map(self._compare, sides[::2], sides[1::2]))
 
     def _embedded(self, phrases: Sequence[Sequence[str]]) -> list[Vectors]:
-        """The vectors of the phrases of each report; each phrase is embedded once."""
         aligner: Aligner = self.aligner
         distinct = list(dict.fromkeys(chain.from_iterable(phrases)))
         vectors = aligner.embed(distinct)
@@ -164,7 +158,6 @@ class Hare(EnglishMetric):
         return {p for p in affirmed if scope.concludes(report.entities[p].start)} or affirmed
 
     def _reading(self, report: Report) -> _Reading:
-        """The entities that count, and the paper's relations of these."""
         counting = self._counting(report, HARE_TYPES)
         links: set[Link] = set()
         for relation in report.relations:
@@ -176,10 +169,8 @@ class Hare(EnglishMetric):
                 links.add((_plain(head.text), _plain(tail.text), kind))
         return _Reading([report.entities[place] for place in sorted(counting)], links)
 
-    def _compare(
-        self, reference: _Reading, candidate: _Reading, reference_rows: Any, candidate_rows: Any
-    ) -> Score:
-        entities = entity_agreement(reference_rows, candidate_rows)
+    def _compare(self, reference: _Reading, candidate: _Reading) -> Score:
+        entities = entity_agreement(reference.rows, candidate.rows)
         relations = NONE  # a sum without a second term, where neither has relations
         if reference.links or candidate.links:
             relations = relation_agreement(reference.links, candidate.links)
@@ -187,8 +178,8 @@ class Hare(EnglishMetric):
             value=entities.f1 + relations.f1,
             parts=_parts(entities, relations),
             evidence={
-                "reference": _matches(reference, candidate, reference_rows, candidate_rows),
-                "candidate": _matches(candidate, reference, candidate_rows, reference_rows),
+                "reference": _matches(reference, candidate),
+                "candidate": _matches(candidate, reference),
                 "relations": {
                     "shared": sorted(reference.links & candidate.links),
                     "omitted": sorted(reference.links - candidate.links),
@@ -237,8 +228,8 @@ class Hare(EnglishMetric):
             value=whole.f1,
             parts=parts,
             evidence={
-                "reference": _found(reference, *mentions, texts[0]),
-                "candidate": _found(candidate, *mentions[::-1], texts[1]),
+                "reference": _judged_entities(reference, *mentions, texts[0]),
+                "candidate": _judged_entities(candidate, *mentions[::-1], texts[1]),
                 "relations": {
                     "shared": _links(reference, mentions[0], agreed=True),
                     "omitted": _links(reference, mentions[0], agreed=False),
@@ -259,14 +250,13 @@ class Hare(EnglishMetric):
             reference, candidate = self._upstream.read([pair.reference, pair.candidate])
         except HistoEvalError as error:
             return self._failed(str(error))
-        words = [
-            [e.word for e in reading.entities if e.score > self._threshold]
-            for reading in (reference, candidate)
-        ]
-        links = [
-            {(head, tail) for head, tail, score in reading.relations if score > self._threshold}
-            for reading in (reference, candidate)
-        ]
+        words, links = [], []
+        for reading in (reference, candidate):
+            words.append([e.word for e in reading.entities if e.score > self._threshold])
+            sure = {
+                (head, tail) for head, tail, score in reading.relations if score > self._threshold
+            }
+            links.append(sure)
         entities = NONE
         if all(words):
             vectors = [self.aligner.embed(side) for side in words]
@@ -288,18 +278,16 @@ def _agreement_as_published(precision: float, recall: float) -> PrecisionRecall:
     """The published F1, which is not held at 0 when cosines are negative, without its noise."""
     total = precision + recall
     f1 = 2 * precision * recall / total if total else 0.0
-    return PrecisionRecall(*(round(each, UPSTREAM_DECIMALS) for each in (precision, recall, f1)))
+    return PrecisionRecall(*(round(share, UPSTREAM_DECIMALS) for share in (precision, recall, f1)))
 
 
 class _Reading(NamedTuple):
-    """The entities and relations of a report that count in paper mode."""
-
     entities: list[Entity]
     links: set[Link]
+    rows: Any = None  # the vectors of the entities
 
 
 def _plain(phrase: str) -> str:
-    """A phrase, whatever its case and spacing."""
     return " ".join(phrase.casefold().split())
 
 
@@ -312,21 +300,18 @@ def _named(kind: str, numbers: PrecisionRecall) -> dict[str, float]:
     return {f"{kind}_{name}": value for name, value in asdict(numbers).items()}
 
 
-def _matches(
-    own: _Reading, other: _Reading, own_rows: Any, other_rows: Any
-) -> list[dict[str, Any]]:
-    """Each entity of one side with the nearest of the other, for a person to check."""
+def _matches(own: _Reading, other: _Reading) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
         {"text": e.text, "type": str(e.type), "start": e.start, "end": e.end} for e in own.entities
     ]
     if own.entities and other.entities:
-        best = nearest(own_rows, other_rows)
+        best = nearest(own.rows, other.rows)
         for row, position, cosine in zip(rows, best.position, best.cosine, strict=True):
             row |= {"nearest": other.entities[position].text, "cosine": float(cosine)}
     return rows
 
 
-def _found(
+def _judged_entities(
     side: JudgedReport, own: ReportMentions, other: ReportMentions, text: NormalisedText
 ) -> list[dict[str, Any]]:
     """Each thing of one report with what the other has for it, in the words of the report."""

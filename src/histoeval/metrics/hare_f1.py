@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from histoeval.align.aligner import Vectors
 
 _ROWS_AT_ONCE = 2048
-
-_DECIMALS = 4
-"""Of a cosine: the next ones depend on the processor."""
+_DECIMALS = 4  # of a cosine: the next ones depend on the processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,6 @@ def entity_agreement(reference: Vectors, candidate: Vectors) -> PrecisionRecall:
 
 
 def rounded_cosines(rows: Vectors, others: Vectors) -> NDArray[np.float64]:
-    """The cosine of every row with every other (unit vectors), the same on every processor."""
     return (rows @ others.T).astype(np.float64).round(_DECIMALS)
 
 

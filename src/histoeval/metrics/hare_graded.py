@@ -27,24 +27,20 @@ from histoeval.terms.values.laterality import Side, side_of
 from histoeval.terms.values.markers import find_markers
 
 SETTINGS = "metrics/data/hare.toml"
-
-_MOST_SITES = 3
-"""With more sites than these, none says what a diagnosis of the report is called."""
-
+_MOST_SITES = 3  # with more sites than these, none says what a diagnosis of the report is called
 _USUAL_IMPORTANCE = 2
 
+# means nothing without the thing that it belongs to
 CONTEXTUAL = frozenset({EntityType.RESULT, EntityType.MEASUREMENT})
-"""Means nothing without the thing that it belongs to."""
 
+# of these a thing has one: another one contradicts it
 _VALUES = frozenset({*CONTEXTUAL, EntityType.GRADE, EntityType.STAGE})
-"""Of these a thing has one: another one contradicts it."""
 
 Link = tuple[int, int]
 Matrix = NDArray[np.float64]
 
 
 def settings() -> dict[str, dict[str, float]]:
-    """The weights and factors of graded mode."""
     return load_toml(SETTINGS)
 
 
@@ -64,7 +60,6 @@ class WeightedMention:
 
     @property
     def plain(self) -> str:
-        """Its words, whatever their case and spacing."""
         return " ".join(self.entity.text.casefold().split())
 
     @property
@@ -187,13 +182,10 @@ class Judged(NamedTuple):
 
     @property
     def agreed(self) -> bool:
-        """True if the other report says the same, more or less."""
         return not _differs(self.value)
 
 
 class JudgedReport(NamedTuple):
-    """One report judged by the other."""
-
     entities: tuple[Judged, ...]
     links: tuple[Judged, ...]
 

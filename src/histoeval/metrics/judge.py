@@ -18,12 +18,12 @@ from histoeval.judges.prompt import JudgePrompt, Prompt, load_prompt
 from histoeval.llm.local import LocalChat
 from histoeval.metric import FrozenDict, Score
 from histoeval.metrics.base import STRICT, ModelMetric, score_pairs
-from histoeval.metrics.error_severity import ErrorWeights, read_weights
+from histoeval.metrics.error_severity import WeighsErrors
 from histoeval.metrics.statements import NOTHING_STATED, Measure, statement_score
 from histoeval.report import Pair
 
+# questions that are prefetched for each slot: while one is retried, the others need not wait
 AHEAD = 16
-"""Questions that are prefetched for each slot: while one is retried, the others need not wait."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -35,8 +35,7 @@ class JudgedMetric(ModelMetric):
 
     @property
     @abstractmethod
-    def loaded(self) -> JudgePrompt:
-        """The prompt itself."""
+    def loaded(self) -> JudgePrompt: ...
 
     @property
     def panel(self) -> JudgePanel:
@@ -49,7 +48,6 @@ class JudgedMetric(ModelMetric):
         return self.panel.judges
 
     def fingerprint(self) -> dict[str, str]:
-        """The prompt with its hash, the judges, and how they are asked."""
         prompt = {"prompt": self.loaded.identity}
         if self.judge is None:
             return prompt
@@ -64,15 +62,12 @@ class JudgedMetric(ModelMetric):
         )
 
     def prefetch(self, pairs: Sequence[Pair]) -> None:
-        """Start asking about pairs that are scored later."""
         self.panel.prefetch(self.loaded, pairs)
 
     def stop_prefetch(self) -> None:
-        """Stop asking; what was answered is cached."""
         self.panel.close()
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """The score of every pair, by all that the judges answer."""
         return score_pairs([self.score_unasked(pair) or pair for pair in pairs], self._score_asked)
 
     def score_unasked(self, pair: Pair) -> Score | Problem | None:  # noqa: ARG002
@@ -101,8 +96,8 @@ class JudgeMetric(JudgedMetric):
 
     prompt: str = "rubric4"
     seat: int | None = None
+    # a file of `histoeval judge align`; the scores of the judge stay beside the aligned ones
     alignment: str = ""
-    """A file of `histoeval judge align`; the scores of the judge stay beside the aligned ones."""
 
     def __post_init__(self) -> None:
         # a prompt or an alignment that cannot be used is reported before work begins
@@ -121,17 +116,14 @@ class JudgeMetric(JudgedMetric):
 
     @property
     def seated(self) -> tuple[str, ...]:
-        """One judge of the panel, or all of them."""
         judges = self.panel.judges
         return judges if self.seat is None else (judges[self.seat],)
 
     @property
     def unsigned(self) -> frozenset[str]:
-        """Judge and prompt sign for themselves."""
         return frozenset({"name", "judge", "prompt", "seat", "alignment"})
 
     def fingerprint(self) -> dict[str, str]:
-        """The alignment stands behind the prompt."""
         signed = super().fingerprint()
         if self.aligned is None:
             return signed
@@ -151,8 +143,7 @@ class JudgeMetric(JudgedMetric):
 class JudgeLists(JudgedMetric):
     """Judges list things about each pair; the value is made of the lists of all of them."""
 
-    asked: ClassVar[str]
-    """The name of the prompt."""
+    asked: ClassVar[str]  # the name of the prompt
 
     @cached_property
     def loaded(self) -> ListPrompt:
@@ -173,8 +164,7 @@ class JudgeLists(JudgedMetric):
         return scores[0].model_copy(update={"value": value, "parts": FrozenDict(parts)})
 
     @abstractmethod
-    def weigh(self, content: Mapping[str, Any]) -> Score:
-        """The score of one answer."""
+    def weigh(self, content: Mapping[str, Any]) -> Score: ...
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -203,26 +193,10 @@ class JudgeStatements(JudgeLists):
 
 
 @dataclass(frozen=True, config=STRICT)
-class JudgeErrors(JudgeLists):
+class JudgeErrors(WeighsErrors, JudgeLists):
     """`error_severity`, with errors and severities by a language model."""
 
-    weights: str = ""
-    """A TOML file; without one, the weights of this package."""
     asked: ClassVar[str] = "errors"
-
-    def __post_init__(self) -> None:
-        _ = self.error_weights  # those that cannot be used are reported before work begins
-
-    @cached_property
-    def error_weights(self) -> ErrorWeights:
-        return read_weights(self.weights)
-
-    @property
-    def unsigned(self) -> frozenset[str]:
-        return super().unsigned | {"weights"}
-
-    def fingerprint(self) -> dict[str, str]:
-        return super().fingerprint() | {"weights": self.error_weights.hash}
 
     def weigh(self, content: Mapping[str, Any]) -> Score:
         return self.error_weights.score(content, self.signature)

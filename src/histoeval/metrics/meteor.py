@@ -1,23 +1,21 @@
 """METEOR, with the rules of nltk."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
-from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from types import SimpleNamespace
+from typing import Annotated, Literal
 
 import nltk
 from nltk.tokenize import wordpunct_tokenize
+from nltk.translate.meteor_score import align_words
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from histoeval.errors import MissingDependency
 from histoeval.metric import Score
-from histoeval.metrics import wordnet
+from histoeval.metrics import stems, wordnet
 from histoeval.metrics.base import STRICT, PairMetric
-from histoeval.metrics.stems import stem
 
 NO_WORDNET = (
     "matches synonyms, and WordNet was found neither in NLTK_DATA and nltk's data path nor "
@@ -27,13 +25,6 @@ NO_WORDNET = (
 )
 
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class MeteorStage(NamedTuple):
-    """One round of matching: the form that the words left over take, and the forms one equals."""
-
-    form: Callable[[str], str]
-    equals: Callable[[str], Collection[str]]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -54,15 +45,6 @@ class Meteor(PairMetric):
     def _wordnet(self) -> Path | None:
         return wordnet.find() if "synonym" in self.matchers else None
 
-    @cached_property
-    def _stages(self) -> list[MeteorStage]:
-        if obstacle := self.unavailable_reason():
-            raise MissingDependency(obstacle)
-        stages = {"exact": MeteorStage(str.lower, _alone), "stem": MeteorStage(stem, _alone)}
-        if self._wordnet is not None:
-            stages["synonym"] = MeteorStage(str, partial(wordnet.synonyms, self._wordnet))
-        return [stages[matcher] for matcher in self.matchers.split("+")]
-
     def unavailable_reason(self) -> str | None:
         return NO_WORDNET if "synonym" in self.matchers and self._wordnet is None else None
 
@@ -73,11 +55,16 @@ class Meteor(PairMetric):
         return pins
 
     def score_pair(self, reference: str, candidate: str) -> Score:
-        """METEOR of one pair, and the matches it was counted from."""
-        stages = self._stages
+        if obstacle := self.unavailable_reason():
+            raise MissingDependency(obstacle)
         ours, theirs = wordpunct_tokenize(candidate), wordpunct_tokenize(reference)
-        matches = align(ours, theirs, stages)
-        chunks = count_chunks(matches)
+        stemmer = SimpleNamespace(stem=str) if self.matchers == "exact" else stems
+        matches, _, _ = align_words(
+            ours, theirs, stemmer=stemmer, wordnet=synonyms_of(self._wordnet)
+        )
+        steps = pairwise(matches)
+        breaks = sum((a + 1, b + 1) != following for (a, b), following in steps)
+        chunks = breaks + bool(matches)
         value = precision = recall = penalty = 0.0
         if matches:
             precision, recall = len(matches) / len(ours), len(matches) / len(theirs)
@@ -89,45 +76,12 @@ class Meteor(PairMetric):
         return Score(value=value, parts=parts, signature=self.signature)
 
 
-def align(
-    candidate: Sequence[str], reference: Sequence[str], stages: Sequence[MeteorStage]
-) -> list[tuple[int, int]]:
-    """Pairs of a word of the candidate and its match in the reference, in the candidate's order."""
-    ours, theirs = dict(enumerate(candidate)), dict(enumerate(reference))
-    matches = []
-    for stage in stages:
-        ours = {place: stage.form(word) for place, word in ours.items()}
-        theirs = {place: stage.form(word) for place, word in theirs.items()}
-        for place, other in _matches(ours, theirs, stage.equals):
-            del ours[place], theirs[other]
-            matches.append((place, other))
-    return sorted(matches)
+def synonyms_of(place: Path | None) -> SimpleNamespace:
+    """A WordNet as nltk asks it; without a place it knows only the words themselves."""
 
+    def synsets(word: str) -> list[SimpleNamespace]:
+        names = wordnet.synonyms(place, word) if place else ()
+        lemmas = [SimpleNamespace(name=name.__str__) for name in names]
+        return [SimpleNamespace(lemmas=lambda: lemmas)]
 
-def _matches(
-    ours: dict[int, str], theirs: dict[int, str], equals: Callable[[str], Collection[str]]
-) -> list[tuple[int, int]]:
-    """From the candidate's last word to its first, each takes the last equal word still free.
-
-    nltk compares every word with every other for this (before its version 3.10); a stack of
-    places for each word of the reference gives the same matches in linear time.
-    """
-    free: defaultdict[str, list[int]] = defaultdict(list)
-    for place, word in theirs.items():
-        free[word].append(place)
-    matches = []
-    for place in reversed(ours):
-        stacks = [free[word] for word in equals(ours[place]) if free.get(word)]
-        if stacks:
-            matches.append((place, max(stacks, key=itemgetter(-1)).pop()))
-    return matches
-
-
-def count_chunks(matches: Sequence[tuple[int, int]]) -> int:
-    """The number of pieces that the matches, in order, form in both texts."""
-    breaks = sum((a + 1, b + 1) != following for (a, b), following in pairwise(matches))
-    return breaks + 1 if matches else 0
-
-
-def _alone(word: str) -> tuple[str]:
-    return (word,)
+    return SimpleNamespace(synsets=synsets)

@@ -40,7 +40,6 @@ class Reg2025(ModelMetric):
         return (0.0, 1.0) if self.mode == "corrected" else (-0.3, math.inf)
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """All texts read and embedded first, then each pair compared."""
         texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
         keys = [keywords(report) for report in self.reader.read(texts)]
         vectors = self.encoder.embed(texts)

@@ -23,9 +23,7 @@ from histoeval.metrics.base import as_metric
 from histoeval.resources import load_toml
 
 M = TypeVar("M", bound=Callable[..., Any])
-
-GROUP = "histoeval.metrics"
-"""The entry point group of plug-ins."""
+GROUP = "histoeval.metrics"  # the entry point group of plug-ins
 
 
 @dataclass(frozen=True)
@@ -40,15 +38,13 @@ class MetricEntry:
     summary: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
-    untested: str = ""
-    """Why it was never run with its real model; empty where it was."""
+    untested: str = ""  # why it was never run with its real model; empty where it was
 
     @property
     def is_ours(self) -> bool:
         return isinstance(self.target, str) and self.target.startswith("histoeval.metrics.")
 
     def resolve(self) -> Callable[..., Any]:
-        """The class or factory, imported if need be."""
         if not isinstance(self.target, str):
             return self.target
         module, _, attribute = self.target.partition(":")
@@ -63,17 +59,15 @@ class MetricInfo:
     name: str
     summary: str
     needs: str = ""
-    untested: str = ""
-    """Why it was never run with its real model."""
-    unavailable: str | None = None
-    """Why it cannot run here; only looked at with ``runnable=True``."""
+    untested: str = ""  # why it was never run with its real model
+    unavailable: str | None = None  # why it cannot run here; only looked at with ``runnable=True``
 
 
+# the metrics of this package and those that were registered. Nothing is imported before use
 METRICS: dict[str, MetricEntry] = {
     name: MetricEntry(**entry | {"target": f"histoeval.metrics.{entry['target']}"})
     for name, entry in load_toml("metrics/data/metrics.toml").items()
 }
-"""The metrics of this package and those that were registered. Nothing is imported before use."""
 
 
 @overload
@@ -107,10 +101,7 @@ def register(name: str, entry: MetricEntry | None = None) -> Callable[[M], M] | 
 
 @cache
 def installed_plug_ins() -> tuple[dict[str, MetricEntry], tuple[str, ...]]:
-    """Metrics that installed packages offer by name, and a sentence on each that is not used.
-
-    Of two that share a name the first is used.
-    """
+    """Plug-ins by name, the first of two that share one, and why each other is ignored."""
     usable: dict[str, MetricEntry] = {}
     ignored: list[str] = []
     for point in entry_points(group=GROUP):
@@ -176,7 +167,6 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
 
 
 def models_of(metric: object) -> tuple[str, ...]:
-    """The models that a metric, or a class of metrics, has fields for."""
     names: tuple[str, ...] = getattr(metric, "models", ())
     return names
 
@@ -186,7 +176,6 @@ def models_needed(specs: Iterable[str]) -> set[str]:
 
 
 def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
-    """The entry of a metric with its class or factory, imported here."""
     entries = metric_entries()
     if (entry := entries.get(name)) is None:
         guess = did_you_mean(name, entries)

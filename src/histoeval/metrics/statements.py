@@ -26,11 +26,10 @@ from histoeval.report import Pair
 
 Measure = Literal["f1", "precision", "recall"]
 SUPPORTED, CONTRADICTED, NEITHER = VERDICTS = ("supported", "contradicted", "neither")
-
 NOTHING_STATED = "neither report has a statement that can be verified"
 
+# the statements of one report, each with its verdict and, if any, the one that decides it
 Statements = Sequence[Mapping[str, Any]]
-"""The statements of one report, each with its verdict and, if any, the one that decides it."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -42,7 +41,6 @@ class StatementF1(EnglishMetric):
     models: ClassVar[tuple[str, ...]] = ("nli",)
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """The statements of all pairs, asked about together."""
         asked = [questions_between(stated(p.reference), stated(p.candidate)) for p in pairs]
         answers = answers_to(self.nli, asked)
         scores: list[Score | Problem] = []
@@ -58,7 +56,6 @@ class StatementF1(EnglishMetric):
 
 
 def _judged(verified: VerifiedStatement) -> dict[str, Any]:
-    """A statement as evidence: its place, its verdict, and the statement that decides it."""
     verdict = CONTRADICTED if verified.is_contradicted else NEITHER
     if verified.answer.entailment >= ENTAILED:
         verdict = SUPPORTED
@@ -76,10 +73,7 @@ def _judged(verified: VerifiedStatement) -> dict[str, Any]:
 
 
 def shares(reference: Statements, candidate: Statements) -> dict[str, float]:
-    """Precision, recall and F1, and the share of all statements that are contradicted.
-
-    Two reports that state nothing are the same; where only one does, nothing is supported.
-    """
+    """Two reports that state nothing are the same; where only one does, nothing is supported."""
     if not reference and not candidate:
         return {"f1": 1.0, "precision": 1.0, "recall": 1.0, "contradicted": 0.0}
     precision, recall = (_share(side, SUPPORTED) for side in (candidate, reference))
@@ -99,7 +93,6 @@ def _share(side: Statements, verdict: str) -> float:
 def statement_score(
     reference: Statements, candidate: Statements, measure: Measure, signature: Signature
 ) -> Score:
-    """Precision, recall or F1 of statements with their verdicts, which are the evidence."""
     parts = shares(reference, candidate)
     evidence = {"reference": reference, "candidate": candidate}
     return Score(value=parts[measure], parts=parts, evidence=evidence, signature=signature)

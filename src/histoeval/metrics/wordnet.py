@@ -28,19 +28,16 @@ NEEDED = tuple(
     pattern.format(part)
     for pattern, part in product(("index.{}", "data.{}", "{}.exc"), ("adj", "adv", "noun", "verb"))
 )
-MAX_CACHED_LETTERS = 64
-"""Longer words are not cached, so that blobs of data fill no memory."""
+MAX_CACHED_LETTERS = 64  # longer words are not cached, so that blobs of data fill no memory
 
 _reading = Lock()
 
 
 def find() -> Path | None:
-    """The first folder or zip file with a whole WordNet in it, or None."""
     return next((place for place in places() if is_whole(place)), None)
 
 
 def places() -> Iterator[Path]:
-    """Where to look, in this order."""
     ours = os.environ.get("NLTK_DATA", "").split(os.pathsep)
     for root in (*ours, *nltk.data.path):
         if root:
@@ -50,7 +47,6 @@ def places() -> Iterator[Path]:
 
 
 def is_whole(place: Path) -> bool:
-    """True if the files are there that synonyms are read from."""
     if place.is_dir():
         return all((place / name).is_file() for name in NEEDED)
     if not is_zipfile(place):
@@ -76,10 +72,7 @@ def identity(place: Path) -> str:
 
 
 class _Root(nltk.data.PathPointer):  # type: ignore[misc]
-    """The root of a corpus, as nltk wants it.
-
-    Its own pointers refuse folders that are not in its data path, such as Debian's.
-    """
+    """The root of a corpus; nltk's own refuse folders outside its data path, such as Debian's."""
 
     def __init__(self, place: Path, name: str = "") -> None:
         self.path = place
@@ -106,7 +99,6 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
     """
 
     def open(self, file: str) -> TextIOWrapper:
-        """The file, or labels of our own where it is the one that Debian leaves out."""
         if file == "lexnames":
             labels = "".join(f"{number:02}\tfile{number:02}\t0\n" for number in range(45))
             return TextIOWrapper(BytesIO(labels.encode()), encoding=self._ENCODING)
@@ -122,7 +114,6 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
 
 @lru_cache(maxsize=1)
 def load(place: Path) -> _Reader:
-    """The WordNet in this folder or zip file, by nltk's reader, cached."""
     try:
         # nltk warns that other languages are missing when there are none.
         with warnings.catch_warnings(action="ignore"):

@@ -23,32 +23,25 @@ from histoeval.statistics.resampling import (
     pair_sums,
 )
 
-MIN_PAIRS = 4
-"""With fewer pairs a correlation means nothing."""
+MIN_PAIRS = 4  # with fewer pairs a correlation means nothing
+NO_SPREAD = 1e-12  # relative differences below this are rounding errors
 
-NO_SPREAD = 1e-12
-"""Relative differences below this are rounding errors."""
-
+# models compute in float32: scores nearer than this, relative to the largest, are ties
 SINGLE = float(np.finfo(np.float32).eps)
-"""Models compute in float32: scores nearer than this, relative to the largest, are ties."""
 
 
 class Coefficient(StrEnum):
-    """Which correlation."""
-
     PEARSON = "pearson"
     SPEARMAN = "spearman"
     KENDALL = "kendall"
 
 
-RANKED_BY = Coefficient.SPEARMAN
-"""The default for ranking metrics: it needs no straight line."""
+RANKED_BY = Coefficient.SPEARMAN  # the default for ranking metrics: it needs no straight line
 
 
 def correlate(
     coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike, resamples: Resamples
 ) -> Estimate:
-    """The correlation of a metric with experts, with interval and p by case."""
     one, other, _ = scores_of(metric, expert, resamples.case)
     if reason := undefined_reason(one, other):
         return Estimate(reason=reason)
@@ -63,10 +56,7 @@ def correlate_within(
     groups: Sequence[Hashable],
     resamples: Resamples,
 ) -> Estimate:
-    """Mean of the correlations within each group, such as a case: no group may span two cases.
-
-    Groups without one (fewer than two rows, or constant scores) are skipped.
-    """
+    """The mean over groups, none of which spans two cases; undefined correlations are skipped."""
     one, other, _ = scores_of(metric, expert, resamples.case)
     cases, values = [], []
     for rows in grouped(groups):
@@ -105,10 +95,7 @@ def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) 
 
 
 def scores_of(*scores: ArrayLike) -> tuple[Numbers, ...]:
-    """Columns of scores, which must be of one length and finite.
-
-    Of scores that differ by the noise of float32 only, each becomes the lowest.
-    """
+    """Finite columns of one length; scores that differ by noise of float32 become the lowest."""
     columns = [np.asarray(column, dtype=np.float64) for column in scores]
     if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
         raise SettingError("scores must be columns of one length")
@@ -124,7 +111,6 @@ def scores_of(*scores: ArrayLike) -> tuple[Numbers, ...]:
 
 
 def undefined_reason(metric: Numbers, expert: Numbers) -> str | None:
-    """Why two columns have no correlation, or None."""
     if len(metric) < MIN_PAIRS:
         pairs = "1 pair" if len(metric) == 1 else f"{len(metric)} pairs"
         return f"{pairs} only, and {MIN_PAIRS} are needed"
@@ -136,12 +122,10 @@ def undefined_reason(metric: Numbers, expert: Numbers) -> str | None:
 
 
 def is_constant(scores: Numbers) -> bool:
-    """True if scores differ by no more than rounding errors."""
     return bool(np.ptp(scores) <= NO_SPREAD * np.abs(scores).max())
 
 
 def grouped(groups: Sequence[Hashable]) -> list[Positions]:
-    """The rows of each group, in order of first appearance."""
     rows: dict[Hashable, list[int]] = {}
     for row, group in enumerate(groups):
         rows.setdefault(group, []).append(row)
@@ -202,7 +186,6 @@ class _Levels:
         self.of_row[self._order] = np.cumsum(is_new) - 1
 
     def weights(self, times: Numbers) -> Numbers:
-        """The weight of each level (levels x resamples), from those of the rows."""
         return np.asarray(np.add.reduceat(times[self._order], self._starts, axis=0))
 
 
@@ -231,7 +214,6 @@ def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Stat
 
 
 def _middle_ranks(weights: Numbers) -> Numbers:
-    """The centred mid-rank of each level."""
     ranks = np.cumsum(weights, axis=0)
     middle = ranks[-1] / 2
     ranks -= weights / 2
@@ -247,10 +229,7 @@ def _kendall(one: Numbers, other: Numbers, case: Positions, cases: int) -> Stati
 
 
 def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
-    """Ordered pairs of rows with different scores: all pairs minus the squares of ties.
-
-    A row that is drawn several times is tied with itself.
-    """
+    """All ordered pairs minus the squares of ties; a row drawn twice is tied with itself."""
     of_row = _Levels(scores).of_row
     sizes = np.bincount(of_row)
     of_case = np.bincount(case, minlength=cases).astype(np.float64)

@@ -25,8 +25,8 @@ from histoeval.statistics.resampling import (
     pair_sums,
 )
 
+# resamples in which epsilon is chosen again, to estimate the optimism of the choice
 CALIBRATIONS = 60
-"""Resamples in which epsilon is chosen again, to estimate the optimism of the choice."""
 
 
 class Accuracy(Noun):
@@ -65,33 +65,24 @@ class _Pairs:
     last: Positions
 
     def accuracies(self, weight: Numbers) -> Numbers:
-        """Accuracy without epsilon, and with each distance as epsilon.
-
-        As epsilon grows past the distance of two scores, that pair turns into a tie; so no other
-        epsilon need be tried.
-        """
+        """Past the distance of two scores that pair turns into a tie: no other epsilon is tried."""
         gained = np.concatenate([[0.0], np.cumsum(self.turn * weight)[self.last]])
         return np.asarray(np.einsum("p,p->", weight, self.right) + gained)
 
 
-def pairwise_accuracy(metric: ArrayLike, expert: ArrayLike, resamples: Resamples) -> Accuracy:
-    """Over all pairs of rows."""
-    return _accuracy(metric, expert, [np.arange(len(resamples.case))], resamples)
-
-
-def pairwise_accuracy_within(
-    metric: ArrayLike, expert: ArrayLike, groups: Sequence[Hashable], resamples: Resamples
+def pairwise_accuracy(
+    metric: ArrayLike,
+    expert: ArrayLike,
+    resamples: Resamples,
+    within: Sequence[Hashable] | None = None,
 ) -> Accuracy:
-    """Over pairs of rows of one group, such as a case; mean of groups, with one epsilon for all.
+    """Over all pairs of rows, or over pairs `within` one group, such as a case.
 
-    A group of one row has no pairs and is skipped.
+    Of groups the mean is taken, with one epsilon for all; a group of one row has no pairs.
     """
-    return _accuracy(metric, expert, [rows for rows in grouped(groups) if len(rows) > 1], resamples)
-
-
-def _accuracy(
-    metric: ArrayLike, expert: ArrayLike, groups: Sequence[Positions], resamples: Resamples
-) -> Accuracy:
+    groups = [np.arange(len(resamples.case))]
+    if within is not None:
+        groups = [rows for rows in grouped(within) if len(rows) > 1]
     one, other, _ = scores_of(metric, expert, resamples.case)
     if reason := undefined_reason(one, other):
         return Accuracy(reason=reason)
@@ -118,7 +109,6 @@ def _accuracy(
 
 
 def _pairs(one: Numbers, other: Numbers, groups: Sequence[Positions]) -> _Pairs:
-    """All pairs of rows of a group, nearest first."""
     sides = [np.triu_indices(len(rows), 1) for rows in groups]
     i = np.concatenate([rows[a] for rows, (a, _) in zip(groups, sides, strict=True)])
     j = np.concatenate([rows[b] for rows, (_, b) in zip(groups, sides, strict=True)])
@@ -141,10 +131,7 @@ def _pairs(one: Numbers, other: Numbers, groups: Sequence[Positions]) -> _Pairs:
 
 
 def _weights(pairs: _Pairs, rows: Numbers, is_inside: NDArray[np.bool_]) -> Numbers:
-    """The weight of each pair when rows are drawn several times; the sum is 1.
-
-    Groups within one case weigh as often as the case was drawn, others the same as each other.
-    """
+    """Groups within one case weigh as often as it was drawn, others all the same; the sum is 1."""
     drawn = rows[pairs.first]
     if not is_inside.all():
         across = rows[pairs.second]
@@ -161,10 +148,7 @@ def _weights(pairs: _Pairs, rows: Numbers, is_inside: NDArray[np.bool_]) -> Numb
 def _optimism(
     pairs: _Pairs, accuracies: Numbers, is_inside: NDArray[np.bool_], resamples: Resamples
 ) -> float:
-    """The gain of epsilon where it was chosen over its gain elsewhere (Efron's bootstrap).
-
-    In each resample the best epsilon is chosen again, and tested on all data.
-    """
+    """Efron's bootstrap: the best epsilon of each resample, tested on all data."""
     excess = []
     for drawn in resamples.times.T[:CALIBRATIONS]:
         weight = _weights(pairs, drawn[resamples.case].astype(np.float64), is_inside)
@@ -212,7 +196,6 @@ def _weighted(
 def _spanning(
     one: Numbers, other: Numbers, rows: Positions, epsilon: float, resamples: Resamples
 ) -> Statistic:
-    """Accuracy in one group of rows of several cases."""
     case = resamples.case[rows]
     agreed = pair_sums(_agreed(one[rows], other[rows], epsilon), case, len(resamples.times))
     rows_of = np.bincount(case, minlength=len(resamples.times)).astype(np.float64)

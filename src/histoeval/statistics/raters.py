@@ -65,11 +65,7 @@ def krippendorff_alpha(ratings: ArrayLike, resamples: Resamples) -> Estimate:
 
 
 def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
-    """Cohen's kappa with quadratic weights, mean over all pairs of raters who share rows.
-
-    Weights are squared differences of the scores themselves, so an unused level still counts as a
-    step.
-    """
+    """Mean over all pairs of raters; scores are subtracted: an unused level counts as a step."""
     table = _table(ratings, resamples)
     parts = []
     for raters in combinations(range(table.shape[1]), 2):
@@ -148,11 +144,7 @@ def icc(ratings: ArrayLike, resamples: Resamples) -> Estimate:
 
 
 def ceiling(ratings: ArrayLike, resamples: Resamples) -> Ceiling:
-    """The square root of the reliability of the expert scores, on complete rows.
-
-    Reliability is that of consistency, ICC(3,1) and ICC(3,k): a rater who is stricter
-    throughout does not lower a correlation.
-    """
+    """The root of consistency, ICC(3,1) and ICC(3,k): a stricter rater lowers no correlation."""
     table = _table(ratings, resamples)
     complete = _complete(table)
     table = table[complete]
@@ -213,12 +205,10 @@ def _table(ratings: ArrayLike, resamples: Resamples) -> Numbers:
 
 
 def _complete(table: Numbers) -> NDArray[np.bool_]:
-    """True for each row that has all ratings."""
     return np.asarray(~np.isnan(table).any(axis=1))
 
 
 def _undefined_reason(table: Numbers) -> str | None:
-    """Why raters cannot be compared on these rows, or None."""
     if table.shape[1] < 2:
         return "there is one rater only"
     if len(table) < MIN_PAIRS:

@@ -18,8 +18,6 @@ Range = tuple[float, float]
 
 
 class Regression(Noun):
-    """A fitted line in 0-1 units, its explained variance, and its error."""
-
     r2: FiniteFloat | None = None
     rmse: FiniteFloat | None = None
     slope: FiniteFloat | None = None
@@ -49,7 +47,6 @@ def regress(
 
 
 def normalise(scores: Numbers, within: Range) -> Numbers:
-    """Scores scaled to 0-1, where `within` are the lowest and the highest possible."""
     low, high = within
     if not low < high:
         raise SettingError(f"the range of scores cannot be from {low:g} to {high:g}")
@@ -58,19 +55,14 @@ def normalise(scores: Numbers, within: Range) -> Numbers:
 
 Floats = NDArray[np.float64]
 
-_DAMPING = 1e-6
-"""Keeps Newton's method from dividing by nothing where all values are alike."""
+_DAMPING = 1e-6  # keeps Newton's method from dividing by nothing where all values are alike
 _MOST_STEPS = 200
 
 
 def fit_logistic(
     values: Floats, targets: Floats, weights: Floats | None = None, *, ridge: float = 0.0
 ) -> tuple[float, float]:
-    """The slope and offset of the most likely logistic curve, by Newton's method.
-
-    Targets are from 0 to 1. A `ridge` keeps the curve from becoming a step where the values of both
-    kinds do not overlap.
-    """
+    """Slope and offset of the likeliest logistic curve; a `ridge` keeps it from becoming a step."""
     design = np.stack([values, np.ones_like(values)], axis=1)
     counted = np.ones_like(values) if weights is None else weights
 

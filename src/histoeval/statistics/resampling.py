@@ -20,35 +20,23 @@ from histoeval.report import Noun
 
 Numbers = NDArray[np.float64]
 Positions = NDArray[np.intp]
+# from how often each case was drawn (cases x resamples) to one value for each resample. NaN stands
+# for an undefined value; it never leaves this package
 Statistic = Callable[[Numbers], Numbers]
-"""From how often each case was drawn (cases x resamples) to one value for each resample.
-
-NaN stands for an undefined value; it never leaves this package."""
 
 COVERED = 0.95
-RESAMPLES = PERMUTATIONS = 10_000
-"""Default numbers, the same from Python and the shell."""
+RESAMPLES = PERMUTATIONS = 10_000  # default numbers, the same from Python and the shell
+MIN_CASES = 4  # with fewer cases there are too few different resamples for an interval
+MAX_UNDEFINED = 0.1  # share of undefined resamples above which there is no interval
+_BLOCK = 80_000  # rows times resamples that are computed together: what fits the processor cache
 
-MIN_CASES = 4
-"""With fewer cases there are too few different resamples for an interval."""
-
-MAX_UNDEFINED = 0.1
-"""Share of undefined resamples above which there is no interval."""
-
-_BLOCK = 80_000
-"""Rows times resamples that are computed together: what fits the processor cache."""
-
+# draws made together. Another number would mean other draws for the same seed
 _DRAW_BLOCK = 1_000_000
-"""Draws made together. Another number would mean other draws for the same seed."""
+VALUES_KEPT = 10_000_000  # values of columns in all resamples that are kept at a time: 80 MB
+_STRIP = 96  # rows of a matrix that are multiplied together
 
-VALUES_KEPT = 10_000_000
-"""Values of columns in all resamples that are kept at a time: 80 MB."""
-
-_STRIP = 96
-"""Rows of a matrix that are multiplied together."""
-
+# integers up to here are exact in single precision, which is twice as fast
 _EXACT_IN_SINGLE = 2**24
-"""Integers up to here are exact in single precision, which is twice as fast."""
 
 
 class Estimate(Noun):
@@ -108,10 +96,7 @@ def mean_estimates(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
-    """The mean of each column, as `estimate` has it, without keeping the draws.
-
-    Ten thousand resamples of a million rows would not fit into memory.
-    """
+    """As `estimate`, without keeping the draws: 10,000 of a million rows fit into no memory."""
     if columns.shape[1] > (most := max(1, VALUES_KEPT // resamples)):
         return [
             *mean_estimates(columns[:, :most], case, nulls[:most], resamples, seed),
@@ -157,7 +142,6 @@ def estimated(value: float, values: Numbers, cases: int, null: float | None = No
 
 
 def resampled(statistic: Statistic, resamples: Resamples) -> Numbers:
-    """The statistic in every resample."""
     return in_blocks(statistic, resamples.times, len(resamples.times))
 
 
@@ -182,10 +166,7 @@ def interval(values: Numbers, cases: int) -> tuple[float, float]:
 
 
 def p_value(values: Numbers, cases: int, null: float) -> float:
-    """The two-sided level at which the interval would just touch `null`.
-
-    Never 0, but the smallest that this number of resamples can show.
-    """
+    """The two-sided level at which the interval would just touch `null`; never 0."""
     from scipy.special import ndtri, stdtr
 
     below = np.count_nonzero(values < null) + np.count_nonzero(values == null) / 2
@@ -195,7 +176,6 @@ def p_value(values: Numbers, cases: int, null: float) -> float:
 
 
 def by_case(columns: Numbers, case: Positions, cases: int) -> Numbers:
-    """Sums of the rows of each case."""
     sums = np.zeros((cases, *columns.shape[1:]))
     np.add.at(sums, case, columns)
     return sums

@@ -2,8 +2,7 @@
 
 | test | assumes independent | question |
 |---|---|---|
-| `perm_both` | every pair | PERM-BOTH of Deutsch, Dror and Roth (2021): are the metrics alike? |
-| `perm_cases` | every case | the same, where pairs of one case are alike |
+| `perm_cases` | every case | PERM-BOTH of Deutsch, Dror and Roth (2021): are the metrics alike? |
 | `bootstrap_difference` | every case | how large is the difference? |
 | `williams` | every pair | the classical test for two Pearson correlations with one column |
 """
@@ -38,21 +37,7 @@ from histoeval.statistics.resampling import (
 )
 
 LEVEL = 0.05
-_ROUNDING = 1e-12
-"""Differences closer than this are equal."""
-
-
-def perm_both(
-    coefficient: Coefficient,
-    one: ArrayLike,
-    other: ArrayLike,
-    expert: ArrayLike,
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
-) -> Estimate:
-    """The difference of two correlations, and p from swapping the metrics on single pairs."""
-    cases = range(np.size(np.asarray(expert)))
-    return perm_cases(coefficient, one, other, expert, cases, permutations, seed)
+_ROUNDING = 1e-12  # differences closer than this are equal
 
 
 def perm_cases(
@@ -123,7 +108,6 @@ def swapped_difference(
 
 
 def difference_undefined(one: Numbers, other: Numbers, expert: Numbers) -> str | None:
-    """Why two metrics cannot be compared, or None."""
     if reason := undefined_reason(one, expert):
         return reason
     return "the other metric gives all pairs the same score" if is_constant(other) else None
@@ -137,10 +121,7 @@ def bootstrap_difference(
     resamples: Resamples,
     known: dict[bytes, Numbers] | None = None,
 ) -> Estimate:
-    """The difference of two correlations, with interval and p from resampled cases.
-
-    `known` keeps the correlations of a metric in every resample, for its next comparison.
-    """
+    """`known` keeps the correlations of a metric in every resample, for its next comparison."""
     x, y, z, _ = scores_of(one, other, expert, resamples.case)
     if reason := difference_undefined(x, y, z):
         return Estimate(reason=reason)
@@ -150,7 +131,6 @@ def bootstrap_difference(
     whole = np.ones((len(resamples.times), 1))
 
     def values(metric: Numbers) -> Numbers:
-        """The correlation on the data, and in every resample."""
         key = metric.tobytes() + z.tobytes()
         if key not in known:
             statistic = weighted(coefficient, metric, z, resamples.case, len(resamples.times))
@@ -163,10 +143,7 @@ def bootstrap_difference(
 
 
 def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
-    """Williams' test that two metrics have the same Pearson correlation with experts.
-
-    For independent pairs only: with several pairs of one case it finds too many differences.
-    """
+    """For independent pairs only: with several pairs of one case it finds too many differences."""
     from scipy.special import stdtr
 
     x, y, z = scores_of(one, other, expert)
@@ -218,18 +195,12 @@ def significance_clusters(
 TARGET = 0.8
 SIMULATIONS = 400
 PERMUTATIONS = 199
-MAX_GROWTH = 32
-"""The largest simulated sheet, as a multiple of the cases."""
-
-CLOSE = 1.1
-"""The search stops when the quotient of its bounds is below this."""
-
+MAX_GROWTH = 32  # the largest simulated sheet, as a multiple of the cases
+CLOSE = 1.1  # the search stops when the quotient of its bounds is below this
 MIN_DIFFERENCE = 1e-9
 
 
 class PowerStep(Noun):
-    """A number of cases, and the power with it."""
-
     cases: int
     power: FiniteFloat
 

@@ -1,7 +1,5 @@
 """Corpus files of any format: which is guessed, what is said of those that are none, archives."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
@@ -27,7 +25,6 @@ from histoeval_research.corpus import (
     write_corpus,
 )
 from tests.support.annotated_passages import PASSAGE
-from tests.support.paths import SHARED
 
 
 @pytest.mark.parametrize("kind", WRITTEN)
@@ -43,17 +40,6 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "corpus.jsonl.gz"
     file.write_bytes(gzip.compress(PASSAGE.model_dump_json().encode()))
     assert list(read_corpus(file)) == [PASSAGE]
-
-
-@pytest.mark.parametrize("name", ["train", "dev"])
-def test_the_annotated_files_are_written_as_they_were_read(name: str, tmp_path: Path) -> None:
-    file = SHARED / "annotation" / f"{name}.jsonl"
-    if not file.exists():
-        pytest.skip("the annotated files are not here")
-    written = tmp_path / "out.jsonl"
-    rows = [json.loads(line) for line in file.read_text("utf-8").split("\n") if line]
-    assert write_corpus(written, read_corpus(file)) == len(rows)
-    assert [json.loads(line) for line in written.read_text("utf-8").split("\n") if line] == rows
 
 
 @pytest.mark.parametrize(

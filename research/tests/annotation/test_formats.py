@@ -1,7 +1,5 @@
 """Formats of annotations: ours, HARE's JSON, Label Studio and brat."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

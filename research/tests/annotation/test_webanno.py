@@ -1,7 +1,5 @@
 """WebAnno TSV 3.3, as INCEpTION writes it."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

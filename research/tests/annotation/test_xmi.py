@@ -1,7 +1,5 @@
 """UIMA CAS XMI with its type system, as INCEpTION writes them."""
 
-from __future__ import annotations
-
 import sys
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`histoeval ablate`, as people run it, and its readers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`histoeval corpus`: stats, agreement, split and convert."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -10,8 +10,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("yaml")
 
 from histoeval.cli.main import app
 from histoeval.errors import OutputError, SettingError

@@ -1,17 +1,12 @@
 """`histoeval train concordance`, as people run it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
-
-yaml = pytest.importorskip("yaml")
-pytest.importorskip("scipy")
-
+import yaml
 from research.tests.train.concordance.test_train import rows, write_sheet
+from typer.testing import CliRunner, Result
 
 from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
@@ -84,15 +79,6 @@ def test_a_sheet_that_lies_in_the_folder_of_the_model_is_never_deleted(
     assert isinstance(refused.exception, OutputError)
     assert "is an input of this run" in str(refused.exception)
     assert (out / "sheet.jsonl").read_bytes() == before
-
-
-def test_a_folder_that_is_not_of_a_training_is_left_alone(config: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("two years of work", "utf-8")
-    for more in ((), ("--overwrite",)):
-        refused = run("train", "concordance", config, "--output", tmp_path / "mine", *more)
-        assert isinstance(refused.exception, OutputError)
-    assert (tmp_path / "mine" / "thesis.txt").read_text("utf-8") == "two years of work"
 
 
 def test_what_is_wrong_with_the_settings_is_told(config: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
-from histoeval_research.corpus import AnnotatedPassage, read_corpus
+from histoeval_research.corpus import AnnotatedPassage
 from histoeval_research.evaluate.corpus import (
     annotator_agreement,
     corpus_statistics,
@@ -21,12 +20,9 @@ from histoeval_research.evaluate.corpus import (
     token_counter,
 )
 from tests.support.annotated_passages import PASSAGE, TEXT, entity, passages
-from tests.support.paths import SHARED
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders
-
-SHARED = SHARED / "annotation"
 
 
 def plain(number: int, report: str, source: str) -> AnnotatedPassage:
@@ -60,26 +56,6 @@ def test_a_passage_is_counted_by_hand() -> None:
     assert (total.candidates, total.candidate_tokens) == (1, 13), "the necrosis and the breast"
     assert counted.sources["other"].passages == 1
     assert corpus_statistics([PASSAGE], len).total.tokens == len(TEXT)
-
-
-@pytest.mark.parametrize("name", [pytest.param("train", marks=pytest.mark.release), "dev"])
-def test_the_annotated_files_hold_what_is_counted_in_them(name: str) -> None:
-    file = SHARED / f"{name}.jsonl"
-    if not file.exists():
-        pytest.skip("the annotated files are not here")
-    rows = [json.loads(line) for line in file.read_text("utf-8").split("\n") if line]
-    total = corpus_statistics(read_corpus(file)).total
-    assert total.passages == len(rows)
-    assert total.reports == {row["report"] for row in rows}
-    assert total.entities == Counter(e["type"] for row in rows for e in row["entities"])
-    assert total.assertions == Counter(
-        (e["type"], e["assertion"]) for row in rows for e in row["entities"]
-    )
-    assert total.relations == Counter(
-        (row["entities"][head]["type"], row["entities"][tail]["type"])
-        for row in rows
-        for head, tail in row["relations"]
-    )
 
 
 REPORTS = st.lists(st.tuples(st.integers(0, 30), st.sampled_from("abc")), min_size=1)

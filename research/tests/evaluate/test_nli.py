@@ -1,7 +1,5 @@
 """Figures of an NLI model, held against counts made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
@@ -60,9 +58,3 @@ def test_rows_for_people_leave_open_what_cannot_be_said() -> None:
         ["all", "2", "1.000", "", "", ""],
         ["b", "2", "1.000", "", "", ""],
     ]
-
-
-def test_progress_is_told_after_every_batch() -> None:
-    heard: list[int] = []
-    evaluate_nli(Parrot(), pairs_of(*["bee"] * 300), heard.append)
-    assert heard == [256, 300]

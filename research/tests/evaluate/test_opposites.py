@@ -1,7 +1,5 @@
 """Telling opposites apart: what is counted, and the rows that are shipped with the tests."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

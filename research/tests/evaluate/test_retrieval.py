@@ -1,7 +1,5 @@
 """Finding concepts by names, checked on catalogues whose answers are plain to see."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

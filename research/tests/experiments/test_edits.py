@@ -1,7 +1,5 @@
 """Edits: each does what it says, everywhere or in one place, and nothing else."""
 
-from __future__ import annotations
-
 from random import Random
 from time import perf_counter
 

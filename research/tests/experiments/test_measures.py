@@ -1,7 +1,5 @@
 """The measures of the experiments with the shipped models, and grounding with a stand-in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The paper's recipe: cases, assumed answers, stand-ins, and its numbers beside ours."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """Perturbed sets as files: written, continued, refused, and read again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The numbers of the experiments, held against sums done by hand and by scipy."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

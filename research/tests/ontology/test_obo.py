@@ -1,7 +1,5 @@
 """Concepts and their names, from each kind of file."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

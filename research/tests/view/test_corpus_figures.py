@@ -1,7 +1,5 @@
 """Figures of corpora: words are counted, placed and drawn, and nothing covers anything else."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """The page of examples: changes are shown in the true report, and nothing is taken for HTML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from histoeval_research.experiments.perturb import PerturbedRow

@@ -1,7 +1,5 @@
 """Tables on how well a reader reads."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """`histoeval evaluate reader`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`histoeval experiment`, as people run it; the models are stand-ins."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

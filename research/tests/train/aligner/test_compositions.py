@@ -1,7 +1,5 @@
 """Phrases put together from a base and what is said of it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """Concepts put together from several sources, and what is kept out of them."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable
 

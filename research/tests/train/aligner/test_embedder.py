@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+import transformers
 
 from histoeval.errors import ModelError
 from histoeval_research.train.aligner.config import AlignerTraining, EmbedderShape

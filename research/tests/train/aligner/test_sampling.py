@@ -1,7 +1,5 @@
 """Concepts as arrays, and the pairs that are drawn from them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Training an aligner from names to the folder that is loaded without torch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -9,19 +7,15 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("onnx")
 
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.align.huggingface import HuggingFaceEncoder
-from histoeval.errors import InputError, OutputError
 from histoeval.runtime.transformer import Runtime
 from histoeval_research.train.aligner.config import AlignerSettings
-from histoeval_research.train.aligner.train import aligner_request, begin, learn, train_aligner
+from histoeval_research.train.aligner.train import begin, learn
 from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.hare_bench.bench import save
 from tests.support.tiny_corpus import Learned
-from tests.support.tiny_names import write_names
 
 pytestmark = pytest.mark.heavy
 
@@ -62,15 +56,6 @@ def test_both_ways_to_load_the_folder_embed_alike(trained: Path) -> None:
     assert (rows * other.embed(phrases)).sum(axis=1).min() > 0.99
 
 
-def test_a_finished_training_is_found_and_another_one_refused(
-    told: dict[str, Any], trained: Path
-) -> None:
-    settings = AlignerSettings.model_validate(told)
-    assert train_aligner(settings, trained)["request"] == aligner_request(settings)
-    with pytest.raises(OutputError, match="different: seed"):
-        train_aligner(settings.model_copy(update={"seed": 9}), trained)
-
-
 def test_two_trainings_give_the_same_weights(
     told: dict[str, Any], trained: Path, tmp_path: Path
 ) -> None:
@@ -88,11 +73,3 @@ def test_no_name_of_a_held_out_concept_is_among_the_phrases(told: dict[str, Any]
     few, many = begin(half, CPU), begin(AlignerSettings.model_validate(told), CPU)
     assert few.concepts < many.concepts
     assert set(few.tokenizer.get_vocab()) <= set(many.tokenizer.get_vocab())
-
-
-def test_two_files_of_one_name_are_refused(told: dict[str, Any], tmp_path: Path) -> None:
-    again = write_names(tmp_path)
-    both = [*told["ontologies"], {"file": str(again), "kind": "ncit"}]
-    settings = AlignerSettings.model_validate(told | {"ontologies": both})
-    with pytest.raises(InputError, match="same name"):
-        aligner_request(settings)

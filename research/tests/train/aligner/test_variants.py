@@ -1,7 +1,5 @@
 """Variants of names: other spellings of the same, and words swapped for something else."""
 
-from __future__ import annotations
-
 import random
 import tomllib
 

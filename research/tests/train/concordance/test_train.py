@@ -1,7 +1,5 @@
 """From scored sheets to weights, figures and a card."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("scipy")
 
 from histoeval.align.aligner import LexicalAligner
 from histoeval.concordance.rubric import CRITERIA

@@ -1,7 +1,5 @@
 """The training loop: seeded, and a stopped run goes on as if nothing had happened."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path

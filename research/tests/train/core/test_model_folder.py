@@ -1,14 +1,14 @@
 """Steps that are kept: done once, gone on with, and begun anew when what they depend on changes."""
 
-from __future__ import annotations
-
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from histoeval.errors import OutputError
+from histoeval.errors import InputError, OutputError
 from histoeval_research.train.core.loop import CHECKPOINT
-from histoeval_research.train.core.model_folder import TrainingStep
+from histoeval_research.train.core.model_folder import ModelFolder, TrainingStep, by_name
 
 
 class Counted:
@@ -76,3 +76,31 @@ def test_a_torn_record_is_named(tmp_path: Path) -> None:
     (tmp_path / "adapt" / "step.json").write_text('{"iden', "utf-8")
     with pytest.raises(OutputError, match=r"step\.json cannot be read"):
         step.run()
+
+
+def trained(folder: Path, seed: int = 1, *, overwrite: bool = False) -> dict[str, Any]:
+    """A training of which every run gives another number."""
+    request = {"settings": {"seed": seed}, "data": {}}
+    results = {"number": next(NUMBERS)}
+    return ModelFolder(folder).fill(
+        request, lambda *_: results, lambda _: "# A card", overwrite=overwrite
+    )
+
+
+NUMBERS = count()
+
+
+def test_a_finished_model_is_found_another_refused_and_only_replaced_when_told(
+    tmp_path: Path,
+) -> None:
+    first = trained(tmp_path / "model")
+    assert trained(tmp_path / "model") == first
+    with pytest.raises(OutputError, match=r"another training \(different: seed\)"):
+        trained(tmp_path / "model", seed=9)
+    assert trained(tmp_path / "model", seed=9, overwrite=True) != first
+    assert {file.name for file in (tmp_path / "model").iterdir()} == {"README.md", "results.json"}
+
+
+def test_two_files_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="same name"):
+        by_name([Path("a/names.jsonl"), None, Path("b/names.jsonl")])

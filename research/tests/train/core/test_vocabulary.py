@@ -1,13 +1,10 @@
 """A smaller vocabulary: no letter is lost, and what is kept is encoded as before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("tokenizers")
 
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 from tokenizers.models import BPE

@@ -1,7 +1,5 @@
 """How a grounding model learns: stopped or not the same, and how often tiles are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,6 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from histoeval.evaluate.tile_labels import LabelledTile, entries_of, targets_of
 from histoeval_research.train.core import loop

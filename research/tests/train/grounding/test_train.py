@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("onnx")
 pytest.importorskip("PIL")
 
 from histoeval.errors import InputError, ModelError, OutputError
@@ -141,11 +139,6 @@ def test_a_changed_file_is_refused(trained: Path, tmp_path: Path) -> None:
         BuiltinEncoder(folder)
 
 
-def test_a_finished_training_is_found(told: dict[str, Any], trained: Path) -> None:
-    again = train_grounding(GroundingSettings.model_validate(told), trained, TrainingSite("cpu"))
-    assert again["samples"]["cases"] == 12
-
-
 class StoppedError(Exception):
     """Somebody has had enough."""
 
@@ -202,11 +195,6 @@ def test_a_stopped_training_with_other_settings_is_refused_and_overwrite_begins_
     with pytest.raises(StoppedError):
         train_grounding(other, tmp_path / "o", stop_at(1, overwrite=True))
     assert not (tmp_path / "o").exists()
-
-
-def test_a_split_without_tiles_is_an_error(encoder: BuiltinEncoder, told: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="no tile of the split external"):
-        evaluate_grounding(encoder, Path(told["tiles"]), "external")
 
 
 def test_the_command_tells_every_figure(

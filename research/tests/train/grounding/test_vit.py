@@ -1,7 +1,5 @@
 """The vision transformer, how start weights get into it, and views of tiles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("onnx")
 
 from histoeval.errors import ModelError
 from histoeval_research.train.grounding.config import AugmentationSettings

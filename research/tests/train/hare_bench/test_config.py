@@ -1,16 +1,18 @@
 """Settings of the bench: defaults of the paper, examples, and names of encoders."""
 
-from __future__ import annotations
-
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-pytest.importorskip("yaml")
-
 from histoeval.errors import SettingError
 from histoeval.io.settings_files import read_settings
+from histoeval_research.train.aligner.config import AlignerSettings
+from histoeval_research.train.concordance.train import ConcordanceSettings
+from histoeval_research.train.grounding.config import GroundingSettings
 from histoeval_research.train.hare_bench.config import NerSettings, RelationSettings, SelectSettings
+from histoeval_research.train.nli.config import NliSettings
+from histoeval_research.train.reader.config import ReaderSettings
 from tests.support.paths import EXAMPLES
 
 EXAMPLES = EXAMPLES / "train"
@@ -38,6 +40,21 @@ def test_the_defaults_are_those_of_the_paper() -> None:
     least = RelationSettings(encoder="e", train=Path("t"), dev=Path("d"))
     assert (least.rate, least.batch, least.epochs, least.tokens) == (5e-5, 4, 2, 512)
     assert (least.negatives, least.test_negatives, least.types) == (1, 3, "all")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("aligner", AlignerSettings),
+        ("concordance", ConcordanceSettings),
+        ("grounding", GroundingSettings),
+        ("nli", NliSettings),
+        ("reader", ReaderSettings),
+        ("reader_small", ReaderSettings),
+    ],
+)
+def test_the_examples_of_other_models_can_be_read(name: str, kind: type[Any]) -> None:
+    assert isinstance(read_settings(EXAMPLES / f"{name}.yaml", kind), kind)
 
 
 def selection(folder: Path, encoders: str, *overrides: str) -> SelectSettings:

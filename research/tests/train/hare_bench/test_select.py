@@ -12,7 +12,6 @@ import pytest
 from rich.console import Console
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from histoeval_research.train.hare_bench.config import RelationRecipe, SelectSettings, TaggerRecipe
 from histoeval_research.train.hare_bench.select import select, selection_cells, selection_markdown

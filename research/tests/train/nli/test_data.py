@@ -1,7 +1,5 @@
 """General pairs and clinical sentences, from files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

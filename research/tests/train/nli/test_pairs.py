@@ -1,7 +1,5 @@
 """Stored pairs: those of the files, who wrote them, and that nothing leaks where it must not."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Pairs of the names of an ontology, of sentences of true reports, and of what they become."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Sequence

@@ -1,13 +1,8 @@
 """Fitting the second opinion to a network that knows nothing, or everything."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
-
-pytest.importorskip("scipy")
 
 from histoeval.nli.entailer import Entailment, NliPair, probabilities
 from histoeval_research.train.nli.reranker import fit_reranker

@@ -1,7 +1,5 @@
 """Pairs as tokens, and premises with hypotheses of other pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

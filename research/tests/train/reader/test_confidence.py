@@ -1,7 +1,5 @@
 """Curves from how sure a reader is to how often it is right."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,12 +1,8 @@
 """The YAML file of a reader's training: what it may say, and what is said of what it may not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("yaml")
 
 from histoeval.errors import SettingError
 from histoeval.io.settings_files import read_settings
@@ -67,25 +63,3 @@ def test_steps_that_do_not_go_together_are_refused(tmp_path: Path, text: str, sa
     with pytest.raises(SettingError) as refused:
         settings_in(tmp_path, text)
     assert said in str(refused.value)
-
-
-def test_the_shipped_reader_has_the_recipe_it_was_made_with() -> None:
-    found = read_settings(EXAMPLES / "reader.yaml", ReaderSettings)
-    assert found.adapt is not None
-    assert found.adapt_teacher is not None
-    assert found.teach is not None
-    assert found.distil is not None
-    assert (found.adapt.epochs, found.adapt.rate, found.adapt.head_rate) == (6, 3e-4, 1.5e-3)
-    assert (found.adapt_teacher.epochs, found.adapt_teacher.rate) == (3, 1e-4)
-    assert found.teach.seeds == (1, 2, 3, 4, 5)
-    assert (found.teach.epochs, found.teach.batch, found.teach.warm_up) == (15, 16, 0.08)
-    assert (found.distil.epochs, found.distil.batch, found.distil.rate) == (10, 64, 5e-4)
-    assert found.fit is None
-    assert found.seed == 2
-
-
-def test_the_small_example_needs_annotation_alone() -> None:
-    found = read_settings(EXAMPLES / "reader_small.yaml", ReaderSettings)
-    assert found.teacher is None
-    assert not found.unlabelled
-    assert found.fit is not None

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("onnx")
 
 import transformers
 from tokenizers import Tokenizer

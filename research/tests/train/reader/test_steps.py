@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("onnxruntime")
 
 from histoeval.errors import ModelError
 from histoeval.reader.windowed import Window

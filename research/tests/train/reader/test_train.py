@@ -1,7 +1,5 @@
 """The joint reader's training as a whole: the folder at the end, and what others make of it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -10,14 +8,10 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("onnx")
-pytest.importorskip("onnxscript")
 
 from typer.testing import CliRunner
 
 from histoeval.cli.main import app
-from histoeval.errors import OutputError
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.reader.reader import Completer
@@ -135,17 +129,6 @@ def test_nothing_written_says_where_files_lie(known: Learned) -> None:
         "tokenizer_config.json",
     ):
         assert str(known.folder.parent) not in (known.folder / name).read_text("utf-8"), name
-
-
-def test_a_finished_reader_is_not_trained_again_and_another_is_not_written_over(
-    known: Learned,
-) -> None:
-    before = (known.folder / "encoder.onnx").stat().st_mtime_ns
-    settings = ReaderSettings.model_validate(known.settings)
-    assert train_reader(settings, known.folder)["steps"][SHIPPED]["exact"]["value"] == 1.0
-    with pytest.raises(OutputError, match=r"another training \(different: seed\)"):
-        train_reader(settings.model_copy(update={"seed": 9}), known.folder)
-    assert (known.folder / "encoder.onnx").stat().st_mtime_ns == before
 
 
 def test_the_command_shows_what_each_step_gave(known: Learned, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Unlabelled texts: which are used, and that none of the dev passages is among them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

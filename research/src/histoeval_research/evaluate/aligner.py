@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,7 @@ ASKED_AT_ONCE, EMBEDDED_AT_ONCE = 256, 2000
 DEEPEST = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(NamedTuple):
     """All names of an ontology as a flat list, and which of them are asked for."""
 
     names: list[str]
@@ -51,8 +50,7 @@ def catalogue_of(concepts: Iterable[OntologyConcept], share: float) -> Catalogue
     return Catalogue(names, numbers, forms, preferred, np.array(queries))
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalHits:
+class RetrievalHits(NamedTuple):
     """How each query fared: concepts that came before a right one, and what equal words gave."""
 
     rank: NDArray[np.int64]

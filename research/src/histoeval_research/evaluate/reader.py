@@ -7,8 +7,8 @@ have predictions already. docs/evaluation.md defines every score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -98,8 +98,7 @@ class Evaluation(Noun):
     calibration: Mapping[ReaderMeasure, CalibrationError]
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedPassage:
+class PredictedPassage(NamedTuple):
     """A passage and what a reader found in it.
 
     `completed` has the entities of the passage, and what the reader says of those.

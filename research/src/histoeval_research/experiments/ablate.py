@@ -9,8 +9,9 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -240,20 +241,16 @@ def score_variants(
         if reason := metric.unavailable_reason():
             unavailable[name] = reason
             continue
-        scores = zip(pairs, _answers(name, metric, list(pairs.values())), strict=True)
-        values = {key: score.value for key, score in scores if isinstance(score, Score)}
+        failed = partial(Problem, "metric_failed", metric=name)
+        rows, scores = list(pairs.values()), list[Score | Problem]()
+        for first in range(0, len(rows), PAIR_BATCH):
+            scores += answers(metric.score, rows[first : first + PAIR_BATCH], failed)
+        answered = zip(pairs, scores, strict=True)
+        values = {key: score.value for key, score in answered if isinstance(score, Score)}
         low, high = metric.range
         bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else None
         scored[name] = ScoredMetric(values, str(metric.signature), bounds, metric.higher_is_better)
     return scored, unavailable
-
-
-def _answers(name: str, metric: Metric, pairs: Sequence[Pair]) -> Iterator[Score | Problem]:
-    def failed(message: str) -> Problem:
-        return Problem(code="metric_failed", metric=name, message=message)
-
-    for first in range(0, len(pairs), PAIR_BATCH):
-        yield from answers(metric.score, pairs[first : first + PAIR_BATCH], failed)
 
 
 @dataclass(frozen=True)

@@ -164,14 +164,13 @@ class ReaderStates:
         self._manifest = Manifest.read(home)
         self._tokenizer = open_tokenizer(home / TOKENIZER)
         self._session = Session(home / ENCODER)
-        self.tokens: Memory[str, TokenStates] = Memory(self._read, most=2_000)
+        self.tokens: Memory[str, TokenStates] = Memory(
+            lambda texts: [self._states(text) for text in texts], most=2_000
+        )
 
     @property
     def identity(self) -> str:
         return f"states-of-{self._manifest.identity}/onnxruntime{version('onnxruntime')}"
-
-    def _read(self, texts: Sequence[str]) -> list[TokenStates]:
-        return [self._states(text) for text in texts]
 
     def _states(self, text: str) -> TokenStates:
         whole = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))

@@ -95,9 +95,7 @@ def _templates() -> "Environment":
     }
     environment.globals |= {
         "table": markdown_table,
-        "score_rows": lambda results: [
-            [name, *numbers_of(scores)] for name, scores in score_rows(results)
-        ],
+        "score_rows": score_rows,
         "step_columns": [*STEP_COLUMNS],
         "step_rows": step_rows,
         "retrieval_columns": RETRIEVAL_COLUMNS,
@@ -155,21 +153,18 @@ def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def score_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
+def score_rows(results: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The rows of the table of scores: types first, all of them last."""
     scores = results["scores"]
-    yield from scores["types"].items()
+    named = dict(scores["types"])
     if results["request"]["task"] == "ner":
-        yield "all types", scores["entities"]
-        yield "all types, overlapping", scores["overlapping"]
+        named |= {"all types": scores["entities"]}
+        named |= {"all types, overlapping": scores["overlapping"]}
     else:
-        yield "all pairs", scores["all"]
-        yield "sampled pairs", scores["sampled"]
-
-
-def numbers_of(scores: Mapping[str, float]) -> list[str]:
-    return [f"{scores[name]:,}" for name in ("gold", "found")] + [
-        f"{scores[name]:.3f}" for name in ("precision", "recall", "f1")
-    ]
+        named |= {"all pairs": scores["all"], "sampled pairs": scores["sampled"]}
+    for name, figures in named.items():
+        counts = [f"{figures[key]:,}" for key in ("gold", "found")]
+        yield [name, *counts, *(f"{figures[key]:.3f}" for key in ("precision", "recall", "f1"))]
 
 
 def interval(estimate: Mapping[str, float | None]) -> str:

@@ -21,14 +21,13 @@ from histoeval_research.train.cards import (
     OPPOSITE_COLUMNS,
     RETRIEVAL_COLUMNS,
     STEP_COLUMNS,
-    numbers_of,
     opposite_rows,
     remarks_on,
     retrieval_rows,
     score_rows,
     step_rows,
 )
-from histoeval_research.train.hare_bench.select import COLUMNS, REMARK, failures, selection_cells
+from histoeval_research.train.hare_bench.select import COLUMNS, REMARK, failures, selection_rows
 
 
 def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -54,8 +53,8 @@ def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
 def training_table(results: Mapping[str, Any]) -> RenderableType:
     """Precision, recall and F1 of a model, by type and in total."""
     columns = ["", "gold", "found", "precision", "recall", "F1"]
-    rows = [[name, *numbers_of(scores)] for name, scores in score_rows(results)]
-    return _with_remarks(ResultTable(_trained_on(results), columns, rows), remarks_on(results))
+    table = ResultTable(_trained_on(results), columns, [*score_rows(results)])
+    return _with_remarks(table, remarks_on(results))
 
 
 def selection_table(results: Mapping[str, Any]) -> RenderableType:
@@ -63,10 +62,7 @@ def selection_table(results: Mapping[str, Any]) -> RenderableType:
     title = "Model selection"
     if len(results["seeds"]) > 1:
         title += f": mean ± standard deviation over {len(results['seeds'])} seeds"
-    rows = [
-        [Text(cell.text, style="bold" if cell.best else "") for cell in row]
-        for row in selection_cells(results)
-    ]
+    rows = selection_rows(results, lambda text: Text(text, style="bold"))
     table = ResultTable(title, ["encoder", "parameters", *COLUMNS], rows)
     return _with_remarks(table, [REMARK, *failures(results)])
 

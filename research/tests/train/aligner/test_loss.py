@@ -1,6 +1,7 @@
 """The multi-similarity loss with mined pairs, against a slow restatement by triplets."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def slow(
 @pytest.mark.parametrize(
     "given", [{"margin": 0.0}, {"margin": 0.2}, {"margin": 1.0}, {"base": 0.2}]
 )
-def test_it_is_what_triplets_one_by_one_give(seed: int, given: dict[str, float]) -> None:
+def test_it_is_what_triplets_one_by_one_give(seed: int, given: Any) -> None:
     rows, labels = vectors(12, seed), [0, 0, 1, 1, 1, 2, 2, 3, 4, 4, 5, 5]
     found = multi_similarity(torch.tensor(rows), torch.tensor(labels), **given)
     assert float(found) == pytest.approx(slow(rows, labels, **given), rel=1e-6)

@@ -14,7 +14,7 @@ from rich.console import Console
 pytest.importorskip("torch")
 
 from histoeval_research.train.hare_bench.config import RelationRecipe, SelectSettings, TaggerRecipe
-from histoeval_research.train.hare_bench.select import select, selection_cells, selection_markdown
+from histoeval_research.train.hare_bench.select import select, selection_markdown, selection_rows
 from histoeval_research.view.model_tables import selection_table
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_the_best_of_each_column_is_bold() -> None:
 
 def test_several_seeds_have_their_deviation() -> None:
     results = {"seeds": [1, 2], "encoders": [row("a", 0.8, 0.95, 0.0123)]}
-    assert selection_cells(results)[0][4].text == "0.800 ±0.012"
+    assert selection_rows(results, str)[0][4] == "0.800 ±0.012"
     console = Console(width=200, file=StringIO())
     with console.capture() as captured:
         console.print(selection_table(results))

@@ -21,9 +21,9 @@ from histoeval_research.train.nli.pairs import (
     kept_back_pairs,
     lines_of,
     made_pairs,
+    unlearned_pairs,
     written_statements,
 )
-from histoeval_research.train.nli.reranker import unlearned_pairs
 
 
 def texts_of(pairs: list[LabelledPair]) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,7 @@ from histoeval.cli.main import app
 from histoeval.errors import ModelError, SettingError
 from histoeval.io.settings_files import read_settings
 from histoeval.nli.builtin import BuiltinEntailer
-from histoeval.nli.entailer import NliPair
+from histoeval.nli.entailer import Entailment, NliPair, probabilities
 from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.nli import train as nli
 from histoeval_research.train.nli.config import NliSettings
@@ -31,6 +32,7 @@ from histoeval_research.train.nli.tokens import (
 from histoeval_research.train.nli.train import (
     CrossEncoder,
     answers_of,
+    fit_reranker,
     nli_request,
     pair_loss,
     train_nli,
@@ -306,3 +308,33 @@ def test_the_command_finds_a_finished_training_and_measures_a_model(
     files = ["--general", told["general"], "--pairs", told["test"], "--output", str(figures)]
     assert "calibration error" in run("evaluate", "nli", "--model", str(folder), *files)
     assert json.loads(figures.read_text("utf-8"))["SNLI test"]["whole"]["pairs"] == 4
+
+
+KNOWN = [
+    ("CD3 is positive.", "CD3 is negative.", "contradiction"),
+    ("CD20 is positive.", "No CD20 expression.", "contradiction"),
+    ("Desmin is negative.", "The cells express desmin.", "contradiction"),
+    ("CD3 is positive.", "CD10 is negative.", "neutral"),
+    ("CD20 is positive.", "Desmin is positive.", "neutral"),
+    ("Desmin is negative.", "CD34 is positive.", "neutral"),
+    ("CD3 is positive.", "The cells express CD3.", "entailment"),
+    ("CD20 is positive.", "CD20 (+).", "entailment"),
+    ("Desmin is negative.", "No staining for desmin.", "entailment"),
+]
+
+
+class Unsure:
+    """Judges nothing."""
+
+    identity = "unsure"
+
+    def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:
+        return [Entailment(1 / 3, 1 / 3, 1 / 3) for _ in pairs]
+
+
+def test_of_a_network_that_knows_nothing_terms_say_the_rest() -> None:
+    reranker = fit_reranker(Unsure(), KNOWN)  # type: ignore[arg-type]
+    for premise, hypothesis, label in KNOWN:
+        heard = reranker.reranked(np.zeros(3), premise, hypothesis)
+        assert probabilities(heard).label == label
+    assert reranker == fit_reranker(Unsure(), KNOWN)  # type: ignore[arg-type]

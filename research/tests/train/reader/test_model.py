@@ -21,7 +21,6 @@ from histoeval.reader.tagging import ASSERTIONS, TAGS, TokenSpan, spans_of
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval_research.train.core import onnx_int8
 from histoeval_research.train.core.loop import Schedule, fit
-from histoeval_research.train.reader.adaptation import GapFiller, gap_loss, stretches
 from histoeval_research.train.reader.config import LossWeights, ReaderShape
 from histoeval_research.train.reader.examples import (
     ReaderExample,
@@ -32,7 +31,13 @@ from histoeval_research.train.reader.examples import (
     save_examples,
 )
 from histoeval_research.train.reader.export import write_reader
-from histoeval_research.train.reader.model import JointReader, loss_of
+from histoeval_research.train.reader.model import (
+    GapFiller,
+    JointReader,
+    gap_loss,
+    loss_of,
+    stretches,
+)
 from histoeval_research.train.reader.torch_reader import label
 from tests.support.tiny_corpus import PASSAGES, passage
 

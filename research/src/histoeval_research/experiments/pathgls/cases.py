@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -164,8 +164,7 @@ class CaseSet:
             write_text(self.captions, "".join(lines))
 
 
-@dataclass(frozen=True)
-class MeasuredCases:
+class MeasuredCases(NamedTuple):
     """A set of cases with all its scores, and why some measures have none."""
 
     name: str

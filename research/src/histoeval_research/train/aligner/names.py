@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 from histoeval.resources import resource_path
 from histoeval.terms.plain import form, is_held_out
@@ -52,8 +53,7 @@ class NamedConcept:
     groups: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class ConceptPool:
+class ConceptPool(NamedTuple):
     """All concepts, and the pairs of them that must not be taught apart."""
 
     concepts: list[NamedConcept]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,8 +110,7 @@ def phrases_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
+class Draws(NamedTuple):
     """Names to learn from at once: two of each of two concepts that are easily mistaken."""
 
     names: Integers  # of shape (draws, 4): two names of one concept and two of the other

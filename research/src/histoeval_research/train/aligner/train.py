@@ -1,10 +1,9 @@
 """`histoeval train aligner`: entity embeddings by the recipe of SapBERT, from open ontologies."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -227,8 +226,7 @@ def write_aligner(
     ).write(folder)
 
 
-@dataclass(frozen=True, slots=True)
-class UntrainedAligner:
+class UntrainedAligner(NamedTuple):
     """An embedder that has learned nothing yet, its tokenizer, and what it is to learn."""
 
     embedder: Embedder

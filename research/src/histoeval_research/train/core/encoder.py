@@ -3,8 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -18,8 +17,7 @@ LEAST_TOKENS = int(Manifest.model_fields["window"].default) + 2
 _BEGINS = "##"
 
 
-@dataclass(frozen=True, slots=True)
-class TorchEncoder:
+class TorchEncoder(NamedTuple):
     """An encoder on its device with its tokenizer, as Transformers and as tokenizers know it."""
 
     name: str

@@ -39,10 +39,6 @@ REPORT_EVERY = 10  # steps between two reports: to look at a loss, a GPU must be
 _PREFETCHED = 4  # batches that are prepared while the model learns from the one before them
 
 
-def _unwatched(_: str) -> AbstractContextManager[Watch]:
-    return nullcontext(ignore)
-
-
 @dataclass(frozen=True, slots=True)
 class TrainingSite:
     """Where trainings run, whether they replace earlier ones, and who is told how far they are."""
@@ -50,7 +46,7 @@ class TrainingSite:
     device: str | None = None
     overwrite: bool = False
     # Gives the progress bar of a training or of a step of it, by its name.
-    watching: Callable[[str], AbstractContextManager[Watch]] = _unwatched
+    watching: Callable[[str], AbstractContextManager[Watch]] = lambda _: nullcontext(ignore)
     tell: Callable[[str], object] = ignore  # gets a line on what is done now
 
 

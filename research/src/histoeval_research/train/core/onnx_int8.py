@@ -11,10 +11,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import gcd
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -33,8 +32,7 @@ _LEAST_BLOCK = 32  # shorter blocks would have too many scales to be worth it
 _LEAST_ROUNDED = 4096  # smaller arrays stay as they are: there is nothing to be gained
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxPart:
+class OnnxPart(NamedTuple):
     """A module with its inputs by name: an example, and which of their lengths may vary."""
 
     module: Any

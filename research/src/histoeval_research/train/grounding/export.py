@@ -7,7 +7,6 @@ from predictions for tiles that a model has not learned (`trials`).
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,8 +82,7 @@ def usual_rows(tiles: Sequence[LabelledTile]) -> list[int]:
     return [place for place, tile in enumerate(tiles) if tile.stain_kind == HE]
 
 
-@dataclass(frozen=True, slots=True)
-class FoldPredictions:
+class FoldPredictions(NamedTuple):
     """What models predicted for tiles they had not learned."""
 
     cosines: Array  # tiles by entries

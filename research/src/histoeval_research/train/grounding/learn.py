@@ -9,9 +9,8 @@ used, so tiles without a diagnosis help as much as others.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -263,8 +262,7 @@ def continue_trunk(
     take_steps(model, groups, batches, loss, plan, stage)
 
 
-@dataclass(frozen=True, slots=True)
-class TileDataset:
+class TileDataset(NamedTuple):
     """What is learned from: tiles as bytes, what they show, and phrases as vectors."""
 
     pixels: Tensor

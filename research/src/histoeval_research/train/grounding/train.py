@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -79,8 +78,7 @@ _LISTS = ("concepts", "corrections", "laboratories", "kinds", "organs")
 Stages = Callable[[str, int], TrainingStage]
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseEncoder:
+class PhraseEncoder(NamedTuple):
     """A text tower without its head, and how it reads."""
 
     meaning: Embedder

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -73,16 +72,14 @@ _HEADS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ClassifierExample:
+class ClassifierExample(NamedTuple):
     """The tokens of one window and its label, or one label for each token."""
 
     tokens: Sequence[int]
     label: int | Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class UntrainedClassifier:
+class UntrainedClassifier(NamedTuple):
     """What a model is made of before it has learned anything."""
 
     encoder: str
@@ -366,8 +363,7 @@ MARKERS = ("[E1]", "[/E1]", "[E2]", "[/E2]")
 WORDS_CUT = 16  # tokens that words may become more when a marker cuts them in two
 
 
-@dataclass(frozen=True, slots=True)
-class EntityPair:
+class EntityPair(NamedTuple):
     """Two entities of types that can be related, and whether they are.
 
     The tokens are those of the marked window; there are none where no window shows both.

@@ -4,8 +4,8 @@ Each training has a folder of its own, and one that is finished is not run again
 cannot be trained keeps its row, with the reason in place of its scores.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -38,14 +38,6 @@ REMARK = (
     "NER: exact spans, all types. RE: given entities, all related pairs and sampled others; "
     "`RE micro` counts both labels, as the HARE paper does. Overall: the mean of both F1."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TableCell:
-    """A cell of the table, and whether it is the best of its column."""
-
-    text: str
-    best: bool = False
 
 
 def select(
@@ -109,32 +101,28 @@ def _spread(
     }
 
 
-def selection_cells(results: Mapping[str, Any]) -> list[list[TableCell]]:
-    """The rows of the table, each headed by its encoder."""
+def selection_rows(results: Mapping[str, Any], emphasised: Callable[[str], Any]) -> list[list[Any]]:
+    """The rows of the table, each headed by its encoder, the best of each column emphasised."""
     scored = [row for row in results["encoders"] if "failure" not in row]
     rows = []
     for row in results["encoders"]:
         parameters = row.get("parameters")
-        size = "" if parameters is None else f"{parameters / 1e6:.1f} M"
-        cells = [TableCell(row["name"]), TableCell(size)]
+        cells = [row["name"], "" if parameters is None else f"{parameters / 1e6:.1f} M"]
         for task, measure in COLUMNS.values():
             if "failure" in row:
-                cells.append(TableCell("none"))
+                cells.append("none")
                 continue
             value, deviation = row[task][measure]
-            best = max(other[task][measure][0] for other in scored)
-            spread = "" if deviation is None else f" ±{deviation:.3f}"
-            cells.append(TableCell(f"{value:.3f}{spread}", value == best))
+            text = f"{value:.3f}" + ("" if deviation is None else f" ±{deviation:.3f}")
+            best = max(rival[task][measure][0] for rival in scored)
+            cells.append(emphasised(text) if value == best else text)
         rows.append(cells)
     return rows
 
 
 def selection_markdown(results: Mapping[str, Any]) -> str:
-    cells = [
-        [f"**{cell.text}**" if cell.best else cell.text for cell in row]
-        for row in selection_cells(results)
-    ]
-    table = markdown_table(["encoder", "parameters", *COLUMNS], cells)
+    rows = selection_rows(results, "**{}**".format)
+    table = markdown_table(["encoder", "parameters", *COLUMNS], rows)
     return "\n\n".join([table, REMARK, *failures(results)]) + "\n"
 
 

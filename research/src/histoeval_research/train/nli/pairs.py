@@ -22,10 +22,11 @@ from pydantic import ValidationError
 
 from histoeval.errors import InputError
 from histoeval.io.writing import writing_to
-from histoeval.nli.entailer import LABELS, LabelledPair
+from histoeval.nli.entailer import LABELS, Label, LabelledPair
 from histoeval.resources import load_toml, resource_bytes, resource_path
 from histoeval_research.train.core.model_folder import lists_sha256
 
+Labelled = tuple[str, str, Label]
 DATA = "histoeval_research/train/nli/data"
 
 MadeSet = Literal["train", "rest", "organs", "by_hand", "edits", "statements", "dev", "organs_dev"]
@@ -89,6 +90,14 @@ def kept_back_pairs() -> Iterator[LabelledPair]:
         row = json.loads(line)
         if row.pop("writer") in KEPT_BACK:
             yield LabelledPair(**row)
+
+
+def unlearned_pairs() -> Iterator[Labelled]:
+    for row in load_toml(f"{DATA}/unlearned.toml")["written"]:
+        for label in LABELS:
+            yield from ((row["premise"], text, label) for text in row.get(label, ()))
+    for pair in kept_back_pairs():
+        yield pair.premise, pair.hypothesis, pair.label
 
 
 def pairs_sha256() -> str:

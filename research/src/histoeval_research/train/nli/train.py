@@ -1,11 +1,10 @@
 """`histoeval train nli`: a cross-encoder that tells entailment, neutral and contradiction."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from histoeval.errors import ModelError
-from histoeval.nli.builtin import BuiltinEntailer, EntailerManifest, limits_of
-from histoeval.nli.entailer import LabelledPair, NliPair
+from histoeval.nli.builtin import BuiltinEntailer, Reranker, limits_of
+from histoeval.nli.entailer import LABELS, Entailer, LabelledPair, NliPair
+from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.reader.manifest import ENCODER
 from histoeval_research.evaluate.nli import evaluate_nli
 from histoeval_research.train.cards import card
@@ -40,11 +40,13 @@ from histoeval_research.train.nli.config import NliSettings, NliTeacher
 from histoeval_research.train.nli.pairs import (
     BY_HAND,
     MADE,
+    Labelled,
     made_pairs,
     negation_pairs,
     pairs_sha256,
     read_pairs,
     split_general,
+    unlearned_pairs,
     written_statements,
 )
 from histoeval_research.train.nli.report_pairs import (
@@ -54,7 +56,6 @@ from histoeval_research.train.nli.report_pairs import (
     reports_of,
     stranger_pairs,
 )
-from histoeval_research.train.nli.reranker import add_reranker
 from histoeval_research.train.nli.tokens import (
     NO_CONTRADICTION,
     NO_ENTAILMENT,
@@ -67,6 +68,7 @@ from histoeval_research.train.nli.tokens import (
 ANSWERS = 3
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 
 _SPECIAL = {"[CLS]": "cls_token_id", "[SEP]": "sep_token_id", "[PAD]": "pad_token_id"}
 _MOST_MISSING = 0.1  # share of the word pieces that a teacher may not have
@@ -204,23 +206,7 @@ def answers_of(model: CrossEncoder, encoded: EncodedPairs, device: str, padding:
     return answers
 
 
-def write_entailer(
-    model: CrossEncoder,
-    tokenizer: Any,
-    folder: Path,
-    *,
-    name: str,
-    tokens: int,
-    details: Mapping[str, Any],
-) -> None:
-    part = token_part(Unpadded(model), tokens, ["logits"], "kinds")
-    files = write_parts(folder, {ENCODER: part}, tokenizer)
-    update = {"files": files, "details": dict(details)}
-    limits_of(name, tokens).model_copy(update=update).write(folder)
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(NamedTuple):
     """All pairs: those to learn from, and three sets to test on."""
 
     train: Sequence[LabelledPair]
@@ -229,12 +215,6 @@ class Material:
     # Pairs of which it is only known that the premise does not entail the hypothesis.
     strangers: Sequence[NliPair]
     tests: dict[str, Sequence[LabelledPair]]
-
-    def encoded(self, tokenizer: Any, limits: EntailerManifest) -> EncodedPairs:
-        pairs = encode_pairs([*self.train, *self.companions], tokenizer, limits)
-        if not self.strangers:
-            return pairs
-        return pairs.with_more(encode_pairs(self.strangers, tokenizer, limits, NO_ENTAILMENT))
 
 
 def train_nli(
@@ -253,7 +233,11 @@ def train_nli(
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
-        encoded = material.encoded(tokenizer, limits_of(settings.name, tokens))
+        limits = limits_of(settings.name, tokens)
+        encoded = encode_pairs([*material.train, *material.companions], tokenizer, limits)
+        if material.strangers:
+            strangers = encode_pairs(material.strangers, tokenizer, limits, NO_ENTAILMENT)
+            encoded = encoded.with_more(strangers)
         answers: Floats | None = None
         with site.watching("training the NLI model") as watch:
             if teacher is not None:
@@ -330,10 +314,14 @@ def write(
 ) -> dict[str, Any]:
     made_with = versions()
     details = {"request": request, "versions": made_with}
-    name, tokens = settings.name, settings.tokens
-    write_entailer(model, tokenizer, folder, name=name, tokens=tokens, details=details)
+    part = token_part(Unpadded(model), settings.tokens, ["logits"], "kinds")
+    files = write_parts(folder, {ENCODER: part}, tokenizer)
+    limits = limits_of(settings.name, settings.tokens)
+    manifest = limits.model_copy(update={"files": files, "details": details})
+    manifest.write(folder)
     if settings.second_opinion:
-        add_reranker(folder)
+        reranker = fit_reranker(BuiltinEntailer(folder), list(unlearned_pairs()))
+        manifest.model_copy(update={"opinion": reranker}).write(folder)
     entailer = BuiltinEntailer(folder)
     scores = {name: evaluate_nli(entailer, pairs) for name, pairs in material.tests.items()}
     return {
@@ -343,3 +331,69 @@ def write(
         "weights": weights_of(folder),
         "versions": made_with,
     }
+
+
+# --- the re-ranker ------------------------------------------------------------------------------
+#
+# A logistic model over a network's answers and features of terms. It is fitted on pairs written by
+# language models that the network has not learned from (`unlearned.toml`, and two of the writers of
+# `llm_written.jsonl`), so that it sees how sure the network is of what it does not know. Where
+# terms are decisive (a size within a bound, a marker with the opposite result), the weights are
+# drawn towards that; all others are drawn towards nothing.
+
+_PENALTY = 0.7
+_BIAS_PENALTY = 0.2
+_SURE = 2.5
+_SURE_OF = {"sure_same": 0, "sure_other": 2, "sure_open": 1, "sure_apart": 1, "sure_home": 1}
+_DIGITS = 3
+_LEAST = 1e-9
+
+
+def fit_reranker(network: Entailer, pairs: Sequence[Labelled]) -> Reranker:
+    """The weights under which the labels of the pairs are likeliest, held near what is expected."""
+    from scipy.optimize import minimize
+
+    names = feature_names()
+    features = [extract_features(premise, hypothesis) for premise, hypothesis, _ in pairs]
+    rated = [
+        (pair, known) for pair, known in zip(pairs, features, strict=True) if known is not None
+    ]
+    answers = network.judge([NliPair(*pair[:2]) for pair, _ in rated])
+    rows = np.array([[known[name] for name in names] for _, known in rated])
+    shares = np.log(np.maximum(np.array(answers, np.float64), _LEAST))
+    labels = np.array([LABELS.index(pair[2]) for pair, _ in rated])
+    wanted = np.eye(len(LABELS))[labels]
+    expected = np.zeros((len(names), len(LABELS)))
+    for name, label in _SURE_OF.items():
+        expected[names.index(name)] = -_SURE / 2
+        expected[names.index(name), label] = _SURE
+
+    def parted(flat: Doubles) -> tuple[float, Doubles, Doubles]:
+        return float(flat[0]), flat[1:-3].reshape(len(names), -1), flat[-3:]
+
+    def cost(flat: Doubles) -> tuple[float, Doubles]:
+        scale, weights, bias = parted(flat)
+        logits = scale * shares + rows @ weights + bias
+        logits -= logits.max(1, keepdims=True)
+        given = np.exp(logits)
+        given /= given.sum(1, keepdims=True)
+        unlikely = -np.log(given[np.arange(len(labels)), labels] + _LEAST).sum()
+        away = weights - expected
+        price = _PENALTY * (away**2).sum() + _BIAS_PENALTY * (bias**2).sum()
+        wrong = given - wanted
+        slope = rows.T @ wrong + 2 * _PENALTY * away
+        slopes = [[(wrong * shares).sum()], slope.ravel(), wrong.sum(0) + 2 * _BIAS_PENALTY * bias]
+        return float(unlikely + price), np.concatenate(slopes)
+
+    def three(values: Doubles) -> tuple[float, float, float]:
+        first, second, third = (round(float(value), _DIGITS) for value in values)
+        return first, second, third
+
+    start = np.concatenate([[1.0], expected.ravel(), np.zeros(3)])
+    fitted = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x
+    scale, weights, bias = parted(fitted)
+    return Reranker(
+        weights={name: three(row) for name, row in zip(names, weights, strict=True) if any(row)},
+        bias=three(bias),
+        network=round(scale, _DIGITS),
+    )

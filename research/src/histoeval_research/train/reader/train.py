@@ -39,7 +39,6 @@ from histoeval_research.train.core.model_folder import (
 )
 from histoeval_research.train.hare_bench.bench import save
 from histoeval_research.train.hare_bench.config import read_passages, shared_reports
-from histoeval_research.train.reader.adaptation import adapt
 from histoeval_research.train.reader.config import ReaderSettings
 from histoeval_research.train.reader.examples import (
     ReaderBatch,
@@ -51,6 +50,7 @@ from histoeval_research.train.reader.examples import (
 )
 from histoeval_research.train.reader.model import (
     JointReader,
+    adapt,
     load_reader,
     loss_of,
     new_reader,

@@ -9,7 +9,7 @@ nothing.
 import random
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from histoeval.errors import InputError
 from histoeval.io.reports import open_reports
@@ -24,8 +24,7 @@ _WORD = re.compile(r"\S+")
 _LETTERS = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class UnlabelledTexts:
+class UnlabelledTexts(NamedTuple):
     """The texts of each source, how many were kept out of all, and how many could not be read."""
 
     sources: tuple[tuple[UnlabelledSource, tuple[str, ...]], ...]

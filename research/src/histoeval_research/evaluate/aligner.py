@@ -32,7 +32,6 @@ class Catalogue(NamedTuple):
 
 
 def catalogue_of(concepts: Iterable[OntologyConcept], share: float) -> Catalogue:
-    """The names of an ontology; synonyms of held-out concepts are queries, each wording once."""
     names: list[str] = []
     rows: list[tuple[int, int, bool]] = []
     queries: list[int] = []
@@ -62,11 +61,9 @@ class RetrievalHits(NamedTuple):
 def find(
     catalogue: Catalogue, vectors: Vectors, index: NDArray[np.int64], *, drop: bool
 ) -> RetrievalHits:
-    """Look for all queries among the names at `index`.
-
-    With `drop`, names that are the query but for spelling are not in the index; what has no other
-    name is then not asked for.
-    """
+    """Look for all queries among the names at `index`."""
+    # With `drop`, names that are the query but for spelling are not in the index; what has no other
+    # name is then not asked for.
     owners, forms = catalogue.concepts[index], catalogue.forms[index]
     of_form: dict[int, list[int]] = defaultdict(list)
     for number, concept in zip(catalogue.forms.tolist(), catalogue.concepts.tolist(), strict=True):
@@ -109,7 +106,6 @@ class Retrieval(Noun):
 def evaluate_names(
     catalogue: Catalogue, vectors: Vectors, resamples: int = 1000
 ) -> dict[str, Retrieval]:
-    """Both ways to ask: among preferred names, and among all names but the query."""
     results = {}
     for name, index, drop in (
         ("preferred names", np.flatnonzero(catalogue.preferred), False),
@@ -181,10 +177,8 @@ def evaluate_opposites(
     embed: Callable[[Sequence[str]], NDArray[np.float32]],
     known: Mapping[str, set[str]] | None = None,
 ) -> dict[str, OppositesScores]:
-    """Shares overall, by axis, and by whether the synonyms of a row are in `known` lists.
-
-    `known` maps the plain form of each name that was learned from to its concepts.
-    """
+    """Shares overall, by axis, and by whether the synonyms of a row are in `known` lists."""
+    # `known` maps the plain form of each name that was learned from to its concepts.
     vectors = embed([text for row in rows for text in row.texts])
     right = tell_apart(vectors.reshape(len(rows), 4, -1))
     parts: dict[str, list[int]] = {ALL: list(range(len(rows)))}
@@ -211,7 +205,6 @@ def tell_apart(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def is_listed(row: Opposite, known: Mapping[str, set[str]]) -> bool:
-    """Whether one of the two pairs of synonyms of a row stands in a list that is learned from."""
     pairs = ((row.phrase, row.synonym), (row.opposite, row.opposite_synonym))
     return any(known.get(form(one), set()) & known.get(form(other), set()) for one, other in pairs)
 

@@ -23,11 +23,10 @@ class Bin(Noun):
 
 
 class CalibrationError(Noun):
-    """The mean distance of confidence and accuracy over bins, and the bins.
+    """The mean distance of confidence and accuracy over bins, and the bins."""
 
-    `error` is over bins of equal width, `adaptive_error` over bins of about equal count, which
-    looks closer where most confidences are. Empty bins are skipped.
-    """
+    # `error` is over bins of equal width, `adaptive_error` over bins of about equal count, which
+    # looks closer where most confidences are. Empty bins are skipped.
 
     count: int
     confidence: float
@@ -39,10 +38,8 @@ class CalibrationError(Noun):
 
 
 def calibration(judged: Sequence[Judged], bins: int = BINS) -> CalibrationError:
-    """How well confidences are calibrated; there must be some.
-
-    What has the same confidence is never parted, so the order in which it comes does not matter.
-    """
+    """How well confidences are calibrated; there must be some."""
+    # What has the same confidence is never parted, so the order in which it comes does not matter.
     scores, right = np.array(sorted(judged), dtype=np.float64).T
     steps = np.linspace(0, 1, bins + 1)
     even = _binned(scores, right, steps)

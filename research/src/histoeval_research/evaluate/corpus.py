@@ -26,12 +26,11 @@ from histoeval_research.evaluate.matches import (
 
 @dataclass
 class AnnotatorAgreement:
-    """What two annotators agree on.
+    """What two annotators agree on."""
 
-    `assertion` counts diagnoses and findings that both marked alike: how many, and for how many
-    the assertion is the same too. `relations_between_agreed` looks only at relations both of
-    whose entities the other side has too, `relations` at all of them.
-    """
+    # `assertion` counts diagnoses and findings that both marked alike: how many, and for how many
+    # the assertion is the same too. `relations_between_agreed` looks only at relations both of
+    # whose entities the other side has too, `relations` at all of them.
 
     passages: int = 0
     only_one: list[str] = field(default_factory=list)
@@ -54,7 +53,6 @@ class AnnotatorAgreement:
 def annotator_agreement(
     one: Iterable[AnnotatedPassage], other: Iterable[AnnotatedPassage]
 ) -> AnnotatorAgreement:
-    """Compare passages of the same id and text; the others are named and not compared."""
     agreement = AnnotatorAgreement()
     others = {passage.id: passage for passage in other}
     for passage in one:
@@ -91,12 +89,11 @@ HARE_NAMES: Mapping[str, frozenset[EntityType]] = {
 
 @dataclass
 class Counts:
-    """What is in some passages.
+    """What is in some passages."""
 
-    `tokens` counts each passage once, `relation_tokens` once for every relation and
-    `candidate_tokens` once for every pair of entities that might have been related and is not:
-    the samples of the paper's relation model, from which negatives are drawn.
-    """
+    # `tokens` counts each passage once, `relation_tokens` once for every relation and
+    # `candidate_tokens` once for every pair of entities that might have been related and is not:
+    # the samples of the paper's relation model, from which negatives are drawn.
 
     passages: int = 0
     tokens: int = 0
@@ -173,12 +170,10 @@ def corpus_statistics(
 def split_by_report(
     passages: Iterable[AnnotatedPassage], shares: Mapping[str, float], seed: int = 0
 ) -> dict[str, list[AnnotatedPassage]]:
-    """The passages in parts of these shares; all passages of a report go to one part.
-
-    Reports are taken source by source, in an order that the seed and their ids decide and the
-    order of the passages does not; each goes to the part that lacks most. So every source is
-    spread over the parts as evenly as its reports allow. Parts keep the order of the passages.
-    """
+    """The passages in parts of these shares; all passages of a report go to one part."""
+    # Reports are taken source by source, in an order that the seed and their ids decide and the
+    # order of the passages does not; each goes to the part that lacks most. So every source is
+    # spread over the parts as evenly as its reports allow. Parts keep the order of the passages.
     if any(share < 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
         listed = ", ".join(f"{name} {share:g}" for name, share in shares.items())
         raise SettingError(f"the shares must add up to 1, and these do not: {listed}")

@@ -43,11 +43,10 @@ PAIRS = tuple("-".join(kinds) for kinds in sorted(RELATION_TYPES))
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """How many things each side has, and how many of each the other side has too.
+    """How many things each side has, and how many of each the other side has too."""
 
-    Where one side is the truth, it is `one`. Of spans that only overlap, several on one side may
-    meet a single one on the other, so what is shared is counted on both sides.
-    """
+    # Where one side is the truth, it is `one`. Of spans that only overlap, several on one side may
+    # meet a single one on the other, so what is shared is counted on both sides.
 
     one: int = 0
     other: int = 0
@@ -73,10 +72,8 @@ Tally = dict[str, Matches]  # matches by the kind of thing: a type, a relation, 
 
 
 def rates(counts: Counts) -> Counts:
-    """Precision, recall and F1 on the last axis, from the four counts of `Matches` there.
-
-    A share of nothing is 0, as in seqeval.
-    """
+    """Precision, recall and F1 on the last axis, from the four counts of `Matches` there."""
+    # A share of nothing is 0, as in seqeval.
     one, other, shared_one, shared_other = np.moveaxis(counts, -1, 0)
     precision = shared_other / np.maximum(other, 1)
     recall = shared_one / np.maximum(one, 1)
@@ -94,12 +91,10 @@ def merge(one: Tally, other: Tally) -> Tally:
 
 
 def key_of(entity: Entity) -> Key:
-    """What makes an entity the same as another: its type and its place."""
     return entity.type, entity.start, entity.end
 
 
 def link_of(report: Report, relation: Relation) -> Link:
-    """What makes a relation the same as another: its two entities."""
     return key_of(report.entities[relation.head]), key_of(report.entities[relation.tail])
 
 
@@ -123,7 +118,6 @@ def _tally(
 
 
 def exact_matches(one: Report, other: Report) -> Tally:
-    """Entities of each type with the same span."""
     return _tally(entity_keys(one), entity_keys(other), EntityType, lambda key: str(key[0]))
 
 
@@ -137,8 +131,6 @@ def hare_matches(one: Report, other: Report) -> Tally:
 
 
 def overlap_matches(one: Report, other: Report) -> Tally:
-    """Entities of each type that share a character with one of the same type."""
-
     def touched(keys: Set[Key], others: Set[Key]) -> int:
         return sum(any(start < e and s < end for _, s, e in others) for _, start, end in keys)
 
@@ -153,10 +145,8 @@ def overlap_matches(one: Report, other: Report) -> Tally:
 
 
 def relation_matches(one: Report, other: Report, within: set[Key] | None = None) -> Tally:
-    """Relations of each kind, both of whose entities have the same types and spans.
-
-    Given `within`, only those between these entities are counted.
-    """
+    """Relations of each kind, both of whose entities have the same types and spans."""
+    # Given `within`, only those between these entities are counted.
     mine, theirs = (
         {link for link in relation_keys(report) if within is None or within.issuperset(link)}
         for report in (one, other)
@@ -165,16 +155,13 @@ def relation_matches(one: Report, other: Report, within: set[Key] | None = None)
 
 
 def relation_matches_between_shared(one: Report, other: Report) -> Tally:
-    """The same, of relations between entities that both sides have."""
     return relation_matches(one, other, entity_keys(one) & entity_keys(other))
 
 
 def assertion_matches(one: Report, other: Report) -> Tally:
-    """Diagnoses and findings that both sides have, by what each says of their assertion.
-
-    Both sides have the same things here, so that precision, recall and F1 of all assertions
-    together are one number: the share that is asserted alike.
-    """
+    """Diagnoses and findings that both sides have, by what each says of their assertion."""
+    # Both sides have the same things here, so that precision, recall and F1 of all assertions
+    # together are one number: the share that is asserted alike.
     mine, theirs = (
         {key_of(entity): entity.assertion for entity in report.entities} for report in (one, other)
     )

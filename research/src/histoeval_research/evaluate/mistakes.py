@@ -14,8 +14,6 @@ from histoeval_research.evaluate.reader import PredictedPassage
 
 
 class Confusion(Noun):
-    """What is there, and what the reader took it for."""
-
     gold: Entity
     found: Entity
 
@@ -26,12 +24,11 @@ class RelatedEntities(Noun):
 
 
 class Mistakes(Noun):
-    """All mistakes in a passage; each entity that is not right stands in one place only.
+    """All mistakes in a passage; each entity that is not right stands in one place only."""
 
-    `mistyped` has the right span and another type, `misplaced` the right type and a span that
-    only overlaps; the rest is `missing` or `invented`. Assertions and relations are looked at
-    between entities that were found.
-    """
+    # `mistyped` has the right span and another type, `misplaced` the right type and a span that
+    # only overlaps; the rest is `missing` or `invented`. Assertions and relations are looked at
+    # between entities that were found.
 
     id: str
     source: str
@@ -89,7 +86,6 @@ def mistakes(readings: Iterable[PredictedPassage]) -> Iterator[Mistakes]:
 def _pair_off(
     missing: list[Entity], invented: list[Entity], alike: Callable[[Entity, Entity], bool]
 ) -> list[Confusion]:
-    """Take out of both lists the entities that are alike, each with the first one left for it."""
     pairs = []
     for gold in list(missing):
         found = next((entity for entity in invented if alike(gold, entity)), None)

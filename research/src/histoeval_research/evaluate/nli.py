@@ -36,7 +36,6 @@ class NliEvaluation(Noun):
 def evaluate_nli(
     model: Entailer, pairs: Sequence[LabelledPair], report: Callable[[int], object] = ignore
 ) -> NliEvaluation:
-    """Judge labelled pairs and compare the answers with their labels."""
     judged: list[Entailment] = []
     for first in range(0, len(pairs), AT_ONCE):
         some = pairs[first : first + AT_ONCE]
@@ -77,7 +76,6 @@ COLUMNS = ("", "pairs", "accuracy", "contradiction: precision", "recall", "F1")
 
 
 def nli_rows(evaluation: Mapping[str, Any]) -> list[list[str]]:
-    """A row for all pairs and for each category, of scores as JSON has them."""
     rows = []
     for name, scores in (("all", evaluation["whole"]), *evaluation["categories"].items()):
         shares = [scores[figure] for figure in ("accuracy", "precision", "recall", "f1")]

@@ -44,8 +44,6 @@ ALL = "all"  # the row of a measure that has all its kinds together
 
 
 class ReaderMeasure(StrEnum):
-    """What is counted, and between which entities."""
-
     EXACT = "exact"
     HARE = "hare_five"
     OVERLAP = "overlap"
@@ -69,10 +67,9 @@ Missing = Mapping[ReaderMeasure, str]  # why a measure has no figures
 
 
 class Figure(Noun):
-    """How much of what was found is there, and how much of what is there was found.
+    """How much of what was found is there, and how much of what is there was found."""
 
-    For the row `all` of an assertion measure, the three rates are one: the accuracy.
-    """
+    # For the row `all` of an assertion measure, the three rates are one: the accuracy.
 
     gold: int
     found: int
@@ -82,12 +79,11 @@ class Figure(Noun):
 
 
 class Evaluation(Noun):
-    """All figures of a reader on some passages.
+    """All figures of a reader on some passages."""
 
-    `figures` has for each measure a figure for each kind of thing that either side has, and for
-    all of them together; `missing` says why a measure has none. `calibration` is of entities, of
-    relations end to end, and of relations on gold entities, where there are any.
-    """
+    # `figures` has for each measure a figure for each kind of thing that either side has, and for
+    # all of them together; `missing` says why a measure has none. `calibration` is of entities, of
+    # relations end to end, and of relations on gold entities, where there are any.
 
     passages: int
     reports: int
@@ -99,10 +95,9 @@ class Evaluation(Noun):
 
 
 class PredictedPassage(NamedTuple):
-    """A passage and what a reader found in it.
+    """A passage and what a reader found in it."""
 
-    `completed` has the entities of the passage, and what the reader says of those.
-    """
+    # `completed` has the entities of the passage, and what the reader says of those.
 
     passage: AnnotatedPassage
     found: Report
@@ -116,7 +111,6 @@ def evaluate_reader(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Evaluation:
-    """Have a reader read all passages, and compare with their annotation."""
     readings = read_passages(reader, list(passages))
     return evaluate(readings, out_of_reach(reader), resamples=resamples, seed=seed)
 
@@ -124,7 +118,6 @@ def evaluate_reader(
 def read_passages(
     reader: Reader, passages: Sequence[AnnotatedPassage], report: Callable[[int], object] = ignore
 ) -> list[PredictedPassage]:
-    """What a reader finds in each passage; `report` gets the number read so far."""
     readings: list[PredictedPassage] = []
     for first in range(0, len(passages), PASSAGES_AT_ONCE):
         readings += _read(reader, passages[first : first + PASSAGES_AT_ONCE])
@@ -213,7 +206,6 @@ def evaluate(
 def evaluate_by_source(
     readings: Sequence[PredictedPassage], missing: Missing | None = None, **drawn: int
 ) -> dict[str, Evaluation]:
-    """The same for the passages of each source."""
     by_source: dict[str, list[PredictedPassage]] = {}
     for reading in readings:
         by_source.setdefault(reading.passage.source, []).append(reading)
@@ -244,11 +236,9 @@ def figures_of(
     resamples: int,
     seed: int,
 ) -> dict[ReaderMeasure, dict[str, Figure]]:
-    """Figures from the counts of passages, and of which report each passage is.
-
-    Each measure has a figure for every kind of thing that either side has, and for all of them
-    together; none where neither side has any.
-    """
+    """Figures from the counts of passages, and of which report each passage is."""
+    # Each measure has a figure for every kind of thing that either side has, and for all of them
+    # together; none where neither side has any.
     names = [(measure, kind) for measure, tally in tallies[0].items() for kind in (*tally, ALL)]
     # counts by report, name and field of `Matches`; the order of passages does not matter
     places = {report: place for place, report in enumerate(sorted(set(reports)))}
@@ -275,7 +265,6 @@ def figures_of(
 
 
 def judged_of(readings: Iterable[PredictedPassage]) -> dict[ReaderMeasure, list[Judged]]:
-    """Every confidence in some readings, and whether it was justified."""
     entities: list[Judged] = []
     relations: list[Judged] = []
     on_gold: list[Judged] = []

@@ -71,11 +71,10 @@ class CachingReader:
 
 @dataclass(frozen=True)
 class SureReader:
-    """What `reader` finds, less the entities and relations that are not wanted.
+    """What `reader` finds, less the entities and relations that are not wanted."""
 
-    A relation goes with either of its entities. Confidence is of words, as in the paper: of a
-    reader that is sure of whole phrases, the mean over words is compared, as HARE does.
-    """
+    # A relation goes with either of its entities. Confidence is of words, as in the paper: of a
+    # reader that is sure of whole phrases, the mean over words is compared, as HARE does.
 
     reader: Reader
     threshold: float = 0.7
@@ -164,7 +163,6 @@ class Variant(NamedTuple):
 def variants(
     kinds: Sequence[str], grid: Path | None = None, models: Models | None = None
 ) -> list[Variant]:
-    """The variants that were requested, the models loaded once and each text read once."""
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         guess = did_you_mean(unknown[0], KINDS)
         known = ", ".join(KINDS)
@@ -201,11 +199,9 @@ def variants(
 
 
 def read_grid(path: Path) -> list[str]:
-    """The specifications that a file asks for, in TOML or JSON.
-
-    `grid` is a list of tables with a `metric`, and a value or a list of values for each setting;
-    every combination is a variant.
-    """
+    """The specifications that a file asks for, in TOML or JSON."""
+    # `grid` is a list of tables with a `metric`, and a value or a list of values for each setting;
+    # every combination is a variant.
     try:
         text = path.read_text("utf-8")
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -234,7 +230,6 @@ def read_grid(path: Path) -> list[str]:
 def score_variants(
     listed: Sequence[Variant], pairs: Mapping[tuple[str, str], Pair]
 ) -> tuple[dict[str, ScoredMetric], dict[str, str]]:
-    """What each variant says of each pair, and why those that cannot run do not."""
     scored: dict[str, ScoredMetric] = {}
     unavailable: dict[str, str] = {}
     for name, metric, _ in listed:

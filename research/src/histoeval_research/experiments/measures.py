@@ -100,8 +100,6 @@ def by_logic(reader: Reader, entailer: Entailer) -> Measure:
 
 
 def by_stability(distance: Distance) -> Measure:
-    """How far a report is from those that the row has under stain and attack."""
-
     def score(row: PerturbedRow) -> Any:
         if row.report_augmented is None or row.report_attacked is None:
             return Problem("no_attacked_reports", "the row has no reports under stain and attack")
@@ -114,7 +112,6 @@ def by_stability(distance: Distance) -> Measure:
 def by_grounding(
     reader: Reader, encoder: ImageTextEncoder, folder: Path, mpp: float | None = None
 ) -> list[Measure]:
-    """Whether the image supports a report: calibrated, and as the plain cosine."""
     foreign = builtin_decoys()
 
     @lru_cache(maxsize=1)  # reports of one case, and so of one image, follow each other
@@ -152,12 +149,11 @@ class TokenStates:
 
 
 class ReaderStates:
-    """Token states of the shipped reader, so that BERTScore runs with nothing else.
+    """Token states of the shipped reader, so that BERTScore runs with nothing else."""
 
-    It is no roberta-large: a small encoder that was trained to read pathology reports. Numbers
-    made with it are named after it, and are not those of other papers. Of a long text its first
-    window is seen.
-    """
+    # It is no roberta-large: a small encoder that was trained to read pathology reports. Numbers
+    # made with it are named after it, and are not those of other papers. Of a long text its first
+    # window is seen.
 
     def __init__(self) -> None:
         home = resource_path("models/reader")
@@ -184,8 +180,6 @@ class ReaderStates:
 
 @dataclass(frozen=True)
 class MeasureSet:
-    """What is measured, and why the rest is not."""
-
     measures: Sequence[Measure]
     lacking: dict[str, str] = field(default_factory=dict)
 
@@ -204,11 +198,9 @@ def open_measures(
     mpp: float | None = None,
     more: Sequence[Measure] = (),
 ) -> MeasureSet:
-    """Metrics beside logic, and grounding and stability where the set has what they need.
-
-    `encoder` is that of images, and the NLI model that of logic. Where `models` names no encoder,
-    BERTScore is given the states of the shipped reader.
-    """
+    """Metrics beside logic, and grounding and stability where the set has what they need."""
+    # `encoder` is that of images, and the NLI model that of logic. Where `models` names no encoder,
+    # BERTScore is given the states of the shipped reader.
     reader = load_reader(models)
     used: dict[str, Any] = {"reader": reader, "nli": None}
     if models.encoder in (None, BUILTIN):
@@ -308,13 +300,11 @@ def measure_file(
     overwrite: bool = False,
     watch: Watch = no_progress,
 ) -> list[ScoredReport]:
-    """Measure every report of a perturbed set; a stopped run resumes."""
     store = RowStore(folder / SCORES, ScoredReport.model_validate_json)
     return list(MeasureJob(perturbed, bench).run(store, overwrite=overwrite, watch=watch).rows)
 
 
 def read_scored(folder: Path) -> list[ScoredReport]:
-    """The rows that `experiment sensitivity` has written into a folder."""
     path = folder / SCORES if folder.is_dir() else folder
     kind = folder_kind(folder) if folder.is_dir() else None
     if not path.is_file() or (kind is not None and kind.name != "experiment"):

@@ -40,12 +40,11 @@ TAKEN_ALONG = ("image", "patient")  # columns that are taken along where a table
 
 
 class PerturbedRow(Noun):
-    """One report of a perturbed set, or the reasons why its row of the input has none.
+    """One report of a perturbed set, or the reasons why its row of the input has none."""
 
-    `case` is the id of the true report, `reference` its text, and `patient` of whom it is, where
-    that is known. On the control stands what could not be made of it, and why. `report_augmented`
-    and `report_attacked` are as `trust` takes them.
-    """
+    # `case` is the id of the true report, `reference` its text, and `patient` of whom it is, where
+    # that is known. On the control stands what could not be made of it, and why. `report_augmented`
+    # and `report_attacked` are as `trust` takes them.
 
     id: str
     case: str = ""
@@ -84,8 +83,6 @@ class PerturbedRow(Noun):
 
 
 class PerturbedSet(NamedTuple):
-    """A perturbed set as the input of a run."""
-
     path: Path
     reports: Sequence[PerturbedRow]
 
@@ -169,7 +166,6 @@ def perturb_file(
     batch_size: int = 32,
     watch: Watch = no_progress,
 ) -> dict[str, Any]:
-    """Write the perturbed set of a table with id, report and maybe image; its summary."""
     job = PerturbJob(source, PerturbTask(source, reader, settings, subject), batch_size)
     return job.run(PerturbedFile(output), overwrite=overwrite, watch=watch).summary
 
@@ -308,7 +304,6 @@ class PerturbJob(Job[TextRow, PerturbedRow]):
 
 
 def taken_along(source: TextSource) -> dict[int, dict[str, str]]:
-    """Image and patient of each row, by its number, where the table has them."""
     columns = [name for name in TAKEN_ALONG if name in source.table.columns]
     if not columns:
         return {}

@@ -72,10 +72,8 @@ def measures_of(scores: pl.DataFrame) -> list[str]:
 
 
 def sensitivity(scores: pl.DataFrame, draws: Draws = USUAL) -> list[Row]:
-    """Table 1: by how many per cent each measure falls in each group, below the controls.
-
-    `control` and `score` are means over the cases that have both.
-    """
+    """Table 1: by how many per cent each measure falls in each group, below the controls."""
+    # `control` and `score` are means over the cases that have both.
     present = set(scores["group"]) - {CONTROL}
     ordered = [name for name in dict.fromkeys([*groups(), *scores["group"]]) if name in present]
     controls = scores.filter(group=CONTROL)
@@ -141,10 +139,8 @@ def trust_name(used: Sequence[str], name: str = TRUST) -> str:
 
 
 def with_trust(scores: pl.DataFrame, weights: DimensionWeights = PAPER) -> pl.DataFrame:
-    """The scores with one more column: trust, by the dimensions that any report has.
-
-    Ranks do not care that nothing is re-scaled where a dimension is missing in all reports.
-    """
+    """The scores with one more column: trust, by the dimensions that any report has."""
+    # Ranks do not care that nothing is re-scaled where a dimension is missing in all reports.
     used = dimensions_in(scores)
     if len(used) < FEWEST_DIMENSIONS:
         return scores
@@ -152,11 +148,9 @@ def with_trust(scores: pl.DataFrame, weights: DimensionWeights = PAPER) -> pl.Da
 
 
 def hierarchy(scores: pl.DataFrame, draws: Draws = USUAL) -> list[Row]:
-    """How every measure follows the error level: Spearman's coefficient with it turned round.
-
-    1 is for a measure that falls with every step. `within` is the mean of the coefficients inside
-    each case, where no report is compared with one of another case.
-    """
+    """How every measure follows the error level: Spearman's coefficient with it turned round."""
+    # 1 is for a measure that falls with every step. `within` is the mean of the coefficients inside
+    # each case, where no report is compared with one of another case.
     import polars as pl
 
     rows = []
@@ -245,7 +239,6 @@ VERDICTS = {"id": str, "route": str, **dict.fromkeys(COLUMNS, float)}
 
 
 def read_trust(folder: Path) -> pl.DataFrame:
-    """The verdicts in a folder of `trust`; each report is a cluster."""
     import polars as pl
 
     rows = [vars(row) for row in TrustFolder(folder)]
@@ -352,11 +345,9 @@ def trust_variance(folders: Sequence[Path], draws: Draws = USUAL) -> Row:
 
 
 def variation(name: str, spread: Mapping[str, float], draws: Draws = USUAL) -> Row:
-    """Figure 3a: how far the numbers of one judge differ between repeats on each report.
-
-    `spread` is the mean over reports of the standard deviation between repeats, `steady` the share
-    of reports that got the same number each time.
-    """
+    """Figure 3a: how far the numbers of one judge differ between repeats on each report."""
+    # `spread` is the mean over reports of the standard deviation between repeats, `steady` the
+    # share of reports that got the same number each time.
     import polars as pl
 
     frame = pl.DataFrame(

@@ -45,7 +45,6 @@ Scores = dict[str, dict[str, float | None] | None]
 
 
 def card(kind: str, results: Mapping[str, Any], **more: object) -> str:
-    """The card of a model; `kind` names its template."""
     request, made_with = results["request"], results.get("versions", {})
     settings = request.get("settings", {})
 
@@ -138,7 +137,6 @@ def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
 
 
 def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
-    """What must be known to read the scores."""
     if results["request"].get("task") == "relations":
         ratio = results["request"]["settings"]["test_negatives"]
         yield (
@@ -154,7 +152,6 @@ def remarks_on(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def score_rows(results: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The rows of the table of scores: types first, all of them last."""
     scores = results["scores"]
     named = dict(scores["types"])
     if results["request"]["task"] == "ner":
@@ -174,7 +171,6 @@ def interval(estimate: Mapping[str, float | None]) -> str:
 
 
 def scores_of(evaluation: Evaluation) -> Scores:
-    """The scores of a reader that the table of steps shows, from all that there are."""
     scores: Scores = {}
     for heading, (measure, kind) in STEP_COLUMNS.items():
         figure = evaluation.figures.get(measure, {}).get(kind)

@@ -34,8 +34,6 @@ DATA = "histoeval_research/experiments/edits/data"
 
 
 class EditKind(NamedTuple):
-    """An edit as the data file describes it."""
-
     name: str
     group: str
     level: int
@@ -68,7 +66,6 @@ def groups() -> tuple[str, ...]:
 
 @cache
 def levels() -> dict[int, str]:
-    """The error hierarchy: what each level means."""
     return {row["level"]: row["name"] for row in tables()["level"]}
 
 
@@ -86,11 +83,9 @@ def perturb(
     chosen: Sequence[str] | None = None,
     each: int | None = 1,
 ) -> Edits:
-    """The control and the edits of a report, and why others could not be made.
-
-    `name` is the report's id. Of every group of `chosen` as many edits as `each` are made, drawn
-    by chance; all that can be made where it is None.
-    """
+    """The control and the edits of a report, and why others could not be made."""
+    # `name` is the report's id. Of every group of `chosen` as many edits as `each` are made, drawn
+    # by chance; all that can be made where it is None.
     original = Original(report)
     edited = [EditedReport(CONTROL, CONTROL, 0, report.text)]
     skipped: dict[str, str] = {}
@@ -120,8 +115,6 @@ MAX_TOKENS = 2048
 
 
 class _Answer(BaseModel):
-    """The form of the answer of a language model."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
     before: str
     after: str
@@ -135,7 +128,6 @@ def prompts() -> dict[str, Any]:
 
 
 def rewrite(model: Vlm, texts: Sequence[str], groups: Sequence[str]) -> list[Edits]:
-    """For each report its edits by a language model, and those that the model did not manage."""
     replies = iter(model.describe_all([_ask(text, group) for text in texts for group in groups]))
     rewritten = []
     for text in texts:

@@ -117,7 +117,6 @@ def benign_for_malignant(original: Original, chance: Random) -> Changes:  # noqa
 
 
 def _benign_name(diagnosis: str) -> str:
-    """The benign lesion that could stand where this malignant diagnosis does."""
     name = diagnosis.casefold()
     rows = tables()["benign"]
     return str(next(r["name"] for r in rows if not r["of"] or any(w in name for w in r["of"])))
@@ -148,7 +147,6 @@ def foreign_morphology(original: Original, chance: Random) -> Changes:
 
 @cache
 def _scales() -> list[tuple[re.Pattern[str], list[str]]]:
-    """Where a word of a grade stands, and the words that could stand there, from the lowest up."""
     rows = tables()["scale"]
     return [(re.compile(row["find"], re.IGNORECASE), row["words"].split()) for row in rows]
 
@@ -167,7 +165,6 @@ def shifted_grade(grade: str, step: int) -> str | None:
 
 
 def _grades(original: Original) -> list[Entity]:
-    """The grades that the report gives; one that a sentence denies is none."""
     return [
         grade
         for grade in original.of_type(EntityType.GRADE)

@@ -40,16 +40,12 @@ class NotApplicable(Exception):  # noqa: N818 - no error: this report cannot be 
 
 
 class FindingMention(NamedTuple):
-    """A finding of the report that the catalogue knows."""
-
     entity: Entity
     finding: Finding
     is_denied: bool
 
 
 class DiagnosisMention(NamedTuple):
-    """A diagnosis that the report makes and the catalogue knows."""
-
     entity: Entity
     concept: Concept
 
@@ -60,7 +56,6 @@ def tables() -> dict[str, Any]:
 
 
 def demand(candidates: Sequence[T], reason: str) -> Sequence[T]:
-    """The candidates; with none of them the edit is not applicable."""
     if not candidates:
         raise NotApplicable(reason)
     return candidates
@@ -100,11 +95,9 @@ class Original:
 
     @cached_property
     def main(self) -> DiagnosisMention | None:
-        """The diagnosis that the report comes to: of those in the conclusion, the worst and last.
-
-        Where nothing says that it concludes, the worst and last of all. Words that say only that
-        there is a tumour are none.
-        """
+        """The main diagnosis: of those in the conclusion, the worst and last."""
+        # Where nothing says that it concludes, the worst and last of all. Words that say only that
+        # there is a tumour are none.
         specific = [d for d in self.diagnoses if d.concept.behaviour is not Behaviour.UNSPECIFIED]
         concluded = [d for d in specific if self.concludes(d.entity)] or specific
         worst_first = list(Behaviour)
@@ -215,7 +208,6 @@ class Original:
         return Change(start=article.start(), before=before, after=after)
 
     def renamed(self, name: str) -> list[Change]:
-        """A name in place of everything that names the main diagnosis."""
         return [self.replaced(mention.entity, name) for mention in self.mentions]
 
 

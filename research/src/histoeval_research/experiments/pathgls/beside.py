@@ -68,10 +68,8 @@ def table_1(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:
 
 
 def verdicts_on(stand_in: Row, scores: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
-    """The verdicts on what a stand-in says of every case.
-
-    A case of which no grave error could be made is left out where the stand-in is to err.
-    """
+    """The verdicts on what a stand-in says of every case."""
+    # A case of which no grave error could be made is left out where the stand-in is to err.
     import polars as pl
 
     rows: list[Row] = []
@@ -135,7 +133,6 @@ def table_3(
 
 
 def _levelled(scores: pl.DataFrame, assumption: str) -> pl.DataFrame:
-    """The dimensions of trust, with stability by one assumption."""
     columns = [*KEYS, *(name for name in DIMENSIONS[:2] if name in scores.columns)]
     stability = scores.get_column(stability_by(assumption), default=None)
     return scores.select(columns).with_columns(**{STABILITY: stability})

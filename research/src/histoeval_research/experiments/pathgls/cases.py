@@ -71,7 +71,6 @@ def assumptions() -> list[str]:
 
 
 def stability_by(assumption: str) -> str:
-    """The column that holds stability by an assumption."""
     return f"{STABILITY}_{assumption}"
 
 
@@ -140,8 +139,6 @@ def drawn(items: Sequence[T], names: Sequence[str], most: int, seed: int = 0) ->
 
 @dataclass(frozen=True)
 class CaseSet:
-    """Cases that were sampled, and where they lie."""
-
     name: str
     scale: str
     folder: Path
@@ -165,8 +162,6 @@ class CaseSet:
 
 
 class MeasuredCases(NamedTuple):
-    """A set of cases with all its scores, and why some measures have none."""
-
     name: str
     scale: str
     scores: pl.DataFrame
@@ -177,7 +172,6 @@ class MeasuredCases(NamedTuple):
 def report_cases(
     reports: Path, folder: Path, images: Path | None, most: int, seed: int = 0
 ) -> CaseSet:
-    """A sample of the reports of a table, with image and patient where it has them."""
     source = open_reports(reports)
     rows = list(source.rows())
     usable = [row for row in rows if row.text is not None]
@@ -234,7 +228,6 @@ def tile_cases(tiles: Path, split: str, folder: Path, most: int, seed: int = 0) 
 
 
 def unpack_tiles(folder: Path, tiles: Sequence[LabelledTile], images: Path) -> None:
-    """Write the pictures of these tiles, unless they are there."""
     wanted = [tile for tile in tiles if not (images / f"{tile.key}.png").exists()]
     if not wanted:
         return
@@ -261,7 +254,6 @@ class CaseBench:
     overwrite: bool = False
 
     def edit(self, cases: CaseSet, watch: OnStep = ignore) -> PerturbedSet:
-        """All versions of every report; a stopped run resumes."""
         perturb_file(
             open_reports(cases.captions),
             load_reader(self.models),
@@ -275,7 +267,6 @@ class CaseBench:
     def open(
         self, cases: CaseSet, perturbed: PerturbedSet, metrics: Sequence[str] = METRICS
     ) -> MeasureSet:
-        """All measures, and stability by each assumption about the model's answers."""
         reader = load_reader(self.models)
         distance = MemoDistance(open_distance(self.distance, reader=reader))
         return open_measures(
@@ -293,7 +284,6 @@ class CaseBench:
     def measure(
         self, cases: CaseSet, perturbed: PerturbedSet, watch: OnStep = ignore
     ) -> MeasuredCases:
-        """Every measure on all versions; a stopped run resumes."""
         bench = self.open(cases, perturbed)
         scored = measure_file(
             perturbed,

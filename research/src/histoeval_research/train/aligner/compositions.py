@@ -37,10 +37,8 @@ def rows(name: str) -> Any:
 
 @cache
 def own_list(name: str) -> tuple[OntologyConcept, ...]:
-    """One of our lists as concepts; markers of one kind stand beside each other.
-
-    Abbreviations are those of one meaning: others would teach that all their meanings are one.
-    """
+    """One of our lists as concepts; markers of one kind stand beside each other."""
+    # Abbreviations are those of one meaning: others would teach that all their meanings are one.
     if name == "abbreviations":
         return tuple(
             OntologyConcept(name, expansion, expansion, (row["short"], *row.get("also", ())))
@@ -61,7 +59,6 @@ def own_list(name: str) -> tuple[OntologyConcept, ...]:
 
 
 def short_forms() -> dict[str, str]:
-    """Expansions in lower case, each with the one abbreviation that stands for it."""
     return {named.name.lower(): named.synonyms[0] for named in own_list("abbreviations")}
 
 

@@ -76,7 +76,6 @@ class PoolMaker:
         self._owners: dict[str, set[int]] = {}
 
     def add(self, concepts: Iterable[OntologyConcept], weight: float) -> None:
-        """Concepts of one source, each drawn in proportion to the weight."""
         for named in concepts:
             names = self._allowed(named.names)
             if not names:
@@ -112,11 +111,9 @@ class PoolMaker:
             concept.names = list(dict.fromkeys(own or concept.names[:1]))
 
     def contrast(self, contrasts: Contrasts) -> None:
-        """Give each concept what its names become when a word is swapped.
-
-        A swap that is a name of the concept itself changes nothing, one that is a name of others
-        means these, and any other is a new concept.
-        """
+        """Give each concept what its names become when a word is swapped."""
+        # A swap that is a name of the concept itself changes nothing, one that is a name of others
+        # means these, and any other is a new concept.
         for place in range(len(self._concepts)):
             swapped: dict[str, list[str]] = {}
             for name in self._concepts[place].names:

@@ -68,10 +68,8 @@ class NameSampler:
 def phrases_of(
     pool: ConceptPool, encode: Encode, longest: int | None = None, beside: Beside | None = None
 ) -> NameSampler:
-    """The arrays of a pool; `encode` gives the tokens of each of some names, `beside` the channel.
-
-    Names of more tokens than `longest` are skipped where a concept has others.
-    """
+    """The arrays of a pool; `encode` gives the tokens of names, `beside` the channel of one."""
+    # Names of more tokens than `longest` are skipped where a concept has others.
     concepts = pool.concepts
     names = iter(encode([name for concept in concepts for name in concept.names]))
     variants = iter(encode([name for concept in concepts for name in concept.variants]))
@@ -126,12 +124,10 @@ def draw(
     sibling: float,
     own: float,
 ) -> Draws:
-    """Pairs of names by chance.
-
-    A concept is drawn by its weight. The second one is an opposite or a sibling of it in these
-    shares, where it has any, and any other concept else. `own` is the share of pairs of two names
-    that are no variants.
-    """
+    """Pairs of names by chance."""
+    # A concept is drawn by its weight. The second one is an opposite or a sibling of it in these
+    # shares, where it has any, and any other concept else. `own` is the share of pairs of two names
+    # that are no variants.
     chance = np.random.default_rng(seed)
     ends = np.cumsum(phrases.weight)
     one, two = (

@@ -65,11 +65,9 @@ def multi_similarity(
     margin: float = MARGIN,
     base: float = BASE,
 ) -> Tensor:
-    """The loss of unit-length vectors with labels.
-
-    `neither` marks pairs, as a square of booleans, that are not to be learned from: they are not
-    the same, and not different either.
-    """
+    """The loss of unit-length vectors with labels."""
+    # `neither` marks pairs, as a square of booleans, that are not to be learned from: they are not
+    # the same, and not different either.
     alike = vectors @ vectors.T
     same = labels[:, None] == labels[None, :]
     different = ~same if neither is None else ~same & ~neither
@@ -115,7 +113,6 @@ class Embedder(nn.Module):  # type: ignore[misc]
 
 
 def shape_encoder(encoder: Any, shape: EmbedderShape) -> None:
-    """Keep the first layers of an encoder, still those that are not to learn, set its dropout."""
     if shape.layers is not None or shape.frozen:
         parent, name = _layers(encoder)
         layers = getattr(parent, name)
@@ -211,10 +208,8 @@ def write_aligner(
     details: Mapping[str, Any],
     channel: float = 0.0,
 ) -> None:
-    """Write what `BuiltinAligner` loads.
-
-    `channel` is the weight of the channel beside the vector of the encoder; at 0 there is none.
-    """
+    """Write what `BuiltinAligner` loads."""
+    # `channel` is the weight of the channel beside the vector of the encoder; at 0 there is none.
     part = token_part(Unpadded(model), tokens, ["vectors"])
     AlignerManifest(
         name=name,

@@ -170,7 +170,6 @@ class Variants:
         }
 
     def of(self, name: str, most: int) -> list[str]:
-        """Up to so many variants of a name, each of one or two kinds, none of them the name."""
         chance = random.Random(f"{self._seed}/{name}")
         variants: dict[str, None] = {}
         for _ in range(3 * most):
@@ -192,7 +191,6 @@ class Variants:
         return f"{head}{space}{self.plural(last, chance)}" if _WORD.fullmatch(last) else name
 
     def plural(self, word: str, chance: random.Random) -> str:
-        """One of the plurals of a word, mostly the usual one; what has none stays as it is."""
         lower = word.lower()
         if lower in self._no_plural or len(word) < _LEAST_LETTERS - 1:
             return word

@@ -83,7 +83,6 @@ class SheetFile(Noun):
     criteria: bool = False  # whether it has the four criteria of the rubric as well
 
     def read(self) -> list[RatedPair]:
-        """The pairs that have all scores that are fitted."""
         wanted = [self.score, *(CRITERIA if self.criteria else ())]
         scores = None if self.cases is not None else wanted
         sheet = read_sheet(self.file, cases=self.cases, scores=scores, set=self.set)
@@ -308,7 +307,6 @@ def predict(combination: Combination, scored: FitData) -> Floats:
 
 
 def _followed(scored: FitData, values: Floats) -> float:
-    """The mean rank correlation over the sets, and over what is above the lowest score in each."""
     from scipy.stats import spearmanr
 
     found = []
@@ -355,11 +353,9 @@ def fit_weights(scored: FitData, strength: float) -> Floats:
 
 
 def _ordered(scored: FitData) -> tuple[Integers, Integers, Floats]:
-    """All pairs of one set of which one is better, and how much each counts.
-
-    Sets count alike, however large; a zero says less than the rest, since it is given for many
-    reasons, so the order among those above it counts once more by half.
-    """
+    """All pairs of one set of which one is better, and how much each counts."""
+    # Sets count alike, however large; a zero says less than the rest, since it is given for many
+    # reasons, so the order among those above it counts once more by half.
     better, worse, share = [], [], []
     for name in np.unique(scored.sets):
         inside = np.flatnonzero(scored.sets == name)

@@ -52,10 +52,8 @@ def load_encoder(name: str, tokens: int, device: str | None) -> TorchEncoder:
 
 
 def cut_vocabulary(encoder: TorchEncoder, texts: Iterable[str], least: int | None) -> Any:
-    """Cut the word pieces of fewer than `least` texts from an encoder; its tokenizer.
-
-    All are kept where `least` is None.
-    """
+    """Cut the word pieces of fewer than `least` texts from an encoder; its tokenizer."""
+    # All are kept where `least` is None.
     if least is None:
         return encoder.fast
     kept = kept_pieces(encoder.fast, texts, least)

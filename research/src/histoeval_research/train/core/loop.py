@@ -263,13 +263,11 @@ def fit(
     encoder: str = "",
     stage: TrainingStage | None = None,
 ) -> None:
-    """Train a model on `size` examples, which other threads `prepare` ahead of the loss.
-
-    `prepare` gets the positions of some examples and must not draw at random. Parameters whose
-    names begin with `encoder` learn at the schedule's rate, the others at its head rate. `begin`
-    gets the number of an epoch before anything of it is prepared, and may draw other examples.
-    Every finished epoch is stored in the checkpoint of the stage.
-    """
+    """Train a model on `size` examples, which other threads `prepare` ahead of the loss."""
+    # `prepare` gets the positions of some examples and must not draw at random. Parameters whose
+    # names begin with `encoder` learn at the schedule's rate, the others at its head rate. `begin`
+    # gets the number of an epoch before anything of it is prepared, and may draw other examples.
+    # Every finished epoch is stored in the checkpoint of the stage.
     import torch
 
     steps_per_epoch = math.ceil(size / schedule.batch)

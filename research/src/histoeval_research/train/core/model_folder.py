@@ -38,11 +38,9 @@ def request_of(
     exclude: Mapping[str, Any] | None = None,
     **own: Any,
 ) -> dict[str, Any]:
-    """What makes two trainings the same, without any path: equal requests give equal models.
-
-    `exclude` are the settings that name files, models and folders, besides `encoder` and `output`;
-    `own` are further facts.
-    """
+    """What makes two trainings the same, without any path: equal requests give equal models."""
+    # `exclude` are the settings that name files, models and folders, besides `encoder` and
+    # `output`; `own` are further facts.
     hidden = {"encoder": True, "output": True, **(exclude or {})}
     return {
         "task": task,
@@ -181,12 +179,10 @@ class ModelFolder:
         *,
         overwrite: bool = False,
     ) -> dict[str, Any]:
-        """The results of a training; at once if it is finished, else of `train`.
-
-        `train` writes the model to a draft folder and returns its results, which get the request.
-        A training that was stopped resumes from its checkpoint; `overwrite` restarts it. What fails
-        while the draft is filled leaves nothing behind.
-        """
+        """The results of a training; at once if it is finished, else of `train`."""
+        # `train` writes the model to a draft folder and returns its results, which get the request.
+        # A training that was stopped resumes from its checkpoint; `overwrite` restarts it. What
+        # fails while the draft is filled leaves nothing behind.
         if not overwrite and (finished := self.finished(request)) is not None:
             return finished
         if overwrite:

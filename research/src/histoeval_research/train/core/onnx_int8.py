@@ -54,7 +54,6 @@ class Unpadded(torch.nn.Module):  # type: ignore[misc]
 
 
 def token_part(module: Any, tokens: int, outputs: list[str], *more: str) -> OnnxPart:
-    """A module of rows of at most so many tokens, and of inputs of the same shape."""
     count = torch.export.Dim("count", min=1, max=1024)
     length = torch.export.Dim("length", min=2, max=tokens)
     example = torch.randint(5, 50, (3, 7))
@@ -67,7 +66,6 @@ def token_part(module: Any, tokens: int, outputs: list[str], *more: str) -> Onnx
 
 
 def write_parts(folder: Path, parts: Mapping[str, OnnxPart], tokenizer: Any) -> dict[str, str]:
-    """Write a tokenizer and each part as ONNX; the hash of each file."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / TOKENIZER), pretty=False)
     for file, part in parts.items():

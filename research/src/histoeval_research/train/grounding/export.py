@@ -143,11 +143,9 @@ def cross_validate(
     stages: Callable[[str, int], TrainingStage],
     steps: Callable[[int], int],
 ) -> FoldPredictions:
-    """Train a model for each fold on all other folds, and have it judge this one.
-
-    `teach` gives a model that has learned some rows in a stage of some name. What a finished fold
-    gave is not computed again; its steps, by the number of tiles, count as taken.
-    """
+    """Train a model for each fold on all other folds, and have it judge this one."""
+    # `teach` gives a model that has learned some rows in a stage of some name. What a finished fold
+    # gave is not computed again; its steps, by the number of tiles, count as taken.
     tiles, pixels = lesson.tiles, lesson.pixels
     cosines = np.zeros((len(tiles), len(lesson.entries)))
     distances = np.zeros(len(tiles))
@@ -203,10 +201,8 @@ def write_towers(
     tokens: int,
     lesson: TileDataset,
 ) -> Vectors:
-    """Write towers and what they know; the meaning of each wording comes back.
-
-    What is known are entries, their wordings, and what usual images are like.
-    """
+    """Write towers and what they know; the meaning of each wording comes back."""
+    # What is known are entries, their wordings, and what usual images are like.
     pixels = {"pixels": torch.randn(1, 3, SIDE, SIDE)}
     parts = {
         manifests.IMAGE: OnnxPart(image, pixels, {"pixels": None}, ["vectors"]),
@@ -263,10 +259,8 @@ def write_limits(
     meanings: Vectors,
     **described: Any,
 ) -> dict[str, Any]:
-    """Write the manifest, with limits and curves from what was held out; its scores.
-
-    `described` are what the manifest says besides.
-    """
+    """Write the manifest, with limits and curves from what was held out; its scores."""
+    # `described` are what the manifest says besides.
     trial, elsewhere = trials
     usual = usual_rows(lesson.tiles)
     tried = try_phrases(lesson.entries, meanings)

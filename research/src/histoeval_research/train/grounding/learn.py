@@ -51,10 +51,8 @@ def normalised(pixels: Tensor) -> Tensor:
 
 
 def view(tiles: Tensor, views: AugmentationSettings, draws: Any, together: int = 1) -> Tensor:
-    """One view of each tile (bytes, colours first), normalised; `draws` is a torch generator.
-
-    So many tiles that follow one another are of one slide.
-    """
+    """One view of each tile (bytes, colours first), normalised; `draws` is a torch generator."""
+    # So many tiles that follow one another are of one slide.
     pixels = tiles.float() / 255
     if views.farther and together == _FOUR:
         pixels = _farther(pixels, views, draws)
@@ -86,7 +84,6 @@ def _farther(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
 
 
 def _cut(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
-    """A square somewhere in the tile, turned by any angle, brought to the size of the tile."""
     count = len(pixels)
     side = _uniform(count, views.smallest, 1.0, draws).sqrt().view(-1)
     angle = _uniform(count, -math.pi, math.pi, draws).view(-1)
@@ -102,7 +99,6 @@ def _cut(pixels: Tensor, views: AugmentationSettings, draws: Any) -> Tensor:
 
 
 def _turned(pixels: Tensor, draws: Any) -> Tensor:
-    """Mirrored and turned by right angles, all of a step alike in no way but by chance."""
     for dims in ((2,), (3,)):
         is_chosen = _uniform(len(pixels), 0, 1, draws) < 0.5
         pixels = torch.where(is_chosen, pixels.flip(dims), pixels)
@@ -173,11 +169,9 @@ def distil(
     how: Distillation,
     stage: TrainingStage | None = None,
 ) -> float:
-    """Train the student (tokens, mask to unit vectors) to put names where the teacher does.
-
-    `places` gives the teacher's vectors of some rows. The mean cosine between both over the last
-    hundred steps comes back. With a stage a stopped run resumes.
-    """
+    """Train the student (tokens, mask to unit vectors) to put names where the teacher does."""
+    # `places` gives the teacher's vectors of some rows. The mean cosine between both over the last
+    # hundred steps comes back. With a stage a stopped run resumes.
     device = next(student.parameters()).device
     near: list[float] = []
     torch.manual_seed(how.seed)
@@ -229,7 +223,6 @@ class ComparedViews(nn.Module):  # type: ignore[misc]
 def continue_trunk(
     image: ImageTowerModel, pixels: Tensor, how: SelfSupervision, stage: TrainingStage
 ) -> None:
-    """Teach the trunk of a tower to know views of one tile again."""
     device, steps = pixels.device, how.steps(len(pixels))
     torch.manual_seed(how.seed)
     model = ComparedViews(image).to(device)
@@ -347,10 +340,8 @@ def learn(
     course: LoopSettings,
     stage: TrainingStage | None = None,
 ) -> ContrastiveModel:
-    """Train a model on these rows; it is the one that comes back.
-
-    With a stage every finished epoch is stored, and a stopped training resumes.
-    """
+    """Train a model on these rows; it is the one that comes back."""
+    # With a stage every finished epoch is stored, and a stopped training resumes.
     device, bank = lesson.pixels.device, Bank(lesson, course.seed)
     draws = torch.Generator(device=device).manual_seed(course.seed)
     steps = course.steps(len(rows))
@@ -388,7 +379,6 @@ def learn(
 
 
 def parameter_groups(model: ContrastiveModel, course: LoopSettings) -> list[dict[str, Any]]:
-    """Weights with the rate at which each learns; those that do not learn are frozen."""
     heads = [p for n, p in model.named_parameters() if not n.startswith("image.trunk")]
     groups: list[dict[str, Any]] = [{"params": heads, "lr": course.rate}]
     trunk = model.image.trunk
@@ -430,11 +420,9 @@ def _batches(lesson: TileDataset, rows: Sequence[int], course: LoopSettings) -> 
 
 
 def shares_of(tiles: Sequence[LabelledTile]) -> npt.NDArray[np.float64]:
-    """How often each tile is drawn.
-
-    No case, in no organ a laboratory, and in none a behaviour outweighs the others: what is rarer
-    than the rest is drawn up to three times as often.
-    """
+    """How often each tile is drawn."""
+    # No case, in no organ a laboratory, and in none a behaviour outweighs the others: what is rarer
+    # than the rest is drawn up to three times as often.
     weights = np.ones(len(tiles))
 
     def sums_by(*names: str) -> tuple[list[tuple[Any, ...]], dict[tuple[Any, ...], float]]:

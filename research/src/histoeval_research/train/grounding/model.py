@@ -115,7 +115,6 @@ class VisionTransformer(nn.Module):  # type: ignore[misc]
 
 
 def trunk_from_onnx(path: Path) -> VisionTransformer:
-    """The DINOv2-S trunk whose tensors stand in the ONNX graph at `path`."""
     import onnx
     from onnx import numpy_helper
 
@@ -179,7 +178,6 @@ def density_of(pixels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def measured_density(density: Tensor, tissue: Tensor, usual: DensityReference) -> DensityReference:
-    """Mean and spread over the tissue of each image; a little of the usual is mixed in."""
     prior = _PRIOR * density.shape[-1] * density.shape[-2]
     total = tissue.sum(dim=(2, 3), keepdim=True) + prior
     mean = ((tissue * density).sum(dim=(2, 3), keepdim=True) + prior * usual.mean) / total
@@ -188,11 +186,10 @@ def measured_density(density: Tensor, tissue: Tensor, usual: DensityReference) -
 
 
 class StainMatch(nn.Module):  # type: ignore[misc]
-    """Brings the optical densities of each image to those of one reference, colour by colour.
+    """Brings the optical densities of each image to those of one reference, colour by colour."""
 
-    Reinhard's transfer in the space of densities. It stands inside the tower, so that whoever
-    runs the tower sees the same stain.
-    """
+    # Reinhard's transfer in the space of densities. It stands inside the tower, so that whoever
+    # runs the tower sees the same stain.
 
     def __init__(self, usual: DensityReference) -> None:
         super().__init__()

@@ -196,7 +196,6 @@ def averaged(
 def learn_phrases(
     settings: GroundingSettings, device: str | None, stage: TrainingStage
 ) -> PhraseEncoder:
-    """The text tower without its head, taught where the aligner puts names."""
     wordings = [phrase for entry in all_entries() for phrase in entry.phrases]
     others = [n for o in settings.ontologies for named in o.read() for n in named.names]
     names = list(dict.fromkeys([*wordings, *others]))

@@ -91,10 +91,8 @@ class UntrainedClassifier(NamedTuple):
     relations: Sequence[str] = ()  # the relations that it learns, for whoever loads it
 
     def make(self, folder: Path, device: str | None) -> Transformer:
-        """Write the encoder under a new head to a folder, and load it as every reader does.
-
-        So whatever keeps a folder from being read is found before the training and not after it.
-        """
+        """Write the encoder under a new head to a folder, and load it as every reader does."""
+        # So whatever keeps a folder from being read is found before the training and not after it.
         import torch
         import transformers
 
@@ -231,7 +229,6 @@ def windows_of(text: str, model: Transformer, room: int = 0) -> list[Window]:
 
 
 def scores_of(matches: Matches) -> dict[str, float]:
-    """Precision, recall and F1, and what they were counted from; `one` is the truth."""
     precision, recall, f1 = map(float, rates(np.array(matches.counts, dtype=float)))
     counts = {"gold": matches.one, "found": matches.other}
     return {"precision": precision, "recall": recall, "f1": f1, **counts}
@@ -266,7 +263,6 @@ class EntityLesson:
 
 
 def label_names(types: Types) -> dict[EntityType, str]:
-    """The label of each type that is learned: ours, or the paper's five."""
     if types == "all":
         return {kind: str(kind) for kind in EntityType}
     named = {kind: name.replace(" ", "_") for name, kinds in HARE_NAMES.items() for kind in kinds}
@@ -299,10 +295,8 @@ def examples_of(
 def _word_tags(
     report: Report, encoding: Any, window: Window, names: Mapping[EntityType, str]
 ) -> dict[int, str]:
-    """The tag of each word that the window owns, by the tokenizer's number of the word.
-
-    A word that is partly an entity is of the one that holds most of it.
-    """
+    """The tag of each word that the window owns, by the tokenizer's number of the word."""
+    # A word that is partly an entity is of the one that holds most of it.
     tags: dict[int, str] = {}
     last: Entity | None = None
     for word, group in groupby(range(len(encoding.ids)), key=lambda i: encoding.word_ids[i]):
@@ -327,11 +321,9 @@ def _word_tags(
 def score_tagger(
     reader: Reader, passages: Sequence[AnnotatedPassage], names: Mapping[EntityType, str]
 ) -> dict[str, Any]:
-    """Precision, recall and F1 of what a reader finds, exact and overlapping.
-
-    Entities are compared in the types that a reader can give back: the paper has no grade of its
-    own.
-    """
+    """Precision, recall and F1 of what a reader finds, exact and overlapping."""
+    # Entities are compared in the types that a reader can give back: the paper has no grade of its
+    # own.
     learned = {kind: read_tags([f"B-{name}"])[0].type for kind, name in names.items()}
     exact: Tally = {}
     overlapping: Tally = {}
@@ -364,10 +356,9 @@ WORDS_CUT = 16  # tokens that words may become more when a marker cuts them in t
 
 
 class EntityPair(NamedTuple):
-    """Two entities of types that can be related, and whether they are.
+    """Two entities of types that can be related, and whether they are."""
 
-    The tokens are those of the marked window; there are none where no window shows both.
-    """
+    # The tokens are those of the marked window; there are none where no window shows both.
 
     kind: Kind
     related: bool
@@ -375,8 +366,6 @@ class EntityPair(NamedTuple):
 
 
 class RelationLesson:
-    """What a relation model is taught, and how it is judged."""
-
     task = learned = "relations"
 
     def __init__(self, settings: RelationSettings) -> None:
@@ -452,11 +441,9 @@ def sample(pairs: Sequence[EntityPair], negatives: float, seed: str) -> list[int
 def score_relations(
     model: Transformer, pairs: Sequence[EntityPair], tested: Sequence[int]
 ) -> dict[str, Any]:
-    """Precision, recall and F1 of a model on all pairs, by type, and on those that are tested.
-
-    A pair that no window shows is not related, to the reader. `sampled_micro` is the paper's
-    number: over both labels, which is the share that is right.
-    """
+    """Precision, recall and F1 of a model on all pairs, by type, and on those that are tested."""
+    # A pair that no window shows is not related, to the reader. `sampled_micro` is the paper's
+    # number: over both labels, which is the share that is right.
     related = relation_label([model.model.config.id2label[n] for n in range(len(LABELS))])
     shown = [pair.tokens for pair in pairs if pair.tokens]
     logits = iter(model.forward(shown, lambda output: output.logits))

@@ -42,8 +42,6 @@ class Corpora(Noun):
 
 
 class TaggerRecipe(Schedule):
-    """How an entity model learns."""
-
     epochs: Annotated[int, Field(ge=1)] = 2
     batch: Annotated[int, Field(ge=1)] = 4
     rate: Annotated[float, Field(gt=0)] = 5e-5
@@ -84,7 +82,6 @@ class SelectSettings(Corpora):
     @field_validator("encoders", mode="before")
     @classmethod
     def _named(cls, given: Any) -> Any:
-        """A list of encoders, each by the last part of its name."""
         if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
             return given
         named = {Path(name).name: name for name in given}

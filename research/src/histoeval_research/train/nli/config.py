@@ -14,8 +14,6 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class PairSettings(Noun):
-    """How many pairs are learned from, and of which kinds."""
-
     # Pairs without the wordings and concepts of the development set.
     count: Annotated[int, Field(ge=3, le=MADE["train"])] = 200_000
     # Pairs with these: for a model that is shipped, once it is known how well it generalises.

@@ -79,7 +79,6 @@ def made_pairs(kind: MadeSet, count: int, seed: int = 1) -> Iterator[LabelledPai
 
 
 def written_statements() -> list[list[list[str]]]:
-    """The statements of each report by language models: as they edited it, and as they wrote it."""
     files = (f"{DATA}/made/{kind}_statements.jsonl.xz" for kind in ("edited", "written"))
     return [list(map(json.loads, lines_of(resource_path(file)))) for file in files]
 
@@ -155,7 +154,6 @@ def labelled_sets(general: Path | None, pairs: Path | None) -> dict[str, list[La
 
 
 def negation_pairs(path: Path) -> Iterator[LabelledPair]:
-    """Clinical sentences, each with a condition that it affirms or denies, as two pairs."""
     frames = wordings("negation")
     with writing_to(path), path.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]

@@ -87,7 +87,6 @@ def _named_pair(
     children: Mapping[str, Sequence[ConceptNames]],
     chance: random.Random,
 ) -> LabelledPair | None:
-    """A pair of names of which it is known what one says of the other, if there is one."""
     label: Label
     if kind == "synonym":
         if len(concept.names) < 2:
@@ -146,7 +145,6 @@ def companion_pairs(paths: Sequence[Path], count: int, seed: int) -> Iterator[Nl
 
 @cache
 def reports_of(path: Path) -> tuple[Sequence[str], ...]:
-    """The statements of each report of a file that has two at least."""
     reports = []
     for row in _rows(path):
         text = row.get("text") or row.get("answer") or ""
@@ -229,7 +227,6 @@ class Change(NamedTuple):
 
 
 def _with(statement: str, change: Change, other: str) -> str:
-    """A statement with other words in one place, in the same case."""
     was = statement[change.start : change.end]
     if was.isupper() and len(was) > 1:
         other = other.upper()

@@ -101,11 +101,9 @@ class CrossEncoder(nn.Module):  # type: ignore[misc]
 
 
 def pair_loss(logits: Tensor, labels: Tensor, answers: Tensor | None, share: float) -> Tensor:
-    """The loss of a batch, with labels that are known, that are known not to be one, or unknown.
-
-    `answers` are a teacher's log probabilities, and weigh `share` of the whole; all of it where
-    nothing else is known. Without a teacher, nothing is learned from pairs of unknown label.
-    """
+    """The loss of a batch, with labels that are known, that are known not to be one, or unknown."""
+    # `answers` are a teacher's log probabilities, and weigh `share` of the whole; all of it where
+    # nothing else is known. Without a teacher, nothing is learned from pairs of unknown label.
     spread = nn.functional.log_softmax(logits, dim=-1)
     right = spread.gather(1, labels.clamp(min=0)[:, None])[:, 0]
     no_contradiction = torch.logsumexp(spread[:, :2], dim=-1)
@@ -131,10 +129,8 @@ def learned(
     answers: Floats | None = None,
     share: float = 0.0,
 ) -> CrossEncoder:
-    """A cross-encoder that has learned pairs; those of unknown label only from a teacher's answers.
-
-    They come last, and without answers they are not looked at.
-    """
+    """Train a cross-encoder on pairs; those of unknown label only from a teacher's answers."""
+    # They come last, and without answers they are not looked at.
     torch.manual_seed(seed)
     model = CrossEncoder(encoder.model).to(encoder.device)
     device = torch.device(encoder.device)
@@ -177,7 +173,6 @@ def taught(
 
 
 def _pieces(tokenizer: Any, encoder: TorchEncoder) -> NDArray[np.uint16]:
-    """For each word piece of the small network, its number in the teacher's vocabulary."""
     known = encoder.fast.get_vocab()
     special = {piece: getattr(encoder.tokenizer, name) for piece, name in _SPECIAL.items()}
     unknown = encoder.tokenizer.unk_token_id
@@ -207,8 +202,6 @@ def answers_of(model: CrossEncoder, encoded: EncodedPairs, device: str, padding:
 
 
 class Material(NamedTuple):
-    """All pairs: those to learn from, and three sets to test on."""
-
     train: Sequence[LabelledPair]
     # Pairs of which only one thing is known: they do not contradict each other.
     companions: Sequence[NliPair]

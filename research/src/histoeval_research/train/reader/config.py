@@ -39,7 +39,6 @@ class UnlabelledSource(Noun):
     @model_validator(mode="before")
     @classmethod
     def _alone(cls, given: Any) -> Any:
-        """A file without further settings."""
         return {"file": given} if isinstance(given, str) else given
 
 
@@ -60,8 +59,6 @@ class TeacherSettings(Schedule):
 
 
 class Windows(Noun):
-    """How unlabelled reports are cut into what teachers label."""
-
     # The lengths of windows; each report is cut at one of them, drawn by chance.
     words: Annotated[tuple[Count, ...], Field(min_length=1)] = (60, 80, 100, 120)
     most: Count = 6  # windows of one report
@@ -72,8 +69,6 @@ class Windows(Noun):
 
 
 class ReaderShape(Noun):
-    """The size of what stands on the encoder."""
-
     width: int = 192
     layers: int = 2
     heads: int = 4
@@ -81,8 +76,6 @@ class ReaderShape(Noun):
 
 
 class LossWeights(Noun):
-    """How much each part of the loss counts."""
-
     tags: float = 1.0
     assertion: float = 0.5
     relations: float = 1.0

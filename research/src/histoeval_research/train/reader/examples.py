@@ -30,11 +30,10 @@ OVERLAP = 64  # tokens that the windows of a long annotated passage share
 
 @dataclass(slots=True)
 class ReaderExample:
-    """One text: its tokens, what they should be tagged as, and which pairs are related.
+    """One text: its tokens, what they should be tagged as, and which pairs are related."""
 
-    What should be learned is a number per token or a share per tag: shares come from a teacher,
-    who is not sure.
-    """
+    # What should be learned is a number per token or a share per tag: shares come from a teacher,
+    # who is not sure.
 
     tokens: Integers
     tags: Integers
@@ -50,7 +49,6 @@ class ReaderExample:
 def gold_examples(
     passages: Sequence[AnnotatedPassage], encoder: TorchEncoder
 ) -> list[ReaderExample]:
-    """What there is to learn in annotated passages; long ones come in windows."""
     limit = encoder.most_tokens - encoder.fast.num_special_tokens_to_add(False)
     examples = []
     for passage in passages:
@@ -91,11 +89,9 @@ def _with_entities(report: Report, places: Sequence[int], text: str, offset: int
 
 
 def annotated(report: Report, encoding: Any) -> ReaderExample:
-    """An example of what a person has read in a text; `encoding` is that of its tokens.
-
-    An entity whose border lies inside a token is widened to it; one that no token touches (a
-    character that the tokenizer drops) is skipped, with its relations.
-    """
+    """An example of what a person has read in a text; `encoding` is that of its tokens."""
+    # An entity whose border lies inside a token is widened to it; one that no token touches (a
+    # character that the tokenizer drops) is skipped, with its relations.
     firsts, lasts = np.array(encoding.offsets).reshape(-1, 2).T
     is_filled = lasts > firsts
     touched = [
@@ -217,7 +213,6 @@ def save_examples(path: Path, examples: Sequence[ReaderExample]) -> None:
 
 
 def load_examples(path: Path) -> list[ReaderExample]:
-    """The examples of a file; positions and labels are wide again, as torch needs them."""
     with np.load(path, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     parts = []

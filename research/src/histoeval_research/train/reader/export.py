@@ -113,10 +113,8 @@ def write_tagger(
     folder: Path,
     device: str | None,
 ) -> None:
-    """Write a folder that Transformers loads: a linear head on the states of the reader's encoder.
-
-    `encoder` is what the reader's own began with; the head learns what the reader finds in texts.
-    """
+    """Write what Transformers loads: a linear head on the states of the reader's encoder."""
+    # `encoder` is what the reader's own began with; the head learns what the reader finds in texts.
     names = label_names("all")
     beginning = UntrainedClassifier(encoder, "token-classification", tags_of(names), tokens, seed=0)
     tagger = beginning.make(folder, device)
@@ -163,7 +161,6 @@ Gain = dict[str, float]
 
 
 def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, Gain]:
-    """Fit the curves of a reader's folder on held-out passages and write them to its manifest."""
     manifest = Manifest.read(folder).model_copy(
         update={"entity_curve": ConfidenceCurve(), "relation_curve": ConfidenceCurve()}
     )
@@ -181,11 +178,9 @@ def calibrate(folder: Path, passages: Sequence[AnnotatedPassage]) -> dict[str, G
 
 
 def fit_curve(judged: Sequence[Judged]) -> ConfidenceCurve:
-    """The most likely line between log odds.
-
-    As Platt advises, right and wrong count as a little less than sure, so that a reader that is
-    never wrong still has a curve.
-    """
+    """The most likely line between log odds."""
+    # As Platt advises, right and wrong count as a little less than sure, so that a reader that is
+    # never wrong still has a curve.
     scores, right = np.array(judged, dtype=np.float64).T
     scores = scores.clip(1e-6, 1 - 1e-6)
     yes = right.sum()

@@ -43,7 +43,6 @@ class TokenAttention(nn.Module):  # type: ignore[misc]
         self.dropout = nn.Dropout(shape.dropout)
 
     def forward(self, tokens: Tensor, hidden: Tensor) -> Tensor:
-        """The tokens after the layer; `hidden` is -inf where there is only padding."""
         rows, length, width = tokens.shape
         parts = self.asked(self.before(tokens)).view(rows, length, 3, self.heads, -1)
         query, key, value = parts.permute(2, 0, 3, 1, 4)

@@ -35,7 +35,6 @@ def label(
     padding: int,
     device: str,
 ) -> list[ReaderExample]:
-    """Each text as an example of what the readers find in it, as sure as they are."""
     examples = [
         linkable(Report(text=text), [], encoding.ids)
         for text, encoding in zip(texts, encodings, strict=True)
@@ -76,10 +75,8 @@ def _mean(tensors: list[Tensor]) -> Any:
 
 
 def _example(text: str, encoding: Any, tags: Any, assertions: Any) -> ReaderExample:
-    """What the probabilities of one text say; relations are still to be judged.
-
-    An entity begins and ends in the text, and not with a token that the tokenizer added.
-    """
+    """What the probabilities of one text say; relations are still to be judged."""
+    # An entity begins and ends in the text, and not with a token that the tokenizer added.
     length, offsets = len(encoding.ids), encoding.offsets
     spans = [
         span

@@ -117,12 +117,11 @@ def work_folder(settings: ReaderSettings, output: Path) -> Path:
 
 
 class ReaderTraining:
-    """One training: its settings, its data read once, and its steps.
+    """One training: its settings, its data read once, and its steps."""
 
-    A step depends on all that its outcome follows from and on nothing else: what comes later can
-    be changed without it being run again. Its outcome lies in its folder, so that a run that was
-    stopped resumes, and one with other settings does again only what depends on them.
-    """
+    # A step depends on all that its outcome follows from and on nothing else: what comes later can
+    # be changed without it being run again. Its outcome lies in its folder, so that a run that was
+    # stopped resumes, and one with other settings does again only what depends on them.
 
     def __init__(
         self, settings: ReaderSettings, work: Path, site: TrainingSite = THIS_MACHINE
@@ -164,7 +163,6 @@ class ReaderTraining:
         return [file_of(source.file) for source in self.settings.unlabelled]
 
     def _sources(self, *names: str) -> list[dict[str, Any]]:
-        """Each unlabelled source by its content, how it is read, and these settings of it."""
         return [
             file | source.model_dump(include={*_HOW_READ, *names})
             for file, source in zip(self._files, self.settings.unlabelled, strict=True)
@@ -185,7 +183,6 @@ class ReaderTraining:
 
     @cached_property
     def request(self) -> dict[str, Any]:
-        """What makes two trainings the same, without a word on where files lie."""
         paths = ("train", "dev", "output", "work", "encoder", "teacher", "unlabelled")
         hidden: dict[str, Any] = dict.fromkeys(paths, True) | {"teach": {"at_once"}}
         settings = self.settings.model_dump(mode="json", exclude=hidden, exclude_none=True)
@@ -239,7 +236,6 @@ class ReaderTraining:
 
     @property
     def labelled(self) -> TrainingStep:
-        """The windows that teachers have labelled, in parts that are kept one by one."""
         teach = self.settings.teach
         assert teach is not None, "windows are labelled by teachers"
 
@@ -298,8 +294,6 @@ class ReaderTraining:
         return self.distilled if self.settings.fit is None else self.fitted
 
     def scores(self, name: str, who: Who, *steps: TrainingStep) -> Scores:
-        """The dev scores of the readers of some steps, which answer as one; found out once."""
-
         def act(_: TrainingStep) -> Scores:
             encoder, models = self.readers(who, steps)
             reader = TorchReader(models, encoder.fast, encoder.device)
@@ -316,7 +310,6 @@ class ReaderTraining:
         return scores
 
     def take_steps(self) -> tuple[dict[str, Scores], dict[str, Any]]:
-        """Take all steps; the scores of each reader on the way, and facts on unlabelled texts."""
         settings = self.settings
         scores: dict[str, Scores] = {}
         facts: dict[str, Any] = {}
@@ -350,7 +343,6 @@ class ReaderTraining:
     # --- how steps are done -----------------------------------------------------------------------
 
     def encoder(self, who: Who, device: str | None = None) -> TorchEncoder:
-        """What a student or teacher is built on: a folder, or a name on the hub."""
         name = str(self.first_encoder[who])
         if self.adaptation[who] is not None:
             name = str(self.adapted(who).folder / "encoder")
@@ -359,7 +351,6 @@ class ReaderTraining:
     def readers(
         self, who: Who, steps: Sequence[TrainingStep]
     ) -> tuple[TorchEncoder, list[JointReader]]:
-        """The readers of some steps, and the encoder of one of them for its tokenizer."""
         models = []
         for step in steps:
             encoder = self.encoder(who)
@@ -380,7 +371,6 @@ class ReaderTraining:
         examples: Sequence[ReaderExample] | None = None,
         source: TrainingStep | None = None,
     ) -> dict[str, Any]:
-        """Train a new reader, or that of `source`, on annotated passages or given examples."""
         shape, encoder = self.settings.shape, self.encoder(who)
         if source is None:
             model = new_reader(encoder, shape, seed)

@@ -102,7 +102,6 @@ def encodable(text: str) -> str:
 def windows_to_label(
     pool: UnlabelledTexts, annotated: Iterable[str], settings: Windows
 ) -> list[str]:
-    """Windows of unlabelled texts, and annotated texts whole, in an order drawn by chance."""
     chance = random.Random(settings.seed)
     windows: list[str] = []
     for source, texts in pool.sources:

@@ -44,27 +44,6 @@ def test_weights_are_fitted_and_the_card_is_shown(config: Path, tmp_path: Path) 
     }
 
 
-def test_fitted_weights_are_shown_and_only_fitted_anew_when_told(
-    config: Path, tmp_path: Path
-) -> None:
-    told = ("train", "concordance", config, "--output", tmp_path / "out")
-    assert run(*told).exit_code == 0
-    before = (tmp_path / "out" / "results.json").stat().st_mtime_ns
-    again = run(*told)
-    assert again.exit_code == 0
-    assert "Concordance: the weights" in again.output
-    assert "was finished before; --overwrite trains it again" in again.output
-    assert (tmp_path / "out" / "results.json").stat().st_mtime_ns == before
-    refused = run(*told, "--set", "seed=3")
-    assert isinstance(refused.exception, OutputError)
-    assert "different: seed" in str(refused.exception)
-    anew = run(*told, "--set", "seed=3", "--overwrite")
-    assert anew.exit_code == 0
-    assert f"Written: {tmp_path / 'out'}" in anew.output
-    results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
-    assert results["settings"]["seed"] == 3
-
-
 def test_a_sheet_that_lies_in_the_folder_of_the_model_is_never_deleted(
     config: Path, tmp_path: Path
 ) -> None:
@@ -82,9 +61,6 @@ def test_a_sheet_that_lies_in_the_folder_of_the_model_is_never_deleted(
 
 
 def test_what_is_wrong_with_the_settings_is_told(config: Path, tmp_path: Path) -> None:
-    nowhere = run("train", "concordance", config)
-    assert isinstance(nowhere.exception, SettingError)
-    assert "no output folder: pass --output" in str(nowhere.exception)
     misspelt = run("train", "concordance", config, "--output", tmp_path / "o", "--set", "fold=3")
     assert isinstance(misspelt.exception, SettingError)
     assert "did you mean 'folds'?" in str(misspelt.exception)

@@ -71,14 +71,6 @@ def test_figures_are_told_and_written_each_time_alike(
     assert out.read_bytes() == again.read_bytes()
 
 
-def test_sources_are_told_apart(corpus: Path, asked: list[models.Models], tmp_path: Path) -> None:
-    out = tmp_path / "figures.json"
-    result = run("--corpus", corpus, "--by", "source", "--output", out)
-    assert cells(result, "a")[0] == cells(result, "b")[0] == "10"
-    sources = json.loads(out.read_text("utf-8"))["sources"]
-    assert {name: each["passages"] for name, each in sources.items()} == {"a": 10, "b": 10}
-
-
 def test_mistakes_are_written_for_people(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,10 +20,6 @@ SCHEDULE = Schedule(epochs=4, batch=3, rate=0.05, warm_up=0.1)
 SIZE = 10
 
 
-class StoppedError(Exception):
-    """Somebody has had enough."""
-
-
 def network() -> Any:
     torch.manual_seed(7)
     return torch.nn.Sequential(
@@ -66,10 +62,10 @@ def stop_in_third_epoch(checkpoint: Path, identity: str = "") -> None:
 
     def until(positions: Sequence[int]) -> Any:
         if len(seen) == 10:
-            raise StoppedError
+            raise KeyboardInterrupt
         return loss(positions)
 
-    with pytest.raises(StoppedError):
+    with pytest.raises(KeyboardInterrupt):
         fit(model, SIZE, until, SCHEDULE, seed=3, stage=stage_in(checkpoint, identity))
 
 

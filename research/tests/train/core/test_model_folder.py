@@ -97,8 +97,36 @@ def test_a_finished_model_is_found_another_refused_and_only_replaced_when_told(
     assert trained(tmp_path / "model") == first
     with pytest.raises(OutputError, match=r"another training \(different: seed\)"):
         trained(tmp_path / "model", seed=9)
+    assert trained(tmp_path / "model") == first
     assert trained(tmp_path / "model", seed=9, overwrite=True) != first
     assert {file.name for file in (tmp_path / "model").iterdir()} == {"README.md", "results.json"}
+
+
+def test_a_training_killed_before_its_last_act_is_finished_by_the_next(tmp_path: Path) -> None:
+    first = trained(tmp_path / "model")
+    (tmp_path / "model").rename(tmp_path / "model.part")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / CHECKPOINT).write_bytes(b"of no use any more")
+    assert trained(tmp_path / "model") == first
+    assert [folder.name for folder in tmp_path.iterdir()] == ["model"]
+    assert not (tmp_path / "model" / CHECKPOINT).exists()
+
+
+def test_overwriting_restarts_a_training_that_was_stopped(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / CHECKPOINT).write_bytes(b"of other settings")
+    trained(tmp_path / "model", overwrite=True)
+    assert not (tmp_path / "model" / CHECKPOINT).exists()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_overwriting_never_touches_what_is_not_of_a_training(
+    tmp_path: Path, overwrite: bool
+) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work", "utf-8")
+    with pytest.raises(OutputError, match="not of a training"):
+        trained(tmp_path, overwrite=overwrite)
+    assert (tmp_path / "thesis.txt").exists()
 
 
 def test_two_files_of_one_name_are_refused() -> None:

@@ -30,10 +30,6 @@ COURSE = LoopSettings(
 )
 
 
-class StoppedError(Exception):
-    """Somebody has had enough."""
-
-
 class Student(torch.nn.Module):  # type: ignore[misc, name-defined]
     """Tokens to unit vectors, with some chance within."""
 
@@ -100,7 +96,7 @@ def every_step_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 def stage_in(file: Path, last: int = 100) -> TrainingStage:
     def watch(step: int, steps: int, loss: float) -> None:
         if step >= last:
-            raise StoppedError
+            raise KeyboardInterrupt
 
     return TrainingStage(Checkpoint(file), watch, "a stage")
 
@@ -118,7 +114,7 @@ def test_names_that_were_stopped_are_learned_as_if_they_had_not_been(
     alone, stopped = Student(), Student()
     likeness = distil(alone, ROWS, places, HOW)
     for last in (5, 8):
-        with pytest.raises(StoppedError):
+        with pytest.raises(KeyboardInterrupt):
             distil(stopped, ROWS, places, HOW, stage=stage_in(tmp_path / "c.pt", last))
         stopped = Student()
         torch.rand(3)
@@ -130,7 +126,7 @@ def test_names_that_were_stopped_are_learned_as_if_they_had_not_been(
 def test_tiles_that_were_stopped_are_learned_as_if_they_had_not_been(tmp_path: Path) -> None:
     rows, file = range(8), tmp_path / "c.pt"
     alone = learn(model(), lesson(), rows, COURSE)
-    with pytest.raises(StoppedError):
+    with pytest.raises(KeyboardInterrupt):
         learn(model(), lesson(), rows, COURSE, stage=stage_in(file, 4))
     stored = torch.load(file, weights_only=True)["running"]["a stage"]
     assert stored["steps"] == 2, "one epoch of two steps was finished, and a half"

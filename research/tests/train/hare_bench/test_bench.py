@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -52,10 +51,6 @@ SITE = TrainingSite("cpu")
 OURS = label_names("all")
 TAGS = tags_of(OURS)
 KIND = (EntityType.MARKER, EntityType.RESULT)
-
-
-class StoppedError(Exception):
-    """Somebody has had enough."""
 
 
 def told(encoder: Path, corpus: Path, **changes: Any) -> dict[str, Any]:
@@ -178,22 +173,10 @@ def test_the_results_say_what_was_done_and_how_well(tagger: Learned, tiny_corpus
     assert not (tagger.folder / "checkpoint.pt").exists()
 
 
-def test_a_finished_folder_is_not_trained_again_and_another_is_not_written_over(
-    tagger: Learned, tiny_models: ModelFolders
-) -> None:
-    before = (tagger.folder / "model.safetensors").stat().st_mtime_ns
-    settings = NerSettings.model_validate(tagger.settings)
-    assert train_ner(settings, tagger.folder)["scores"]["entities"]["f1"] == 1.0
-    for name, value in (("rate", 1e-2), ("encoder", str(tiny_models.entities))):
-        with pytest.raises(OutputError, match=rf"another training \(different: {name}\)"):
-            train_ner(settings.model_copy(update={name: value}), tagger.folder)
-    assert (tagger.folder / "model.safetensors").stat().st_mtime_ns == before
-
-
 def weights_after(settings: NerSettings, output: Path, stop_at: int | None = None) -> bytes:
     def watch(step: int, steps: int, loss: float) -> None:
         if step == stop_at:
-            raise StoppedError
+            raise KeyboardInterrupt
 
     train_ner(settings, output, TrainingSite("cpu", watching=lambda _: nullcontext(watch)))
     return (output / "model.safetensors").read_bytes()
@@ -204,7 +187,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
 ) -> None:
     settings = ner_settings(tiny_models.aligner, tiny_corpus, epochs=20, batch=1)
     stopped = tmp_path / "stopped"
-    with pytest.raises(StoppedError):
+    with pytest.raises(KeyboardInterrupt):
         weights_after(settings, stopped, stop_at=40)
     assert [file.name for file in stopped.iterdir()] == ["checkpoint.pt"]
     assert [folder.name for folder in tmp_path.iterdir()] == ["stopped"], "no draft stays"
@@ -213,36 +196,6 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
     whole = weights_after(settings, tmp_path / "whole")
     assert weights_after(settings, stopped) == whole
     assert weights_after(settings.model_copy(update={"seed": 1}), tmp_path / "other") != whole
-
-
-def test_a_training_killed_before_its_last_act_is_finished_by_the_next(
-    tagger: Learned, tmp_path: Path
-) -> None:
-    output = tmp_path / "ner"
-    shutil.copytree(tagger.folder, tmp_path / "ner.part")
-    output.mkdir()
-    (output / "checkpoint.pt").write_bytes(b"of no use any more")
-    found = train_ner(NerSettings.model_validate(tagger.settings), output, SITE)
-    assert found["scores"]["entities"]["f1"] == 1.0
-    files = {file.name for file in tagger.folder.iterdir()}
-    assert {file.name for file in output.iterdir()} == files
-    assert [folder.name for folder in tmp_path.iterdir()] == ["ner"]
-
-
-def test_overwriting_replaces_a_training_and_never_anything_else(
-    tiny_models: ModelFolders, tiny_corpus: Path, tmp_path: Path
-) -> None:
-    settings = ner_settings(tiny_models.aligner, tiny_corpus, epochs=1)
-    train_ner(settings, tmp_path / "out", SITE)
-    changed = settings.model_copy(update={"seed": 5})
-    results = train_ner(changed, tmp_path / "out", TrainingSite("cpu", overwrite=True))
-    assert results["request"]["settings"]["seed"] == 5
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("years of work", "utf-8")
-    for overwrite in (False, True):
-        with pytest.raises(OutputError, match="not of a training"):
-            train_ner(settings, tmp_path / "mine", TrainingSite("cpu", overwrite))
-    assert (tmp_path / "mine" / "thesis.txt").exists()
 
 
 def test_the_paper_types_are_judged_in_the_paper_types(

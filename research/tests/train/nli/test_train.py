@@ -109,10 +109,6 @@ class WrittenError(Exception):
     """The model is trained, and what follows is not of interest."""
 
 
-class StoppedError(Exception):
-    """Somebody pulled the plug."""
-
-
 class Trained(NamedTuple):
     """A training up to the weights that it would write."""
 
@@ -188,7 +184,7 @@ def train(told: dict[str, Any], output: Path, stop_at: int | None = None) -> Tra
     def watch(step: int, steps: int, loss: float) -> None:
         losses.append(loss)
         if len(losses) == stop_at:
-            raise StoppedError(f"{step} of {steps}")
+            raise KeyboardInterrupt(f"{step} of {steps}")
 
     def write(model: CrossEncoder, *_: Any) -> None:
         weights.update({name: each.clone() for name, each in model.state_dict().items()})
@@ -228,7 +224,7 @@ def test_a_training_stopped_under_its_teacher_or_after_it_resumes_there(
     monkeypatch: pytest.MonkeyPatch,
     epoch: int,
 ) -> None:
-    with pytest.raises(StoppedError):
+    with pytest.raises(KeyboardInterrupt):
         train(told, tmp_path / "nli", stop_at=epoch)
     assert (tmp_path / "nli" / "checkpoint.pt").exists()
     if epoch == 2:

@@ -34,10 +34,6 @@ pytestmark = pytest.mark.heavy
 STEPS = ["adapt-student", "adapt-teacher", "teacher-1", "teacher-2", "windows", "distil", "fit"]
 
 
-class StoppedError(Exception):
-    """Somebody has had enough."""
-
-
 @pytest.fixture(scope="module")
 def teacher_encoder(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Another encoder with the same tokenizer; this one has dropout."""
@@ -105,7 +101,7 @@ def stop_after(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def write_and_stop(self: TrainingStep, state: Mapping[str, Any]) -> None:
         write(self, state)
         if self.folder.name == name and state["done"]:
-            raise StoppedError
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(TrainingStep, "_write", write_and_stop)
 
@@ -116,7 +112,7 @@ def test_a_run_that_is_killed_after_steps_ends_with_the_same_weights(
     for name in ("teacher-1", "windows"):
         with pytest.MonkeyPatch.context() as patched:
             stop_after(name, patched)
-            with pytest.raises(StoppedError):
+            with pytest.raises(KeyboardInterrupt):
                 course_of(bench, tmp_path / "work").take_steps()
     course = course_of(bench, tmp_path / "work")
     assert course.take_steps() == taken.outcome
@@ -133,7 +129,7 @@ def test_a_run_that_is_killed_between_epochs_ends_with_the_same_weights(
         name = self.path.parent.name if self.path is not None else ""
         if name in ("teacher-2", "fit") and name not in stopped:
             stopped.append(name)
-            raise StoppedError
+            raise KeyboardInterrupt
 
     course = course_of(bench, taken.copy(tmp_path))
     for step in (course.teacher(2), course.fitted):
@@ -141,7 +137,7 @@ def test_a_run_that_is_killed_between_epochs_ends_with_the_same_weights(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Checkpoint, "keep", keep_and_stop)
         for _ in range(2):
-            with pytest.raises(StoppedError):
+            with pytest.raises(KeyboardInterrupt):
                 course.take_steps()
             assert len(list(course.work.glob("*/checkpoint.pt"))) == 1
         course.take_steps()
@@ -213,7 +209,7 @@ def test_teachers_trained_at_once_are_those_trained_one_by_one(
     two = bench.settings["teach"] | {"at_once": 2}
     course = course_of(bench, tmp_path / "work", teach=two)
     stop_after("scores-teacher-1", monkeypatch)
-    with pytest.raises(StoppedError):
+    with pytest.raises(KeyboardInterrupt):
         course.take_steps()
     for one, other in zip(taken.course.teachers, course.teachers, strict=True):
         assert one.identity == other.identity

@@ -9,6 +9,7 @@ used, so tiles without a diagnosis help as much as others.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -194,13 +195,9 @@ def distil(
         apart = (given @ given.T - wanted @ wanted.T).square().mean()
         return (1 - cosines).mean() + 10 * apart
 
-    plan = StepPlan(
-        how.steps,
-        lambda step: cosine_share(step, how.steps, how.warm_up),
-        keep_every=KEPT_EVERY,
-        history=near,
-    )
     groups = [{"params": list(student.parameters()), "lr": how.rate}]
+    share = partial(cosine_share, steps=how.steps, warm_up=how.warm_up)
+    plan = StepPlan(how.steps, share, keep_every=KEPT_EVERY, history=near)
     take_steps(student, groups, batches, loss, plan, stage or TrainingStage())
     return float(np.mean(near[-100:])) if near else math.nan
 
@@ -246,7 +243,7 @@ def continue_trunk(
 
     plan = StepPlan(
         steps,
-        lambda step: cosine_share(step, steps, how.warm_up),
+        partial(cosine_share, steps=steps, warm_up=how.warm_up),
         keep_every=max(1, steps // how.epochs),
         decay=how.weight_decay,
         sources={"views": draws},
@@ -361,7 +358,7 @@ def learn(
 
     plan = StepPlan(
         steps,
-        lambda step: cosine_share(step, steps, course.warm_up),
+        partial(cosine_share, steps=steps, warm_up=course.warm_up),
         keep_every=steps // course.epochs,
         decay=course.weight_decay,
         average=course.average,

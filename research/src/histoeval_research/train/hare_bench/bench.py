@@ -62,6 +62,8 @@ from histoeval_research.train.hare_bench.config import (
 if TYPE_CHECKING:
     import torch
 
+Passages = Sequence[AnnotatedPassage]
+
 OVERLAP = 96  # tokens that neighbouring windows share, as in the reader
 
 IGNORE_INDEX = -100  # the label of tokens that the loss ignores
@@ -139,33 +141,76 @@ def train_ner(
     settings: NerSettings, output: Path, site: TrainingSite = THIS_MACHINE
 ) -> dict[str, Any]:
     """Train an entity model and write its folder; the results, at once if it is finished."""
-    return _train(EntityLesson(settings), settings, output, site)
+    names = label_names(settings.types)
+    tags = tags_of(names)
+
+    def examples(passages: Passages, model: Transformer) -> list[ClassifierExample]:
+        return [e for passage in passages for e in examples_of(passage, model, names, tags)]
+
+    def judge(folder: Path, passages: Passages) -> tuple[int, dict[str, Any]]:
+        """The number of passages, and the scores of the reader that loads the folder."""
+        reader = HuggingFaceReader(folder, None, runtime=Runtime(site.device, "float32"))
+        return len(passages), score_tagger(reader, passages, names)
+
+    task: Task = "token-classification"
+    beginning = UntrainedClassifier(settings.encoder, task, tags, settings.tokens, settings.seed)
+    return _train("ner", "entities", beginning, examples, judge, settings, output, site)
 
 
 def train_relations(
     settings: RelationSettings, output: Path, site: TrainingSite = THIS_MACHINE
 ) -> dict[str, Any]:
     """Train a relation model and write its folder; the results, at once if it is finished."""
-    return _train(RelationLesson(settings), settings, output, site)
+    kinds = RELATION_TYPES if settings.types == "all" else HARE_RELATION_TYPES
+
+    def examples(passages: Passages, model: Transformer) -> list[ClassifierExample]:
+        """Related pairs and sampled others, as far as a window shows them."""
+        pairs = [pair for pair in pairs_of(passages, model, kinds) if pair.tokens]
+        if not any(pair.related for pair in pairs):
+            raise InputError(f"{settings.train} has no relations of the types to be learned")
+        chosen = sample(pairs, settings.negatives, f"{settings.seed}/train")
+        return [ClassifierExample(pairs[i].tokens, int(pairs[i].related)) for i in chosen]
+
+    def judge(folder: Path, passages: Passages) -> tuple[int, dict[str, Any]]:
+        """The size of a sample of pairs, and the scores on all pairs and on those."""
+        model = Transformer(folder, "sequence-classification", Runtime(site.device, "float32"))
+        pairs = list(pairs_of(passages, model, kinds))
+        tested = sample(pairs, settings.test_negatives, f"{settings.seed}/dev")
+        return len(tested), score_relations(model, pairs, tested)
+
+    beginning = UntrainedClassifier(
+        settings.encoder,
+        "sequence-classification",
+        LABELS,
+        settings.tokens,
+        settings.seed,
+        MARKERS,
+        sorted("-".join(kind) for kind in kinds),
+    )
+    return _train("relations", "relations", beginning, examples, judge, settings, output, site)
 
 
 def _train(
-    lesson: EntityLesson | RelationLesson,
+    task: str,
+    learned: str,
+    beginning: UntrainedClassifier,
+    examples_in: Callable[[Passages, Transformer], list[ClassifierExample]],
+    judge: Callable[[Path, Passages], tuple[int, dict[str, Any]]],
     settings: NerSettings | RelationSettings,
     output: Path,
     site: TrainingSite,
 ) -> dict[str, Any]:
     folder = ModelFolder(output)
     files = {"train": settings.train, "dev": settings.dev}
-    request = request_of(lesson.task, settings, files, dict.fromkeys(files, True))
+    request = request_of(task, settings, files, dict.fromkeys(files, True))
     if not site.overwrite and (finished := folder.finished(request)) is not None:
         return finished
     train, dev = (read_passages(path, settings.labels) for path in files.values())
 
     def make(draft: Path, checkpoint: Checkpoint) -> dict[str, Any]:
-        model = lesson.beginning.make(draft, site.device)
-        examples = lesson.examples(train, model)
-        with site.watching(f"training {lesson.learned}") as watch:
+        model = beginning.make(draft, site.device)
+        examples = examples_in(train, model)
+        with site.watching(f"training {learned}") as watch:
             fit(
                 model.model,
                 len(examples),
@@ -176,7 +221,7 @@ def _train(
                 stage=TrainingStage(checkpoint, watch),
             )
         save(model.model, model.tokenizer, draft)
-        samples, scores = lesson.judge(draft, dev, site.device)
+        samples, scores = judge(draft, dev)
         return {
             "parameters": model.model.num_parameters(),
             "samples": {"train": len(examples), "dev": samples},
@@ -200,19 +245,17 @@ def loss_of(
 
     def padded(rows: Iterable[Sequence[int]], fill: int) -> torch.Tensor:
         tensors = [torch.tensor(row) for row in rows]
-        together = pad_sequence(tensors, batch_first=True, padding_value=fill)
-        return together.to(transformer.device)
+        return pad_sequence(tensors, True, fill).to(transformer.device)
 
     def loss(positions: Sequence[int]) -> torch.Tensor:
-        some = [examples[i] for i in positions]
-        # A label for each token, or one for each window, which is as if it had one token.
-        labels = [[e.label] if isinstance(e.label, int) else e.label for e in some]
-        is_of_windows = isinstance(some[0].label, int)
-        wanted = padded(labels, IGNORE_INDEX)
+        tokens, labels = zip(*(examples[i] for i in positions), strict=True)
+        is_of_windows = isinstance(labels[0], int)
         output = transformer.model(
-            input_ids=padded((example.tokens for example in some), padding),
-            attention_mask=padded(([1] * len(example.tokens) for example in some), 0),
-            labels=wanted[:, 0] if is_of_windows else wanted,
+            input_ids=padded(tokens, padding),
+            attention_mask=padded(([1] * len(row) for row in tokens), 0),
+            labels=torch.tensor(labels).to(transformer.device)
+            if is_of_windows
+            else padded(labels, IGNORE_INDEX),
         )
         return output.loss
 
@@ -235,31 +278,6 @@ def scores_of(matches: Matches) -> dict[str, float]:
 
 
 # --- entities ---------------------------------------------------------------------------------
-
-
-class EntityLesson:
-    """What an entity model is taught, and how it is judged."""
-
-    task, learned = "ner", "entities"
-
-    def __init__(self, settings: NerSettings) -> None:
-        self.names = label_names(settings.types)
-        tags, tokens = tags_of(self.names), settings.tokens
-        self.beginning = UntrainedClassifier(
-            settings.encoder, "token-classification", tags, tokens, settings.seed
-        )
-
-    def examples(
-        self, passages: Sequence[AnnotatedPassage], model: Transformer
-    ) -> list[ClassifierExample]:
-        tags = self.beginning.labels
-        return [e for passage in passages for e in examples_of(passage, model, self.names, tags)]
-
-    def judge(
-        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
-    ) -> tuple[int, dict[str, Any]]:
-        reader = HuggingFaceReader(folder, None, runtime=Runtime(device, "float32"))
-        return len(passages), score_tagger(reader, passages, self.names)
 
 
 def label_names(types: Types) -> dict[EntityType, str]:
@@ -363,41 +381,6 @@ class EntityPair(NamedTuple):
     kind: Kind
     related: bool
     tokens: tuple[int, ...]
-
-
-class RelationLesson:
-    task = learned = "relations"
-
-    def __init__(self, settings: RelationSettings) -> None:
-        self.settings = settings
-        self.kinds = RELATION_TYPES if settings.types == "all" else HARE_RELATION_TYPES
-        self.beginning = UntrainedClassifier(
-            settings.encoder,
-            "sequence-classification",
-            LABELS,
-            settings.tokens,
-            settings.seed,
-            MARKERS,
-            sorted("-".join(kind) for kind in self.kinds),
-        )
-
-    def examples(
-        self, passages: Sequence[AnnotatedPassage], model: Transformer
-    ) -> list[ClassifierExample]:
-        pairs = [pair for pair in pairs_of(passages, model, self.kinds) if pair.tokens]
-        if not any(pair.related for pair in pairs):
-            raise InputError(f"{self.settings.train} has no relations of the types to be learned")
-        chosen = sample(pairs, self.settings.negatives, f"{self.settings.seed}/train")
-        some = [pairs[place] for place in chosen]
-        return [ClassifierExample(pair.tokens, int(pair.related)) for pair in some]
-
-    def judge(
-        self, folder: Path, passages: Sequence[AnnotatedPassage], device: str | None
-    ) -> tuple[int, dict[str, Any]]:
-        model = Transformer(folder, "sequence-classification", Runtime(device, "float32"))
-        pairs = list(pairs_of(passages, model, self.kinds))
-        tested = sample(pairs, self.settings.test_negatives, f"{self.settings.seed}/dev")
-        return len(tested), score_relations(model, pairs, tested)
 
 
 def pairs_of(

@@ -13,11 +13,12 @@ A field without an `Option` can be set from Python only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, is_dataclass
 from inspect import Parameter, Signature, get_annotations, isclass, isfunction, signature
 from keyword import iskeyword
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from histoeval.errors import SettingError, explain_validation
@@ -34,6 +35,14 @@ INPUT = "What the model is shown and asked"
 ENGINE = "Engine (it never changes a result)"
 STATISTICS = "Statistics"
 REQUIRED = Parameter.empty  # the default of a setting that must be given
+
+# In Python a path may be a text, and several values any sequence; the shell knows one type of each.
+_SHELL_TYPES: dict[Any, Any] = {
+    str | Path: Path,
+    str | Path | None: Path | None,
+    Sequence[str]: list[str] | None,
+    Sequence[str | Path]: list[Path] | None,
+}
 
 
 class Option:
@@ -58,9 +67,9 @@ class Option:
             text: the help; of a settings model it is for Python only.
             panel: the group of options that it stands in.
             name: the flag, if it is not the name of the field; `--no-X` turns something off.
-            shell: its type in the shell, if that is not the type of the field. A settings model
-                stands for the options of all its fields; a function for those of its arguments, and
-                its value is the function with these arguments.
+            shell: its type in the shell, if that is not the usual one for the type of the field. A
+                settings model stands for the options of all its fields; a function for those of its
+                arguments, and its value is the function with these arguments.
             read: makes the value of what the shell gives.
             only: the fields of a settings model that are options here; all when empty.
             python: the help of the argument in Python, if it is not `text`.
@@ -155,7 +164,8 @@ def setting(name: str, annotation: Any, default: Any) -> Setting:
     is_annotated = get_origin(annotation) is Annotated
     kind, *marks = get_args(annotation) if is_annotated else (annotation,)
     option = next((mark for mark in marks if isinstance(mark, Option)), None)
-    shell = kind if option is None or option.shell is None else option.shell
+    usual = _SHELL_TYPES.get(kind, kind)
+    shell = usual if option is None or option.shell is None else option.shell
     return Setting(name, annotation, default, shell, option)
 
 

@@ -114,7 +114,7 @@ def test_one_broken_report_by_id_costs_no_other(tmp_path: Path, content: str, co
 
 def test_several_references_may_stand_by_id(tmp_path: Path) -> None:
     truth = written(tmp_path, "t.json", {"a": ["Colon: adenoma.", "Polyp."], "b": ["Skin: nevus."]})
-    found = read_truth(truth, several=True)
+    found = read_truth(truth)
     assert found.references == {"a": ("Colon: adenoma.", "Polyp."), "b": ("Skin: nevus.",)}
     assert not found.problems
 

@@ -117,7 +117,7 @@ def _faultless(path: Path, home: Path) -> Mapping[str, tuple[str, ...]]:
     """The references of a truth that has no fault and is not another than the one that is there."""
     references = _read_truth(path).references
     current = _truth_in(home / TRUTH) if (home / TRUTH).is_dir() else None
-    if current and read_truth(current, several=True).references != references:
+    if current and read_truth(current).references != references:
         raise OutputError(
             f"{current} is another truth; remove it first, with {IDS} and {SUBGROUPS}"
         )
@@ -131,7 +131,7 @@ def _faultless(path: Path, home: Path) -> Mapping[str, tuple[str, ...]]:
 
 
 def _read_truth(path: Path) -> Truth:
-    truth = read_truth(path, several=True)
+    truth = read_truth(path)
     if problems := truth.problems:
         shown = "; ".join(problem.reason for problem in problems[:MOST_SHOWN])
         more = len(problems) - MOST_SHOWN

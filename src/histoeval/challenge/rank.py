@@ -27,8 +27,8 @@ from histoeval.io.submissions import SubmissionProblem
 from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_json, write_whole, writing_to
 from histoeval.run.engines.engine import Engine
-from histoeval.run.engines.local import choose_engine
 from histoeval.run.models import Models, load_metrics
+from histoeval.run.settings import choose_engine
 from histoeval.version import __version__
 
 # the folder of what was scored; it has texts of the truth, and is for organisers only

@@ -10,8 +10,8 @@ from histoeval.cli.verb import verb
 from histoeval.io.tables.remote import local_input
 from histoeval.nli.builtin import open_entailer
 from histoeval.progress import row_progress
-from histoeval.run.entail import entail as run
-from histoeval.run.entail import open_pairs
+from histoeval.run.extract import entail as run
+from histoeval.run.extract import open_pairs
 from histoeval.run.models import DeviceName, LanguageName
 from histoeval.run.settings import Encoding, EngineSettings, Overwrite
 from histoeval.settings import MODELS, Option

@@ -21,9 +21,9 @@ from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_whole, writing_to
 from histoeval.progress import row_progress
 from histoeval.resources import resource_bytes, resource_path, resource_text
-from histoeval.run.engines.local import choose_engine
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
+from histoeval.run.settings import choose_engine
 from histoeval.settings import Option
 from histoeval.view.run_report import write_run_report
 from histoeval.view.terminal.scores import error_tables, score_table

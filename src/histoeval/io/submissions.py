@@ -95,17 +95,10 @@ class IdMatches:
     renamed: Mapping[str, str]  # such ids that were accepted
 
 
-def read_truth(
-    path: Path,
-    *,
-    text: str | None = None,
-    id_: str | None = None,
-    encoding: str | None = None,
-    several: bool = False,
-) -> Truth:
-    """The references of a file or folder by id; `several` allows more than one for an id."""
-    source = open_reports(path, text=text, id_=id_, encoding=encoding, several=several)
-    lines = report_lines(source, several=several)
+def read_truth(path: Path) -> Truth:
+    """The references of a file or folder by id, mostly one for each id."""
+    source = open_reports(path, several=True)
+    lines = report_lines(source, several=True)
     references: dict[str, tuple[str, ...]] = {}
     for line in lines:
         if line.id is not None and line.problem is None and not isinstance(line.texts, Fault):
@@ -119,17 +112,10 @@ def read_truth(
 
 
 def read_submission(
-    path: Path,
-    truth: Truth,
-    *,
-    text: str | None = None,
-    id_: str | None = None,
-    encoding: str | None = None,
-    loose_ids: bool = False,
-    longest: int | None = None,
+    path: Path, truth: Truth, *, loose_ids: bool = False, longest: int | None = None
 ) -> Submission:
     """The reports of a file or folder, checked against the ids of the truth."""
-    source = open_reports(path, text=text, id_=id_, encoding=encoding)
+    source = open_reports(path)
     lines = report_lines(source)
     for number, line in enumerate(lines):
         length = 0 if isinstance(line.texts, Fault) else max(map(len, line.texts), default=0)

@@ -143,7 +143,7 @@ class StudySettings:
 
     cases: Annotated[
         PathLike | None,
-        Option("Table of row (from 0) and case, for HARE's layout.", COLUMNS, shell=Path | None),
+        Option("Table of row (from 0) and case, for HARE's layout.", COLUMNS),
     ] = None
     raters: Annotated[
         Sequence[str],
@@ -152,7 +152,6 @@ class StudySettings:
             "columns whose names say so, or columns of numbers that share a scale.",
             COLUMNS,
             name="--rater",
-            shell=list[str] | None,
         ),
     ] = ()
     group: Annotated[
@@ -219,16 +218,12 @@ class AgreeSettings(StudySettings):
         Sequence[PathLike],
         Option(
             "scores.jsonl of the same sheet, or its folder; its metrics are not run again. "
-            "Can be repeated.",
-            shell=list[Path] | None,
+            "Can be repeated."
         ),
     ] = ()
     output: Annotated[
         PathLike | None,
-        Option(
-            "Folder for agreement.json and the scores; a stopped run resumes there.",
-            shell=Path | None,
-        ),
+        Option("Folder for agreement.json and the scores; a stopped run resumes there."),
     ] = None
     overwrite: Overwrite = False
     by: Annotated[
@@ -238,7 +233,6 @@ class AgreeSettings(StudySettings):
             "repeated.",
             STATISTICS,
             name="--by",
-            shell=list[str] | None,
         ),
     ] = ()
     power: Annotated[

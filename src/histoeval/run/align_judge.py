@@ -262,7 +262,6 @@ def align_judge(
         PathLike,
         Argument(
             "Folder of `histoeval judge`, or of `histoeval score --metrics rubric_offline`.",
-            shell=Path,
             metavar="RESULTS",
         ),
     ],
@@ -270,14 +269,13 @@ def align_judge(
         PathLike,
         Argument(
             "Table with ids and a column for each criterion; ratings.csv of a study is one.",
-            shell=Path,
             metavar="EXPERTS",
         ),
     ],
     *,
     output: Annotated[
         PathLike | None,
-        Option("Folder for alignment.yaml and alignment.json.", shell=Path | None),
+        Option("Folder for alignment.yaml and alignment.json."),
     ] = None,
     metric: Annotated[
         str | None, Option("Metric of RESULTS; when omitted: the judge, or rubric_offline.")

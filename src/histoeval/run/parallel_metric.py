@@ -17,7 +17,7 @@ from histoeval.run.engines.engine import (
     gpu_use,
     models_of,
 )
-from histoeval.run.engines.worker import WorkerPool, packed
+from histoeval.run.engines.local import WorkerPool, packed
 from histoeval.run.pipeline import answers
 
 SHARES = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -23,8 +24,8 @@ from histoeval.llm.access import JUDGE_ENDPOINT, JUDGE_MODEL, RequestOptions, Te
 from histoeval.metric import Metric
 from histoeval.metrics.registry import metric_entries
 from histoeval.pathgls.policy.policy import POLICIES, Policy
-from histoeval.run.engines.engine import Engine
-from histoeval.run.engines.local import EngineName, choose_engine
+from histoeval.run.engines.engine import INLINE, Engine
+from histoeval.run.engines.local import LocalEngine
 from histoeval.run.models import DEFAULT_METRICS, READING, JudgeOptions, Models, NliName
 from histoeval.settings import (
     COLUMNS,
@@ -133,6 +134,37 @@ class JoinSettings:
     @property
     def joining(self) -> Joining:
         return Joining(loose_ids=self.loose_ids, references=self.several_references)
+
+
+EngineName = Literal["local", "ray", "inline"]
+
+ENGINE_ENV = "HISTOEVAL_ENGINE"
+
+
+def choose_engine(
+    name: str | Engine | None = None, workers: int | None = None, address: str | None = None
+) -> Engine:
+    """The engine of a name; None is `local`, except for what is faster in this process.
+
+    HISTOEVAL_ENGINE in the environment names the engine where nothing else does.
+    """
+    if isinstance(name, Engine):
+        return name
+    if address is not None and name != "ray":
+        raise SettingError("--address names a Ray cluster: it goes with --engine ray")
+    if name is None and workers is None:
+        name = os.environ.get(ENGINE_ENV) or None
+    if name == "inline":
+        if workers not in (None, 1):
+            raise SettingError("--engine inline is this process alone: leave --workers out")
+        return INLINE
+    if name is None or name == "local":
+        return LocalEngine(workers, demanded=name == "local" or workers is not None)
+    if name == "ray":
+        from histoeval.run.engines.ray_engine import RayEngine
+
+        return RayEngine(workers, address)
+    raise SettingError(f"there is no engine {name!r}; known: local, ray, inline")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,7 +314,6 @@ class AttackOptions(ExaminationOptions):
             "omitted.",
             INPUT,
             name="--attack",
-            shell=list[str] | None,
         ),
     ] = ()
     tiles: Annotated[
@@ -334,10 +365,7 @@ class ScoreSettings(JoinSettings, EngineSettings):
     ] = DEFAULT_METRICS
     output: Annotated[
         PathLike | None,
-        Option(
-            "Folder for scores.jsonl and summary.json; a stopped run resumes there.",
-            shell=Path | None,
-        ),
+        Option("Folder for scores.jsonl and summary.json; a stopped run resumes there."),
     ] = None
     format: Annotated[str | None, Option(ROW_FORM, shell=RowForm | None)] = None
     overwrite: Overwrite = False
@@ -380,7 +408,6 @@ class ExtractSettings(EngineSettings):
         Option(
             "File for the rows (.jsonl, .jsonl.gz or .parquet); a stopped run resumes there. "
             "Without it the first reports are shown and nothing is written.",
-            shell=Path | None,
             python="a file for the rows (.jsonl, .jsonl.gz or .parquet); a stopped run resumes "
             "there.",
         ),
@@ -438,10 +465,7 @@ class JudgeSettings(JoinSettings, EngineSettings):
     ] = None
     output: Annotated[
         PathLike | None,
-        Option(
-            "Folder for scores.jsonl and the other results; a stopped run resumes there.",
-            shell=Path | None,
-        ),
+        Option("Folder for scores.jsonl and the other results; a stopped run resumes there."),
     ] = None
     format: Annotated[
         str | None, Option(ROW_FORM, name="--output-format", shell=RowForm | None)
@@ -456,14 +480,11 @@ class JudgeSettings(JoinSettings, EngineSettings):
         PathLike | None,
         Option(
             "alignment.yaml of `histoeval judge align`: put scores where experts would.",
-            shell=Path | None,
             python="an alignment.yaml of `align_judge`: scores are put where experts would put "
             "them, and the judge's own stay beside them.",
         ),
     ] = None
-    prices: Annotated[
-        PathLike | None, Option("TOML file with the prices of models.", shell=Path | None)
-    ] = None
+    prices: Annotated[PathLike | None, Option("TOML file with the prices of models.")] = None
     columns: Annotated[
         Columns | None,
         Option("of the table, where they cannot be guessed.", shell=Columns),
@@ -600,15 +621,14 @@ class TrustSettings(TrustOptions, EngineSettings):
         PathLike | None,
         Option(
             "Folder for trust.jsonl, summary.json, evidence and report.html; a stopped run "
-            "resumes there.",
-            shell=Path | None,
+            "resumes there."
         ),
     ] = None
     overwrite: Overwrite = False
     texts: KeepTexts = True
     images: Annotated[
         PathLike | None,
-        Option("Folder of the images; that of FILE when omitted.", IMAGES, shell=Path | None),
+        Option("Folder of the images; that of FILE when omitted.", IMAGES),
     ] = None
     pictures: Annotated[
         bool,

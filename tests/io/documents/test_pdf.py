@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from histoeval.errors import MissingDependency
-from histoeval.io.documents import contents as reader
+from histoeval.io.documents import texts as reader
 from histoeval.io.reports import open_reports
 from tests.support.documents import oru, pdf
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from histoeval.io.documents import contents
-from histoeval.io.documents.contents import word_text
+from histoeval.io.documents import texts
+from histoeval.io.documents.texts import word_text
 from histoeval.io.reports import open_reports
 from histoeval.io.tables.records import Fault
 from tests.support.documents import docx, paragraphs, zipped
@@ -66,7 +66,7 @@ def test_what_is_no_word_document_is_a_problem(tmp_path: Path, content: bytes, k
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "RECORD_LIMIT", 100_000)
+    monkeypatch.setattr(texts, "RECORD_LIMIT", 100_000)
     assert kind_of(read(tmp_path, docx("a" * 10_000_000))) == "long_text"
 
 

@@ -18,7 +18,7 @@ import pytest
 import histoeval
 from histoeval.errors import HistoEvalError
 from histoeval.report import Pair
-from histoeval.run.engines.worker import ForkServer, WorkerDied, WorkerPool, packed
+from histoeval.run.engines.local import ForkServer, WorkerDied, WorkerPool, packed
 from histoeval.run.parallel_metric import MetricTask
 from histoeval.runtime.onnx import Session
 from tests.support.engine_jobs import (

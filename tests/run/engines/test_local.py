@@ -16,8 +16,8 @@ import pytest
 
 from histoeval.errors import EndpointError, HistoEvalError, SettingError
 from histoeval.run.engines.engine import INLINE, InlineEngine
-from histoeval.run.engines.local import LocalEngine, choose_engine
-from histoeval.run.engines.worker import packed
+from histoeval.run.engines.local import LocalEngine, packed
+from histoeval.run.settings import choose_engine
 from tests.support.engine_jobs import DoublingJob, DoublingTask, ForkingTask, doubled, worked
 
 ROOT = Path(__file__).parents[3]

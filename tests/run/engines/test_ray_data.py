@@ -21,9 +21,9 @@ import histoeval
 from histoeval.errors import EndpointError, HistoEvalError, InputError, OutputError, SettingError
 from histoeval.nli.builtin import open_entailer
 from histoeval.run.engines.engine import INLINE, Blocks, BlockSpool, Engine
+from histoeval.run.engines.local import packed
 from histoeval.run.engines.ray_engine import RayContext, RayEngine, read
-from histoeval.run.engines.worker import packed
-from histoeval.run.entail import entail, open_pairs
+from histoeval.run.extract import entail, open_pairs
 from histoeval.run.tiles import TileFolder, write_tiles
 from histoeval.slides.open import open_slide
 from histoeval.slides.tiles import TileRequest, plan_tiles

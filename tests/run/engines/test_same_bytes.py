@@ -11,7 +11,7 @@ import pytest
 import histoeval
 from histoeval.run.engines.engine import INLINE, Engine
 from histoeval.run.engines.local import LocalEngine
-from histoeval.run.entail import entail, open_pairs
+from histoeval.run.extract import entail, open_pairs
 from histoeval.run.models import load_entailer
 
 METRICS = "concordance,hare,rubric_offline,bleu,rouge_1,rouge_l,chrf"

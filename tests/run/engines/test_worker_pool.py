@@ -18,7 +18,7 @@ import pytest
 from histoeval.errors import EndpointError, Problem
 from histoeval.report import Pair
 from histoeval.run.engines.engine import Block
-from histoeval.run.engines.worker import StoppedError, WorkerPool, packed
+from histoeval.run.engines.local import StoppedError, WorkerPool, packed
 from histoeval.run.parallel_metric import ParallelMetric
 from tests.support.engine_jobs import Doubled, DoublingTask, ForkingTask, Item, gone, stat
 from tests.support.fatal_metric import FatalMetric

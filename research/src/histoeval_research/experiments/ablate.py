@@ -267,10 +267,7 @@ class AblateSettings(StudySettings):
     _: KW_ONLY
     grid: Annotated[
         PathLike | None,
-        Option(
-            "TOML or JSON file of metrics and settings; every combination is a row.",
-            shell=Path | None,
-        ),
+        Option("TOML or JSON file of metrics and settings; every combination is a row."),
     ] = None
     columns: Annotated[
         Columns | None, Option("of the sheet, where they cannot be guessed.", shell=Columns)

@@ -135,9 +135,7 @@ class PerturbSettings:
     ] = 1
     groups: Annotated[
         Sequence[str],
-        Option(
-            "Only this group of edits; can be repeated.", name="--group", shell=list[str] | None
-        ),
+        Option("Only this group of edits; can be repeated.", name="--group"),
     ] = ()
     answers: Annotated[
         bool,

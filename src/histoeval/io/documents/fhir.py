@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from histoeval.errors import InputError
-from histoeval.io.documents.contents import embedded_text, html_text
-from histoeval.io.documents.texts import TEXT
+from histoeval.io.documents.texts import TEXT, embedded_text, html_text
 from histoeval.io.tables.encoding import read_start
 from histoeval.io.tables.json_documents import read_json_lines
 from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, place
@@ -62,11 +61,7 @@ def _read_whole(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[R
         content = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from error
-    given = [*_unpacked(content if isinstance(content, list) else [content])]
-    by_name = dict(_names(given))
-    reports = [each for _, each in given if each.get("resourceType") == "DiagnosticReport"]
-    for number, report in enumerate(reports, start=1):
-        yield _record(number, report, by_name, position)
+    yield from _records(content if isinstance(content, list) else [content], 1, position)
 
 
 def _read_lines(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:
@@ -77,35 +72,34 @@ def _read_lines(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[R
             number += 1
             yield record._replace(number=number)
             continue
-        given = [*_unpacked([record.values])]
-        by_name = dict(_names(given))
-        for _, each in given:
-            if each.get("resourceType") == "DiagnosticReport":
-                number += 1
-                one_report = _record(number, each, by_name, record.position)
-                yield one_report._replace(line=record.line)
+        for report in _records([record.values], number + 1, record.position):
+            number = report.number
+            yield report._replace(line=record.line)
+
+
+def _records(resources: Sequence[object], first: int, position: int) -> Iterator[Record]:
+    """The reports among resources and those of their bundles, numbered from the first."""
+    by_name: dict[str, Resource] = {}
+    reports: list[Resource] = []
+    for address, resource in _unpacked(resources):
+        by_name |= {address: resource} if address else {}
+        if resource.get("id"):
+            by_name[f"{resource.get('resourceType')}/{resource['id']}"] = resource
+        if resource.get("resourceType") == "DiagnosticReport":
+            reports.append(resource)
+    for number, report in enumerate(reports, start=first):
+        yield _record(number, report, by_name, position)
 
 
 def _unpacked(resources: Sequence[object]) -> Iterator[tuple[str, Resource]]:
     """Resources with the addresses that bundles give them; those of bundles are taken out."""
-    for each in resources:
-        if not isinstance(each, Mapping):
+    for resource in _objects(resources):
+        if resource.get("resourceType") != "Bundle":
+            yield "", resource
             continue
-        if each.get("resourceType") != "Bundle":
-            yield "", each
-            continue
-        for entry in _list(each.get("entry")):
-            inner = entry.get("resource") if isinstance(entry, Mapping) else None
-            if isinstance(inner, Mapping):
+        for entry in _objects(resource.get("entry")):
+            if isinstance(inner := entry.get("resource"), Mapping):
                 yield str(entry.get("fullUrl") or ""), inner
-
-
-def _names(given: Sequence[tuple[str, Resource]]) -> Iterator[tuple[str, Resource]]:
-    for address, each in given:
-        if address:
-            yield address, each
-        if each.get("id"):
-            yield f"{each.get('resourceType')}/{each['id']}", each
 
 
 def _record(
@@ -115,8 +109,8 @@ def _record(
     if isinstance(text, str) and len(text) > RECORD_LIMIT:
         trouble = Fault("record_too_long").problem(place(number))
         return Record(number, None, trouble, position=position)
-    identifiers = [each for each in _list(report.get("identifier")) if isinstance(each, Mapping)]
-    values = [value for each in identifiers if (value := each.get("value"))]
+    identifiers = _objects(report.get("identifier"))
+    values = [value for identifier in identifiers if (value := identifier.get("value"))]
     name = next(iter(values), None) or report.get("id")
     return Record(number, {TEXT: text}, position=position, key=str(name) if name else None)
 
@@ -125,8 +119,8 @@ def _text(report: Resource, by_name: Mapping[str, Resource]) -> str | Fault:
     if report.get("status") in WITHDRAWN:
         return Fault("withdrawn_report", {"status": report["status"]})
     fault: Fault | None = None
-    for form in _list(report.get("presentedForm")):
-        shown = _attached(form) if isinstance(form, Mapping) else Fault("no_form")
+    for form in _objects(report.get("presentedForm")):
+        shown = _attached(form)
         if isinstance(shown, str) and shown.strip():
             return shown
         fault = fault or (shown if isinstance(shown, Fault) else None)
@@ -155,14 +149,10 @@ def _attached(form: Resource) -> str | Fault:
 
 
 def _observations(report: Resource, by_name: Mapping[str, Resource]) -> Iterator[str]:
-    inside = {
-        f"#{each.get('id')}": each
-        for each in _list(report.get("contained"))
-        if isinstance(each, Mapping)
-    }
-    for result in _list(report.get("result")):
-        name = _string(result.get("reference")) if isinstance(result, Mapping) else ""
-        observation = inside.get(name) or by_name.get(name)
+    contained = {f"#{inner.get('id')}": inner for inner in _objects(report.get("contained"))}
+    for result in _objects(report.get("result")):
+        name = _string(result.get("reference"))
+        observation = contained.get(name) or by_name.get(name)
         if observation is None or observation.get("status") in WITHDRAWN:
             continue
         if value := _value(observation):
@@ -178,20 +168,22 @@ def _value(observation: Resource) -> str:
     quantity = observation.get("valueQuantity")
     if isinstance(quantity, Mapping) and quantity.get("value") is not None:
         return f"{quantity['value']} {quantity.get('unit') or ''}".strip()
-    notes = [each for each in _list(observation.get("note")) if isinstance(each, Mapping)]
-    return "\n".join(filter(None, (_string(each.get("text")) for each in notes)))
+    notes = (_string(note.get("text")) for note in _objects(observation.get("note")))
+    return "\n".join(filter(None, notes))
 
 
 def _words(concept: object) -> str:
     if not isinstance(concept, Mapping):
         return ""
-    codings = [each for each in _list(concept.get("coding")) if isinstance(each, Mapping)]
-    shown = [_string(concept.get("text")), *(_string(each.get("display")) for each in codings)]
+    displays = (_string(coding.get("display")) for coding in _objects(concept.get("coding")))
+    shown = [_string(concept.get("text")), *displays]
     return next(filter(None, shown), "")
 
 
-def _list(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()
+def _objects(value: object) -> list[Resource]:
+    """The objects in a list; whatever else a sender has put there is passed over."""
+    items = value if isinstance(value, list) else ()
+    return [item for item in items if isinstance(item, Mapping)]
 
 
 def _string(value: object) -> str:

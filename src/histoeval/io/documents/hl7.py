@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from histoeval.errors import InputError
-from histoeval.io.documents.contents import embedded_text
-from histoeval.io.documents.texts import TEXT
+from histoeval.io.documents.texts import TEXT, embedded_text
 from histoeval.io.tables.encoding import BAD_BYTES, CHUNK, open_bytes
 from histoeval.io.tables.records import RECORD_LIMIT, Fault, Record, RecordTable, place
 

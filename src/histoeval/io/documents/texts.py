@@ -1,17 +1,29 @@
-"""Reports as texts: files with one report per line, or folders with one file per report.
+"""Reports as texts: files with one report per line, folders with a file each, Word, PDF and HTML.
 
-A file in a folder may be plain text, a Word document or a PDF with a text layer.
+A .docx is a zip file with XML in it, and its text is in one place, so Python's own modules do: the
+library for it would bring a compiled parser along. Deleted text, headers, footnotes and the numbers
+that Word gives to the items of a list are not part of it.
+
+PDF is read by pypdf, which is pure Python; extra [documents]. A page that is only a picture has no
+text layer: a PDF of such pages is a scan, and needs text recognition (OCR) first.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+import base64
+import binascii
+import io
+import logging
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from html.parser import HTMLParser
 from itertools import zip_longest
 from pathlib import Path
+from xml.etree import ElementTree
 
-from histoeval.errors import InputError
-from histoeval.io.documents.contents import demand_pypdf, pdf_text, word_text
+from histoeval.errors import InputError, MissingDependency, pip_install, reason_of
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.tables.columns import Layout
 from histoeval.io.tables.encoding import (
@@ -186,3 +198,166 @@ def _text(path: Path, encoding: str | None) -> str | Fault:
         return pdf_text(path.read_bytes(), path.name)
     settled = _survey(path, encoding).encoding
     return path.read_bytes().decode(settled, BAD_BYTES).removesuffix("\n").removesuffix("\r")
+
+
+# --- Word, PDF and HTML --------------------------------------------------------------------------
+
+BODY = "word/document.xml"
+# How a file begins that is an old .doc, or a .docx with a password.
+OLD_OFFICE = b"\xd0\xcf\x11\xe0"
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_SIGNS = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}noBreakHyphen": "-"}
+_SIGNS |= {f"{_WORD}p": "\n", f"{_WORD}tc": "\t", f"{_WORD}tr": "\n"}
+
+MOST_PAGES = 500  # of one PDF report; a PDF of more is a book, or made to keep readers busy
+
+_BLOCKS = frozenset(
+    "address article blockquote br dd div dl dt footer h1 h2 h3 h4 h5 h6 header hr li ol p pre "
+    "section table tr ul".split()
+)
+_CELLS = frozenset({"td", "th"})
+_TEXT_KINDS = frozenset({"", "plain", "text", "txt", "markdown", "html", "xml", "xhtml+xml"})
+_HIDDEN = frozenset({"script", "style", "head", "title", "template"})
+
+
+def word_text(path: Path) -> str | Fault:
+    raw = path.read_bytes()
+    if raw.startswith(OLD_OFFICE):
+        return Fault("locked_file", {"file": path.name})
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as packed, packed.open(BODY) as body:
+            content = body.read(RECORD_LIMIT + 1)
+        if len(content) > RECORD_LIMIT:
+            return Fault("long_text")
+        if b"<!DOCTYPE" not in content:
+            return _parsed_body(content)
+        # Word writes none, and entities can grow without bounds.
+        reason = "it declares a document type"
+    except KeyError:
+        reason = f"there is no {BODY} in it"
+    except Exception as error:  # noqa: BLE001 - damage raises whatever its place leads to
+        reason = reason_of(error)
+    return Fault("damaged_file", {"file": path.name, "kind": "Word", "reason": reason})
+
+
+def _parsed_body(content: bytes) -> str:
+    parts: list[str] = []
+    skipped = 0
+    for event, node in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
+        if node.tag == _FALLBACK:
+            skipped += 1 if event == "start" else -1
+        elif event == "end":
+            if not skipped:
+                is_text = node.tag == f"{_WORD}t"
+                parts.append(node.text or "" if is_text else _SIGNS.get(node.tag, ""))
+            node.clear()
+    lines = "".join(parts).replace("\n\t", "\t").split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def demand_pypdf(name: str) -> None:
+    """PDF can only be read where pypdf is installed."""
+    try:
+        import pypdf  # noqa: F401
+    except ImportError as error:
+        raise MissingDependency(
+            f"pypdf is needed to read {name}: {pip_install('documents')}"
+        ) from error
+
+
+def embedded_text(data: str, kind: str, place: str, decode: Callable[[bytes], str]) -> str | Fault:
+    """The text of a document of some kind that lies in a message as base64.
+
+    Without pypdf only messages with a PDF are lost.
+    """
+    try:
+        content = base64.b64decode(data, validate=False)
+    except (binascii.Error, ValueError):
+        return Fault("bad_base64")
+    if kind.lower().endswith("pdf") or content.startswith(b"%PDF"):
+        try:
+            return pdf_text(content, f"the PDF in {place}")
+        except MissingDependency as error:
+            return Fault("missing_package", {"reason": str(error)})
+    if kind.lower().rpartition("/")[2] not in _TEXT_KINDS:
+        return Fault("unknown_content", {"kind": kind})
+    text = decode(content)
+    return html_text(text) if kind.lower().endswith(("html", "xml")) else text
+
+
+def pdf_text(content: bytes, name: str) -> str | Fault:
+    """The text layer of a PDF, page after page, or why there is none."""
+    demand_pypdf(name)
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError, FileNotDecryptedError
+
+    locked = Fault("locked_file", {"file": name})
+    try:
+        with _quiet():
+            reader = PdfReader(io.BytesIO(content))
+            if reader.is_encrypted and not reader.decrypt(""):
+                return locked
+            if len(reader.pages) > MOST_PAGES:
+                return Fault("many_pages", {"file": name, "most": MOST_PAGES})
+            parts: list[str] = []
+            for page in reader.pages:
+                parts.append(page.extract_text().strip())
+                if sum(map(len, parts)) > RECORD_LIMIT:
+                    return Fault("long_text")
+            text = "\n".join(filter(None, parts))
+            return text or Fault("no_text_layer", {"file": name})
+    except (DependencyError, FileNotDecryptedError):  # some ciphers need another package
+        return locked
+    except Exception as error:  # noqa: BLE001 - damage raises whatever its place leads to
+        return Fault("damaged_file", {"file": name, "kind": "PDF", "reason": reason_of(error)})
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Pypdf logs what it repairs, line by line; what cannot be repaired is a problem of the row."""
+    log = logging.getLogger("pypdf")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+class _VisibleText(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._hidden = self._kept = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as HTMLParser
+        self._hidden += tag in _HIDDEN
+        self._kept += tag == "pre"
+        if tag in _BLOCKS:
+            self.parts.append("\n")
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as HTMLParser
+        if tag in _BLOCKS:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden = max(0, self._hidden - (tag in _HIDDEN))
+        self._kept = max(0, self._kept - (tag == "pre"))
+        self.parts.append("\n" if tag in _BLOCKS else "\t" if tag in _CELLS else "")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.parts.append(data if self._kept else data.replace("\n", " "))
+
+
+def html_text(html: str) -> str:
+    """The text without tags: blocks on lines of their own, spaces as a browser joins them."""
+    parser = _VisibleText()
+    parser.feed(html)
+    parser.close()
+    lines = (" ".join(line.split()) for line in "".join(parser.parts).split("\n"))
+    return "\n".join(filter(None, lines))

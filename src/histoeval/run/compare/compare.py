@@ -125,7 +125,6 @@ def compare(
         Option(
             "Scores that the others must not be worse than: lists the cases that got worse.",
             GATE,
-            shell=Path | None,
             metavar="SCORES",
         ),
     ] = None,
@@ -147,7 +146,7 @@ def compare(
     ] = None,
     cases: Annotated[
         PathLike | None,
-        Option("Table of id and case; without it each id is its own case.", shell=Path | None),
+        Option("Table of id and case; without it each id is its own case."),
     ] = None,
     tie: Annotated[
         float, Option("Largest difference of scores that counts as a tie.", min=0)

@@ -1,11 +1,31 @@
-"""All cores of this machine: worker processes of one thread each, fed with blocks."""
+"""All cores of this machine: worker processes of one thread each, fed with blocks.
+
+A worker is sent a task, and then rows, as pickles, and answers in the same way. `serve.py` is its
+own side.
+
+Models are loaded once and shared in memory: `ForkServer` is a fresh interpreter which has loaded
+the task and worked on a made-up row, and is asked for workers over a socket. It must have one
+thread, beside that of an allocator which survives a fork, and no GPU; where it cannot be forked,
+each worker is a fresh interpreter and loads its own models. `multiprocessing` has the like, which
+is not used: its fork server loads modules and no task, is one for the whole process, and runs a
+script without a main guard again; its executor ends all workers where one has died.
+"""
 
 import os
-from collections.abc import Iterator
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from itertools import chain
-from typing import Literal
+from threading import Lock
+from typing import Any, BinaryIO, Generic, NamedTuple
 
-from histoeval.errors import SettingError
+from histoeval.callers import current_caller
+from histoeval.errors import HistoEvalError, Problem, SettingError
 from histoeval.run.engines.engine import (
     FIRST_ROWS,
     INLINE,
@@ -19,12 +39,357 @@ from histoeval.run.engines.engine import (
     Task,
     demand_workers,
 )
-from histoeval.run.engines.worker import WorkerPool, packed
-from histoeval.runtime.threads import cores
+from histoeval.runtime.memo import PROCESSES
+from histoeval.runtime.shared_device import OWNER, DeviceQuestion, KeptTensors
+from histoeval.runtime.threads import LIMIT, cores
 
-EngineName = Literal["local", "ray", "inline"]
+WORKER_ENV = {
+    LIMIT: "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+    "RAYON_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    # malloc of Linux: freed memory goes back to the system sooner, which costs no time here
+    "MALLOC_MMAP_THRESHOLD_": f"{1 << 20}",
+    "MALLOC_TRIM_THRESHOLD_": f"{16 << 20}",
+}
 
-ENGINE_ENV = "HISTOEVAL_ENGINE"
+FALSE_STARTS = 3  # how often in a row a worker may end before its models are loaded
+# how often rows may kill their worker before they are tried one by one, and then given up
+TRIES = 2
+
+
+class WorkerDied(Exception):  # noqa: N818 - it says what has happened
+    """The process has ended without an answer."""
+
+
+class AnswerLost(Exception):  # noqa: N818 - it says what has happened
+    """Results cannot be pickled, or not be read again."""
+
+
+class StoppedError(HistoEvalError):
+    """The run has ended while a block was worked on."""
+
+
+class WorkerAnswer(NamedTuple):
+    rows: Sequence[Any]
+    usage: Sequence[Any]
+    seconds: float
+
+
+def packed(task: Task[Any, Any]) -> bytes:
+    """A task as a worker is sent it; `SettingError` where it cannot travel."""
+    try:
+        content = pickle.dumps(task)
+        if b"__main__" in content:
+            raise ValueError("something in it is defined in the script itself")
+    except Exception as error:  # pickle raises whatever the objects do
+        raise SettingError(
+            f"{task.name!r} cannot be sent to another process: {error}. Define classes in a module "
+            "that can be imported, or use --engine inline"
+        ) from error
+    return pickle.dumps((list(sys.path), current_caller(), content))
+
+
+class Worker:
+    """The other end of a worker process; several threads may end it.
+
+    Args:
+        rows_out: what it reads.
+        answers_in: what it writes.
+        kill: kills the process, if it is still there, and returns its exit code, which is negative
+            where a signal has ended it, and None where nobody knows.
+        package: the task, if it has to be sent one.
+    """
+
+    def __init__(
+        self,
+        rows_out: BinaryIO,
+        answers_in: BinaryIO,
+        kill: Callable[[], int | None],
+        package: bytes | None = None,
+    ) -> None:
+        self._channels = rows_out, answers_in
+        self._kill = kill
+        self._package = package
+        self._lock = Lock()
+        self._tensors = KeptTensors()
+        self.ending = ""
+
+    @property
+    def has_begun(self) -> bool:
+        return self._package is None
+
+    def begin(self) -> bool:
+        """Send the task and wait until it is loaded; True if workers can be forked of it."""
+        if self._package is None:
+            return False
+        can_be_forked: bool = self._ask(self._package)
+        self._package = None
+        return can_be_forked
+
+    def work(self, rows: Sequence[Any]) -> WorkerAnswer:
+        self.begin()
+        answer: WorkerAnswer = self._ask(pickle.dumps(rows))
+        return answer
+
+    def end(self) -> str:
+        """Kill the process; how it has ended, in words."""
+        with self._lock:
+            if not self.ending:
+                self.ending = _in_words(self._kill())
+        for channel in self._channels:
+            with suppress(OSError):  # what was not sent cannot be any more
+                channel.close()
+        return self.ending
+
+    def _ask(self, message: bytes) -> Any:
+        """The answer; what the worker asks of the GPU before that is answered."""
+        rows_out, answers_in = self._channels
+        try:
+            while True:
+                rows_out.write(message)
+                rows_out.flush()
+                answer = self._tensors.read(answers_in)
+                if not isinstance(answer, DeviceQuestion):
+                    break
+                message = OWNER.reply(answer, self._tensors)
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise WorkerDied(self.end()) from error
+        except Exception as error:
+            was_ended = answers_in.closed  # by another thread
+            ending = self.end()  # the rest of this answer would be taken for the next
+            if was_ended:
+                raise WorkerDied(ending) from error
+            raise AnswerLost(f"{type(error).__name__}: {error}") from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def _in_words(code: int | None) -> str:
+    if code is None:
+        return "the process that it was forked of has ended"
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worker:
+    """A fresh interpreter, one of some workers; with a socket it may be forked.
+
+    It does not matter what threads, locks or GPUs this process has, nor whether it is a script
+    without `if __name__ == "__main__"`.
+    """
+    sockets = [] if control is None else [control]
+    modules = {"PYTHONPATH": os.pathsep.join(filter(None, map(os.fspath, sys.path)))}
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "histoeval.run.engines.serve", *map(str, sockets)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | WORKER_ENV | {PROCESSES: str(workers)} | modules,
+        pass_fds=sockets,
+    )
+
+    def kill() -> int:
+        process.kill()
+        return process.wait()
+
+    rows_out, answers_in = process.stdin, process.stdout
+    process.stdin = process.stdout = None  # a worker that is forgotten ends with its channels
+    return Worker(rows_out, answers_in, kill, package)  # type: ignore[arg-type]
+
+
+class ForkServer:
+    """The other end of the process that is forked; several threads may ask it."""
+
+    def __init__(self, package: bytes, workers: int) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.process = spawn(package, workers, theirs.fileno())
+        self._lock = Lock()
+
+    def fork(self) -> Worker:
+        rows_in, rows_out = os.pipe()
+        answers_in, answers_out = os.pipe()
+        try:
+            pid = self._ask(b"fork", rows_in, answers_out)
+        finally:
+            os.close(rows_in)
+            os.close(answers_out)
+
+        def kill() -> int | None:
+            return None if pid is None else self._ask(b"%d" % pid)
+
+        worker = Worker(os.fdopen(rows_out, "wb"), os.fdopen(answers_in, "rb"), kill)
+        if pid is None:
+            self.end()
+            raise WorkerDied(worker.end())
+        return worker
+
+    def end(self) -> None:
+        self.process.end()
+        self._control.close()
+
+    def _ask(self, message: bytes, *channels: int) -> int | None:
+        """The answer to a request; None where nobody answers any more."""
+        with self._lock, suppress(OSError):
+            socket.send_fds(self._control, [message], channels)
+            if answer := self._control.recv(32):
+                return int(answer)
+        return None
+
+
+class WorkerSlot(Generic[In, Out]):
+    """One worker process, and what is done when it dies.
+
+    The rows that it was working on are tried again, at last one by one, so that a row that kills
+    its worker costs itself and no other row.
+    """
+
+    def __init__(self, failed: Callable[[In, Problem], Out], start: Callable[[], Worker]) -> None:
+        self._failed = failed
+        self._start = start
+        self._worker: Worker | None = None
+        self._is_stopped = False
+
+    def work(self, rows: Sequence[In]) -> WorkerAnswer:
+        tries, false_starts = TRIES, 0
+        code, reason = "worker_died", ""
+        while tries:
+            try:
+                return self._running().work(rows)
+            except WorkerDied as death:
+                had_begun = self._worker is not None and self._worker.has_begun
+                self._worker = None
+                if had_begun:
+                    tries, false_starts = tries - 1, 0
+                elif (false_starts := false_starts + 1) == FALSE_STARTS:
+                    raise HistoEvalError(
+                        f"a worker process has ended {FALSE_STARTS} times before it could begin "
+                        f"({death}): what it wrote stands above; --engine inline does without "
+                        "processes"
+                    ) from death
+                reason = f"the process that worked on this row has died {TRIES} times ({death})"
+            except AnswerLost as loss:
+                code, tries = "answer_lost", 0
+                reason = f"the results of this row cannot be sent from process to process ({loss})"
+        if len(rows) == 1:
+            problem = Problem(code, f"{reason}; the row is left out, the others are not")
+            return WorkerAnswer([self._failed(rows[0], problem)], [], 0.0)
+        answers = [self.work([row]) for row in rows]
+        return WorkerAnswer(
+            [row for answer in answers for row in answer.rows],
+            [usage for answer in answers for usage in answer.usage],
+            sum(answer.seconds for answer in answers),
+        )
+
+    def stop(self) -> None:
+        """Kill the process, also while it works for another thread."""
+        self._is_stopped = True
+        if (worker := self._worker) is not None:
+            worker.end()
+
+    def _running(self) -> Worker:
+        if self._worker is not None and self._worker.ending:
+            self._worker = None
+        if not self._is_stopped and self._worker is None:
+            self._worker = self._start()
+        if self._is_stopped or self._worker is None:
+            self.stop()
+            raise StoppedError("the run was stopped")
+        return self._worker
+
+
+class WorkerPool(Generic[In, Out]):
+    """Some workers, each with a thread that waits for it.
+
+    They are forked of one process where they can be, or else each is started by itself.
+    """
+
+    def __init__(self, task: Task[In, Out], package: bytes, workers: int) -> None:
+        self._package = package
+        self._workers = workers
+        can_be_forked = task.shares_gpu or not task.on_gpu
+        self._is_forking = sys.platform == "linux" and can_be_forked and bool(task.examples())
+        self._server: ForkServer | None = None
+        self._lock = Lock()
+        self._is_stopped = False
+        self.slots = [WorkerSlot(task.failed, self.start) for _ in range(workers)]
+        self._free = list(self.slots)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="histoeval-worker")
+
+    def __enter__(self) -> "WorkerPool[In, Out]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes, also that which workers are forked of while it loads models."""
+        for slot in self.slots:
+            slot.stop()
+        self._is_stopped = True
+        if (server := self._server) is not None:
+            server.end()
+        self._threads.shutdown()
+
+    def work(self, blocks: Iterable[Block[In]]) -> Iterator[tuple[Block[In], WorkerAnswer]]:
+        """Each block with its answer as it is finished; few blocks are read ahead."""
+        waiting: dict[Future[WorkerAnswer], Block[In]] = {}
+
+        def finished() -> Iterator[tuple[Block[In], WorkerAnswer]]:
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
+
+        try:
+            for block in blocks:
+                waiting[self._threads.submit(self._work, block.rows)] = block
+                if len(waiting) >= 2 * self._workers:
+                    yield from finished()
+            while waiting:
+                yield from finished()
+        finally:  # nobody waits for these any more
+            for future in waiting:
+                future.cancel()
+
+    def _work(self, rows: Sequence[In]) -> WorkerAnswer:
+        slot = self._free.pop()
+        try:
+            return slot.work(rows)
+        finally:
+            self._free.append(slot)
+
+    def start(self) -> Worker:
+        """A new worker; `WorkerDied` where the process that it would be forked of has ended."""
+        with self._lock:
+            if self._is_forking and (server := self._server or self._fork_server()):
+                try:
+                    return server.fork()
+                except WorkerDied:
+                    self._server = None
+                    raise
+        if self._is_stopped:
+            raise StoppedError("the run was stopped")
+        return spawn(self._package, self._workers)
+
+    def _fork_server(self) -> ForkServer | None:
+        """The process that is forked; None, now and later, where it cannot be."""
+        server = self._server = ForkServer(self._package, self._workers)
+        with suppress(WorkerDied):
+            if not self._is_stopped and server.process.begin():
+                return server
+        server.end()
+        self._server, self._is_forking = None, False
+        return None
+
+
+# --- the engine ----------------------------------------------------------------------------------
 
 BLOCK_S = 0.5  # how long a block should take: long beside sending it, short beside the whole run
 
@@ -87,29 +452,3 @@ def next_rows(rows: int, seconds: float, limit: int) -> int:
     speed = rows / max(seconds, 1e-6)
     wanted = max(speed * BLOCK_S, min(FEW_ROWS, speed * FEW_ROWS_S))
     return max(1, min(limit, round(min(max(wanted, rows / 2), rows * 2))))
-
-
-def choose_engine(
-    name: str | Engine | None = None, workers: int | None = None, address: str | None = None
-) -> Engine:
-    """The engine of a name; None is `local`, except for what is faster in this process.
-
-    HISTOEVAL_ENGINE in the environment names the engine where nothing else does.
-    """
-    if isinstance(name, Engine):
-        return name
-    if address is not None and name != "ray":
-        raise SettingError("--address names a Ray cluster: it goes with --engine ray")
-    if name is None and workers is None:
-        name = os.environ.get(ENGINE_ENV) or None
-    if name == "inline":
-        if workers not in (None, 1):
-            raise SettingError("--engine inline is this process alone: leave --workers out")
-        return INLINE
-    if name is None or name == "local":
-        return LocalEngine(workers, demanded=name == "local" or workers is not None)
-    if name == "ray":
-        from histoeval.run.engines.ray_engine import RayEngine
-
-        return RayEngine(workers, address)
-    raise SettingError(f"there is no engine {name!r}; known: local, ray, inline")

@@ -41,7 +41,7 @@ from histoeval.run.engines.engine import (
     Task,
     demand_workers,
 )
-from histoeval.run.engines.worker import WorkerSlot, packed, spawn
+from histoeval.run.engines.local import WorkerSlot, packed, spawn
 from histoeval.runtime.memo import portable
 from histoeval.runtime.threads import cores
 from histoeval.version import __version__

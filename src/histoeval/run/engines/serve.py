@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from histoeval.callers import called_from
 from histoeval.run.engines.engine import Task
-from histoeval.run.engines.worker import AnswerLost, WorkerAnswer
+from histoeval.run.engines.local import AnswerLost, WorkerAnswer
 from histoeval.runtime.memo import portable, return_freed_memory
 from histoeval.runtime.shared_device import Asker, connect
 

@@ -52,6 +52,7 @@ def test_every_extra_installs_something_and_is_in_the_overview() -> None:
     declared = set(metadata("histoeval").get_all("Provides-Extra") or ())
     assert {extra for extra in EXTRAS if extra} == declared - {"dev", "dev-all", "docs"}
     assert all(packages(extra) for extra in EXTRAS)
+    assert "torch" in packages("train"), "of the research distribution"
     assert [item.what for item in overview()][:2] == ["histoeval", "extra [hf]"]
 
 

@@ -37,17 +37,17 @@ EXTRAS = {
     "ray": "many machines",
     "figures": "figures of agree and corpus",
     "web": "serve: runs, scores and studies in the browser",
-    "research": "train, experiment, corpus, ablate, and more of evaluate",
+    "research": "train, experiment, corpus, ablate, evaluate",
     "train": "training models",
-    "evaluate": "metrics as modules of Hugging Face evaluate",
+    "evaluate": "metrics in Hugging Face evaluate",
     "torchmetrics": "metrics in a training loop",
-    "inspect": "a scorer for inspect_ai, its logs",
+    "inspect": "a scorer for inspect_ai",
     "mlflow": "runs logged to MLflow",
     "wandb": "runs logged to Weights & Biases",
     "peers": "third-party metrics",
 }
 
-_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w-]+)\])?[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
 
 
 class Item(NamedTuple):
@@ -97,11 +97,17 @@ def details() -> Iterator[Item]:
     yield Item("WordNet", str(_wordnet() or MISSING), "synonyms in meteor")
 
 
-def packages(extra: str) -> list[str]:
+def packages(extra: str, of: str = "histoeval") -> list[str]:
     """The packages that an extra installs; without a name, those of every installation."""
-    matches = (_REQUIREMENT.match(line) for line in requires("histoeval") or ())
-    named = [match.groups(default="") for match in matches if match]
-    return [name for name, group in named if group == extra and name != "histoeval"]
+    if _version(of) == MISSING:
+        return []
+    names: list[str] = []
+    for match in filter(None, map(_REQUIREMENT.match, requires(of) or ())):
+        name, further, group = match.groups(default="")
+        if group == extra:
+            names += [name] if name != "histoeval" else []
+            names += packages(further, name) if further and name.startswith("histoeval") else []
+    return names
 
 
 def metric_states() -> list[MetricState]:

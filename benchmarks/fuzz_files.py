@@ -581,6 +581,7 @@ def serve(tasks: Connection, seed: int) -> None:
     """Read files as they are asked for, and say how much memory that took at most."""
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    tasks.send("ready")
     while (task := tasks.recv()) is not None:
         name, number = task
         outcome = outcome_of(name, number, seed)
@@ -596,20 +597,23 @@ def peak_megabytes() -> int:
 class Worker:
     """A process that reads files; where one kills it or hangs, the next is read in a new one."""
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
+    def __init__(self, seed: int, serve: Callable[[Connection, int], None] = serve) -> None:
+        self._seed, self._serve = seed, serve
         self._context = multiprocessing.get_context("spawn")
         self._start()
 
     def _start(self) -> None:
         self._ours, theirs = self._context.Pipe()
-        self._process = self._context.Process(target=serve, args=(theirs, self._seed), daemon=True)
+        self._process = self._context.Process(
+            target=self._serve, args=(theirs, self._seed), daemon=True
+        )
         self._process.start()
         theirs.close()
+        self._ours.recv()  # it is ready
 
-    def read(self, name: str, number: int) -> str:
+    def read(self, *task: Any) -> str:
         """The outcome of one file."""
-        self._ours.send((name, number))
+        self._ours.send(task)
         try:
             if not self._ours.poll(SECONDS):
                 self._restart()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,25 +92,9 @@ def test_it_is_an_aligner_with_rows_of_length_one_for_any_text(folder: Path) -> 
     assert aligner.embed([]).shape == (0, aligner.manifest.size)
 
 
-def test_what_was_embedded_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    aligner = BuiltinAligner(folder)
-    first = aligner.embed(["left breast", "left breast"])
-    monkeypatch.setattr(aligner, "_encoder", None)
-    assert np.array_equal(aligner.embed(["left breast", "left breast"]), first)
-
-
 def test_a_long_phrase_is_cut_and_closed() -> None:
     assert shortened([1, 5, 6, 7, 2], 4) == [1, 5, 6, 2]
     assert shortened([1, 5, 2], 4) == [1, 5, 2]
-
-
-def test_the_identity_follows_the_weights_and_not_the_details(folder: Path) -> None:
-    aligner = BuiltinAligner(folder)
-    assert aligner.identity.startswith("tiny@")
-    changed = aligner.manifest.model_copy(update={"details": {"b": 2}, "name": "tiny"})
-    assert changed.identity == aligner.manifest.identity
-    longer = aligner.manifest.model_copy(update={"tokens": 17})
-    assert longer.identity != aligner.manifest.identity
 
 
 def test_beside_the_encoder_stands_what_rules_read_in_the_phrase(
@@ -133,8 +118,7 @@ def test_the_identity_says_which_channel_was_read(folder: Path, with_channel: Pa
 
 
 def test_an_aligner_of_another_channel_is_refused(with_channel: Path, tmp_path: Path) -> None:
-    for file in with_channel.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(with_channel, tmp_path, dirs_exist_ok=True)
     manifest = json.loads((tmp_path / "aligner.json").read_text("utf-8"))
     manifest["channel"]["version"] = 99
     (tmp_path / "aligner.json").write_text(json.dumps(manifest), "utf-8")
@@ -142,15 +126,8 @@ def test_an_aligner_of_another_channel_is_refused(with_channel: Path, tmp_path: 
         BuiltinAligner(tmp_path)
 
 
-def test_a_folder_that_was_changed_or_is_none_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="not the folder of an aligner"):
-        BuiltinAligner(tmp_path)
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    manifest = json.loads((tmp_path / "aligner.json").read_text("utf-8"))
+def test_a_folder_that_was_changed_is_refused(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "tokenizer.json").write_text("{}", "utf-8")
     with pytest.raises(ModelError, match=r"tokenizer\.json is not the file that aligner\.json"):
-        BuiltinAligner(tmp_path)
-    (tmp_path / "aligner.json").write_text(json.dumps(manifest | {"size": 0}), "utf-8")
-    with pytest.raises(ModelError, match="size"):
         BuiltinAligner(tmp_path)

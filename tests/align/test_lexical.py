@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.align.aligner import Aligner, LexicalAligner
+from histoeval.align.aligner import LexicalAligner
 
 words = st.text(min_size=1, max_size=12).filter(lambda text: text.strip())
-phrases = st.lists(st.text(max_size=40), min_size=1, max_size=6)
+phrases = st.lists(st.text(max_size=40), max_size=6)
 
 
 def cosine(one: str, other: str) -> float:
@@ -16,33 +16,23 @@ def cosine(one: str, other: str) -> float:
     return float(left @ right)
 
 
-def test_it_is_an_aligner() -> None:
-    assert isinstance(LexicalAligner(), Aligner)
-    assert LexicalAligner().identity == LexicalAligner().identity
-
-
 @given(phrases)
-def test_rows_have_length_one_unless_there_is_no_letter(given_phrases: list[str]) -> None:
-    rows = LexicalAligner().embed(given_phrases)
-    assert rows.dtype == np.float32
-    assert len(rows) == len(given_phrases)
-    for row, phrase in zip(rows, given_phrases, strict=True):
-        assert np.linalg.norm(row) == pytest.approx(1 if phrase.strip() else 0, abs=1e-5)
-
-
-@given(phrases)
-def test_a_phrase_does_not_depend_on_its_neighbours_or_their_order(
+def test_rows_have_length_one_and_do_not_depend_on_their_neighbours(
     given_phrases: list[str],
 ) -> None:
     aligner = LexicalAligner()
     together = aligner.embed(given_phrases)
     backwards = aligner.embed(given_phrases[::-1])[::-1]
+    assert together.dtype == np.float32
     for row, mirrored, phrase in zip(together, backwards, given_phrases, strict=True):
         alone = aligner.embed([phrase])[0]
         assert alone.tobytes() == row.tobytes() == mirrored.tobytes()
+        assert np.linalg.norm(row) == pytest.approx(1 if phrase.strip() else 0, abs=1e-5)
 
 
-@pytest.mark.parametrize("phrase", ["p53", "x", "Invasive ductal carcinoma", "HER2 3+", "癌"])
+@pytest.mark.parametrize(
+    "phrase", ["p53", "x", "Invasive ductal carcinoma", "HER2 3+", "癌", "half \ud83d"]
+)
 def test_a_phrase_is_the_same_as_itself(phrase: str) -> None:
     assert cosine(phrase, phrase) == pytest.approx(1, abs=1e-6)
 
@@ -75,10 +65,6 @@ def test_an_empty_phrase_is_like_nothing_not_even_itself(empty: str) -> None:
     assert (rows[0] @ rows[1], rows[0] @ rows[2]) == (0, 0)
 
 
-def test_no_phrases_are_no_rows() -> None:
-    assert len(LexicalAligner().embed([])) == 0
-
-
 @pytest.mark.parametrize(
     ("phrase", "variant", "unrelated"),
     [
@@ -102,7 +88,3 @@ def test_spelling_variants_are_nearer_than_what_is_unrelated(
 def test_words_in_another_order_are_near_but_not_the_same() -> None:
     assert 0.7 < cosine("left breast", "breast, left") < 0.9999
     assert 0.7 < cosine("breast left", "left breast") < 0.9999
-
-
-def test_half_a_character_is_no_obstacle() -> None:
-    assert cosine("carcinoma \ud83d", "carcinoma \ud83d") == pytest.approx(1, abs=1e-6)

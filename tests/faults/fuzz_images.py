@@ -12,16 +12,16 @@ import json
 import random
 import re
 import resource
-import select
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,13 +29,13 @@ import numpy as np
 import tifffile
 from PIL import Image
 
+from benchmarks.fuzz_files import Worker
 from tests.support.dicom_files import write_dicom
-from tests.support.painted_slides import glass, put, stained, write_pyramid
-from tests.support.paths import ROOT
+from tests.support.painted_slides import glass, put, stained, write_deep_zoom, write_pyramid
 
-SECONDS, BYTES = 20, 1 << 30
+BYTES = 1 << 30
+# what tags are set to, beside numbers at random
 NUMBERS = (0, 1, 2, 15, 16, 255, 256, 32767, 65535, 1 << 20, 1 << 30, (1 << 31) - 1, (1 << 32) - 1)
-"""What tags are set to, beside numbers at random."""
 
 
 class Outcome(NamedTuple):
@@ -79,27 +79,11 @@ def samples(folder: Path) -> dict[str, Path]:
         found[name] = folder / name
         tifffile.imwrite(found[name], pixels, photometric="rgb", **how)
     found["pyramid.tif"] = write_pyramid(folder / "pyramid.tif", np.tile(pixels, (2, 2, 1)))
-    found["zoom.dzi"] = _deep_zoom(folder / "zoom.dzi", picture)
+    found["zoom.dzi"] = write_deep_zoom(folder / "zoom.dzi", pixels, 128)
     found["block.png"] = folder / "zoom_files" / "8" / "0_0.png"
     write_dicom(folder / "dicom", np.tile(pixels, (4, 4, 1)), 0.5)
     found["level0.dcm"] = folder / "dicom" / "level0.dcm"
     return found
-
-
-def _deep_zoom(path: Path, picture: Image.Image) -> Path:
-    path.write_text(
-        '<?xml version="1.0"?><Image TileSize="128" Overlap="1" Format="png" xmlns="http://schemas.'
-        f'microsoft.com/deepzoom/2008"><Size Width="{picture.width}" Height="{picture.height}"/>'
-        "</Image>"
-    )
-    folder = path.with_name("zoom_files") / "8"
-    folder.mkdir(parents=True)
-    for row in range(2):
-        for column in range(2):
-            left, top = max(0, column * 128 - 1), max(0, row * 128 - 1)
-            corner = min(column * 128 + 129, picture.width), min(row * 128 + 129, picture.height)
-            picture.crop((left, top, *corner)).save(folder / f"{column}_{row}.png")
-    return path
 
 
 # --- damage -----------------------------------------------------------------------------------
@@ -200,95 +184,48 @@ def fuzz(
     files: int, seed: int = 0, damage: Callable[[bytes, random.Random], bytes] = damaged
 ) -> Iterator[Outcome]:
     """Damage files one after the other, and see what becomes of each."""
-    with tempfile.TemporaryDirectory() as home:
+    worker = Worker(seed, serve)
+    with tempfile.TemporaryDirectory() as home, closing(worker):
         whole = samples(Path(home))
         contents = {name: path.read_bytes() for name, path in whole.items()}
-        opener: Opener | None = None
         for number in range(files):
             kind = list(whole)[number % len(whole)]
             path = whole[kind]
             path.write_bytes(damage(contents[kind], random.Random(f"{seed} {number}")))
-            opener = opener or Opener()
             named = {"block.png": whole["zoom.dzi"], "level0.dcm": path.parent}.get(kind, path)
             start = time.perf_counter()
-            result, message = opener.open(named)
+            result, _, message = worker.read(named).partition(": ")
             outcome = Outcome(kind, result, message, time.perf_counter() - start)
             if outcome.is_fault:
                 shutil.copy(path, Path(tempfile.gettempdir(), f"fuzz_{seed}_{number}_{path.name}"))
-            if not opener.is_alive:
-                opener = None
             yield outcome
             path.write_bytes(contents[kind])
-        if opener is not None:
-            opener.end()
 
 
-class Opener:
-    """A process that opens files, with limits."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.fuzz_images", "--open"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        self.is_alive = True
-        self._answer(300)
-
-    def open(self, path: Path) -> tuple[str, str]:
-        """What became of a file."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{path}\n".encode())
-        self._process.stdin.flush()
-        return self._answer(SECONDS)
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-        self.is_alive = False
-
-    def _answer(self, seconds: float) -> tuple[str, str]:
-        assert self._process.stdout is not None
-        if not select.select([self._process.stdout], [], [], seconds)[0]:
-            self.end()
-            return "hung", f"no answer within {seconds:g} s"
-        if line := self._process.stdout.readline():
-            result, message = json.loads(line)
-            return result, message
-        self.end()
-        return "crashed", f"exit code {self._process.returncode}"
-
-
-def answer() -> None:
-    """Open the files that standard input names; what it says goes to standard output."""
+def serve(paths: Connection, _: int) -> None:
+    """Open files as they are named, and say what became of each."""
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     from histoeval.errors import HistoEvalError
     from histoeval.slides.open import open_slide
     from histoeval.slides.tiles import TileRequest, plan_tiles, read_tiles
     from histoeval.slides.tissue import describe, find_tissue
 
-    _say(json.dumps(["ready", ""]))
-    for line in sys.stdin:
+    paths.send("ready")
+    while True:
+        (path,) = paths.recv()
         try:
-            with open_slide(Path(line.strip())) as slide:
+            with open_slide(path) as slide:
                 tissue = find_tissue(slide)
                 json.dumps(describe(slide, tissue))
                 slide.region(0, 0, 0, 64, 64)
                 request = TileRequest(size=64, mpp=None, tissue=0.0, sample=4)
                 list(read_tiles(slide, plan_tiles(slide, tissue, request)))
-            told = ["opened", ""]
+            result = "opened"
         except HistoEvalError as error:
-            told = ["refused" if str(error).strip() else "without words", str(error)]
+            result = f"refused: {error}" if str(error).strip() else "without words"
         except Exception as error:  # noqa: BLE001 - this is what is looked for
-            told = ["raised", f"{type(error).__name__}: {error}"]
-        _say(json.dumps(told))
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+            result = f"raised: {type(error).__name__}: {error}"
+        paths.send((result, 0))
 
 
 def main() -> int:
@@ -296,24 +233,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.fuzz_images")
     parser.add_argument("--files", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--open", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.open:
-        answer()
-        return 0
     counts: Counter[tuple[str, str]] = Counter()
     slowest = Outcome("", "", "", 0.0)
     faults = 0
     for number, outcome in enumerate(fuzz(given.files, given.seed)):
         ended = "reading it ended" in outcome.message or "no answer" in outcome.message
         counts[outcome.kind, f"{outcome.result}{', child' * ended}"] += 1
-        slowest = max(slowest, outcome, key=lambda each: each.seconds)
+        slowest = max(slowest, outcome, key=lambda outcome: outcome.seconds)
         if outcome.is_fault or ended:
             faults += outcome.is_fault
-            _say(f"{number} {outcome}")
+            sys.stdout.write(f"{number} {outcome}\n")
     for (kind, result), count in sorted(counts.items()):
-        _say(f"{kind:14} {result:16} {count:6,}")
-    _say(f"{counts.total():,} files, {faults:,} faults; slowest: {slowest}")
+        sys.stdout.write(f"{kind:14} {result:16} {count:6,}\n")
+    sys.stdout.write(f"{counts.total():,} files, {faults:,} faults; slowest: {slowest}\n")
     return int(faults > 0)
 
 

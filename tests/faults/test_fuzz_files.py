@@ -59,30 +59,29 @@ def test_a_process_that_ends_or_hangs_is_a_defect_and_the_next_file_is_read(
         worker.close()
 
 
-# What it has found.
+# what it has found: a summary without a field, labels nested without end, a cache with no text
+@pytest.mark.parametrize(
+    ("name", "number", "seed"),
+    [("read scores", 25, 11), ("labels", 27, 12), ("reply cache", 23, 7)],
+)
+def test_what_once_ended_in_a_traceback_is_refused_in_words(
+    name: str, number: int, seed: int
+) -> None:
+    assert outcome_of(name, number, seed) == "refused"
 
 
-def test_a_summary_without_a_field_is_refused_in_words() -> None:
-    assert outcome_of("read scores", 25, 11) == "refused"
-
-
-def test_labels_nested_without_end_are_refused_in_words() -> None:
-    assert outcome_of("labels", 27, 12) == "refused"
-
-
-def test_a_cache_whose_damage_is_no_text_is_refused_in_words() -> None:
-    assert outcome_of("reply cache", 23, 7) == "refused"
-
-
-def test_a_sentence_far_behind_the_text_is_refused_at_once() -> None:
-    text = "#FORMAT=WebAnno TSV 3.3\n\n#Text=No\n1-1\t2147483648-2147483650\tNo\t\n"
-    with pytest.raises(RefusedPassage, match="further on than any report is long"):
-        read_document(PassageDraft("d", "s", "r"), text)
-
-
-def test_a_layer_without_a_name_is_refused() -> None:
-    with pytest.raises(RefusedPassage, match="declares no layer"):
-        read_document(PassageDraft("d", "s", "r"), "#FORMAT=WebAnno TSV 3.3\n#T_SP=\n")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("3\n\n#Text=No\n1-1\t2147483648-2147483650\tNo\t\n", "further on than any report is long"),
+        ("3\n#T_SP=\n", "declares no layer"),
+    ],
+)
+def test_offsets_far_behind_the_text_and_layers_without_a_name_are_refused(
+    text: str, reason: str
+) -> None:
+    with pytest.raises(RefusedPassage, match=reason):
+        read_document(PassageDraft("d", "s", "r"), f"#FORMAT=WebAnno TSV 3.{text}")
 
 
 def test_a_score_with_an_odd_blank_before_it_is_a_number() -> None:

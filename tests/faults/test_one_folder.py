@@ -24,8 +24,7 @@ from tests.support.trust_runs import painted_folder, quick_instruments
 pytestmark = pytest.mark.usefixtures("quick")
 __all__ = ["painted_folder", "quick_instruments"]
 
-Command = Callable[..., list[str]]
-"""The words of a verb, given where it writes."""
+Command = Callable[..., list[str]]  # the words of a verb, given where it writes
 
 
 def run(words: list[str]) -> Result:
@@ -65,6 +64,13 @@ def commands(folder: Path, loopback: Loopback, eye: Loopback) -> dict[str, Comma
             *["experiment", "perturb", str(reports), "--output", str(out / "out.jsonl")]
         ],
     }
+
+
+def study_sheet(folder: Path) -> str:
+    lines = [f"{n},yes {n},yes {n % 3},{n % 4}" for n in range(12)]
+    sheet = folder / "sheet.csv"
+    sheet.write_text("\n".join(["id,reference,candidate,rater", *lines]), "utf-8")
+    return str(sheet)
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -129,21 +135,14 @@ def test_the_files_that_come_last_are_written_under_the_same_lock(
     assert all(seen)
 
 
-FIRST_AND_SECOND = [
-    ("score", "trust"),
-    ("score", "generate"),
-    ("trust", "score"),
-    ("trust", "judge"),
-    ("trust", "generate"),
-    ("generate", "trust"),
-    ("generate", "score"),
-    ("judge", "trust"),
-    ("judge", "score"),
-    ("score", "judge"),
-]
-
-
-@pytest.mark.parametrize(("first", "second"), FIRST_AND_SECOND)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        *(("score", second) for second in ("trust", "generate", "judge")),
+        *(("trust", second) for second in ("score", "generate", "judge")),
+        *((first, second) for first in ("generate", "judge") for second in ("trust", "score")),
+    ],
+)
 def test_no_verb_replaces_the_results_of_another(
     first: str, second: str, commands: dict[str, Command], tmp_path: Path
 ) -> None:
@@ -170,11 +169,9 @@ def test_a_study_does_not_replace_the_page_of_trust_and_a_comparison_lies_beside
     commands: dict[str, Command], folder: Path, tmp_path: Path
 ) -> None:
     run(commands["trust"](tmp_path))
-    sheet = folder / "sheet.csv"
-    lines = [f"{n},yes {n},yes {n % 3},{n % 4}" for n in range(12)]
-    sheet.write_text("\n".join(["id,reference,candidate,rater", *lines]), "utf-8")
     before = written(tmp_path / "out")
-    study = ["agree", str(sheet), "--metrics", "rouge_l", "--output", str(tmp_path / "out")]
+    sheet = study_sheet(folder)
+    study = ["agree", sheet, "--metrics", "rouge_l", "--output", str(tmp_path / "out")]
     refused = run(study)
     assert "holds the results of `histoeval trust`" in str(refused.exception)
     assert written(tmp_path / "out") == before
@@ -213,29 +210,16 @@ def test_an_input_is_never_deleted_or_replaced(
     home = tmp_path / "home"
     home.mkdir()
     given = home / name if link is None else tmp_path / f"given{Path(name).suffix}"
-    record: dict[str, Any] = {
-        "id": "1",
-        "reference": "Benign.",
-        "candidate": "Benign.",
-        "report": "Benign.",
-        "premise": "Benign.",
-        "hypothesis": "Benign.",
-        "text": "Benign.",
-        "entities": [],
-    }
+    columns = ("reference", "candidate", "report", "premise", "hypothesis", "text")
+    record: dict[str, Any] = {"id": "1", "entities": []} | dict.fromkeys(columns, "Benign.")
     if words[0] == "agree":
         record = {"id": "1", "reference": "Benign.", "candidate": "Benign.", "rater": 1}
     content = json.dumps(record) if name.endswith("jsonl") else json.dumps([record])
     given.write_text(content, "utf-8")
     if link is not None:
         link(given, home / name)
-    places = {
-        "INPUT": str(given),
-        "FOLDER": str(home),
-        "OUT": str(home / name),
-        "URL": loopback.url,
-    }
-    result = run([places.get(word, word) for word in [*words, "--overwrite"]])
+    places = {"INPUT": given, "FOLDER": home, "OUT": home / name, "URL": loopback.url}
+    result = run([str(places.get(word, word)) for word in [*words, "--overwrite"]])
     assert isinstance(result.exception, OutputError), result.output
     assert "is an input of this run" in str(result.exception)
     assert given.read_text("utf-8") == content
@@ -262,13 +246,11 @@ def test_a_document_of_a_folder_is_an_input_too(tmp_path: Path) -> None:
 
 
 def test_scores_that_a_study_is_given_are_not_scored_over(folder: Path, tmp_path: Path) -> None:
-    sheet = folder / "sheet.csv"
-    lines = [f"{n},yes {n},yes {n % 3},{n % 4}" for n in range(12)]
-    sheet.write_text("\n".join(["id,reference,candidate,rater", *lines]), "utf-8")
+    sheet = study_sheet(folder)
     scores = tmp_path / "study" / "scores"
-    run(["score", str(sheet), "--metrics", "rouge_l", "--output", str(scores)])
+    run(["score", sheet, "--metrics", "rouge_l", "--output", str(scores)])
     before = written(scores)
-    study = ["agree", str(sheet), "--scores", str(scores), "--metrics", "rouge_l,chrf"]
+    study = ["agree", sheet, "--scores", str(scores), "--metrics", "rouge_l,chrf"]
     refused = run([*study, "--output", str(tmp_path / "study"), "--overwrite"])
     assert "is an input of this run" in str(refused.exception)
     assert written(scores) == before

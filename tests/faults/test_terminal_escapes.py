@@ -24,8 +24,8 @@ from tests.support.command import environment
 from tests.support.fake_server import Call, Loopback, Wrong, serving
 
 EVIL = "x\x1b[2J\x1b[31mRED\x1b]0;owned\x07\x1b]8;;evil\x07\x9b2J\x08\x08\ry\u202egnp\u2066"
+# what rich writes: colours, the moves of a progress bar, and the line ends of a terminal
 OURS = re.compile(r"\x1b\[(?:\d+(?:;\d+)*)?m|\x1b\[\?25[lh]|\r?(?:\x1b\[1A)?\x1b\[2K|\r(?=\n)")
-"""What rich writes: colours, the moves of a progress bar, and the line ends of a terminal."""
 BAD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 DRIVER = """

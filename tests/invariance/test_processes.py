@@ -26,8 +26,7 @@ PAIRS = [
     )
     for at, organ in enumerate(ORGANS)
 ]
-SECONDS = 300
-"""After so long a child that does not answer counts as hung."""
+SECONDS = 300  # after so long a child that does not answer counts as hung
 
 IN_A_FRESH_PROCESS = """
 import pickle, sys

@@ -16,8 +16,8 @@ from histoeval.report import Report
 
 pytestmark = pytest.mark.heavy
 
+# the CPU by a name that asks for torch, so that what a GPU runs is tested without one
 TORCH = "cpu:0"
-"""The CPU by a name that asks for torch, so that what a GPU runs is tested without one."""
 
 FINDINGS = (
     "Invasive ductal carcinoma of the left breast, grade 2, 1.4 cm",

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histoeval.reader.links import CODES, KINDS, LEVELS, Candidates, Mention, candidates
+from histoeval.reader.links import KINDS, LEVELS, Mention, candidates
 from histoeval.report import RELATION_TYPES, EntityType
 
 TYPES = list(EntityType)
@@ -152,46 +151,6 @@ def test_codes_stay_within_their_levels_however_far_apart(
     codes = candidates(text, [Mention(0, 1, EntityType.FINDING), *mentions]).codes
     assert codes.size
     assert 0 <= codes.min() <= codes.max() < LEVELS
-
-
-def test_there_are_as_many_codes_as_the_model_has_vectors_for() -> None:
-    text, mentions = marked("<diagnosis:Carcinoma> of the <site:lung>")
-    assert candidates(text, mentions).codes.shape == (1, CODES)
-
-
-def marked(text: str) -> tuple[str, list[Mention]]:
-    """A text in which entities stand as <type:words>."""
-    plain, mentions = "", []
-    for before, kind, words in re.findall(r"([^<]*)(?:<(\w+):([^>]*)>)?", text):
-        plain += before
-        if kind:
-            mentions.append(Mention(len(plain), len(plain) + len(words), EntityType(kind)))
-            plain += words
-    return plain, mentions
-
-
-def in_parts(found: Candidates, pair: tuple[int, int]) -> tuple[list[int], ...]:
-    """The codes of one pair: how it stands, marks, types between, rivals, neighbours, gaps."""
-    codes = found.codes[found.pairs.tolist().index(list(pair))].tolist()
-    borders = [0, 3, 18, 28, 37, 45, 49]
-    assert len(codes) == borders[-1]
-    return tuple(codes[one:other] for one, other in pairwise(borders))
-
-
-def test_codes_of_markers_with_results_written_out() -> None:
-    text, mentions = marked(
-        "<marker:ER> is <result:positive> (<result:90%>) and <marker:PR> <result:negative>."
-    )
-    found = candidates(text, mentions)
-    assert found.pairs.tolist() == [[0, 1], [0, 2], [0, 4], [3, 1], [3, 2], [3, 4]]
-    stands, marks, between, rivals, _, gaps = in_parts(found, (0, 4))
-    # Between ER and negative: is, positive, (90%), and, PR: five words and three entities.
-    assert stands == [4, 1, 6 + 3]
-    assert marks == [0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0]  # ( ) and is
-    assert between == [0, 0, 0, 0, 0, 0, 1, 2, 0, 0]
-    # PR is nearer to "negative" than ER is; "positive" and "90%" are nearer to ER.
-    assert rivals == [1, 2, 0, 2, 0, 0, 3, 1, 2]
-    assert gaps == [11, 1, 0, 11]
 
 
 def test_a_text_without_entities_has_no_candidates() -> None:

@@ -90,14 +90,6 @@ def test_a_manifest_that_is_none_is_named(folder: Path, content: bytes) -> None:
         Manifest.read(folder)
 
 
-def test_every_manifest_that_was_cut_short_is_refused(folder: Path) -> None:
-    whole = (folder / MANIFEST).read_bytes().rstrip()
-    for left in range(0, len(whole), 37):
-        (folder / MANIFEST).write_bytes(whole[:left])
-        with pytest.raises(ModelError, match=MANIFEST):
-            Manifest.read(folder)
-
-
 @pytest.mark.parametrize("labels", ["tags", "assertions", "relations"])
 @pytest.mark.parametrize("change", [list.pop, list.reverse, lambda given: given.append("more")])
 def test_labels_of_another_version_are_refused(

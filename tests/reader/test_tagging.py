@@ -86,14 +86,6 @@ def test_texts_read_together_are_those_read_alone_to_the_bit(
     assert together == alone
 
 
-def test_a_word_is_as_sure_as_the_mean_over_its_tokens() -> None:
-    rows = np.random.default_rng(0).random((13, len(LABELS)), dtype=np.float32)
-    rows /= rows.sum()
-    rows[:, BEGIN] += np.float32(0.5)
-    found = read_one("carcinomatous", rows, [(n, n + 1) for n in range(13)], [0] * 13)
-    assert found[0].score == min(1.0, float(rows.mean(axis=0)[BEGIN]))
-
-
 @given(st.text(min_size=1, max_size=40), st.data())
 def test_removing_the_markers_gives_back_the_text(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=4, max_size=4)))

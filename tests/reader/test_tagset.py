@@ -21,8 +21,8 @@ from histoeval.reader.tagging import (
 )
 from histoeval.report import EntityType
 
+# paths are tried one by one over two types only; the others are made too unlikely to be taken
 FEW = ["O", *(f"{place}-{kind}" for kind in ("diagnosis", "site") for place in "BIES")]
-"""Paths are tried one by one over two types only; the others are made too unlikely to be taken."""
 
 
 def makes_sense(path: tuple[str, ...]) -> bool:
@@ -46,9 +46,9 @@ def names(path: list[int]) -> tuple[str, ...]:
 
 
 @st.composite
-def likelihoods(draw: st.DrawFn, shortest: int = 1, longest: int = 4) -> Floats:
+def likelihoods(draw: st.DrawFn) -> Floats:
     """Logarithms of probabilities, whole numbers so that sums of them are exact."""
-    length = draw(st.integers(shortest, longest))
+    length = draw(st.integers(1, 4))
     rows = np.full((length, len(TAGS)), -500, dtype=np.float32)
     for position in range(length):
         for tag in FEW:
@@ -75,6 +75,7 @@ def test_no_sensible_path_is_likelier_than_the_best(rows: Floats) -> None:
 
     best = names(best_path(rows))
     assert makes_sense(best)
+    assert tags_of(spans_of(best_path(rows)), len(rows)) == best_path(rows)
     assert likelihood(best) == max(map(likelihood, sensible_paths(len(rows))))
 
 
@@ -87,21 +88,6 @@ def test_the_best_path_makes_sense_whatever_the_model_says(
     assert makes_sense(names(best_path(rows)))
 
 
-@pytest.mark.parametrize("tag", [tag for tag in TAGS if tag[0] in "BIE"])
-def test_a_lone_token_is_never_part_of_something_longer(tag: str) -> None:
-    rows = np.full((1, len(TAGS)), -20, dtype=np.float32)
-    rows[0, TAGS.index(tag)] = 0
-    assert names(best_path(rows))[0][0] in "OS"
-
-
-def test_a_weak_middle_does_not_break_an_entity_in_two() -> None:
-    rows = np.full((3, len(TAGS)), -9, dtype=np.float32)
-    rows[0, TAGS.index("B-grade")] = -0.1
-    rows[1, TAGS.index("O")], rows[1, TAGS.index("I-grade")] = -0.5, -1.0
-    rows[2, TAGS.index("E-grade")] = -0.1
-    assert names(best_path(rows)) == ("B-grade", "I-grade", "E-grade")
-
-
 @given(spans())
 def test_entities_survive_being_written_as_tags(given_spans: tuple[list[TokenSpan], int]) -> None:
     found, length = given_spans
@@ -111,22 +97,12 @@ def test_entities_survive_being_written_as_tags(given_spans: tuple[list[TokenSpa
     assert spans_of(tags) == found
 
 
-@given(likelihoods(longest=8))
-def test_tags_survive_being_read_as_entities(rows: Floats) -> None:
-    path = best_path(rows)
-    assert tags_of(spans_of(path), len(path)) == path
-
-
 def test_tags_of_a_text_written_out() -> None:
     found = [TokenSpan(1, 3, EntityType.DIAGNOSIS), TokenSpan(4, 4, EntityType.GRADE)]
     assert names(tags_of(found, 6)) == (
         *("O", "B-diagnosis", "I-diagnosis", "E-diagnosis"),
         *("S-grade", "O"),
     )
-
-
-def test_there_are_four_tags_for_each_of_ten_types_and_one_for_none() -> None:
-    assert len(TAGS) == len(set(TAGS)) == 41
 
 
 @given(

@@ -19,8 +19,7 @@ from histoeval.runtime.shared_device import Asker, DeviceOwner, DeviceQuestion, 
 
 pytestmark = pytest.mark.heavy
 
-CALLS: list[int] = []
-"""How many items each call of `Doubler` was given."""
+CALLS: list[int] = []  # how many items each call of `Doubler` was given
 AT_WORK, GO_ON = Event(), Event()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +12,6 @@ from histoeval.agreement.study import StudyPlan, study
 from histoeval.runtime import threads
 from histoeval.runtime.threads import cores, in_order, side_by_side
 from tests.support.panels import made
-
-
-def test_answers_come_in_the_order_of_the_items() -> None:
-    def slow_for_the_first(item: int) -> int:
-        time.sleep(0.05 if item == 0 else 0)
-        return item * item
-
-    assert side_by_side(slow_for_the_first, range(5)) == [0, 1, 4, 9, 16]
-    assert side_by_side(str, []) == []
 
 
 def test_linear_algebra_starts_no_threads_of_its_own_meanwhile() -> None:
@@ -36,11 +26,6 @@ def test_linear_algebra_starts_no_threads_of_its_own_meanwhile() -> None:
         ]
 
     assert set(side_by_side(of_blas, [0])[0]) <= {1}
-
-
-def test_what_goes_wrong_in_a_thread_is_heard_of() -> None:
-    with pytest.raises(ZeroDivisionError):
-        side_by_side(lambda item: 1 / item, [1, 0])
 
 
 def test_one_processor_finds_what_several_find(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,48 +14,27 @@ import tifffile
 from PIL import Image, ImageFilter
 
 from benchmarks.painted_slide import paint, write_slide
-from histoeval.errors import HistoEvalError, InputError, MissingDependency, SettingError
+from histoeval.errors import InputError, MissingDependency, SettingError
 from histoeval.runtime.threads import in_order
 from histoeval.slides.formats.tiff_files import TiffSlide
 from histoeval.slides.open import find_slides, open_slide
-from histoeval.slides.slide import DamagedRegion, Slide, TruncatedSlide
+from histoeval.slides.slide import DamagedRegion, Slide
 from tests.support.dicom_files import write_dicom
-from tests.support.painted_slides import Pixels, block, glass, spoil, stained, write_pyramid
+from tests.support.painted_slides import (
+    Pixels,
+    block,
+    spoil,
+    stained,
+    write_deep_zoom,
+    write_pyramid,
+)
 from tests.support.paths import SHARED
 
 REAL = SHARED / "data" / "slides"
 PIXELS: Pixels = np.array(
     Image.fromarray(stained(600, 900)).filter(ImageFilter.GaussianBlur(3)), dtype=np.uint8
 )
-LOSSY = 4
-"""Mean difference that JPEG may make."""
-
-
-def write_deep_zoom(path: Path, pixels: Pixels, side: int = 254, overlap: int = 1) -> Path:
-    """A DeepZoom slide by its own rules: levels halve, and blocks overlap on all sides."""
-    height, width = pixels.shape[:2]
-    path.write_text(
-        f'<?xml version="1.0"?><Image TileSize="{side}" Overlap="{overlap}" Format="png" '
-        f'xmlns="http://schemas.microsoft.com/deepzoom/2008"><Size Width="{width}" '
-        f'Height="{height}"/></Image>'
-    )
-    top = math.ceil(math.log2(max(width, height)))
-    picture = Image.fromarray(pixels)
-    for level in range(top, -1, -1):
-        folder = path.with_name(f"{path.stem}_files") / str(level)
-        folder.mkdir(parents=True)
-        for row in range(math.ceil(picture.height / side)):
-            for column in range(math.ceil(picture.width / side)):
-                box = (
-                    max(0, column * side - overlap),
-                    max(0, row * side - overlap),
-                    min(picture.width, (column + 1) * side + overlap),
-                    min(picture.height, (row + 1) * side + overlap),
-                )
-                picture.crop(box).save(folder / f"{column}_{row}.png", compress_level=1)
-        size = math.ceil(picture.width / 2), math.ceil(picture.height / 2)
-        picture = picture.resize(size, Image.Resampling.BOX)
-    return path
+LOSSY = 4  # mean difference that JPEG may make
 
 
 def write_ome(path: Path, *, planes: bool = False, size: object = 0.25, unit: str = "µm") -> Path:
@@ -119,24 +98,21 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_shows_the_same_pixels_in_any_region(whole: dict[str, Path], kind: str) -> None:
+def test_every_kind_shows_the_same_pixels_in_any_region_and_white_beyond(
+    whole: dict[str, Path], kind: str
+) -> None:
+    page = np.pad(PIXELS, ((0, 99), (99, 99), (0, 0)), constant_values=255)
+    loss = LOSSY if kind in {"a.jpg", "dicom"} else 0
+    regions = [(0, 0, 900, 600), (250, 130, 300, 257), (880, 590, 20, 10), (-10, 590, 50, 50)]
     with open_slide(whole[kind]) as slide:
         assert (slide.width, slide.height) == (900, 600)
-        for x, y, width, height in [(0, 0, 900, 600), (250, 130, 300, 257), (880, 590, 20, 10)]:
-            found = slide.region(0, x, y, width, height).astype(int)
-            wanted = PIXELS[y : y + height, x : x + width]
-            assert found.shape == wanted.shape
-            assert np.abs(found - wanted).mean() <= (LOSSY if kind in {"a.jpg", "dicom"} else 0)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_beyond_the_edge_there_is_white(whole: dict[str, Path], kind: str) -> None:
-    with open_slide(whole[kind]) as slide:
-        region = slide.region(0, -10, 590, 50, 50)
-        assert region.shape == (50, 50, 3)
+        for x, y, width, height in regions:
+            region = slide.region(0, x, y, width, height).astype(int)
+            wanted = page[y : y + height, x + 99 : x + 99 + width]
+            assert region.shape == wanted.shape
+            assert np.abs(region - wanted).mean() <= loss
         assert (region[:, :10] == 255).all()
         assert (region[10:] == 255).all()
-        assert (region[:10, 10:].min(axis=2) < 250).all()
         assert (slide.region(0, 2000, 0, 5, 5) == 255).all()
 
 
@@ -251,18 +227,6 @@ def test_a_truncated_slide_is_refused_with_the_bytes_that_lack(tmp_path: Path) -
             open_slide(path)
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="no real slides here")
-def test_a_real_slide_is_refused_where_a_single_byte_lacks(tmp_path: Path) -> None:
-    intact = (REAL / "CMU-1-Small-Region.svs").read_bytes()
-    path = tmp_path / "case.svs"
-    for length in (1000, len(intact) // 2, len(intact) - 200, len(intact) - 1):
-        path.write_bytes(intact[:length])
-        with pytest.raises(TruncatedSlide):
-            open_slide(path)
-    path.write_bytes(intact)
-    open_slide(path).close()
-
-
 def test_a_damaged_block_costs_its_region_and_no_other(tmp_path: Path) -> None:
     for opened, name in ((open_slide, "a.tif"), (TiffSlide, "b.tif")):
         path = write_pyramid(tmp_path / name, PIXELS)
@@ -371,26 +335,6 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, kind: str, reason: str) 
         open_slide(path)
     assert reason in str(caught.value)
     assert path.stem in str(caught.value)
-
-
-def test_any_damage_to_a_tiff_is_an_error_of_ours_or_none(tmp_path: Path) -> None:
-    path = write_pyramid(tmp_path / "a.tif", glass(300, 300))
-    whole = bytearray(path.read_bytes())
-    start = block(path, 1, 0)[0]
-    draw = np.random.default_rng(0)
-    opened = 0
-    for _ in range(25):
-        spoiled = bytearray(whole)
-        for place in [*draw.integers(0, 600, 3), *draw.integers(start, len(whole), 3)]:
-            spoiled[place] = int(draw.integers(256))
-        path.write_bytes(spoiled)
-        try:
-            with open_slide(path) as slide:
-                slide.region(0, 0, 0, 100, 100)
-                opened += 1
-        except HistoEvalError:
-            continue
-    assert opened < 25
 
 
 def test_slides_of_a_folder_are_found_and_their_parts_are_not(tmp_path: Path) -> None:

@@ -46,22 +46,14 @@ def test_every_mode_shows_what_it_shows_as_a_whole(tmp_path: Path, mode: str) ->
 
 def test_cmyk_orientation_and_animation_are_read(tmp_path: Path) -> None:
     PICTURE.convert("CMYK").save(tmp_path / "cmyk.jpg")
-    PICTURE.save(tmp_path / "turned.jpg", exif=_turned())
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    PICTURE.save(tmp_path / "turned.jpg", exif=turned)
     for name in ("moving.png", "moving.webp"):
         PICTURE.save(tmp_path / name, save_all=True, append_images=[PICTURE.rotate(180)])
     sizes = {path.name: open_slide(path).levels[0][:2] for path in sorted(tmp_path.iterdir())}
-    assert sizes == {
-        "cmyk.jpg": (40, 600),
-        "moving.png": (40, 600),
-        "moving.webp": (40, 600),
-        "turned.jpg": (600, 40),
-    }
-
-
-def _turned() -> Image.Exif:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    return exif
+    upright = dict.fromkeys(("cmyk.jpg", "moving.png", "moving.webp"), (40, 600))
+    assert sizes == upright | {"turned.jpg": (600, 40)}
 
 
 @pytest.mark.parametrize(
@@ -82,11 +74,8 @@ def test_sizes_that_the_data_do_not_have_are_refused(
         open_slide(path)
 
 
-def test_few_pixels_and_16_bits_are_refused(tmp_path: Path) -> None:
-    Image.new("RGB", (16, 1)).save(tmp_path / "line.png")
+def test_16_bits_are_refused(tmp_path: Path) -> None:
     Image.fromarray(np.zeros((64, 64), np.uint16)).save(tmp_path / "deep.png")
-    with pytest.raises(InputError, match="16 x 1 px"):
-        open_slide(tmp_path / "line.png")
     with pytest.raises(InputError, match="8 bits per colour"):
         open_slide(tmp_path / "deep.png")
 

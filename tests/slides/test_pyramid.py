@@ -52,27 +52,18 @@ def test_the_tiles_of_every_level_are_the_slide(
             assert np.quantile(difference, 0.98) <= 6  # openslide blends rows at odd edges
 
 
-def test_a_small_picture_is_one_tile_from_the_start(tmp_path: Path) -> None:
-    Image.fromarray(page(200, 150)).save(tmp_path / "p.png")
-    with open_slide(tmp_path / "p.png") as slide:
-        tiles = TilePyramid(slide)
-        assert (tiles.min_level, tiles.max_level) == (8, 8)
-        assert tiles.tile(8, 0, 0).shape == (200, 150, 3)
-
-
-def test_a_slide_with_levels_starts_with_one_tile(tmp_path: Path) -> None:
-    path = write_pyramid(tmp_path / "s.tif", stained(2000, 2000), levels=4)
+@pytest.mark.parametrize(
+    ("side", "stored", "scale", "grid"),
+    [(200, 1, 1, (1, 1)), (2000, 4, 8, (1, 1)), (3000, 1, 4, (3, 3))],
+)
+def test_the_first_level_is_one_tile_unless_that_needs_the_whole_slide(
+    tmp_path: Path, side: int, stored: int, scale: int, grid: tuple[int, int]
+) -> None:
+    path = write_pyramid(tmp_path / "s.tif", stained(side, side), levels=stored)
     with open_slide(path) as slide:
         tiles = TilePyramid(slide)
-        assert tiles.grid(tiles.min_level) == (1, 1)
-
-
-def test_without_levels_the_first_tile_does_not_need_the_whole_slide(tmp_path: Path) -> None:
-    path = write_pyramid(tmp_path / "s.tif", stained(3000, 3000), levels=1)
-    with open_slide(path) as slide:
-        tiles = TilePyramid(slide)
-        assert tiles.scale(tiles.min_level) == 4
-        assert tiles.grid(tiles.min_level) == (3, 3)
+        assert tiles.scale(tiles.min_level) == scale
+        assert tiles.grid(tiles.min_level) == grid
 
 
 def test_large_gaps_between_levels_are_read_in_parts(

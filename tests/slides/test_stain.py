@@ -52,6 +52,7 @@ def test_known_stains_are_found_within_two_degrees(recipe: str, seed: int, stren
     assert np.linalg.norm(found, axis=1) == pytest.approx([1, 1])
 
 
+STAINS = Stains(np.array([HAEMATOXYLIN, EOSIN]))
 WHITE = (255.0, 255.0, 255.0)
 ONE_EACH = [stained(128, 128, stains=(each, each)) for each in (EOSIN, HAEMATOXYLIN)]
 
@@ -77,7 +78,7 @@ def test_the_amounts_are_those_that_were_mixed() -> None:
     blue, pink = np.meshgrid(np.linspace(0.1, 1.2, 20), np.linspace(0.1, 1.0, 20))
     density = blue[:, :, None] * HAEMATOXYLIN + pink[:, :, None] * EOSIN
     pixels = np.rint(255 * np.exp(-density)).astype(np.uint8)
-    amounts = amounts_of(pixels, Stains(np.array([HAEMATOXYLIN, EOSIN])))
+    amounts = amounts_of(pixels, STAINS)
     assert np.abs(amounts[:, :, 0] - blue).max() < 0.02
     assert np.abs(amounts[:, :, 1] - pink).max() < 0.02
 
@@ -85,31 +86,23 @@ def test_the_amounts_are_those_that_were_mixed() -> None:
 @given(st.integers(0, 2**32 - 1))
 def test_multiplied_by_one_any_picture_is_the_same_bit_for_bit(seed: int) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (24, 24, 3)).astype(np.uint8)
-    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
-    assert np.array_equal(restain(pixels, stains, Factors(1, 1)), pixels)
+    assert np.array_equal(restain(pixels, STAINS, Factors(1, 1)), pixels)
 
 
 def test_a_stain_twice_as_strong_is_twice_as_much_of_it() -> None:
     pixels = stained(64, 64, strength=0.5)
-    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
     before, after = (
-        amounts_of(each, stains) for each in (pixels, restain(pixels, stains, Factors(2, 1)))
+        amounts_of(image, STAINS) for image in (pixels, restain(pixels, STAINS, Factors(2, 1)))
     )
     assert np.abs(after[:, :, 0] - 2 * np.maximum(before[:, :, 0], 0)).max() < 0.06
     assert np.abs(after[:, :, 1] - before[:, :, 1]).max() < 0.06
 
 
-def test_without_its_stains_tissue_is_as_white_as_the_light() -> None:
-    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
-    assert restain(stained(64, 64, strength=0.5), stains, Factors(0, 0)).min() > 248
-
-
-def test_what_is_no_stain_stays() -> None:
-    black = np.zeros((10, 10, 3), np.uint8)
-    white = np.full((10, 10, 3), 255, np.uint8)
-    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
-    assert np.array_equal(restain(white, stains, Factors(1.3, 0.7)), white)
-    assert restain(black, stains, Factors(1.3, 1.3)).max() == 0
+def test_black_and_white_stay_and_tissue_without_its_stains_is_white() -> None:
+    black, white = (np.full((10, 10, 3), light, np.uint8) for light in (0, 255))
+    assert np.array_equal(restain(white, STAINS, Factors(1.3, 0.7)), white)
+    assert restain(black, STAINS, Factors(1.3, 1.3)).max() == 0
+    assert restain(stained(64, 64, strength=0.5), STAINS, Factors(0, 0)).min() > 248
 
 
 def test_the_same_seed_and_key_give_the_same_picture_and_others_do_not() -> None:
@@ -142,9 +135,8 @@ def test_a_picture_without_two_stains_is_refused(pixels: Pixels, reason: str) ->
 
 
 def test_factors_that_make_no_sense_are_refused() -> None:
-    stains = Stains(np.array([HAEMATOXYLIN, EOSIN]))
     with pytest.raises(SettingError, match=r"multiplied by -0\.5"):
-        restain(stained(16, 16), stains, Factors(1, -0.5))
+        restain(stained(16, 16), STAINS, Factors(1, -0.5))
     with pytest.raises(SettingError, match="between 2 and 1"):
         draw_factors(0, "", (2, 1))
 

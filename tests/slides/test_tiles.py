@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
+from benchmarks.painted_slide import paint, write_slide
 from histoeval.errors import InputError, SettingError
 from histoeval.slides.open import open_slide
 from histoeval.slides.slide import Pixels, Resolution, Slide, levels_of
@@ -26,7 +29,7 @@ from histoeval.slides.tiles import (
 )
 from histoeval.slides.tissue import find_tissue
 from tests.support.painted_slides import glass, put, spoil, stained, write_pyramid
-from tests.support.paths import SHARED
+from tests.support.paths import ROOT, SHARED
 
 
 class Ramp(Slide):
@@ -167,27 +170,27 @@ def test_a_slide_too_coarse_for_the_tiles_is_refused() -> None:
     assert plan_of(Ramp(2000, 2000, 1.0), mpp=1.0).mpp == 1
 
 
-@pytest.mark.parametrize(
-    ("colour", "reason"), [((0, 0, 0), "is black"), ((245, 245, 245), "nothing in it is stained")]
-)
-def test_a_slide_without_tissue_is_an_error_with_a_reason(
-    tmp_path: Path, colour: tuple[int, int, int], reason: str
-) -> None:
-    Image.new("RGB", (1200, 1200), colour).save(tmp_path / "empty.png")
-    with open_slide(tmp_path / "empty.png", mpp=0.5) as slide, pytest.raises(InputError) as caught:
-        plan_of(slide)
-    assert "no tissue was found" in str(caught.value)
-    assert reason in str(caught.value)
-
-
-def test_a_speck_of_tissue_says_that_a_smaller_share_would_do(tmp_path: Path) -> None:
+def test_no_tissue_or_too_little_is_an_error_with_a_reason(tmp_path: Path) -> None:
     page = glass(1024, 1024)
-    put(page, stained(200, 200), 400, 400)
-    with (
-        open_slide(write_pyramid(tmp_path / "slide.tif", page)) as slide,
-        pytest.raises(InputError, match="ask for less"),
-    ):
-        plan_of(slide, tissue=0.5)
+    for reason in ("no tissue was found; nothing in it is stained", "ask for less"):
+        with (
+            open_slide(write_pyramid(tmp_path / "slide.tif", page)) as slide,
+            pytest.raises(InputError, match=reason),
+        ):
+            plan_of(slide, tissue=0.5)
+        put(page, stained(200, 200), 400, 400)
+
+
+@pytest.mark.release
+def test_a_slide_of_six_gigapixels_is_tiled_in_less_than_1500_mb(tmp_path: Path) -> None:
+    path = tmp_path / "large.tif"
+    write_slide(path, 100_000, 60_000, 0.5, paint(1024))
+    command = [sys.executable, "-m", "benchmarks.slide_speed", str(path), "16"]
+    numbers = subprocess.check_output(command, text=True, cwd=ROOT).split()
+    with_tissue, read, peak = int(numbers[0]), int(numbers[1]), float(numbers[-1])
+    assert with_tissue > 10_000
+    assert read == 16
+    assert peak < 1500
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -23,7 +23,7 @@ from histoeval.llm import service
 from histoeval.llm.access import RetryPolicy
 from histoeval.llm.chat import Instruction
 from histoeval.vlm.load import load_vlm
-from histoeval.vlm.model import Ask, CachedVlm, Vlm, VlmConfig
+from histoeval.vlm.model import Ask, Vlm, VlmConfig
 from tests.support.fake_server import Call, Fault, Loopback, serving
 
 BENIGN = "Colon mucosa with regular glands. Diagnosis: hyperplastic polyp. No dysplasia."
@@ -73,7 +73,7 @@ def vision(
         yield server
 
 
-def subject_at(server: Loopback, **rest: Any) -> CachedVlm:
+def subject_at(server: Loopback, **rest: Any) -> Vlm:
     rest.setdefault("patience", RetryPolicy(attempts=2, timeout_s=5))
     return load_vlm(VlmConfig(endpoint=server.url, model="eye", **rest))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from pathlib import Path
 
@@ -121,4 +122,31 @@ def forge(path: Path, **values: int) -> Path:
             file.write(struct.pack("<H", 4))
             file.seek(place)
             file.write(struct.pack("<I", values[name]))
+    return path
+
+
+def write_deep_zoom(path: Path, pixels: Pixels, side: int = 254, overlap: int = 1) -> Path:
+    """A DeepZoom slide by its own rules: levels halve, and blocks overlap on all sides."""
+    height, width = pixels.shape[:2]
+    path.write_text(
+        f'<?xml version="1.0"?><Image TileSize="{side}" Overlap="{overlap}" Format="png" '
+        f'xmlns="http://schemas.microsoft.com/deepzoom/2008"><Size Width="{width}" '
+        f'Height="{height}"/></Image>'
+    )
+    top = math.ceil(math.log2(max(width, height)))
+    picture = Image.fromarray(pixels)
+    for level in range(top, -1, -1):
+        folder = path.with_name(f"{path.stem}_files") / str(level)
+        folder.mkdir(parents=True)
+        for row in range(math.ceil(picture.height / side)):
+            for column in range(math.ceil(picture.width / side)):
+                box = (
+                    max(0, column * side - overlap),
+                    max(0, row * side - overlap),
+                    min(picture.width, (column + 1) * side + overlap),
+                    min(picture.height, (row + 1) * side + overlap),
+                )
+                picture.crop(box).save(folder / f"{column}_{row}.png", compress_level=1)
+        size = math.ceil(picture.width / 2), math.ceil(picture.height / 2)
+        picture = picture.resize(size, Image.Resampling.BOX)
     return path

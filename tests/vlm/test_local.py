@@ -17,7 +17,7 @@ from PIL import Image
 from histoeval.errors import ModelError
 from histoeval.llm.chat import Instruction
 from histoeval.vlm.load import load_vlm
-from histoeval.vlm.model import Ask, CachedVlm, VlmAnswer, VlmConfig
+from histoeval.vlm.model import Ask, Vlm, VlmAnswer, VlmConfig
 from tests.support.fake_vlm import alone  # noqa: F401
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("alone")]
@@ -91,7 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def subject(folder: Path) -> CachedVlm:
+def subject(folder: Path) -> Vlm:
     return load_vlm(VlmConfig(endpoint="local", model=str(folder)))
 
 

@@ -34,8 +34,6 @@ LENGTHS = (2, 3, 4)
 
 
 class LexicalAligner:
-    """Embeds a phrase by its runs of two to four letters, whatever their case."""
-
     @property
     def identity(self) -> str:
         return f"lexical/{'-'.join(map(str, LENGTHS))}/{PLACES}"

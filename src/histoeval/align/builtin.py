@@ -34,13 +34,12 @@ class AlignerManifest(ModelManifest):
     home, parts, what = "aligner.json", (ENCODER, TOKENIZER), "an aligner"
 
     size: Annotated[int, Field(ge=1)]  # numbers in a vector of the encoder
+    # where a phrase is cut, the tokens that open and close it included
     tokens: Annotated[int, Field(ge=4)] = 32
-    """Where a phrase is cut, the tokens that open and close it included."""
     channel: ChannelUse | None = None
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The manifest of a folder whose channel is that of this version."""
         manifest = super().read(folder)
         if manifest.channel is not None and manifest.channel.version != VERSION:
             raise ModelError(

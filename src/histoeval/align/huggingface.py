@@ -54,7 +54,6 @@ class HuggingFaceEncoder:
         return np.stack(self._remembered(phrases))
 
     def tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """The last-layer state of every token of each text."""
         sequences = self._encode(texts)
         states = self.transformer.forward(sequences, lambda output: output.last_hidden_state)
         tokenizer = self.transformer.tokenizer

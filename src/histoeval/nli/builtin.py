@@ -34,8 +34,7 @@ class Reranker(Noun):
 
     weights: dict[str, Three]
     bias: Three = (0.0, 0.0, 0.0)
-    network: Annotated[float, Field(gt=0)] = 1.0
-    """The weight of the network's own log probabilities."""
+    network: Annotated[float, Field(gt=0)] = 1.0  # weight of the network's log probabilities
 
     @model_validator(mode="after")
     def _features_exist(self) -> Self:
@@ -44,7 +43,6 @@ class Reranker(Noun):
         return self
 
     def reranked(self, logits: Floats, premise: str, hypothesis: str) -> Floats:
-        """The network's logits for a pair, corrected where it has features."""
         features = extract_features(premise, hypothesis)
         if features is None:
             return logits
@@ -91,7 +89,6 @@ class EntailerManifest(ModelManifest):
 
 
 def limits_of(name: str, tokens: int) -> EntailerManifest:
-    """The manifest of a model that has no files yet: where it cuts pairs."""
     return EntailerManifest(
         name=name, files={}, tokens=tokens, hypothesis_tokens=hypothesis_tokens(tokens)
     )

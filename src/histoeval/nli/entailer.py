@@ -20,7 +20,6 @@ class Entailment(NamedTuple):
 
     @property
     def label(self) -> Label:
-        """The likeliest answer; the first of the three where two are equal."""
         return LABELS[int(np.argmax(self))]
 
 

@@ -49,8 +49,6 @@ _CANDIDATES_ON_GPU = 1024  # tokenised at once: a GPU runs those before meanwhil
 
 
 class _Candidate(NamedTuple):
-    """Two entities of a report that might be related, and the window that shows both."""
-
     report: int
     head: int
     tail: int
@@ -96,7 +94,6 @@ class HuggingFaceReader:
 
     @property
     def identity(self) -> str:
-        """Both models, down to their weights, and what their labels are taken to mean."""
         models = "+".join(model.identity for model in self._models)
         meaning = f"{self.tags}{sorted(self.relation_types)}{getattr(self, 'related', '')}"
         return f"{models}/labels@{hashlib.sha256(meaning.encode()).hexdigest()[:6]}"
@@ -112,19 +109,26 @@ class HuggingFaceReader:
             for number, text in enumerate(texts)
             for candidate in self._candidates(number, text, cut[number], entities[number])
         ]
-        relations = self._relations(candidates)
+        relations: dict[int, list[Relation]] = defaultdict(list)
+        probabilities = self._probabilities(candidates).tolist()
+        for candidate, probability in zip(candidates, probabilities, strict=True):
+            if probability > 0.5:
+                score = min(1.0, probability)
+                relation = Relation(head=candidate.head, tail=candidate.tail, score=score)
+                relations[candidate.report].append(relation)
         return [
             Report(text=text, entities=tuple(found), relations=tuple(relations.get(number, ())))
             for number, (text, found) in enumerate(zip(texts, entities, strict=True))
         ]
 
     def _cut(self, texts: Sequence[str]) -> tuple[list[list[Window]], list[list[Any]]]:
-        """Windows that both models take whole, markers included, each as the tagger's tokens.
-
-        All texts are tokenised in one call, and only those that are too long are cut.
-        """
+        """Windows that both models take whole, markers included, each as the tagger's tokens."""
         most = min(model.most_tokens for model in self._models)
-        most -= 2 if self.relater is None else _marker_room(self.relater)
+        if self.relater is None:
+            most -= 2
+        else:  # markers and special tokens, and the parts of words that markers cut in two
+            markers = " [E1] [/E1] [E2] [/E2] "
+            most -= len(self.relater.tokenizer.encode(markers)) + _WORDS_CUT
         whole = self.tagger.encodings(texts)
         sizes = [encoding.special_tokens_mask.count(0) for encoding in whole]
         if self.relater is not None and not self._has_one_tokenizer:
@@ -144,7 +148,7 @@ class HuggingFaceReader:
         return cut, encoded
 
     def _measure(self, fragment: str) -> int:
-        """Tokens of a fragment, by the model that cuts it into most."""
+        """The most tokens that a model makes of a fragment."""
         encodings = (model.encodings([fragment], special=False) for model in self._models)
         return max(len(encoding.ids) for (encoding,) in encodings)
 
@@ -190,18 +194,7 @@ class HuggingFaceReader:
             for (h, t), window in chosen.items()
         ]
 
-    def _relations(self, candidates: list[_Candidate]) -> dict[int, list[Relation]]:
-        found: dict[int, list[Relation]] = defaultdict(list)
-        probabilities = self._probabilities(candidates).tolist()
-        for candidate, probability in zip(candidates, probabilities, strict=True):
-            if probability > 0.5:
-                score = min(1.0, probability)
-                relation = Relation(head=candidate.head, tail=candidate.tail, score=score)
-                found[candidate.report].append(relation)
-        return found
-
     def _probabilities(self, candidates: list[_Candidate]) -> Vectors:
-        """How sure the relation model is of each candidate."""
         if not candidates:
             return np.zeros(0, dtype=np.float32)
         assert self.relater is not None, "candidates are only made for a relation model"
@@ -231,13 +224,7 @@ def _label_names(model: Transformer) -> list[str]:
 
 
 def _learned_types(relater: Transformer | None) -> Collection[tuple[EntityType, EntityType]]:
-    """The pairs of types that a model says it has learned; those of the paper if it is silent."""
     named = relater and getattr(relater.model.config, RELATIONS_LEARNED, None)
     if not named:
         return HARE_RELATION_TYPES
     return [pair for pair in RELATION_TYPES if "-".join(pair) in named]
-
-
-def _marker_room(relater: Transformer) -> int:
-    """Tokens that markers and special tokens can add, and those of the words they cut in two."""
-    return len(relater.tokenizer.encode(" [E1] [/E1] [E2] [/E2] ")) + _WORDS_CUT

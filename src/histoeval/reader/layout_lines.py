@@ -9,10 +9,10 @@ NEWLINE = f"[{_NEWLINE_CHARACTERS}]"
 # Python before 3.11.5 has a fault in possessive groups, so only classes of characters are
 LINE_END = rf"(?=[^\S{_NEWLINE_CHARACTERS}]*+(?:{NEWLINE}|\Z))"
 
+# numbers an item of a list: 1, 2b, A, A1, iv; not T2, which is a stage
 MARK = r"(?:\d{1,3}[A-Za-z]?|(?![TNM]\d)[A-Z]\d?|[a-z]|[ivx]{2,5}|[IVX]{2,5})"
-"""What numbers an item of a list: 1, 2b, A, A1, iv. Not T2, which is a stage."""
 
-_NEWLINES = re.compile(rf"\r\n|{NEWLINE}")
+NEWLINES = re.compile(rf"\r\n|{NEWLINE}")
 _BULLET = re.compile(r"[-\u2013\u2014*+]\s+\S|[•·▪◦●‣\u2043∙]|-(?=[A-Z])")
 _NUMBERED = re.compile(
     rf"#?\s?[(\[]?{MARK}(?:[)\]][.:]?|\.\)?)(?:\s+\S|[A-Z(\"])"
@@ -34,11 +34,6 @@ _CAPITALISED = re.compile(r"[A-Z][a-z]{2}")
 _LAST_WORD = re.compile(r"(\w+)\W*\Z")
 _MAX_LABEL_WORDS = 8
 _MAX_LABEL_CHARS = 100
-
-
-def parts_paragraphs(gap: str) -> bool:
-    """True if white space holds a blank line."""
-    return len(_NEWLINES.findall(gap)) > 1
 
 
 def line_break_ends_sentence(text: str, line: int, end: int, following: int) -> bool:

@@ -63,7 +63,6 @@ def may_be_field(name: str) -> bool:
 
 
 def names_procedure(label: str) -> bool:
-    """True if a label says how a specimen was taken."""
     endings = tuple(_data()["specimens"]["endings"])
     words = plain(label).split()
     return any(w in _words("specimens", "procedures") or w.endswith(endings) for w in words)

@@ -88,7 +88,6 @@ def _codes(text: str, mentions: Sequence[Mention], types: Integers, pairs: Integ
         return np.array([match.start() for match in pattern.finditer(text)], dtype=np.int64)
 
     def count(marks: Integers, opened: Integers, closed: Integers) -> Integers:
-        """How many of the marks lie in each stretch."""
         between: Integers = np.searchsorted(marks, closed) - np.searchsorted(marks, opened)
         return np.maximum(between, 0)
 

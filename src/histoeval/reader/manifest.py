@@ -33,7 +33,6 @@ class ModelManifest(Noun):
         return f"{self.name}@{self.digest()}"
 
     def digest(self, *, exclude_none: bool = False) -> str:
-        """The first digits of a hash over everything that its answers depend on."""
         content = self.model_dump_json(exclude={"details", "name"}, exclude_none=exclude_none)
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
@@ -75,7 +74,6 @@ class ConfidenceCurve(Noun):
     offset: float = 0.0
 
     def __call__(self, probability: float) -> float:
-        """The share of such answers that are right."""
         sure = min(max(probability, 1e-6), 1 - 1e-6)
         odds = self.slope * math.log(sure / (1 - sure)) + self.offset
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
@@ -102,7 +100,6 @@ class Manifest(ModelManifest):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The manifest of a folder whose labels are those of this version."""
         manifest = super().read(folder)
         for labels in ("tags", "assertions", "relations"):
             if getattr(manifest, labels) != cls.model_fields[labels].default:

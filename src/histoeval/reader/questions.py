@@ -16,8 +16,6 @@ R = TypeVar("R")
 
 
 class Tokenise(NamedTuple):
-    """The tokens of a text."""
-
     text: str
 
 
@@ -28,8 +26,6 @@ class Encode(NamedTuple):
 
 
 class Decode(NamedTuple):
-    """The tags of a window, by the logarithms of their probabilities."""
-
     tags: Floats
 
 

@@ -1,14 +1,11 @@
 """The sections of a report: what stands under which heading, as exact slices of its text.
 
-The sections tile the text: the first begins at its first character, each ends where the next
-begins, and the last ends with the text. Text before the first heading is a section without a
-title. A heading is known by name, or it is marked as one: in markdown, or by capitals and a
-colon on a line of its own.
+The sections tile the text, and text before the first heading is one without a title. A heading
+is known by name, or marked as one: in markdown, or by capitals and a colon on a line of its own.
 
-The parts of a specimen ("A. Colon, biopsy:") are sections of the kind `specimen_part`. They and
-the headings that are not known by name stand inside the section of the last heading that is,
-and name its kind in `within`. Everything under a diagnosis is thus in the sections
-whose `kind` or `within` is "diagnosis".
+The parts of a specimen ("A. Colon, biopsy:") have the kind `specimen_part`. They and headings that
+are not known by name name in `within` the kind of the last heading that is: everything under a
+diagnosis is in the sections whose `kind` or `within` is "diagnosis".
 """
 
 import re
@@ -88,7 +85,6 @@ _Form = Callable[[HeadingCandidate], Heading | None]
 
 
 def _known(match: re.Match[str] | None) -> Heading | None:
-    """A heading, if its title is known by name."""
     kind = kind_of(match["title"]) if match else None
     return _heading(match, kind, is_known=True) if match and kind else None
 
@@ -114,7 +110,6 @@ def _hashed(place: HeadingCandidate) -> Heading | None:
 
 
 def _bold(place: HeadingCandidate) -> Heading | None:
-    """`**Diagnosis:**`, known by name."""
     return _known(_BOLD.match(place.text, place.at))
 
 
@@ -147,14 +142,12 @@ def _named_line(place: HeadingCandidate) -> Heading | None:
 
 
 def _is_field_here(place: HeadingCandidate, match: re.Match[str]) -> bool:
-    """True if a name with its value is a line of a checklist where it stands."""
     if place.inside not in {"diagnosis", "synoptic"} or match["title"].isupper():
         return False
     return may_be_field(match["title"]) and match.end() < place.end
 
 
 def _before_list(place: HeadingCandidate) -> Heading | None:
-    """`DIAGNOSIS (A) ...`, known by name."""
     return _known(_BEFORE_LIST.match(place.text, place.at))
 
 
@@ -269,7 +262,9 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
             if heading.is_known:
                 inside = heading.kind
             elif heading.kind == PART:
-                last, number = number, _ordinal(heading.title)
+                match = _ORDINAL.match(heading.title)
+                letter = match[2].upper() if match and match[2] else "@"  # comes before A
+                last, number = number, int((match and match[1]) or ord(letter) - ord("@"))
                 if inside == "comment" and number == last + 1:
                     inside = resumed
                 resumed = inside
@@ -277,7 +272,6 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
 
 
 def _in_sentence(place: HeadingCandidate, forms: tuple[_Form, ...]) -> Iterator[Heading]:
-    """The heading at the start of a sentence, those behind it, and those recognised by capitals."""
     while True:
         headings = (form(place) for form in forms) if place.at < place.end else ()
         if heading := next(filter(None, headings), None):
@@ -291,11 +285,3 @@ def _in_sentence(place: HeadingCandidate, forms: tuple[_Form, ...]) -> Iterator[
             forms = () if word in listed("never_last") else (_in_capitals,)
         else:
             return
-
-
-def _ordinal(title: str) -> int:
-    """The number of a part, or of its letter."""
-    match = _ORDINAL.match(title)
-    if not match:
-        return 0
-    return int(match[1]) if match[1] else ord(match[2].upper()) - ord("A") + 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from histoeval.reader.layout_lines import MARK, NEWLINE, line_break_ends_sentence, parts_paragraphs
+from histoeval.reader.layout_lines import MARK, NEWLINE, NEWLINES, line_break_ends_sentence
 from histoeval.reader.lexicon import kind_of, listed
 
 _RULE = "_=~-"
@@ -35,7 +35,6 @@ class TextSpan:
     end: int
 
     def of(self, text: str) -> str:
-        """The words of the slice."""
         return text[self.start : self.end]
 
 
@@ -48,7 +47,11 @@ class Sentence(TextSpan):
 def sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text, in order."""
     found: list[Sentence] = []
-    has_capitals, asides = _has_capitals(text), _asides(text)
+    # Some models write small letters only, with spaces around every stop; capitals then do not
+    # tell where sentences begin. A short piece of text may lack them by chance.
+    is_short = len(text) < _MIN_CHARS_WITHOUT_CAPITALS and " . " not in text
+    has_capitals = is_short or _CAPITAL.search(text) is not None
+    asides = _asides(text)
     start = line = _skip_space(text, 0)
     for border in _BORDER.finditer(text, start):
         at, after = border.span()
@@ -77,26 +80,15 @@ def _ends_at_line_break(
 
     It always does at a blank line, and never when it is only the number of a list so far.
     """
-    if parts_paragraphs(gap[0]):
+    if len(NEWLINES.findall(gap[0])) > 1:  # a blank line
         return True
     if only_marks(text, start, gap.start()) or _holds(asides, gap.start()):
         return False
     return line_break_ends_sentence(text, max(start, line), gap.start(), gap.end())
 
 
-def _has_capitals(text: str) -> bool:
-    """True if capitals tell where sentences begin.
-
-    They do not in a text that has none: some models write small letters only, with spaces
-    around every stop. A short piece of text may lack them by chance.
-    """
-    if _CAPITAL.search(text):
-        return True
-    return len(text) < _MIN_CHARS_WITHOUT_CAPITALS and " . " not in text
-
-
 def _asides(text: str) -> list[tuple[int, int]]:
-    """Where brackets open and close, outermost ones only, unless what they hold is too long.
+    """Spans of outermost brackets that are not too long.
 
     Scanned reports lose brackets, so a bracket pairs with the nearest that is still open.
     """
@@ -114,14 +106,13 @@ def _asides(text: str) -> list[tuple[int, int]]:
 
 
 def _holds(asides: list[tuple[int, int]], at: int) -> bool:
-    """True if a position lies inside one of these brackets, which are in order and apart."""
     i = bisect_right(asides, (at, at)) - 1
     return i >= 0 and at < asides[i][1]
 
 
 def _skip_space(text: str, start: int) -> int:
-    found = _NOT_SPACE.search(text, start)
-    return found.start() if found else len(text)
+    match = _NOT_SPACE.search(text, start)
+    return match.start() if match else len(text)
 
 
 def _trimmed(text: str, start: int, end: int) -> Sentence:
@@ -155,19 +146,15 @@ _GLUED_AFTER = re.compile(r"[A-Z][a-z]|[A-Z]{3}|[A-Z1-9]\.\s+[A-Z]")
 
 
 class Stop(NamedTuple):
-    """A full stop, question or exclamation mark, with what stands around it.
-
-    `words` are the last two words before it as they stand; `word` is the nearer one in small
-    letters and without the punctuation around it; `next` is the word after the stop.
-    """
+    """A full stop, question or exclamation mark, with what stands around it."""
 
     text: str
     sentence: int
     start: int
     end: int
     after: int
-    words: list[str]
-    word: str
+    words: list[str]  # the last two before it, as they stand
+    word: str  # the nearer one in small letters, without the punctuation around it
     next: str
     capitals: bool
 
@@ -183,7 +170,9 @@ def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals:
     if text[start] in "\u3002\uff01\uff1f":
         return True
     if not text[end].isspace():
-        return _is_glued(text, sentence, start, end)
+        # two sentences meet at a stop without a space between them
+        before = text[max(sentence, start - 4) : start]
+        return bool(_GLUED_AFTER.match(text, end) and _GLUED_BEFORE.search(before))
     if not (space := _NOT_SPACE.search(text, end)):
         return True
     after = space.start()
@@ -198,13 +187,6 @@ def stop_ends_sentence(text: str, sentence: int, start: int, end: int, capitals:
 def only_marks(text: str, start: int, end: int) -> bool:
     """True for nothing but punctuation and the number of a list item."""
     return end - start <= _MAX_MARK_CHARS and _ONLY_MARKS.fullmatch(text, start, end) is not None
-
-
-def _is_glued(text: str, sentence: int, start: int, end: int) -> bool:
-    """True if two sentences meet at a stop without a space between them."""
-    if not _GLUED_AFTER.match(text, end):
-        return False
-    return _GLUED_BEFORE.search(text[max(sentence, start - 4) : start]) is not None
 
 
 def _touches_a_mark(stop: Stop) -> bool:
@@ -252,7 +234,6 @@ def _is_unfinished(stop: Stop) -> bool:
 
 
 def _is_initial(stop: Stop) -> bool:
-    """A capital letter in a person's name."""
     if len(stop.word) != 1 or not stop.words[-1][-1].isupper():
         return False
     before = stop.words[-2] if len(stop.words) > 1 else ""
@@ -282,7 +263,7 @@ def _parts_a_size(stop: Stop) -> bool:
 
 
 def _is_aside(stop: Stop) -> bool:
-    """What stands in brackets, "(see comment)" or "(4.0 cm).", belongs to the sentence before."""
+    """Brackets, as in "(see comment)" or "(4.0 cm).", belong to the sentence before."""
     return _ASIDE.match(stop.text, stop.after) is not None
 
 

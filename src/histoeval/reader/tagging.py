@@ -29,10 +29,7 @@ class Tag(NamedTuple):
 
 
 def read_tags(labels: Sequence[str], names: Mapping[str, str | None] | None = None) -> list[Tag]:
-    """The meaning of each label; `names` has those that cannot be guessed.
-
-    A label can also mean nothing: None, or "O".
-    """
+    """The meaning of each label; `names` has those that cannot be guessed (None, "O": nothing)."""
     given = given_names(names)
     tags, unknown = [], []
     for label in labels:
@@ -122,7 +119,6 @@ def _entities(
     words: Iterator[tuple[int, float]],
     tags: Sequence[Tag],
 ) -> list[Entity]:
-    """Words of one type that follow each other, joined; what is no word is passed over."""
     runs: list[tuple[EntityType, list[tuple[int, int, float]]]] = []
     running: EntityType | None = None
     for first, length, (best, score) in zip(starts, lengths, words, strict=False):
@@ -179,7 +175,6 @@ class TokenSpan(NamedTuple):
 
 
 def tags_of(spans: list[TokenSpan], length: int) -> list[int]:
-    """The numbers of the tags of a text in which these entities stand."""
     tags = [_NUMBER["O"]] * length
     for first, last, kind in spans:
         if first == last:
@@ -191,7 +186,6 @@ def tags_of(spans: list[TokenSpan], length: int) -> list[int]:
 
 
 def spans_of(tags: list[int]) -> list[TokenSpan]:
-    """The entities of a path that makes sense."""
     spans, first = [], 0
     for position, number in enumerate(tags):
         place, _, kind = TAGS[number].partition("-")
@@ -216,7 +210,7 @@ def best_path(log_probabilities: Floats) -> list[int]:
     for position in range(1, length):
         ways = score[:, None] + _FOLLOWS
         back[position] = ways.argmax(axis=0)
-        score = ways[back[position], _EACH] + log_probabilities[position]
+        score = ways.max(axis=0) + log_probabilities[position]
     return _traced(back, int((score + _CLOSING).argmax()))
 
 
@@ -238,9 +232,9 @@ def best_paths(log_probabilities: Sequence[Floats]) -> list[list[int]]:
         return [best_path(rows) for rows in log_probabilities]
     order = sorted(range(len(log_probabilities)), key=lambda n: -len(log_probabilities[n]))
     rows = [log_probabilities[n] for n in order]
-    lengths = np.array([len(each) for each in rows])
+    lengths = np.array([len(row) for row in rows])
     back = np.zeros((int(lengths.max()), len(rows), len(TAGS)), dtype=np.int8)
-    score = np.stack([each[0] for each in rows]) + _OPENING
+    score = np.stack([row[0] for row in rows]) + _OPENING
     for position in range(1, len(back)):
         some = int((lengths > position).sum())
         before = score[:some]
@@ -250,7 +244,7 @@ def best_paths(log_probabilities: Sequence[Floats]) -> list[list[int]]:
         inner = np.where(goes_on, _INNER, _BEGIN)
         back[position, :some, _INNER] = back[position, :some, _END] = inner.T
         ways = np.take_along_axis(before, back[position, :some].astype(np.int64), axis=1)
-        score[:some] = ways + np.stack([each[position] for each in rows[:some]])
+        score[:some] = ways + np.stack([row[position] for row in rows[:some]])
     last = (score + _CLOSING).argmax(axis=1)
     paths = {n: _traced(back[: lengths[row], row], int(last[row])) for row, n in enumerate(order)}
     return [paths[n] for n in range(len(paths))]
@@ -268,7 +262,6 @@ def _allow(rows: list[list[bool]]) -> Floats:
     return np.where(np.array(rows), np.float32(0), _NEVER)
 
 
-_EACH = np.arange(len(TAGS))
 _FOLLOWS = _allow([[_may_follow(tag, following) for following in TAGS] for tag in TAGS])
 _OPENING = _allow([[tag[0] in "OBS" for tag in TAGS]])[0]
 _CLOSING = _allow([[tag[0] in "OES" for tag in TAGS]])[0]

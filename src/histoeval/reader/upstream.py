@@ -36,8 +36,6 @@ class ChunkEntity(NamedTuple):
 
 
 class UpstreamReading(NamedTuple):
-    """A report as the published code reads it: words, and pairs of words with confidence."""
-
     entities: tuple[ChunkEntity, ...]
     relations: tuple[tuple[str, str, float], ...]
 
@@ -61,10 +59,8 @@ class UpstreamReader:
     def _read(self, texts: Sequence[str]) -> list[UpstreamReading]:
         entities = [self._entities(text) for text in texts]
         relations = self._relations(texts, entities)
-        return [
-            UpstreamReading(tuple(found), tuple(related))
-            for found, related in zip(entities, relations, strict=True)
-        ]
+        rows = zip(entities, relations, strict=True)
+        return [UpstreamReading(tuple(words), tuple(pairs)) for words, pairs in rows]
 
     @cached_property
     def _pipeline(self) -> Any:

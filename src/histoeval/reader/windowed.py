@@ -93,10 +93,7 @@ def within(entities: Sequence[Entity], window: Window) -> list[int]:
 
 
 def _pieces(text: str, measure: Measure, limit: int, overlap: int) -> Iterator[_Piece]:
-    """The sentences of a text with the white space around them, the too long ones in parts.
-
-    The parts are words; a word that is too long comes in small parts.
-    """
+    """Sentences with the white space around them; too long ones by words, or parts of words."""
     starts = [sentence.start for sentence in sentences(text)]
     for start, end in pairwise([0, *starts[1:], len(text)]):
         cost = max(1, measure(text[start:end]))
@@ -150,10 +147,7 @@ def _runs(
 
 
 def _next_first(pieces: list[_Piece], first: int, last: int, limit: int, overlap: int) -> int:
-    """The piece that the next window begins with: the start of a sentence, if it can be.
-
-    The window shares the pieces from there to `last`, and must have room for one more.
-    """
+    """The piece that the next window begins with: the start of a sentence, if it can be."""
     if last == len(pieces):
         return last
     room = min(overlap, limit - pieces[last].cost)
@@ -166,10 +160,7 @@ def _next_first(pieces: list[_Piece], first: int, last: int, limit: int, overlap
 
 
 def _borders(pieces: list[_Piece], runs: list[TextSpan]) -> Iterator[int]:
-    """Where one window's own part ends and the next one's begins, among what they share.
-
-    At the start of a sentence, if one is shared, and as near the middle as can be.
-    """
+    """Ends of what each window owns: a shared start of a sentence, as near the middle as can be."""
     previous = 0
     for run, following in pairwise(runs):
         shared = sum(piece.cost for piece in pieces[following.start : run.end])
@@ -195,16 +186,12 @@ MAX_CACHED_CHARS = 1_500_000
 
 @dataclass(slots=True)
 class _View:
-    """A window as the encoder sees it.
-
-    Of its `length` tokens the tokenizer has added the first `shift`. Starts and ends are the places
-    in the text of those that it has not added.
-    """
+    """A window as the encoder sees it."""
 
     window: Window
-    length: int
-    shift: int
-    starts: Integers
+    length: int  # tokens, those that the tokenizer adds counted in
+    shift: int  # tokens that it adds in front
+    starts: Integers  # places in the text of the tokens that it does not add
     ends: Integers
     encoded: Any
     tags: Floats
@@ -223,10 +210,7 @@ Find = Callable[[str, _View, int], Reading[list[Entity]]]
 
 
 class WindowedReader:
-    """A joint reader, whatever runs it."""
-
-    sure_of_phrases = True
-    """A score is the chance that a whole phrase is right, and no mean over its words."""
+    sure_of_phrases = True  # a score is of a whole phrase, and no mean over its words
 
     def __init__(
         self, manifest: Manifest, tokenizer: Any, engine: JointModel, threads: int | None
@@ -249,7 +233,8 @@ class WindowedReader:
         """A GPU has some texts side by side, so that memory stays flat; a CPU one per thread."""
 
         def read(some: Sequence[str]) -> list[Report]:
-            return self._answered([self._report(text, self._decode) for text in some])
+            readings = [self._report(text, self._decode) for text in some]
+            return answered(readings, self.engine, self.tokenizer)
 
         at_once = _SIDE_BY_SIDE if self.engine.takes_many else 1
         groups = [texts[first : first + at_once] for first in range(0, len(texts), at_once)]
@@ -259,9 +244,6 @@ class WindowedReader:
         with ThreadPoolExecutor(threads) as pool:
             return [report for reports in pool.map(read, groups) for report in reports]
 
-    def _answered(self, readings: Sequence[Reading[Report]]) -> list[Report]:
-        return answered(readings, self.engine, self.tokenizer)
-
     def _complete(self, report: Report) -> Report:
         order = sorted(range(len(report.entities)), key=lambda i: report.entities[i].start)
         seen: list[int] = []
@@ -269,7 +251,6 @@ class WindowedReader:
         completed = [entity.model_copy(update=unsaid) for entity in report.entities]
 
         def find(_: str, view: _View, __: int) -> Reading[list[Entity]]:
-            """Put the assertion to the entities that begin in a window's own part."""
             yield from ()
             own = range(view.window.own_start, view.window.own_end)
             some = [i for i in order if completed[i].start in own]
@@ -279,13 +260,13 @@ class WindowedReader:
             seen.extend(some)
             return [completed[i] for i in some]
 
-        (found,) = self._answered([self._report(report.text, find)])
+        (linked,) = answered([self._report(report.text, find)], self.engine, self.tokenizer)
         return Report(
             text=report.text,
             entities=tuple(completed),
             relations=tuple(
                 Relation(head=seen[r.head], tail=seen[r.tail], score=r.score)
-                for r in found.relations
+                for r in linked.relations
             ),
         )
 
@@ -344,7 +325,6 @@ class WindowedReader:
                 yield window, encoding, np.flatnonzero(inner)
 
     def _decode(self, text: str, view: _View, after: int) -> Reading[list[Entity]]:
-        """The entities that the tags say."""
         path = yield Decode(np.log(view.tags + _LEAST))
         found: list[Entity] = []
         for span in spans_of(path):

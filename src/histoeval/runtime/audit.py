@@ -24,19 +24,16 @@ CACHE = "HISTOEVAL_CACHE"
 
 
 def cache_folder() -> Path:
-    """The folder of cached replies, and of the log of what was sent."""
     folder = os.environ.get(CACHE)
     return Path(folder) if folder else Path.home() / ".cache" / "histoeval"
 
 
 def audit_log() -> Path | None:
-    """The file that requests are noted in; None where that is switched off."""
     named = os.environ.get(AUDIT, "")
     return None if named == "0" else Path(named) if named else cache_folder() / "sent.jsonl"
 
 
 def sent_line(url: str, model: str, purpose: str, content: bytes) -> dict[str, object]:
-    """The log line of a request, without its content."""
     parts = urlsplit(url)
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

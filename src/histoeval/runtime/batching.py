@@ -72,7 +72,6 @@ class SteadyPlan:
         self._waiting: dict[int, list[Tokens]] = defaultdict(list)
 
     def add(self, sequences: Sequence[Tokens]) -> Iterator[list[Tokens]]:
-        """The batches that are full with these sequences, the longest first."""
         for sequence in sequences:
             self._waiting[steady_shape(len(sequence), self._token_budget)[0]].append(sequence)
         for width in sorted(self._waiting, reverse=True):
@@ -82,7 +81,6 @@ class SteadyPlan:
                 yield waiting[:height]
 
     def rest(self) -> list[list[Tokens]]:
-        """The batches that did not fill, the longest first."""
         left = [self._waiting[width] for width in sorted(self._waiting, reverse=True)]
         self._waiting.clear()
         return [members for members in left if members]

@@ -28,13 +28,11 @@ def return_freed_memory() -> None:
 
 
 class Memory(Generic[Key, T]):
-    """Answers for texts, or for any keys, with those used last cached.
+    """Answers for texts, or for any keys, with those used last cached, up to a sum of sizes.
 
-    References return in many pairs and entities in many reports. What is not cached is answered
-    in one go, so that batches stay full. Texts are cached up to `most`, each counted as `size`
-    says or as one, so that memory stays flat on files of any length. Workers, which see a part of
-    the rows each, cache that part of them. Several threads may ask at once. A copy that is pickled
-    has nothing cached.
+    What is not cached is answered in one go, so that batches stay full. Workers, which see a part
+    of the rows each, cache that part of them. Several threads may ask at once; a copy that is
+    pickled has nothing cached.
     """
 
     def __init__(
@@ -54,7 +52,6 @@ class Memory(Generic[Key, T]):
         return Memory, (self._answer, self._most, self._size)
 
     def __call__(self, texts: Sequence[Key]) -> list[T]:
-        """One answer per text, in the order of the texts."""
         found: dict[Key, T] = {}
         with self._lock:
             for text in texts:
@@ -65,19 +62,16 @@ class Memory(Generic[Key, T]):
         if unknown:
             answers = dict(zip(unknown, self._answer(unknown), strict=True))
             found |= answers
+            size = self._size or (lambda _: 1)
             with self._lock:
-                self._keep(answers)
+                for text, answer in answers.items():
+                    if text not in self._known:
+                        self._held += size(text)
+                    self._known[text] = answer
+                while self._held * _shared_by() > self._most:
+                    forgotten, _ = self._known.popitem(last=False)
+                    self._held -= size(forgotten)
         return [found[text] for text in texts]
-
-    def _keep(self, answers: dict[Key, T]) -> None:
-        size = self._size or (lambda _: 1)
-        for text, answer in answers.items():
-            if text not in self._known:
-                self._held += size(text)
-            self._known[text] = answer
-        while self._held * _shared_by() > self._most:
-            forgotten, _ = self._known.popitem(last=False)
-            self._held -= size(forgotten)
 
 
 _LOADED: dict[str, OrderedDict[Hashable, Any]] = {}
@@ -92,12 +86,9 @@ def _shared_by() -> int:
 
 
 def shared_model(kind: str, key: Hashable, load: Callable[[], T]) -> T:
-    """A model of this process: loaded on first use, the same one for all who give the same key.
+    """A model of this process, loaded on first use; `key` is everything that it depends on.
 
-    Args:
-        kind: what it is, such as `reader`; of each kind the last two are kept.
-        key: everything that the model depends on.
-        load: makes it.
+    Of each kind, such as `reader`, the last two are kept.
     """
     with _LOADING:
         known = _LOADED.setdefault(kind, OrderedDict())

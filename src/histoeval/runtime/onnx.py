@@ -31,12 +31,10 @@ def open_tokenizer(path: Path) -> Any:
 
 
 def on_cpu(device: str | None) -> bool:
-    """True for the CPU, where onnxruntime runs the shipped models; it is the default."""
     return device is None or device == "cpu"
 
 
 def on_gpu(device: str | None) -> bool:
-    """True for a GPU, which several processes share."""
     return device is not None and device.startswith("cuda")
 
 
@@ -116,12 +114,8 @@ class TokenRows:
     text are the same to the bit whatever it is run with. For that no short text is run alone but
     beside itself: a batch of one takes another way through onnxruntime, which rounds otherwise.
 
-    Args:
-        path: of the graph.
-        inputs: their names.
-        device: where it runs; the CPU if left out.
-        threads: on a CPU; one for each core if left out.
-        most: how many texts a CPU runs together. More than one pays for phrases of some words.
+    It takes the path of the graph, the names of its inputs, the device and, for a CPU (the
+    default), the number of threads, and of texts that are run together.
     """
 
     def __init__(
@@ -142,7 +136,6 @@ class TokenRows:
         self._session: Any = None if asks else open_session(path, device)
 
     def rows(self, texts: Sequence[Text]) -> list[Rows]:
-        """The row of each output for each text, in their order."""
         if self._remote is not None:
             return self._remote.ask("rows", texts)
         return self._of_equal_length(texts) if self._on_cpu else self._together(texts)

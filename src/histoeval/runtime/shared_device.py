@@ -43,7 +43,7 @@ class Handle:
 
 
 class _Reader(pickle.Unpickler):
-    """Puts something in the place of numbers."""
+    """Puts tensors or handles in the place of numbers, as `_Writer` numbers them."""
 
     def __init__(self, channel: BinaryIO, find: Callable[[int], Any]) -> None:
         super().__init__(channel)
@@ -54,8 +54,6 @@ class _Reader(pickle.Unpickler):
 
 
 class _Writer(pickle.Pickler):
-    """Puts numbers in the place of some things."""
-
     def __init__(self, channel: Any, number: Callable[[Any], int | None]) -> None:
         super().__init__(channel)
         self._number = number
@@ -142,7 +140,6 @@ def connect(asker: Asker) -> None:
 
 
 def is_connected() -> bool:
-    """True if another process owns the device."""
     return _asker is not None
 
 
@@ -158,7 +155,6 @@ class DeviceOwner:
         self._lock = Lock()
 
     def reply(self, question: DeviceQuestion, tensors: KeptTensors) -> bytes:
-        """The answer as the worker is sent it."""
         future: Future[list[Any]] = Future()
         self._waiting.put((question, future))
         with self._lock:

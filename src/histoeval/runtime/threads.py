@@ -12,14 +12,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 WORKERS = 2  # default for decoding, which releases the GIL, so two threads use two cores
 MAX_THREADS = 8  # more threads than this only wait for each other
-
-
+# in the environment: how many threads a process may compute with; worker processes have one
 LIMIT = "HISTOEVAL_THREADS"
-"""In the environment: how many threads a process may compute with. Worker processes have one."""
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
     if (limit := os.environ.get(LIMIT, "")).isdigit():
         return max(1, int(limit))
     if hasattr(os, "sched_getaffinity"):

@@ -62,8 +62,8 @@ def _slice(
 def _gather(x: Tensor, places: Tensor, *, axis: int = 0) -> Tensor:
     if axis == 0:
         return x[places]
-    found = x.index_select(axis, places.reshape(-1))
-    return found.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+    rows = x.index_select(axis, places.reshape(-1))
+    return rows.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
 
 
 def _gather_nd(x: Tensor, places: Tensor, *, batch_dims: int = 0) -> Tensor:
@@ -119,8 +119,8 @@ def _convolve(
     assert strides == kernel_shape, "our graphs cut images into patches that do not overlap"
     height, width = (size // step for size, step in zip(x.shape[2:], strides, strict=True))
     patches = functional.unfold(x, kernel_shape, stride=strides).transpose(1, 2)
-    found = functional.linear(patches, weight.flatten(1), bias).transpose(1, 2)
-    return found.unflatten(-1, (height, width))
+    product = functional.linear(patches, weight.flatten(1), bias).transpose(1, 2)
+    return product.unflatten(-1, (height, width))
 
 
 def _pad(x: Tensor, pads: list[int], *, mode: bytes) -> Tensor:
@@ -137,7 +137,6 @@ def _cumsum(x: Tensor, axis: int, *, exclusive: int, reverse: int) -> Tensor:
 
 
 def _reduced(work: Callable[..., Tensor]) -> Operator:
-    """An operator that works along axes, which it reads as plain numbers."""
 
     def along(x: Tensor, axes: Sequence[int], *, keepdims: int = 1, **_: int) -> Tensor:
         return work(x, dim=tuple(axes), keepdim=bool(keepdims))
@@ -213,8 +212,8 @@ class _Step(NamedTuple):
     result: str
     operator: Operator
     given: list[Any]
-    gaps: list[tuple[int, str, Callable[[Any], Any] | None]]
-    """Its place, whose result it is, and how that is made plain or brought to the device."""
+    # place, the result that fills it, and how that is made plain or brought to the device
+    gaps: list[tuple[int, str, Callable[[Any], Any]]]
 
 
 class TorchSession:
@@ -237,8 +236,8 @@ class TorchSession:
         self._spent = self._last_read()
         scores = {node.input[0] for node in graph.node if node.op_type == "Softmax"}
         biases = {node.input[1] for node in graph.node if node.output[0] in scores}
+        # the name of what is added before each softmax
         self._bias = biases.pop() if len(biases) == 1 else ""
-        """The name of what is added before each softmax."""
 
     def __reduce__(self) -> tuple[type["TorchSession"], tuple[Path, str]]:
         """Pickled, it is the path of its file, and is opened again where it is unpickled."""
@@ -270,15 +269,13 @@ class TorchSession:
                 if step.result not in masks:
                     given = step.given.copy()
                     for place, name, convert in step.gaps:
-                        value = values[name]
-                        given[place] = value if convert is None else convert(value)
+                        given[place] = convert(values[name])
                     values[step.result] = step.operator(*given)
                 for name in spent:
                     del values[name]
         return {name: values[name] for name in self._outputs}
 
     def _masks(self, lengths: Sequence[int]) -> dict[str, torch.Tensor]:
-        """The mask of padding, as the graph counts tokens and as attention adds it."""
         if not self._bias:
             raise ModelError(f"{self._path} has no mask that is known here: it takes no padding")
         ends = torch.tensor(lengths)
@@ -300,19 +297,18 @@ class TorchSession:
                     "known here; leave out --device, or give --device cpu"
                 )
             operator, plain = OPERATORS[node.op_type]
-            settings = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+            settings = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
             operator, result = partial(operator, **settings), node.output[0]
             is_constant = all(name in constants for name in node.input)
             is_on_host = node.op_type == "Shape" or all(name in on_host for name in node.input)
             step = _Step(result, operator, [], [])
             for place, name in enumerate(node.input):
-                convert: Callable[[Any], Any] | None = None
+                convert = _unchanged
                 if place in plain:
                     convert = _plain
                 elif name in on_host and not is_on_host:
-                    convert = partial(_to, device=self.device)
-                value = constants.get(name)
-                step.given.append(value if convert is None else convert(value))
+                    convert = self._to_device
+                step.given.append(convert(constants.get(name)))
                 if name not in constants:
                     step.gaps.append((place, name, convert))
             if is_constant:
@@ -323,8 +319,10 @@ class TorchSession:
                 on_host.add(result)
         return steps
 
+    def _to_device(self, value: torch.Tensor | None) -> torch.Tensor | None:
+        return None if value is None else value.to(self.device)
+
     def _last_read(self) -> list[list[str]]:
-        """The results that no later step reads, for each step."""
         needed = {*self._outputs}
         spent = []
         for step in reversed(self._steps):
@@ -338,5 +336,5 @@ def _plain(value: torch.Tensor | None) -> Any:
     return None if value is None else value.tolist()
 
 
-def _to(value: torch.Tensor | None, device: torch.device) -> torch.Tensor | None:
-    return None if value is None else value.to(device)
+def _unchanged(value: Any) -> Any:
+    return value

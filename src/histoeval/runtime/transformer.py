@@ -110,7 +110,11 @@ class Transformer:
         """The longest sequence, special tokens included, that the model takes."""
         limits = [int(self.tokenizer.model_max_length)]
         if positions := getattr(self.model.config, "max_position_embeddings", None):
-            limits.append(int(positions) - _positions_kept_back(self.model))
+            # models of the RoBERTa kind count positions from behind that of padding
+            embeddings = getattr(getattr(self.model, "base_model", self.model), "embeddings", None)
+            position = getattr(embeddings, "position_embeddings", None)
+            padding = getattr(position, "padding_idx", None)
+            limits.append(int(positions) - (0 if padding is None else padding + 1))
         return min(limits)
 
     def encodings(
@@ -123,8 +127,8 @@ class Transformer:
             backend.no_truncation()
         else:
             backend.enable_truncation(most)
-        found: list[Any] = backend.encode_batch(list(texts), add_special_tokens=special)
-        return found
+        encodings: list[Any] = backend.encode_batch(list(texts), add_special_tokens=special)
+        return encodings
 
     def forward(
         self, sequences: Sequence[Sequence[int]], pick: Callable[[Any], torch.Tensor]
@@ -185,7 +189,6 @@ class Transformer:
             ) from error
 
     def _padded(self, members: list[Tokens]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Tokens in rows of equal length, and how many of each row count."""
         width, height = max(map(len, members)), len(members)
         if self.on_gpu:
             steady, height = steady_shape(width, self.token_budget)
@@ -229,14 +232,7 @@ class Transformer:
             model, info = getattr(transformers, _AUTO_CLASSES[self.task]).from_pretrained(
                 self.name, local_files_only=local, output_loading_info=True
             )
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            ImportError,
-            RuntimeError,
-            SafetensorError,
-        ) as error:
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
             article = "an" if self.task[0] in "aeiou" else "a"
             raise ModelError(
                 f"cannot load {self.name!r} as {article} {self.task} model: {_first_line(error)} "
@@ -265,7 +261,6 @@ def _torch() -> Any:
 
 
 def choose_device(wanted: str | None) -> str:
-    """The device of a model: the one that was named, or the best there is."""
     torch = _torch()
     if wanted is None:
         return "cuda" if torch.cuda.is_available() else "cpu"
@@ -280,13 +275,6 @@ def choose_device(wanted: str | None) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or repr(error)
-
-
-def _positions_kept_back(model: Any) -> int:
-    """Models of the RoBERTa kind count positions from behind that of padding."""
-    embeddings = getattr(getattr(model, "base_model", model), "embeddings", None)
-    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
-    return 0 if padding is None else padding + 1
 
 
 def fingerprint(model: Any, tokenizer: Any, spare: Collection[str]) -> str:
@@ -318,10 +306,7 @@ def note_download(name: str) -> None:
 
 
 def only_here(name: str) -> bool:
-    """Whether a model is to be read from this machine, and the hub not asked for it again.
-
-    Where it is neither here nor on the hub, `FileNotFoundError` says so.
-    """
+    """True if a model is here and the hub unreachable; `FileNotFoundError` if it is nowhere."""
     if Path(name).is_dir():
         return True
     from huggingface_hub import HfApi, try_to_load_from_cache

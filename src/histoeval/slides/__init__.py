@@ -1,16 +1,6 @@
 """Slides and images: open them, find the tissue, cut tiles by physical size, separate stains.
 
-Everything here needs the extra ``[slide]``; importing the package without it says what to install.
-
-    from histoeval.slides.open import open_slide
-    from histoeval.slides.tissue import find_tissue
-    from histoeval.slides.tiles import TileRequest, plan_tiles, read_tiles
-
-    with open_slide("case.svs") as slide:
-        tissue = find_tissue(slide)
-        plan = plan_tiles(slide, tissue, TileRequest(sample=40, seed=7))
-        for tile in read_tiles(slide, plan):
-            ...
+Importing the package without the extra ``[slide]`` says what to install; docs/slides.md shows use.
 """
 
 from importlib.util import find_spec

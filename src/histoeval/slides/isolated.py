@@ -36,10 +36,9 @@ from histoeval.slides.slide import (
 SECONDS = 60.0  # for one answer: a slide opened, or a region read
 START_SECONDS = 300.0  # until a child is ready, on a busy machine
 KEPT = 8  # children that each keep a slide open; with more of them, one has to open another slide
-LENGTH = 4  # bytes of the number in front of a message
 # what a child may answer with
 ERRORS: dict[str, type[HistoEvalError]] = {
-    each.__name__: each for each in (InputError, MissingDependency, DamagedRegion, TruncatedSlide)
+    kind.__name__: kind for kind in (InputError, MissingDependency, DamagedRegion, TruncatedSlide)
 }
 _idle: list[_Child] = []
 _lock = threading.Lock()
@@ -47,8 +46,6 @@ _numbers = count(1)
 
 
 class IsolatedSlide(Slide):
-    """A slide that child processes have opened."""
-
     def __init__(self, path: Path) -> None:
         self._number = next(_numbers)
         self._name = str(path)
@@ -68,7 +65,6 @@ class IsolatedSlide(Slide):
         return pixels.reshape(height, width, 3)
 
     def close(self) -> None:
-        """Have the file closed."""
         with _lock:
             mine = [child for child in _idle if child.slide == self._number]
             for child in mine:
@@ -79,7 +75,6 @@ class IsolatedSlide(Slide):
                 _give_back(child, 0)
 
     def _ask(self, region: tuple[int, ...] | None) -> tuple[dict[str, Any], Pixels]:
-        """What the file is; or the pixels of a region."""
         child = _borrow(self._number)
         request = {"slide": self._number, "path": self._name, "from": self._start, "region": region}
         try:
@@ -101,18 +96,16 @@ class _Child:
     """A process that opens slides and reads from them, one request after the other."""
 
     def __init__(self) -> None:
-        self.slide = 0
-        """The number of the slide that it has open."""
+        self.slide = 0  # the number of the slide that it has open
         self._is_late = False
-        once = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        found = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        modules = os.pathsep.join(filter(None, sys.path))
+        settings = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": modules}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "histoeval.slides.worker"],
-            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **once, **found},
+            env=os.environ | settings,
         )
         pipes = self.process.stdin, self.process.stdout, self.process.stderr
         self._stdin, self._stdout, self._stderr = (pipe for pipe in pipes if pipe is not None)
@@ -145,7 +138,6 @@ class _Child:
         self.process.kill()
 
     def _why(self, seconds: float) -> str:
-        """Why the process has ended."""
         code = self.process.wait()
         messages = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
         self.end()
@@ -154,21 +146,20 @@ class _Child:
         if -code in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
             return "the process that reads it was killed; is there enough memory?"
         if code < 0:
-            names = {each.value: each.name for each in signal.Signals}  # real-time ones have none
+            names = {known.value: known.name for known in signal.Signals}  # real-time: none
             name = names.get(-code, f"signal {-code}")
             return f"it is damaged, and reading it ended with {name}"
         return messages[-1] if messages else f"the process that reads it ended with code {code}"
 
     def end(self) -> None:
-        """End the process and close its pipes."""
         self.process.kill()
         self.process.wait()
         for pipe in (self._stdin, self._stdout, self._stderr):
-            pipe.close()
+            with suppress(OSError):  # a request that was never read
+                pipe.close()
 
 
 def process_ids() -> list[int]:
-    """Those of the children that wait for work."""
     with _lock:
         return [child.process.pid for child in _idle]
 
@@ -209,28 +200,21 @@ if hasattr(os, "register_at_fork"):
 
 
 def send(pipe: IO[bytes], content: dict[str, Any], pixels: Pixels | None = None) -> None:
-    """Write a message, and pixels behind it."""
+    """Write a line of JSON, and pixels behind it."""
     size = 0 if pixels is None else pixels.nbytes
-    text = json.dumps(content | {"bytes": size}).encode()
-    whole = b"" if pixels is None else np.ascontiguousarray(pixels).reshape(-1).data
-    for part in (len(text).to_bytes(LENGTH, "big") + text, whole):
-        left = memoryview(part)
-        while left:
-            left = left[pipe.write(left) :]
+    pipe.write(json.dumps(content | {"bytes": size}).encode() + b"\n")
+    if pixels is not None:
+        pipe.write(np.ascontiguousarray(pixels).data)
+    pipe.flush()
 
 
-def receive(pipe: IO[bytes]) -> tuple[dict[str, Any], Pixels]:
-    """Read a message, and the pixels behind it; `EOFError` where there is none."""
-    length = int.from_bytes(_exactly(pipe, LENGTH).tobytes(), "big")
-    content: dict[str, Any] = json.loads(_exactly(pipe, length).tobytes())
-    return content, _exactly(pipe, content["bytes"])
-
-
-def _exactly(pipe: Any, size: int) -> Pixels:
-    received = np.empty(size, np.uint8)
-    left = received.data
-    while left:
-        if not (read := pipe.readinto(left)):
-            raise EOFError
-        left = left[read:]
-    return received
+def receive(pipe: Any) -> tuple[dict[str, Any], Pixels]:
+    """Read a message, and the pixels behind it; `EOFError` where there is no whole one."""
+    line = pipe.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError
+    content: dict[str, Any] = json.loads(line)
+    pixels = np.empty(content["bytes"], np.uint8)
+    if pipe.readinto(pixels) < pixels.size:
+        raise EOFError
+    return content, pixels

@@ -99,7 +99,6 @@ def _slides_in(inside: list[Path], home: Path, seen: set[Path]) -> Iterator[Path
 
 
 def _is_part_of_slide(folder: Path) -> bool:
-    """Whether a folder contains the parts of a slide that lies beside it."""
     name = folder.name.removesuffix("_files")
     return (
         folder.name.startswith(".")
@@ -111,32 +110,30 @@ def _is_part_of_slide(folder: Path) -> bool:
 def open_here(path: Path) -> Slide:
     """Open a slide in this very process, which a damaged file can end; for `worker.py`."""
     try:
-        return _open_folder(path) if is_folder(path) else _open_file(path)
+        if is_folder(path):
+            return _open_file(*_slide_in(path))
+        return _open_file(path, checked_type(path))
     except OSError as error:
         raise unreadable(path, error) from error
 
 
-def _open_folder(path: Path) -> Slide:
-    inside = sorted(each for each in path.iterdir() if is_file(each))
-    zoomed = [each for each in inside if each.suffix.lower() == ".dzi"]
+def _slide_in(folder: Path) -> tuple[Path, str]:
+    files = sorted(file for file in folder.iterdir() if is_file(file))
+    zoomed = [file for file in files if file.suffix.lower() == ".dzi"]
     if len(zoomed) > 1:
         raise InputError(
-            f"{path} contains {len(zoomed)} DeepZoom slides; name one of the .dzi files"
+            f"{folder} contains {len(zoomed)} DeepZoom slides; name one of the .dzi files"
         )
     if zoomed:
-        return _open_file(zoomed[0])
-    if any(file_type(each) == "dicom" for each in inside):
-        from histoeval.slides.formats.dicom_files import DicomSlide
-
-        return DicomSlide(path)
-    others = sum(1 for each in inside if named_type(each) is not None)
-    if others:
-        raise InputError(f"{path} is a folder of {others} images or slides; name one of them")
-    raise wrong_folder(path, "is a folder without a slide in it")
+        return zoomed[0], checked_type(zoomed[0])
+    if any(file_type(file) == "dicom" for file in files):
+        return folder, "dicom"
+    if images := sum(named_type(file) is not None for file in files):
+        raise InputError(f"{folder} is a folder of {images} images or slides; name one of them")
+    raise wrong_folder(folder, "is a folder without a slide in it")
 
 
-def _open_file(path: Path) -> Slide:
-    content = checked_type(path)
+def _open_file(path: Path, content: str) -> Slide:
     if content == "deepzoom":
         from histoeval.slides.formats.picture_files import DeepZoomSlide
 

@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
@@ -51,12 +52,10 @@ class TilePyramid:
         return 1 << (self.max_level - level)
 
     def size(self, level: int) -> tuple[int, int]:
-        """Width and height of a level in pixels."""
         scale = self.scale(level)
         return math.ceil(self.slide.width / scale), math.ceil(self.slide.height / scale)
 
     def grid(self, level: int) -> tuple[int, int]:
-        """Columns and rows of tiles on a level."""
         width, height = self.size(level)
         return math.ceil(width / SIDE), math.ceil(height / SIDE)
 
@@ -77,11 +76,9 @@ class TilePyramid:
         return self._read(level, left, top, min(SIDE, width - left), min(SIDE, height - top))
 
     def _read(self, level: int, left: int, top: int, width: int, height: int) -> Pixels:
-        """A rectangle of a level, in its own pixels."""
         scale = self.scale(level)
-        number = max(
-            n for n, each in enumerate(self.slide.levels) if each.downsample <= scale * (1 + EXACT)
-        )
+        finest = scale * (1 + EXACT)
+        number = max(n for n, at in enumerate(self.slide.levels) if at.downsample <= finest)
         stored = self.slide.levels[number]
         across = scale * stored.width / self.slide.width
         down = scale * stored.height / self.slide.height
@@ -122,11 +119,10 @@ class TileCache:
         self.bytes = 0
 
     def get(self, key: TileKey) -> bytes | None:
-        """A tile, if it is still there."""
         with self._lock:
-            if (found := self._tiles.get(key)) is not None:
+            if (tile := self._tiles.get(key)) is not None:
                 self._tiles.move_to_end(key)
-            return found
+            return tile
 
     def put(self, key: TileKey, tile: bytes) -> None:
         """Keep a tile, and drop those that were not asked for longest."""
@@ -138,28 +134,18 @@ class TileCache:
                 self.bytes -= len(dropped)
 
 
+@dataclass(eq=False)
 class _OpenSlide:
-    """A slide with the number of requests that use it; opened by the first of them."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._pyramid: TilePyramid | None = None
-        self.lock = threading.Lock()
-        self.users = 0
-        self.used_at = 0.0
-
-    def pyramid(self) -> TilePyramid:
-        """Its tiles; only for who holds the lock."""
-        if self._pyramid is None:
-            self._pyramid = TilePyramid(open_slide(self._path))
-        return self._pyramid
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0  # requests that use it now
+    used_at: float = 0.0
+    pyramid: TilePyramid | None = None  # only for who holds the lock
 
     def close(self) -> None:
-        """Close the file; the next request would open it again."""
         with self.lock:
-            if self._pyramid is not None:
-                self._pyramid.slide.close()
-                self._pyramid = None
+            if self.pyramid is not None:
+                self.pyramid.slide.close()
+                self.pyramid = None
 
 
 class OpenSlides:
@@ -182,7 +168,6 @@ class OpenSlides:
         self.tiles = TileCache()
 
     def __len__(self) -> int:
-        """The number of slides that are open."""
         with self._lock:
             return len(self._slides)
 
@@ -196,21 +181,22 @@ class OpenSlides:
     def pyramid(self, path: Path) -> Iterator[TilePyramid]:
         """The tiles of a slide, for one request at a time."""
         with self._readers, self._using(file_state(path)) as slide, slide.lock:
-            yield slide.pyramid()
+            slide.pyramid = slide.pyramid or TilePyramid(open_slide(path))
+            yield slide.pyramid
 
     def jpeg(self, path: Path, level: int, column: int, row: int) -> bytes:
-        """A tile of a slide as JPEG."""
         key = (file_state(path), level, column, row)
         if (kept := self.tiles.get(key)) is not None:
             return kept
         with self.pyramid(path) as pyramid:
             pixels = pyramid.tile(level, column, row)
-        encoded = jpeg_bytes(pixels)
+        stream = BytesIO()
+        Image.fromarray(pixels).save(stream, "JPEG", quality=QUALITY)
+        encoded = stream.getvalue()
         self.tiles.put(key, encoded)
         return encoded
 
     def close_idle(self) -> None:
-        """Close slides that nobody has asked for in a while."""
         latest = self._clock() - self._idle_seconds
         with self._lock:
             self._sweeper = None
@@ -225,7 +211,6 @@ class OpenSlides:
             slide.close()
 
     def close(self) -> None:
-        """Close all slides."""
         with self._lock:
             dropped = list(self._slides.values())
             self._slides.clear()
@@ -238,14 +223,14 @@ class OpenSlides:
     @contextmanager
     def _using(self, state: FileState) -> Iterator[_OpenSlide]:
         with self._lock:
-            slide = self._slides.pop(state, None) or _OpenSlide(state[0])
+            slide = self._slides.pop(state, None) or _OpenSlide()
             self._slides[state] = slide
             slide.users += 1
             unused = [state for state, slide in self._slides.items() if not slide.users]
             surplus = max(0, len(self._slides) - self._most)
             dropped = [self._slides.pop(state) for state in unused[:surplus]]
-        for each in dropped:
-            each.close()
+        for surplus_slide in dropped:
+            surplus_slide.close()
         try:
             yield slide
         finally:
@@ -263,14 +248,7 @@ class OpenSlides:
 
 
 def file_state(path: Path) -> FileState:
-    """What tells that a slide has changed; `InputError` where there is none."""
+    """A value that changes with the slide; `InputError` where there is none."""
     check_image(path)
-    found = path.stat()
-    return path, found.st_mtime_ns, found.st_size
-
-
-def jpeg_bytes(pixels: Pixels) -> bytes:
-    """Pixels as a JPEG file."""
-    stream = BytesIO()
-    Image.fromarray(pixels).save(stream, "JPEG", quality=QUALITY)
-    return stream.getvalue()
+    status = path.stat()
+    return path, status.st_mtime_ns, status.st_size

@@ -35,8 +35,6 @@ class Overview(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A rectangle, in pixels of the overview."""
-
     x: int
     y: int
     width: int
@@ -44,11 +42,9 @@ class _Block(NamedTuple):
 
     @property
     def window(self) -> tuple[slice, slice]:
-        """Its rows and columns, to index pixels with."""
         return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
 
     def split(self, side: int) -> Iterator[_Block]:
-        """Smaller blocks, of at most this side."""
         for y in range(0, self.height, side):
             for x in range(0, self.width, side):
                 width, height = min(side, self.width - x), min(side, self.height - y)

@@ -9,7 +9,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
@@ -23,9 +22,8 @@ from histoeval.resources import load_toml
 
 Pixels = NDArray[np.uint8]  # rows, columns, and red, green, blue
 
+# range of microns per pixel of scanned slides; 72 dots per inch would be 353
 FINEST, COARSEST = 0.02, 10.0
-"""Range of microns per pixel of scanned slides. 72 dots per inch would be 353."""
-
 WHITE = 255  # the colour of pixels outside of the slide
 
 
@@ -38,7 +36,7 @@ class TruncatedSlide(InputError):  # noqa: N818 - reads better than TruncatedSli
 
 
 class ContradictorySlide(InputError):  # noqa: N818 - as above
-    """What a file states of itself cannot all be true, so no library may have it."""
+    """The statements of a file contradict each other, so no library may open it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +49,20 @@ class Resolution:
 
     @property
     def mean(self) -> float:
-        """The geometric mean of both axes."""
         return math.sqrt(self.x * self.y)
 
 
 def is_plausible(microns: float) -> bool:
-    """Whether a microscope can have this resolution."""
     return math.isfinite(microns) and FINEST <= microns <= COARSEST
 
 
 def stated_resolution(x: float | None, y: float | None) -> Resolution | None:
-    """The resolution that a file states, if it states both axes and they are plausible."""
     if x is None or y is None or not (is_plausible(x) and is_plausible(y)):
         return None
     return Resolution(x, y, "file")
 
 
 def text_number(text: str | None) -> float | None:
-    """A number from a metadata text; None if it is not one."""
     try:
         return None if text is None else float(text.replace(",", "."))
     except ValueError:
@@ -137,7 +131,6 @@ class Slide(ABC):
 
 
 def levels_of(sizes: list[tuple[int, int]]) -> tuple[SlideLevel, ...]:
-    """Levels from their sizes; those that do not get smaller are skipped."""
     width, height = sizes[0]
     levels = [SlideLevel(width, height, 1.0)]
     for w, h in sizes[1:]:
@@ -155,7 +148,6 @@ def on_white(picture: Image.Image) -> Pixels:
 
 
 def damaged(path: Path, x: int, y: int, reason: object) -> DamagedRegion:
-    """The error for a region that cannot be decoded."""
     if (lost := gone(path)) is not None:
         return DamagedRegion(lost)
     if isinstance(reason, MemoryError):
@@ -166,7 +158,7 @@ def damaged(path: Path, x: int, y: int, reason: object) -> DamagedRegion:
 
 
 def unreadable(path: Path, error: Exception, kind: str = "file") -> InputError:
-    """The error for a file that a library cannot read, with its cause; most often damage."""
+    """The error for a file that a library cannot read, with its cause: most often damage."""
     if isinstance(error, InputError):
         return error
     if (lost := gone(path)) is not None:
@@ -181,7 +173,7 @@ def unreadable(path: Path, error: Exception, kind: str = "file") -> InputError:
 
 
 def gone(path: Path) -> str | None:
-    """That a file which could be opened is not there now; libraries tell it in many ways."""
+    """A message if the file is no longer there, which libraries tell in many ways; else None."""
     if is_file(path) or is_folder(path):
         return None
     return f"{path} went away while it was read: is its disk or network share still connected?"
@@ -193,13 +185,9 @@ Window = tuple[slice, slice]  # rows and columns
 def region_blocks(
     x: int, y: int, width: int, height: int, block: tuple[int, int]
 ) -> Iterator[tuple[int, int, Window, Window]]:
-    """The blocks of this width and height that a region is made of.
-
-    Each by its column and row, with the part within the block, and where that is in the region.
-    """
+    """Column and row of each block of a region, its part within the block and in the region."""
 
     def spans(start: int, length: int, side: int) -> Iterator[tuple[int, slice, slice]]:
-        """The same along one axis."""
         for number in range(start // side, (start + length - 1) // side + 1):
             first = max(start, number * side)
             last = min(start + length, (number + 1) * side)
@@ -242,19 +230,14 @@ def file_type(path: Path) -> str:
     )
 
 
-@cache
-def _kinds() -> dict[str, str]:
-    table = load_toml("slides/kinds.toml")
-    return {f".{ending}": kind for kind, endings in table.items() for ending in endings}
-
-
 def named_type(path: Path) -> str | None:
     """The type that the file name stands for; None for extensions that are not of images."""
-    return _kinds().get(path.suffix.lower())
+    kinds = load_toml("slides/kinds.toml").items()
+    ending = path.suffix.lower().removeprefix(".")
+    return next((kind for kind, endings in kinds if ending in endings), None)
 
 
 def checked_type(path: Path) -> str:
-    """The type of a file; refused if it is not an image or its name says otherwise."""
     content, promise = file_type(path), named_type(path)
     if content == "empty":
         raise InputError(f"{path} is empty")

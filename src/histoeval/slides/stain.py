@@ -24,11 +24,9 @@ White = tuple[float, float, float]
 # the incident light; for slides the colour of their glass is better
 WHITE: White = (255.0, 255.0, 255.0)
 
+# Least optical density of a stained pixel, as the mean of its colours. Required of every colour
+# by itself, as in widespread code, it would exclude pure eosin, which absorbs hardly any red.
 BETA = 0.15
-"""Least optical density of a stained pixel, as the mean of its colours.
-
-Required of every colour by itself, as in widespread code, it would exclude pure eosin, which
-absorbs hardly any red, and the second vector would be that of a mixture."""
 
 ALPHA = 1.0  # percentile of the angles that counts as the extreme one, from either end
 MIN_STAINED = 100  # stained pixels needed to estimate two vectors
@@ -38,8 +36,6 @@ FACTORS = (0.7, 1.3)  # the range of PathGLS's stain augmentation
 
 @dataclass(frozen=True, eq=False)
 class Stains:
-    """Two unit vectors in red, green and blue, haematoxylin (or the like) first."""
-
     vectors: Floats
     white: White = WHITE
 
@@ -72,25 +68,20 @@ def find_stains(
             f"stained, and {MIN_STAINED} are needed"
         )
     _, directions = np.linalg.eigh(np.cov(stained.T))
-    plane = _facing(directions[:, 1:], stained.mean(axis=0))
+    # Axes of the same plane, the first towards the mean, so that no angle is near 180: haematoxylin
+    # and eosin may differ more than light and dark do, and the first axis of the covariance is then
+    # orthogonal to the mean.
+    plane = directions[:, 1:]
+    first = plane @ (plane.T @ stained.mean(axis=0))
+    first /= np.linalg.norm(first)
+    second = np.cross(first, np.cross(plane[:, 0], plane[:, 1]))
+    plane = np.stack([first, second], axis=1)
     angles = np.arctan2(stained @ plane[:, 1], stained @ plane[:, 0])
     low, high = np.percentile(angles, [alpha, 100 - alpha])
     ends = [plane @ [np.cos(angle), np.sin(angle)] for angle in (low, high)]
     if (apart := np.degrees(high - low)) < MIN_ANGLE:
         raise InputError(f"there is only one stain: its colours lie within {apart:.1f} degrees")
     return Stains(np.array(sorted(ends, key=lambda end: -end[0])), white)
-
-
-def _facing(plane: Floats, mean: Floats) -> Floats:
-    """Two axes of the same plane, the first towards the mean, so that no angle is near 180.
-
-    Haematoxylin and eosin may differ more than light and dark do, and the first axis of the
-    covariance is then orthogonal to the mean.
-    """
-    first = plane @ (plane.T @ mean)
-    first /= np.linalg.norm(first)
-    second = np.cross(first, np.cross(plane[:, 0], plane[:, 1]))
-    return np.stack([first, second], axis=1)
 
 
 def amounts_of(pixels: Pixels, stains: Stains) -> Floats:
@@ -131,10 +122,5 @@ def perturb(pixels: Pixels, seed: int, key: str, stains: Stains | None = None) -
 
 
 def pooled(pictures: Iterable[Pixels], every: int = 16) -> Pixels:
-    """Every n-th pixel of some tiles, to estimate the stains of their slide from.
-
-    A single tile may contain little of one stain::
-
-        stains = find_stains(pooled(tiles), white=tissue.white)
-    """
+    """Every n-th pixel of some tiles: one tile alone may contain little of a stain."""
     return np.concatenate([picture.reshape(-1, 3)[::every] for picture in pictures])

@@ -70,13 +70,12 @@ def choose_magnification(slide: Slide, mpp: float | None) -> Magnification:
     fine = [n for n, level in enumerate(slide.levels) if level.downsample <= max(reach, 1.0)]
     number = fine[-1]
     downsample = slide.levels[number].downsample
-    factors = [mpp / (each * downsample) for each in (resolution.x, resolution.y)]
-    whole = [float(max(1, round(factor))) for factor in factors]
-    across, down = (
-        near if abs(factor / near - 1) <= TOLERANCE else factor
-        for factor, near in zip(factors, whole, strict=True)
-    )
-    return Magnification(number, across, down)
+    factors = []
+    for microns in (resolution.x, resolution.y):
+        factor = mpp / (microns * downsample)
+        whole = float(max(1, round(factor)))
+        factors.append(whole if abs(factor / whole - 1) <= TOLERANCE else factor)
+    return Magnification(number, *factors)
 
 
 SIZE = 512
@@ -118,7 +117,6 @@ class TilePlace:
 
     @property
     def id(self) -> str:
-        """A name that sorts in reading order."""
         return f"r{self.row:04}_c{self.column:04}"
 
 
@@ -145,24 +143,19 @@ class Tile(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """The grid along one side, in pixels of level 0."""
-
     extent: int
     step: float
-    tiles: int
 
-    @classmethod
-    def of(cls, extent: int, step: float) -> "_Axis":
-        """All tiles of which at least half lies on the slide, and at least one."""
-        return cls(extent, step, max(1, math.floor(extent / step + 0.5)))
+    @property
+    def tiles(self) -> int:
+        """Tiles of which at least half lies on the slide, and at least one."""
+        return max(1, math.floor(self.extent / self.step + 0.5))
 
     @property
     def remainder(self) -> int:
-        """Pixels at the far edge that make up less than half a tile."""
         return max(0, self.extent - math.ceil(self.tiles * self.step))
 
     def inside(self, number: int) -> float:
-        """The share of a tile that lies on the slide."""
         return min(1.0, (self.extent - number * self.step) / self.step)
 
 
@@ -173,8 +166,8 @@ def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
     """
     chosen = choose_magnification(slide, request.mpp)
     scale = slide.levels[chosen.level].downsample
-    across = _Axis.of(slide.width, request.size * chosen.across * scale)
-    down = _Axis.of(slide.height, request.size * chosen.down * scale)
+    across = _Axis(slide.width, request.size * chosen.across * scale)
+    down = _Axis(slide.height, request.size * chosen.down * scale)
     if not tissue.mask.any():
         raise InputError(f"{slide.path}: no tissue was found; {tissue.why_empty()}")
     places = list(_places(across, down, tissue, request.tissue))
@@ -289,7 +282,6 @@ def spread_sample(places: Sequence[TilePlace], count: int, seed: int) -> list[Ti
 
 
 def _along_hilbert(place: TilePlace, side: int) -> int:
-    """The position of a place on the Hilbert curve over a square of this side."""
     x, y, distance = place.column, place.row, 0
     step = side // 2
     while step:

@@ -28,9 +28,9 @@ MAX_INK = 0.4  # share of an image above which the colour is not ink, but its st
 SMOOTH = 0.08  # relative variation of the density of ink from pixel to pixel
 BLACK = 16  # brightness below which a pixel is black: never scanned, or blocked
 
+# in pixels of the mask: half of the widest gap that is closed (a fat cell), half of the thinnest
+# strand and the smallest piece that are left, and the largest hole that is filled
 GAP, STRAND, SPECK, HOLE = 6, 2, 60, 400
-"""Half of the widest gap that is closed (a fat cell), half of the thinnest strand that is kept,
-the smallest piece that is kept, and the largest hole that is filled, in pixels of the mask."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +51,9 @@ class Tissue:
 
     @property
     def share(self) -> float:
-        """The share of the slide that is tissue."""
         return float(self.mask.mean())
 
     def why_empty(self) -> str:
-        """What the slide shows instead of tissue, human-readable."""
         if self.damage:
             return f"parts of it cannot be read ({self.damage[0]})"
         if (black := float(self.black.mean())) > 0.5:
@@ -66,8 +64,14 @@ class Tissue:
 
 
 def find_tissue(slide: Slide, workers: int = WORKERS) -> Tissue:
-    """Find the tissue of a slide on an overview of it."""
-    overview = make_overview(slide, _scale(slide), workers)
+    longer, shorter = max(slide.width, slide.height), min(slide.width, slide.height)
+    if slide.resolution is not None:
+        wanted = MICRONS / slide.resolution.mean
+    else:
+        wanted = max(longer / PIXELS, min(16.0, shorter / 64))
+    least = (slide.width * slide.height / MAX_PIXELS) ** 0.5
+    scale = float(max(1.0, least, min(wanted, shorter / 16)))
+    overview = make_overview(slide, scale, workers)
     white = white_of(overview.pixels)
     density = optical_density(overview.pixels, white)
     ink, black = find_ink(density), _extremes(overview.pixels)[1] < BLACK
@@ -92,7 +96,11 @@ def find_ink(density: Density) -> Mask:
     scarlet = (red < 0.1) & (blue > 0.42)
     grey = (density.min(axis=0) > 1.2) & (np.ptp(density, axis=0) < 0.25 * total / 3)
     strong = (hued & (total > INK)) | (scarlet & (red < 0.08) & (total > 2.5 * INK)) | grey
-    core: Mask = _grown(_shrunk(strong, STRAND) & _is_smooth(total), STRAND) & strong
+    # ink has no texture; tissue of the same colour (Giemsa) has
+    mean = ndimage.uniform_filter(total, 2 * STRAND + 1, mode="nearest")
+    square = ndimage.uniform_filter(total * total, 2 * STRAND + 1, mode="nearest")
+    is_smooth = square - mean * mean < (SMOOTH * mean) ** 2
+    core: Mask = _grown(_shrunk(strong, STRAND) & is_smooth, STRAND) & strong
     if not core.any():
         return core
     faint = strong | ((hued | scarlet) & (total > 3 * STAIN))
@@ -101,18 +109,8 @@ def find_ink(density: Density) -> Mask:
     return ink if ink.mean() <= MAX_INK else np.zeros_like(ink)
 
 
-def _is_smooth(total: Density) -> Mask:
-    """Where there is no texture: ink has none, tissue of the same colour (Giemsa) has."""
-    mean = ndimage.uniform_filter(total, 2 * STRAND + 1, mode="nearest")
-    square = ndimage.uniform_filter(total * total, 2 * STRAND + 1, mode="nearest")
-    return np.asarray(square - mean * mean < (SMOOTH * mean) ** 2)
-
-
 def optical_density(pixels: Pixels, white: tuple[float, float, float]) -> Density:
-    """Optical density relative to bare glass, as a natural logarithm.
-
-    The axes are colours, rows, columns.
-    """
+    """Optical density relative to bare glass, natural logarithm; colours, rows, columns."""
     levels = np.arange(256, dtype=np.float32) + 1
     density = [
         np.maximum(np.log((light + 1) / levels), 0).astype(np.float32)[pixels[:, :, colour]]
@@ -142,17 +140,6 @@ def white_of(pixels: Pixels) -> tuple[float, float, float]:
     return float(red), float(green), float(blue)
 
 
-def _scale(slide: Slide) -> float:
-    """The scale of the overview that tissue is found on."""
-    longer, shorter = max(slide.width, slide.height), min(slide.width, slide.height)
-    if slide.resolution is not None:
-        wanted = MICRONS / slide.resolution.mean
-    else:
-        wanted = max(longer / PIXELS, min(16.0, shorter / 64))
-    least = (slide.width * slide.height / MAX_PIXELS) ** 0.5
-    return float(max(1.0, least, min(wanted, shorter / 16)))
-
-
 def _grown(mask: Mask, by: int) -> Mask:
     return np.asarray(ndimage.maximum_filter(mask, 2 * by + 1, mode="constant", cval=0))
 
@@ -163,7 +150,6 @@ def _shrunk(mask: Mask, by: int) -> Mask:
 
 
 def _without_small(mask: Mask, least: int) -> Mask:
-    """The pieces of at least so many pixels."""
     labels, count = ndimage.label(mask)
     if not count:
         return mask

@@ -18,10 +18,9 @@ MEMORY = 4 << 30  # bytes that a child may use; a normal slide takes less than a
 
 
 def serve() -> None:
-    """Answer requests until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this
     _limit_memory()
-    requests, answers = os.fdopen(0, "rb", 0), os.fdopen(os.dup(1), "wb", 0)
+    requests, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -30,9 +29,12 @@ def serve() -> None:
     opened = 0
     with suppress(EOFError, BrokenPipeError):
         while True:
-            _end_after(0)
+            # have the system end this process, should the parent that would do so be gone
+            if hasattr(signal, "alarm"):
+                signal.alarm(0)
             request, _ = receive(requests)
-            _end_after(int(2 * SECONDS))
+            if hasattr(signal, "alarm"):
+                signal.alarm(int(2 * SECONDS))
             if request["slide"] != opened and slide is not None:
                 slide.close()
                 slide = None
@@ -61,12 +63,6 @@ def serve() -> None:
             except Exception as error:  # noqa: BLE001 - libraries raise anything
                 refusal = unreadable(Path(request["path"]), error)
                 send(answers, {"error": "InputError", "message": str(refusal)})
-
-
-def _end_after(seconds: int) -> None:
-    """Have the system end this process, should the parent that would do so be gone; 0 is never."""
-    if hasattr(signal, "alarm"):
-        signal.alarm(seconds)
 
 
 def _limit_memory() -> None:

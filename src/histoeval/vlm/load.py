@@ -21,32 +21,26 @@ from histoeval.llm.local import LOCAL
 from histoeval.llm.service import Service
 from histoeval.runtime.memo import remember
 from histoeval.runtime.transformer import fingerprint, note_download, require_hf
-from histoeval.vlm.model import Ask, CachedVlm, VlmConfig, VlmSampling
+from histoeval.vlm.model import Ask, Vlm, VlmConfig, VlmSampling
 
+# an endpoint is given up after this many failures in a row, and at least one for each slot
 MIN_FAILURES = 8
-"""An endpoint is given up after this many failures in a row, and at least one for each slot."""
-
+# estimated cost of a picture, in characters, until the server has counted
 PICTURE_CHARACTERS = 3000
-"""Estimated cost of a picture, in characters, until the server has counted."""
 
 UNREACHABLE, REFUSED = "subject_unreachable", "subject_refused"
 
 
 @dataclass(frozen=True)
 class PictureRequest(Request):
-    """A request whose conversation holds pictures."""
-
     estimated: int = 0
 
     @property
     def characters(self) -> int:
-        """Length of the conversation, with an estimate for its pictures."""
         return self.estimated
 
 
-class EndpointVlm(CachedVlm):
-    """A model that is asked over HTTP."""
-
+class EndpointVlm(Vlm):
     def __init__(self, config: VlmConfig, cache: Cache, secrets: Mapping[str, Secret]) -> None:
         self._service = Service(
             config.endpoint,
@@ -81,7 +75,6 @@ class EndpointVlm(CachedVlm):
         slots = asyncio.Semaphore(self._concurrency)
 
         async def settle(key: str, ask: Ask) -> Reply | Problem:
-            """One question, when a slot is free."""
             async with slots:
                 return await self._settle(key, ask)
 
@@ -139,7 +132,7 @@ def data_uri(image: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(image).decode('ascii')}"
 
 
-class LocalVlm(CachedVlm):
+class LocalVlm(Vlm):
     """An image-text-to-text model, asked one question at a time, so that batches change nothing."""
 
     def __init__(
@@ -215,10 +208,10 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
     return processor, model.to(place).eval()
 
 
-def load_vlm(config: VlmConfig) -> CachedVlm:
+def load_vlm(config: VlmConfig) -> Vlm:
     cache = config.open_cache()
     if config.endpoint == LOCAL:
-        vlm: CachedVlm = LocalVlm(config.model, cache, config.manner, config.device)
+        vlm: Vlm = LocalVlm(config.model, cache, config.manner, config.device)
     else:
         vlm = EndpointVlm(config, cache, config.secrets(config.endpoint, SUBJECT_KEY))
     remember(vlm, load_vlm, config)

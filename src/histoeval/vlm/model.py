@@ -8,7 +8,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -36,28 +36,7 @@ class VlmAnswer(NamedTuple):
     cut: bool = False
 
 
-class Vlm(Protocol):
-    """A model that describes pictures."""
-
-    @property
-    def identity(self) -> str:
-        """The model and how it is asked, for signatures; never a secret."""
-
-    @property
-    def gone(self) -> str | None:
-        """Why it is no longer asked; None while it answers."""
-
-    @property
-    def usage(self) -> Usage:
-        """Requests, tokens and retries so far."""
-
-    def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
-        """An answer to each, in their order; equal ones are asked once."""
-
-
 class VlmSampling(Noun):
-    """How the model is asked; all of it is part of the cache key."""
-
     temperature: Annotated[float, Field(ge=0)] = 0.0
     seed: int = 0
     body: Mapping[str, Any] = {}  # extra fields of the request body; null removes one
@@ -69,13 +48,12 @@ class VlmSampling(Noun):
 
     @property
     def identity(self) -> str:
-        """One line for signatures."""
         usual = f"temperature={self.temperature:g},seed={self.seed}"
         return f"{usual},body={json.dumps(dict(self.body), sort_keys=True)}" if self.body else usual
 
 
-class CachedVlm(Remade, ABC):
-    """A model whose answers are cached; subclasses know how to ask it."""
+class Vlm(Remade, ABC):
+    """A model that describes pictures; `gone` says why it is no longer asked."""
 
     def __init__(self, name: str, cache: Cache, manner: VlmSampling) -> None:
         self.name = name
@@ -89,7 +67,6 @@ class CachedVlm(Remade, ABC):
         return f"{self.name},{self.manner.identity}"
 
     def describe_all(self, asks: Sequence[Ask]) -> list[VlmAnswer | Problem]:
-        """Cached answers, and new ones for the rest."""
         keys = [self._key(ask) for ask in asks]
         replies: dict[str, Reply | Problem] = {}
         for key in dict.fromkeys(keys):
@@ -119,7 +96,6 @@ class CachedVlm(Remade, ABC):
         self.usage.add_reply(reply)
 
     def _key(self, ask: Ask) -> str:
-        """The hash under which a reply is cached."""
         parameters = self.manner.parameters(ask.instruction.most_tokens)
         pictures = [hashlib.sha256(image).hexdigest() for image in ask.images]
         system = ask.instruction.system or ""

@@ -15,17 +15,15 @@ from histoeval.errors import InputError
 from histoeval.io.tables.records import RECORD_LIMIT
 
 TYPESYSTEM = "typesystem.xml"
+# where a project of INCEpTION has a folder per document with a file per annotator
 PROJECT_FOLDERS = ("annotation", "curation")
-"""Where a project of INCEpTION has a folder per document with a file per annotator."""
 
-NOT_ANNOTATED = "INITIAL_CAS"
-"""What INCEpTION calls the copy of a document without annotations."""
+NOT_ANNOTATED = "INITIAL_CAS"  # what INCEpTION calls the copy of a document without annotations
 
+# the most bytes that an archive may unpack to, with the archives in it; all are in memory
 ARCHIVE_LIMIT = 256 * 2**20
-"""The most bytes that an archive may unpack to, with the archives in it; all are in memory."""
 
-MEMBER_LIMIT = 20_000
-"""The most files that an archive may hold, with the archives in it."""
+MEMBER_LIMIT = 20_000  # the most files that an archive may hold, with the archives in it
 
 SPLIT_IT = "split it into several archives, or unpack it and give the folder"
 
@@ -145,7 +143,6 @@ class _Allowance:
 def _unzipped(
     file: BinaryIO, folder: PurePosixPath, where: str, allowance: _Allowance
 ) -> Iterator[_File]:
-    """The files of an archive, and of the archives in it."""
     allowance.open(file)
     try:
         with zipfile.ZipFile(file) as archive:

@@ -169,7 +169,6 @@ def read_example(draft: PassageDraft, row: Mapping[str, Any]) -> None:
 
 
 def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where each token stands in the text, in which nothing but white space is between them."""
     end = 0
     for token in tokens:
         start = text.find(token, end)
@@ -181,7 +180,6 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def write_example(passage: AnnotatedPassage) -> dict[str, Any]:
-    """The passage as an example of HARE, with our names for types."""
     report = passage.content
     places = tokens_of(passage.text, (b for e in report.entities for b in (e.start, e.end)))
     mentions = []

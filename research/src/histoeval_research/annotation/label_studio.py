@@ -25,8 +25,8 @@ from histoeval_research.annotation.passage import (
     place_of,
 )
 
+# names of the two parts of the labelling view, to which pre-annotations refer
 LABELS, TEXT = "label", "text"
-"""What the two parts of the labelling view are called that pre-annotations speak of."""
 
 ASSERTED = (EntityType.DIAGNOSIS, EntityType.FINDING)
 REGIONS = ("labels", "hypertextlabels")
@@ -53,7 +53,6 @@ class _Item(BaseModel):
 
 
 def read_task(draft: PassageDraft, task: Mapping[str, Any]) -> None:
-    """A task of an export, whole or minimal."""
     data = task.get("data", task)
     if not isinstance(data, dict):
         raise RefusedPassage("broken_annotation", "the task's data is not an object")

@@ -13,15 +13,15 @@ from histoeval.labels import OUTSIDE, given_names, known_names, plain
 from histoeval.report import RELATION_TYPES, Assertion, Entity, EntityType, Noun, Relation, Report
 from histoeval.resources import load_toml
 
+# name of the attribute, feature or choice that says whether a thing is there
 ASSERTION = "assertion"
-"""What the attribute, feature or choice is called that says whether a thing is there."""
 
 NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+# layers that begin so hold words, sentences, syntax and book-keeping; but for named entities
 MACHINERY = ("uima.", "de.tudarmstadt.ukp.")
-"""Layers that begin so hold words, sentences, syntax and book-keeping; but for named entities."""
 
+# features in which a type is looked for before all others
 LABEL_FEATURES = ("value", "label", "type", "entity", "category")
-"""Features in which a type is looked for before all others."""
 
 YES = ("true", "yes", "1", "")
 NO = ("false", "no", "0")
@@ -72,7 +72,6 @@ def assertion_named(value: str) -> Assertion | None:
 
 
 def assertion_of(value: str) -> Assertion:
-    """The assertion that a word must stand for."""
     assertion = assertion_named(value)
     if assertion is None:
         expected = ", ".join(Assertion)
@@ -127,7 +126,6 @@ class AnnotatedPassage(Noun):
 
     @property
     def is_sure(self) -> bool:
-        """Whether nothing in it has a confidence below 1, as in all that people annotated."""
         scores = [entity.score for entity in self.content.entities]
         scores += [relation.score for relation in self.content.relations]
         return all(score == 1.0 for score in scores)
@@ -170,8 +168,6 @@ def link_of(relation: Any) -> Any:
 
 
 class DraftSpan(NamedTuple):
-    """A stretch of the text, and the names any of which may say what type it is."""
-
     start: int
     end: int
     names: tuple[str, ...]
@@ -289,6 +285,5 @@ def place_of(text: str, start: int, end: int, covered: str | None) -> tuple[int,
 
 
 def _alike(*texts: str) -> bool:
-    """Whether two texts are the same but for white space, which tools fold or escape."""
     one, other = (text.replace("\\n", " ").split() for text in texts)
     return one == other

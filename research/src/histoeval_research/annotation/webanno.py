@@ -45,8 +45,6 @@ class Layer(NamedTuple):
 
 
 class WebAnnoRow(NamedTuple):
-    """A token or a part of one: its number, its place in units of UTF-16, and its cells."""
-
     number: str
     start: int
     end: int
@@ -64,8 +62,6 @@ class StackedValue(NamedTuple):
 
 @dataclass
 class _Stretch:
-    """What an annotation has covered so far."""
-
     layer: Layer
     values: list[str | None]
     start: int
@@ -125,7 +121,6 @@ def _body(lines: Sequence[str], width: int) -> tuple[str, list[WebAnnoRow]]:
 
 
 def _padded(whole: str, length: int, start: int) -> str:
-    """The text so far, as long as the beginning of the next sentence needs it."""
     if length - start == 1 and whole.endswith("\n"):
         return whole[:-1]
     if start < length:

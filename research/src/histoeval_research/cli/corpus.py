@@ -58,8 +58,6 @@ FormatOption = Annotated[
 
 @dataclass(frozen=True)
 class CorpusFormat:
-    """How annotated passages are read, and why some cannot be."""
-
     from_format: FormatOption = None
     labels: Annotated[
         Mapping[str, str | None] | None,

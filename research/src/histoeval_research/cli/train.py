@@ -57,8 +57,6 @@ OverwriteOption = Annotated[
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """The settings of a training, and where its model goes."""
-
     config: Annotated[Path, Argument("File with the settings.", metavar="CONFIG.yaml")]
     changes: Annotated[
         list[str] | None,
@@ -84,15 +82,12 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class TorchTraining:
-    """A training in torch: its settings, and how it runs."""
-
     config: TrainingConfig
     device: DeviceName = None
     overwrite: OverwriteOption = False
 
     @property
     def site(self) -> TrainingSite:
-        """Where the training runs, and how it is shown."""
         return TrainingSite(self.device, self.overwrite, bar, report_step)
 
     def run(
@@ -115,7 +110,6 @@ class TorchTraining:
 
 
 def _files_in(value: Any) -> Iterator[Path]:
-    """The paths in settings, however deep."""
     if isinstance(value, Path):
         yield from value.rglob("*") if value.is_dir() else [value]
     elif isinstance(value, Mapping | list | tuple):
@@ -124,7 +118,6 @@ def _files_in(value: Any) -> Iterator[Path]:
 
 
 def report_step(line: str) -> None:
-    """Print the current step on stderr."""
     typer.echo(line, err=True)
 
 
@@ -137,12 +130,10 @@ def outcome_of(folder: Path, overwrite: bool) -> str:
 
 @contextmanager
 def bar(description: str) -> Iterator[Watch]:
-    """A progress bar that appears with the first step."""
     with ExitStack() as stack:
         report: OnStep | None = None
 
         def watch(step: int, steps: int, loss: float) -> None:
-            """Draw the bar when the number of steps is known, and advance it."""
             nonlocal report
             if report is None:
                 report = stack.enter_context(step_progress(description, steps))

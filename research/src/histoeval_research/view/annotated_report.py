@@ -26,19 +26,17 @@ from histoeval.view.figures.canvas import (
 
 PAGE, MARGIN, LEADING = 520.0, 24.0, 27.0
 FIRST_LINE = 52.0
-SPACE = 3.0
-"""Between words, in points."""
+SPACE = 3.0  # between words, in points
 
 COLOURS = (*PALETTE[:6], PALETTE[7], DARK_YELLOW, "#7f7f7f", "#b2dfdb")
 TYPE_COLOURS = dict(zip(EntityType, COLOURS, strict=True))
 
+# A word, its place, its entity, and the label below the first word of that
 Word = tuple[str, float, float, Entity | None, str]
-"""A word, its place, its entity, and the label below the first word of that."""
 
 
 @drawing
 def annotated(report: Report, title: str) -> Canvas:
-    """A report with entities on their colour and the type below, then relations."""
     words = list(_placed(report))
     bottom = max((y for _, _, y, _, _ in words), default=FIRST_LINE) + LEADING
     texts = [" ".join(entity.text.split()) for entity in report.entities]

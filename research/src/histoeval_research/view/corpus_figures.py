@@ -43,23 +43,19 @@ Embed = Callable[[Sequence[str]], Vectors]
 WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")  # "low-grade", and no "h2o"
 BREAK = re.compile(r"[^\w\s'-]|\n|\d")  # what no term goes across
 MIN_LETTERS = 2
-WINDOW = 4
-"""Words up to this far apart are neighbours."""
+WINDOW = 4  # words up to this far apart are neighbours
 DIMENSIONS = 50
-MAP_WORDS, MAX_NAMED = 400, 60
-"""Words of each corpus on the map, and of all that get a label."""
+MAP_WORDS, MAX_NAMED = 400, 60  # words of each corpus on the map, and of all that get a label
+# shares of the highest density at which the colour of the map grows stronger
 SHADES = (0.15, 0.4, 0.7)
-"""Shares of the highest density at which the colour of the map grows stronger."""
 GRID = 56
 CLOUD = (480.0, 300.0)
 CLOUD_HEAD = 30.0
 CLOUD_WORDS, MAX_FONT_SIZE = 90, 44.0
 CLOUD_COLOURS = (*PALETTE[:4], DARK_YELLOW)
-MAX_CHARS = 1500
-"""Of a report that is drawn."""
+MAX_CHARS = 1500  # of a report that is drawn
 
-Box = tuple[float, float, float, float]
-"""Left, top, width and height."""
+Box = tuple[float, float, float, float]  # left, top, width and height
 
 
 @cache
@@ -69,7 +65,6 @@ def stopwords() -> frozenset[str]:
 
 
 def sample_texts(path: Path, most: int, seed: int = 0, text: str | None = None) -> list[str]:
-    """A random sample of the texts of a corpus, in their order."""
     texts = [row.text for row in open_reports(path, text=text).rows() if row.text is not None]
     if not texts:
         raise InputError(f"{path} has no text that can be read")
@@ -121,7 +116,6 @@ def encoder_embed(models: Models) -> Embed:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without numbers."""
     return [word.casefold() for word in WORD.findall(text)]
 
 
@@ -177,7 +171,6 @@ def neighbour_vectors(texts: Sequence[str], vocabulary: Sequence[str]) -> Vector
 
 
 def flatten(vectors: Vectors) -> Vectors:
-    """The first two principal components of vectors."""
     left, sizes, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     flat = left[:, :2] * sizes[:2]
     if flat.shape[1] < 2:
@@ -223,7 +216,6 @@ def word_cloud(counts: Mapping[str, int], title: str) -> Canvas:
 
 
 def _free_box(wide: float, high: float, taken: Sequence[Box]) -> Box | None:
-    """The first free box on a spiral from the middle."""
     width, height = CLOUD
     for step in range(3000):
         angle, reach = step * 0.35, 0.42 * step**0.85
@@ -273,7 +265,6 @@ def word_map(
 
 
 def _label_words(axes: Axes, points: Vectors, words: Sequence[str], most: Vectors) -> None:
-    """Labels of the most frequent words, where there is room."""
     inch = axes.figure.dpi
     places = axes.transData.transform(points) * POINTS / inch
     edge = axes.bbox.x1 * POINTS / inch

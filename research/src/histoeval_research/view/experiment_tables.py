@@ -72,7 +72,6 @@ def _text(value: Any, how: str) -> str:
 
 
 def sensitivity_table(drops: Sequence[Row], lacking: Mapping[str, str]) -> ResultTable:
-    """Table 1: the score of each group, and its drop from its controls in per cent."""
     groups = list(dict.fromkeys(drop["group"] for drop in drops))
     titles = edit_data()["group"]
     heads = [head for group in groups for head in (titles.get(group, group), "drop, %")]
@@ -99,7 +98,6 @@ def sensitivity_notes(drops: Sequence[Row], lacking: Mapping[str, str]) -> list[
 
 
 def hierarchy_tables(rows: Sequence[Row]) -> list[ResultTable]:
-    """Rank correlations with the error level, and the mean at every level."""
     known = sorted({step["level"] for row in rows for step in row["levels"]})
     means = [{step["level"]: step["mean"] for step in row["levels"]} for row in rows]
     steps = ", ".join(f"{level} {name}" for level, name in levels().items())
@@ -121,7 +119,6 @@ def ablation_table(found: Row) -> ResultTable:
 
 
 def benchmark_notes(rows: Sequence[Row]) -> list[str]:
-    """How many reports lack which dimension."""
     return [
         f"{row['dataset']}, {row['model']}: {name} is missing for {count:,} of "
         f"{row['reports']:,} reports"
@@ -132,7 +129,6 @@ def benchmark_notes(rows: Sequence[Row]) -> list[str]:
 
 
 def table_notes(table: str, sets: Sequence[MeasuredCases] = ()) -> list[str]:
-    """In what our table differs from the paper's, and what could not be measured."""
     lacking = ((f"{own.name}, {name}", why) for own in sets for name, why in own.lacking.items())
     return [*paper()["notes"][table], *footnotes(lacking)]
 
@@ -157,11 +153,9 @@ def write_tables(
     return paths
 
 
-PIXELS = 480
-"""The longer side of a picture on the page."""
+PIXELS = 480  # the longer side of a picture on the page
 
-HARMLESS = 1
-"""Up to this level an edit is not an error."""
+HARMLESS = 1  # up to this level an edit is not an error
 
 
 def experiment_page(
@@ -216,7 +210,6 @@ def edited_text(row: PerturbedRow) -> Markup:
 
 
 def _picture(image: str | None, folder: Path | None) -> tuple[str | None, str]:
-    """A small picture as a data URI, or why there is none."""
     from histoeval.slides.open import open_slide
     from histoeval.slides.overview import make_thumbnail
 

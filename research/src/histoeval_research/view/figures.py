@@ -75,7 +75,6 @@ def variance_figure(rows: Sequence[Row]) -> Canvas:
 
 
 def _name_rows(axes: Axes, rows: Sequence[Row]) -> None:
-    """Whose each horizontal bar is, the first on top."""
     names = [fitted(row["name"], SMALL, MAX_NAME_WIDTH) for row in rows]
     axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.5, -0.5)

@@ -31,7 +31,6 @@ from histoeval_research.train.hare_bench.select import COLUMNS, REMARK, failures
 
 
 def aligner_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Retrieval of concepts by unseen names, and discrimination of opposites."""
     title = f"Concepts found by unseen names, among {scores['concepts']:,}"
     yield ResultTable(title, RETRIEVAL_COLUMNS, [*retrieval_rows(scores)])
     if scores["opposites"]:
@@ -51,7 +50,6 @@ def nli_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def training_table(results: Mapping[str, Any]) -> RenderableType:
-    """Precision, recall and F1 of a model, by type and in total."""
     columns = ["", "gold", "found", "precision", "recall", "F1"]
     table = ResultTable(_trained_on(results), columns, [*score_rows(results)])
     return _with_remarks(table, remarks_on(results))
@@ -148,7 +146,6 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[RenderableType]:
 
 
 def source_table(sources: Mapping[str, Evaluation]) -> RenderableType:
-    """Each source in one row: exact entities, relations end to end, assertion of found ones."""
     rows = []
     for source, evaluation in sources.items():
         exact, *others = (
@@ -167,7 +164,6 @@ def source_table(sources: Mapping[str, Evaluation]) -> RenderableType:
 
 
 def _cells(figure: Figure | None) -> list[str]:
-    """F1, its interval, precision, recall, and the counts of gold and found."""
     if figure is None:
         return [NONE] + [""] * 5
     low, high = figure.f1.low, figure.f1.high
@@ -180,8 +176,7 @@ def _f1(figure: Figure | None) -> str:
     return NONE if figure is None else f"{figure.f1.value:.3f}"
 
 
-MAX_SOURCE_COLUMNS = 4
-"""More sources do not fit beside the total."""
+MAX_SOURCE_COLUMNS = 4  # more sources do not fit beside the total
 
 
 def statistics_tables(statistics: Statistics, unit: str) -> Iterator[RenderableType]:
@@ -228,7 +223,6 @@ def _counts(*numbers: int) -> list[str]:
 
 
 def agreement_table(agreed: AnnotatorAgreement, names: tuple[str, str]) -> RenderableType:
-    """F1 of each type that either side has, and of everything together."""
     counted = {
         **agreed.exact,
         "all types": agreed.all_exact,
@@ -248,7 +242,6 @@ def agreement_table(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Rende
 
 
 def left_out(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Iterator[str]:
-    """Passages that could not be compared, with an example."""
     reasons = {
         f"only in {names[0]}": agreed.only_one,
         f"only in {names[1]}": agreed.only_other,
@@ -260,7 +253,6 @@ def left_out(agreed: AnnotatorAgreement, names: tuple[str, str]) -> Iterator[str
 
 
 def refusal_table(problems: Sequence[Problem]) -> RenderableType:
-    """Passages that could not be read: reason, count, and an example."""
     count = Counter(problem.code for problem in problems)
     examples = {problem.code: problem.message for problem in reversed(problems)}
     errors = {code: {"count": count[code], "example": examples[code]} for code in count}

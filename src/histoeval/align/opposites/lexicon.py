@@ -89,10 +89,9 @@ class AxisValues(NamedTuple):
 
 
 def meaning_of(phrase: str) -> AxisValues:
-    """The values of a phrase; an axis with both values in one phrase has none."""
     mentions = list(_mentions(plain(phrase).split()))
-    negations = [each.at for each in mentions if each.axis == POLARITY and each.sign < 0]
-    is_affirmed = any(each.axis == POLARITY and each.sign > 0 for each in mentions)
+    negations = [at for at, axis, sign in mentions if axis == POLARITY and sign < 0]
+    is_affirmed = any(axis == POLARITY and sign > 0 for _, axis, sign in mentions)
     values: dict[str, set[Sign]] = defaultdict(set)
     for at, axis, sign in mentions:
         if axis not in (POLARITY, _IDLE):
@@ -122,7 +121,6 @@ def _mentions(words: Sequence[str]) -> Iterator[AxisMention]:
 
 @lru_cache(maxsize=1 << 16)
 def _affixed(word: str) -> list[tuple[str, Sign]]:
-    """The values of a word by how it begins and ends."""
     known = lexicon()
     values: list[tuple[str, Sign]] = []
     for affixes, fits in ((known.begins, word.startswith), (known.ends, word.endswith)):

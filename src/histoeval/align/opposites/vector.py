@@ -48,7 +48,6 @@ _LETTER = re.compile(r"(?<=[ \d])[A-Ea-e]\b")
 
 @cache
 def places() -> dict[str, int]:
-    """Where each axis begins among the numbers of the channel."""
     widths = dict.fromkeys(lexicon().axes, 1)
     widths |= {"second grade": 1, "seven": 1}
     widths |= {f"{axis} level": 4 for axis in _STAGE_AXES}

@@ -39,10 +39,10 @@ def slide_files(path: Path) -> list[Path]:
         if not series:
             raise InputError(f"{path} contains no DICOM slide")
         return series[0]
-    files = next((files for files in _series_in(path.parent) if path in files), None)
-    if files is None:
-        raise InputError(f"{path} is DICOM, but not a whole slide image")
-    return files
+    for files in _series_in(path.parent):
+        if path in files:
+            return files
+    raise InputError(f"{path} is DICOM, but not a whole slide image")
 
 
 def first_files(files: Iterable[Path]) -> list[Path]:
@@ -58,13 +58,18 @@ def first_files(files: Iterable[Path]) -> list[Path]:
 
 
 def _series_in(folder: Path) -> list[list[Path]]:
-    """The files of each whole slide image in a folder."""
     series: dict[str, list[Path]] = defaultdict(list)
-    for file in sorted(each for each in folder.iterdir() if is_file(each)):
+    for file in sorted(filter(is_file, folder.iterdir())):
         if file_type(file) == "dicom":
             header = _header(file)
             if header.get("SOPClassUID") == SLIDE_CLASS:
-                _refuse_truncated(file, header)
+                if header.file_meta.TransferSyntaxUID.is_encapsulated:
+                    with file.open("rb") as stream:
+                        stream.seek(max(0, file.stat().st_size - TAIL_BYTES))
+                        if END_OF_PIXELS not in stream.read():
+                            raise TruncatedSlide(
+                                f"{file} is truncated: its pixel data have no end; copy it again"
+                            )
                 series[str(header.get("SeriesInstanceUID"))].append(file)
     return list(series.values())
 
@@ -83,18 +88,7 @@ def _header(file: Path) -> Any:
         raise unreadable(file, error, "DICOM file") from error
 
 
-def _refuse_truncated(file: Path, header: Any) -> None:
-    if not header.file_meta.TransferSyntaxUID.is_encapsulated:
-        return
-    with file.open("rb") as stream:
-        stream.seek(max(0, file.stat().st_size - TAIL_BYTES))
-        if END_OF_PIXELS not in stream.read():
-            raise TruncatedSlide(f"{file} is truncated: its pixel data have no end; copy it again")
-
-
 class DicomSlide(Slide):
-    """A whole slide image of DICOM files."""
-
     def __init__(self, path: Path) -> None:
         files = slide_files(path)
         import wsidicom
@@ -120,5 +114,4 @@ class DicomSlide(Slide):
         return np.asarray(picture.convert("RGB"))
 
     def close(self) -> None:
-        """Close the files."""
         self._wsi.close()

@@ -55,7 +55,6 @@ LENGTHS = {"nm": 1e-3, "µm": 1.0, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6}
 
 
 def _openslide() -> Any:
-    """The package openslide, with its binary."""
     require("openslide")
     try:
         import openslide
@@ -68,7 +67,6 @@ def _openslide() -> Any:
 
 
 def recognises(path: Path) -> str | None:
-    """The name of the format, if openslide knows it."""
     name: str | None = _openslide().OpenSlide.detect_format(str(path))
     return name
 
@@ -100,7 +98,6 @@ class OpenslideSlide(Slide):
         super().__init__(path, name, levels_of(sizes), stated_resolution(x, y), notes)
 
     def _handle(self) -> Any:
-        """This thread's own handle."""
         if (handle := getattr(self._handles, "handle", None)) is None:
             handle = self._openslide.OpenSlide(str(self._path))
             handle.set_cache(self._cache)
@@ -124,7 +121,6 @@ class OpenslideSlide(Slide):
 
 
 def _tifffile() -> Any:
-    """The package tifffile, with its codecs."""
     require("tifffile", "imagecodecs")
     import tifffile
 
@@ -134,7 +130,6 @@ def _tifffile() -> Any:
 
 @contextmanager
 def damage_errors(path: Path) -> Iterator[None]:
-    """Turn any error of tifffile into an `InputError`: the file is damaged."""
     try:
         yield
     except Exception as error:
@@ -154,8 +149,6 @@ def _tiff_file(path: Path) -> Any:
 
 
 class TiffSlide(Slide):
-    """A TIFF that tifffile reads, block by block."""
-
     def __init__(self, path: Path) -> None:
         self._tiff = _tiff_file(path)
         self._lock = threading.Lock()
@@ -168,12 +161,12 @@ class TiffSlide(Slide):
 
     def _find_levels(self, path: Path) -> None:
         """The levels of the largest image in the file; labels and the like are smaller."""
-        series = max(self._tiff.series, key=lambda each: math.prod(each.shape))
+        series = max(self._tiff.series, key=lambda image: math.prod(image.shape))
         pages = [_pages_of(path, level) for level in series.levels]
         sizes = [(p[0].keyframe.imagewidth, p[0].keyframe.imagelength) for p in pages]
         levels = levels_of(sizes)
-        self._pages = [pages[sizes.index((each.width, each.height))] for each in levels]
-        frames = [each[0].keyframe for each in self._pages]
+        self._pages = [pages[sizes.index((level.width, level.height))] for level in levels]
+        frames = [planes[0].keyframe for planes in self._pages]
         grids = [(_Grid.of(frame), int(frame.samplesperpixel)) for frame in frames]
         block = max(grid.width * grid.height * samples for grid, samples in grids)
         if block > MAX_BLOCK_BYTES:
@@ -232,14 +225,11 @@ class TiffSlide(Slide):
         return pixels
 
     def close(self) -> None:
-        """Close the file and drop the cache."""
         self._decode.cache_clear()
         self._tiff.close()
 
 
 class _Grid(NamedTuple):
-    """The blocks of a page: their size, and how many there are."""
-
     width: int
     height: int
     columns: int
@@ -248,7 +238,6 @@ class _Grid(NamedTuple):
 
     @classmethod
     def of(cls, frame: Any) -> "_Grid":
-        """Strips are blocks as wide as the page."""
         width, height = frame.imagewidth, min(frame.rowsperstrip, frame.imagelength)
         if frame.is_tiled:
             width, height = frame.tilewidth, frame.tilelength
@@ -261,7 +250,6 @@ class _Grid(NamedTuple):
         return self.columns * self.rows * self.planes
 
     def corner(self, index: int) -> tuple[int, int]:
-        """The upper left corner of a block, in pixels."""
         row = index // self.columns % self.rows
         return index % self.columns * self.width, row * self.height
 
@@ -344,7 +332,11 @@ def check_whole(path: Path) -> str:
                 )
         end = max(_end_of(tiff, page) for page in tiff.pages)
         size = tiff.filehandle.size
-        follows = _next_page(tiff)
+        follows = 0  # the offset of the page after the last one that could be read
+        if (place := tiff.pages.next_page_offset) is not None:
+            tiff.filehandle.seek(place)
+            stored = tiff.filehandle.read(tiff.tiff.offsetsize)
+            follows = int.from_bytes(stored, "little" if tiff.byteorder == "<" else "big")
         kind = "OME-TIFF" if tiff.is_ome else "TIFF"
     if end > size or follows >= size:
         raise TruncatedSlide(
@@ -367,13 +359,3 @@ def _end_of(tiff: Any, page: Any) -> int:
         if (length := VALUE_BYTES.get(kind, 0) * number) > form.tagoffsetthreshold:
             end = max(end, where + length)
     return int(end)
-
-
-def _next_page(tiff: Any) -> int:
-    """The offset of the page after the last one that could be read; 0 if there is none."""
-    place = tiff.pages.next_page_offset
-    if place is None:
-        return 0
-    tiff.filehandle.seek(place)
-    stored = tiff.filehandle.read(tiff.tiff.offsetsize)
-    return int.from_bytes(stored, "little" if tiff.byteorder == "<" else "big")

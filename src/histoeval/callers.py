@@ -23,11 +23,11 @@ R = TypeVar("R")
 S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., Any])
 
+# what is a field of `Models` in Python
 MODEL_SETTINGS = frozenset(
     "reader relations aligner encoder judge labels pooling device dtype token_budget".split()
 )
-"""What is a field of `Models` in Python."""
-
+# what is a field of `Endpoint` in Python
 ENDPOINT_SETTINGS = {
     "endpoint": "url",
     "model": "model",
@@ -35,13 +35,10 @@ ENDPOINT_SETTINGS = {
     "key_file": "key_file",
     "header": "headers",
 }
-"""What is a field of `Endpoint` in Python."""
-
+# what is a field of the `Tls` of an `Endpoint` in Python
 TLS_SETTINGS = frozenset({"ca", "client_cert", "client_key"})
-"""What is a field of the `Tls` of an `Endpoint` in Python."""
-
+# an option; or a whole command of the shell, which stays one
 _OPTION = re.compile(r"`histoeval [^`]*`|(?<![\w-])--([a-z][a-z-]*)(?: ([A-Z]{2,})\b)?")
-"""An option; or a whole command of the shell, which stays one."""
 
 
 class Caller(NamedTuple):

@@ -40,7 +40,6 @@ class Console(RichConsole):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """As rich does, with a symbol in place of each control character."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
 
@@ -56,13 +55,11 @@ class VisibleStream:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        """Write the text, made visible."""
         start = cast(re.Match[str], _BAR_MOVES.match(text)).end()
         self.rich_proxied_file.write(text[:start] + visible(text[start:]))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each line, made visible."""
         for line in lines:
             self.write(line)
 

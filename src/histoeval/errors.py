@@ -129,7 +129,6 @@ def explain_validation(
 
 
 def _keys_at(model: type[BaseModel], place: Sequence[str]) -> list[str]:
-    """The keys of a model, or of the model in it that these keys and numbers lead to."""
     for name in place:
         if name in model.model_fields:
             annotation = model.model_fields[name].annotation

@@ -13,24 +13,20 @@ OUTSIDE = ("o", "outside", "none", "")  # names of a label that means nothing he
 
 
 def plain(name: str) -> str:
-    """A name by its letters and digits only."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def given_names(names: Mapping[str, str | None] | None) -> dict[str, str]:
-    """The meanings that were given for labels, by plain name."""
     return {plain(name): (meaning or "").lower() for name, meaning in (names or {}).items()}
 
 
 @cache
 def known_names() -> dict[str, str]:
-    """The types that names stand for, by plain name."""
     table = load_toml("labels.toml")
     return {name: meaning for meaning, names in table.items() for name in names}
 
 
 def read_labels(path: Path) -> dict[str, str | None]:
-    """What labels mean, from a JSON file that somebody wrote."""
     try:
         names = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -73,7 +73,6 @@ def step_progress(description: str, total: int) -> Iterator[OnStep]:
     started = monotonic()
 
     def on_step(done: int, note: str = "") -> None:
-        """Move the bar; it appears only after a while."""
         bar.update(task, completed=done, note=note)
         if monotonic() - started >= DELAY_S:
             bar.start()

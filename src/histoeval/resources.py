@@ -20,7 +20,6 @@ def resource_path(place: str) -> Path:
 
 
 def resource_text(place: str) -> str:
-    """The text of a shipped file."""
     return resource_path(place).read_text("utf-8")
 
 

@@ -96,8 +96,6 @@ class Keyword(Option):
 
 
 class Setting(NamedTuple):
-    """A parameter of a function or a field of a settings model."""
-
     name: str
     annotation: Any  # its type as written, for Python
     default: Any
@@ -106,7 +104,6 @@ class Setting(NamedTuple):
 
     @property
     def is_model(self) -> bool:
-        """Whether its fields are the options."""
         return is_settings(self.kind)
 
     @property
@@ -126,7 +123,6 @@ class Setting(NamedTuple):
 
     @property
     def shell_name(self) -> str:
-        """Its name in the shell, with underscores."""
         flag = self.option.name if self.option else None
         name = "" if flag is None else flag.removeprefix("--").replace("-", "_")
         return name if name.isidentifier() and not iskeyword(name) else self.name
@@ -160,7 +156,6 @@ def is_settings(kind: Any) -> bool:
 
 
 def setting(name: str, annotation: Any, default: Any) -> Setting:
-    """A setting by its annotation."""
     is_annotated = get_origin(annotation) is Annotated
     kind, *marks = get_args(annotation) if is_annotated else (annotation,)
     option = next((mark for mark in marks if isinstance(mark, Option)), None)

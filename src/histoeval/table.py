@@ -74,7 +74,6 @@ class ResultTable(NamedTuple):
         return names if different == len(self.rows) else [0]
 
     def _different(self, places: Sequence[int]) -> int:
-        """How many rows differ in these columns."""
         return len({tuple(str(row[place]) for place in places) for row in self.rows})
 
     def _widths(self, width: int) -> tuple[list[int], list[int]]:
@@ -125,12 +124,10 @@ def _shared_out(
 
 
 def markdown(table: ResultTable) -> str:
-    """Render a table for Markdown, with its title in bold above it."""
     return f"**{markdown_text(table.title)}**\n\n{markdown_table(table.columns, table.rows)}"
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
-    """Render rows for Markdown, without a title."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(_markdown_cell(cell) for cell in line)} |" for line in lines)
 

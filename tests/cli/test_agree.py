@@ -88,10 +88,7 @@ def test_scores_that_are_there_are_not_made_again(
     scored = ("--scores", tmp_path / "scored" / "scores.jsonl")
     result = run(sheet, *scored, "--output", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert [each["metric"] for each in found_in(tmp_path / "out")["metrics"]] == [
-        "bleu",
-        "rouge_l",
-    ]
+    assert [each["metric"] for each in found_in(tmp_path / "out")["metrics"]] == ["bleu", "rouge_l"]
     mixed = run(sheet, *scored, "--metrics", "bleu,chrf", "--output", tmp_path / "mixed")
     assert mixed.exit_code == 0, mixed.output
     told = found_in(tmp_path / "mixed")["metrics"]

@@ -66,12 +66,7 @@ def test_every_row_gets_its_three_probabilities(model: Lengths, tmp_path: Path) 
     assert model.asked == 3
     found = rows_of(output)
     assert [row["id"] for row in found] == ["a", "b", "c"]
-    assert found[0] == {
-        "id": "a",
-        "entailment": 0.25,
-        "neutral": 0.75 - 0.2,
-        "contradiction": 0.2,
-    }
+    assert found[0] == {"id": "a", "entailment": 0.25, "neutral": 0.75 - 0.2, "contradiction": 0.2}
 
 
 def test_bad_rows_are_named_and_counted_and_the_others_judged(

@@ -73,9 +73,7 @@ def test_claims_are_annotations_and_patches_are_tiles(run: FinishedTrust) -> Non
     }
 
 
-def test_the_same_evidence_gives_the_same_text_and_none_gives_no_object(
-    run: FinishedTrust,
-) -> None:
+def test_the_same_evidence_gives_the_same_text_and_none_gives_no_object(run: FinishedTrust) -> None:
     assert features(run) == features(run)
     assert objects("x", None, None) == []
     assert json.loads(geojson([])) == {"type": "FeatureCollection", "features": []}

@@ -50,7 +50,6 @@ def agree(
 
 
 def print_agreement(agreement: Agreement, look: str) -> None:
-    """Print whose scores are the experts', the tables, and notes on stderr."""
     typer.echo(agreement.about["experts"])
     print_tables(agreement_tables(agreement.study, agreement.plan), look)
     for name, reason in agreement.unavailable.items():

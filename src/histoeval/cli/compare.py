@@ -23,9 +23,8 @@ from histoeval.view.terminal.comparison import (
     verdict,
 )
 
+# the exit code where a condition is met: neither that of a crash nor that of a wrong command
 GATE_FAILED = 3
-"""The exit code where a condition is met: neither that of a crash nor that of a wrong command."""
-
 STDOUT = Path("-")
 
 

@@ -6,13 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from histoeval.cli.output import (
-    LookOption,
-    ResultsFile,
-    demand_folder,
-    print_tables,
-    write_results,
-)
+from histoeval.cli.output import LookOption, ResultsFile, demand_folder, print_tables, write_results
 from histoeval.cli.verb import verb
 from histoeval.errors import Problem, SettingError
 from histoeval.evaluate.probe_scores import figures_of
@@ -27,11 +21,7 @@ from histoeval.run.models import SCORING, EncoderName, Models, load_metrics, met
 from histoeval.run.pipeline import answers
 from histoeval.run.settings import OptionalResamples, metric_option
 from histoeval.settings import Option
-from histoeval.view.terminal.evaluation import (
-    grounding_tables,
-    probe_tables,
-    remarks,
-)
+from histoeval.view.terminal.evaluation import grounding_tables, probe_tables, remarks
 
 DEFAULT_METRICS = "concordance,hare,bleu,rouge_l"
 PAIR_BATCH = 128  # pairs that a metric is given at once
@@ -105,8 +95,6 @@ def probes(
 def _scores(
     metric: Metric, pairs: Sequence[Pair], report: OnStep, before: int
 ) -> Iterator[Score | Problem]:
-    """The score of each pair; a pair that fails does not affect the others."""
-
     def failed(message: str) -> Problem:
         return Problem(code="metric_failed", metric=metric.name, message=message)
 
@@ -171,7 +159,6 @@ def _calibrate(
     file: Path,
     output: Path | None,
 ) -> None:
-    """Fit limits to tiles, write them, and show what they give."""
     from histoeval.evaluate.grounding import calibrate, tiles_of
     from histoeval.pathgls.grounding.load import open_encoder
 

@@ -114,7 +114,6 @@ def explain(
 
 
 def _text(given: str, option: str, encoding: str | None) -> str:
-    """A text as given, or that of the file after an @; refused as a cell would be."""
     from_file = given.startswith("@")
     text = text_of(_read(Path(given[1:]), encoding) if from_file else given)
     if not isinstance(text, Fault):
@@ -125,7 +124,6 @@ def _text(given: str, option: str, encoding: str | None) -> str:
 
 
 def _read(path: Path, encoding: str | None) -> str:
-    """The whole text file, without its last line end."""
     check_there(path)
     settled = survey(path, encoding).encoding
     with open_bytes(path) as (stream, _):

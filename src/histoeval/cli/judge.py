@@ -28,12 +28,7 @@ from histoeval.llm.access import CacheFile
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.run.align_judge import JudgeAgreement, align_judge
 from histoeval.run.judge import open_judged, pairs_of, prices_of, run_judges
-from histoeval.run.settings import (
-    JudgePrompt,
-    JudgeRequests,
-    JudgeSettings,
-    Repeats,
-)
+from histoeval.run.settings import JudgePrompt, JudgeRequests, JudgeSettings, Repeats
 from histoeval.settings import Option
 from histoeval.view.terminal.judge import (
     alignment_tables,
@@ -166,7 +161,6 @@ class _FileGroup(TyperGroup):
     """A group whose first word may be omitted: `judge pairs.csv`, and `judge --help`, work."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the word if the first is no subcommand."""
         if args and args[0] not in self.commands:
             args = [FILE, *args]
         return super().parse_args(ctx, args)

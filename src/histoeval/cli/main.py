@@ -17,6 +17,10 @@ from histoeval.console import guarded, visible
 from histoeval.errors import TRACEBACK, HistoEvalError, MissingDependency, pip_install
 from histoeval.version import __version__
 
+# each verb with one sentence of help, by the panel of `--help`. A verb is imported when it is
+# used, so that `--help` stays fast: from the module of its name in `histoeval.cli`, or that of
+# `HOMES`. Entry points of the group `histoeval.verbs` add verbs, and take the place of those in
+# `EXTENDED`.
 PANELS: dict[str, dict[str, str]] = {
     "Start": {
         "demo": "Score the bundled examples and look at the page: the first minute.",
@@ -57,13 +61,6 @@ PANELS: dict[str, dict[str, str]] = {
         "slide": "Inspect slides and images, and cut tiles.",
     },
 }
-"""Each verb with one sentence of help, by the panel of `--help`.
-
-A verb is imported when it is used, so that `--help` stays fast: from the module of its name in
-`histoeval.cli`, or that of `HOMES`. Entry points of the group `histoeval.verbs` add verbs, and take
-the place of those in `EXTENDED`.
-"""
-
 VERBS = {name: text for verbs in PANELS.values() for name, text in verbs.items()}
 HOMES = {"demo": "start", "quickstart": "start", "cache": "runs"}
 PLUG_INS = ("ablate", "corpus", "experiment", "train")  # verbs that come with the research package

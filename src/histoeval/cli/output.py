@@ -23,13 +23,11 @@ ResultsFile = Annotated[Path | None, Option("JSON file for all results.")]
 
 
 def demand_folder(file: Path | None) -> None:
-    """Refuse a file that cannot be written before the work, not after it."""
     if file is not None and (file.is_dir() or not file.parent.is_dir()):
         raise OutputError(f"{file} cannot be written: it is a folder, or its folder does not exist")
 
 
 def write_lines(file: Path, lines: Iterable[str], *, quiet: bool = False) -> None:
-    """Write all lines, or nothing if that fails, and print where they are."""
     try:
         with whole_file(file) as stream:
             stream.writelines(f"{line}\n".encode("utf-8", "backslashreplace") for line in lines)
@@ -48,7 +46,6 @@ def write_results(
 
 
 def print_tables(tables: Iterable[Any], look: str = "table") -> None:
-    """Print tables to the terminal, or as Markdown; None is no table."""
     console = Console()
     for table in tables:
         if table is None:
@@ -85,7 +82,6 @@ def resumable(output: Path | str | None, what: str = "finished rows are") -> Ite
 
 
 def say_next(why: str, *words: object) -> None:
-    """Print the command that comes next, as it can be copied."""
     typer.echo(f"{why}: {shlex.join(['histoeval', *map(str, words)])}")
 
 

@@ -42,8 +42,7 @@ RunPlace = Annotated[
 ]
 JsonOption = Annotated[bool, Option("Print JSON.", name="--json")]
 AgeOption = Annotated[
-    str | None,
-    Option("Only what is older than this, as in 12h, 30d or 8w.", name="--older-than"),
+    str | None, Option("Only what is older than this, as in 12h, 30d or 8w.", name="--older-than")
 ]
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 MOST = 20

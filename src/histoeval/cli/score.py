@@ -10,12 +10,7 @@ from histoeval.io.results import result_folder
 from histoeval.run.score import run_score
 from histoeval.run.settings import ScoreSettings
 from histoeval.settings import Option
-from histoeval.view.terminal.scores import (
-    error_tables,
-    problem_table,
-    score_table,
-    signature_lines,
-)
+from histoeval.view.terminal.scores import error_tables, problem_table, score_table, signature_lines
 
 
 @verb

@@ -58,7 +58,6 @@ def info(
 
 
 def slide_table(facts: dict[str, Any]) -> RenderableType:
-    """The facts of a slide, one per row, and notes."""
     area = "" if facts["tissue_mm2"] is None else f", {facts['tissue_mm2']:.2f} mm²"
     resolution = "missing"
     if facts["mpp"] is not None:

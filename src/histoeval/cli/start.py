@@ -31,8 +31,8 @@ from histoeval.view.terminal.scores import error_tables, score_table
 TABLE = "pairs.csv"
 BUNDLED = f"examples/{TABLE}"
 TEMPLATES = "examples/quickstart"
+# those of the bundled table that are not only about it
 COLUMNS = ("id", "reference", "candidate_good", "candidate_bad")
-"""Those of the bundled table that are not only about it."""
 CASES = 6  # how many of the bundled cases a quickstart begins with
 
 
@@ -121,7 +121,6 @@ def _place(file: Path, content: bytes) -> None:
 
 
 def _has_display() -> bool:
-    """Whether somebody sits at this machine who could look at a page."""
     if not sys.stdout.isatty() or "SSH_CONNECTION" in os.environ:
         return False
     return sys.platform in ("darwin", "win32") or bool(

@@ -70,7 +70,6 @@ SHOWN = 10  # number of least trusted reports that are shown in the terminal
 
 
 def dimensions_of(names: Sequence[str]) -> tuple[Dimension, ...]:
-    """Dimensions by their names."""
     if unknown := [name for name in names if name not in DIMENSIONS]:
         guess = did_you_mean(unknown[0], DIMENSIONS)
         raise SettingError(
@@ -90,7 +89,6 @@ def parts_of(step: float) -> int:
 
 
 def costs_of(text: str) -> Costs:
-    """Three numbers, separated by commas."""
     try:
         missed, review, lost = (float(cell) for cell in text.split(","))
         return Costs(missed=missed, review=review, lost=lost)

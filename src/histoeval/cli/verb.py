@@ -16,11 +16,10 @@ from histoeval.callers import Caller, called_from
 from histoeval.io.writing import check_not_input, protecting
 from histoeval.settings import Argument, Option, Setting, setting, single_line_validation_errors
 
+# what options and arguments are called that name what is written
 OUTPUTS = ("output", "out", "errors", "log_requests", "markdown", "junit")
-"""What options and arguments are called that name what is written."""
-
+# the paragraph of a docstring that starts so keeps its line breaks in the help
 EXAMPLES = "Examples:"
-"""The paragraph of a docstring that starts so keeps its line breaks in the help."""
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:
@@ -34,7 +33,6 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
     caller = Caller(frozenset(option.name for option in options), is_shell=True)
 
     def command(**given: Any) -> None:
-        """Run the verb with its models put together; no file that was named as input is lost."""
         with called_from(caller), protecting(_paths(given, lambda name: name not in OUTPUTS)):
             check_not_input(_paths(given, OUTPUTS.__contains__))
             function(**{each.name: _value(each, given) for each in settings})

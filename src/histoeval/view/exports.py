@@ -231,7 +231,6 @@ def _json(kind: str, tables: RunTables) -> bytes:
 
 
 def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator[ResultTable]:
-    """Errors by severity and kind, means with intervals, and systems compared."""
     if found := headlines(columns, summary):
         by_severity = [
             [

@@ -24,18 +24,16 @@ from histoeval.view.highlight import HighlightSpan
 SPECIMENS = "specimens"  # matches of whole parts, which are shown side by side and not highlighted
 SIMILAR = 0.5  # from this similarity on an entity of HARE is shown as matched
 MATCH = Style(bgcolor="#56b4e9", color="#000000")
+# the worse, the darker, so that the order is visible to every eye; matches are the only blue
 SEVERITIES = {
     Severity.MINOR: Style(bgcolor="#f0e442", color="#000000", underline=True),
     Severity.MODERATE: Style(bgcolor="#e69f00", color="#000000", underline=True),
     Severity.MAJOR: Style(bgcolor="#d55e00", color="#000000", underline=True, bold=True),
     Severity.CRITICAL: Style(bgcolor="#882255", color="#ffffff", underline2=True, bold=True),
 }
-"""The worse, the darker, so that the order is visible to every eye; matches are the only blue."""
-
 LEFT_OUT = (ErrorKind.OMISSION, ErrorKind.MISSING_SPECIMEN)
+# kinds of errors that say what became of a place, also where the other report has a part of it
 ADDED = (ErrorKind.INVENTION, ErrorKind.INVENTED_SPECIMEN)
-"""Kinds of errors that say what became of a place, also where the other report has a part of it."""
-
 Side = Literal["reference", "candidate"]
 SIDES: tuple[Side, Side] = ("reference", "candidate")
 
@@ -45,8 +43,6 @@ class _Shown(BaseModel):
 
 
 class ShownMatch(_Shown):
-    """Two entities that mean the same, or nearly so."""
-
     part: str
     reference: Entity
     candidate: Entity
@@ -64,8 +60,6 @@ class ShownMatch(_Shown):
 
 
 class ShownError(_Shown):
-    """An error and its place in both texts."""
-
     kind: str
     part: str
     severity: Severity
@@ -108,19 +102,16 @@ class Findings(_Shown):
 
     @cached_property
     def facts(self) -> tuple[ShownMatch, ...]:
-        """What matches within the parts."""
         return tuple(match for match in self.matches or () if match.part != SPECIMENS)
 
     @cached_property
     def listed(self) -> tuple[tuple[str, str, ShownMatch | ShownError], ...]:
-        """Every match and error with its key and its label."""
         matches = [(f"m{n}", f"={n}", match) for n, match in enumerate(self.facts, start=1)]
         errors = [(f"e{n}", f"{e.marks}{n}", e) for n, e in enumerate(self.errors or (), start=1)]
         return *matches, *errors
 
 
 def findings_of(score: Score) -> Findings:
-    """The matches and errors in the evidence of a score, the worst errors first."""
     findings = findings_in(score.evidence)
     if findings is None:
         raise HistoEvalError(
@@ -158,7 +149,6 @@ def spans_of(findings: Findings, side: Side, text: str) -> list[HighlightSpan]:
 def _span(
     start: int, end: int, here: Sequence[tuple[str, str, ShownMatch | ShownError]]
 ) -> HighlightSpan:
-    """One place with the keys and labels of all that it belongs to."""
     keys, labels, listed = here[0]
     if len(here) > 1:
         keys = " ".join(key for key, _, _ in here)

@@ -16,11 +16,10 @@ from histoeval.console import VISIBLE
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+# with sixteen colours some styles would look alike, or be illegible
 ENOUGH_COLOURS = {"256", "truecolor"}
-"""With sixteen colours some styles would look alike, or be illegible."""
-
+# control characters can do anything to a terminal: a symbol of each is shown instead
 _VISIBLE = VISIBLE | {ord("\n"): "\n", ord("\t"): "\t", ord("\r"): "", ord("\f"): "\n"}
-"""Control characters can do anything to a terminal: a symbol of each is shown instead."""
 
 
 class HighlightSpan(NamedTuple):
@@ -52,7 +51,6 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str, spans: Iterable[HighlightSpan]) -> Iterator[Piece]:
-    """Cut a text at every border of a span; outer spans start first and end last."""
     starts: dict[int, list[HighlightSpan]] = {}
     for span in sorted(spans, key=lambda span: -span.end):
         if span.start < min(span.end, len(text)):
@@ -156,7 +154,6 @@ def _attribute(marks: tuple[str, ...]) -> str:
 
 
 def has_colours(console: Console) -> bool:
-    """Whether a console has enough colours for `coloured`."""
     return console.color_system in ENOUGH_COLOURS and not console.no_color
 
 

@@ -17,31 +17,26 @@ _WORDS: Mapping[GroundingVerdict | None, str] = {
     None: "no verdict",  # of an encoder that was never validated
 }
 
+# the class of a mark and of a verdict on a page, by its words; all others are unknown
 KINDS = {"supported": "supported", "contradicted": "refuted"}
-"""The class of a mark and of a verdict on a page, by its words; all others are unknown."""
-
+# by verdict; told apart without red-green vision
 COLOURS: Mapping[str, tuple[int, int, int]] = {
     "supported": (0, 114, 178),
     "contradicted": (213, 94, 0),
     "not known": (110, 110, 110),
     "no verdict": (110, 110, 110),
 }
-"""By verdict; told apart without red-green vision."""
-
 AGAINST = "tile against a claim"
 
 _AGAINST_COLOUR = (230, 159, 0)
 
 
 class ClaimEvidence(NamedTuple):
-    """A claim as people check it: what the image says, why, where, and against which decoy."""
-
     support: Support
     patches: int  # those that were looked at by the encoder whose opinion this is
 
     @property
     def verdict(self) -> str:
-        """In plain words."""
         return _WORDS["not_known" if self.support.unknown is not None else self.support.verdict]
 
     @property
@@ -55,18 +50,15 @@ class ClaimEvidence(NamedTuple):
 
     @property
     def agreeing(self) -> str:
-        """How many patches agree; empty where nobody counted."""
         count = self.support.agreeing
         return "" if count is None else f"{count:,} of {self.patches:,}"
 
     @property
     def decoy(self) -> str:
-        """The claim of another organ or disease that the image supports most; empty: none."""
         return self.support.decoy or ""
 
     @property
     def against(self) -> Spot | None:
-        """The place with least support, where it is another than the best."""
         return None if self.support.against == self.support.spot else self.support.against
 
     def details(self) -> Iterator[str]:
@@ -83,7 +75,6 @@ class ClaimEvidence(NamedTuple):
 
 
 def grounding_of(evidence: Mapping[str, Any]) -> Grounding | None:
-    """The grounding in the evidence of a row, if there is any."""
     grounding = evidence.get("grounding")
     return None if grounding is None else Grounding.model_validate(grounding)
 
@@ -113,7 +104,6 @@ def organ_words(organ: OrganSeen | None) -> str:
 
 
 def organ_lines(grounding: Grounding) -> Iterator[str]:
-    """The organ seen, those that the report may mean, and what each encoder of a panel found."""
     if (organ := grounding.organ) is not None:
         fitting = ", ".join(organ.claimed) or "none that the encoder can tell"
         yield f"organ seen: {organ_words(organ)}; organs that fit the report: {fitting}"
@@ -127,7 +117,6 @@ def organ_lines(grounding: Grounding) -> Iterator[str]:
 def objects(
     case: str, grounding: Grounding | None, scores: PatchScores | None
 ) -> list[dict[str, Any]]:
-    """The objects of one case: annotations of its claims, then the tiles."""
     claims = claims_seen(grounding)
     names = [f"claim {n}, {each.support.claim.phrase}" for n, each in enumerate(claims, start=1)]
     places = [
@@ -139,13 +128,11 @@ def objects(
 
 
 def geojson(features: Sequence[Mapping[str, Any]]) -> str:
-    """Objects as a FeatureCollection, the same text for the same evidence."""
     content = {"type": "FeatureCollection", "features": features}
     return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _places(key: str, name: str, claim: ClaimEvidence) -> Iterator[dict[str, Any]]:
-    """The best tile for a claim, and the one against it."""
     verdict, value = claim.verdict, claim.support.value
     measured = {} if value is None else {"support (0 to 1)": round(value, 4)}
     for kind, spot, class_, colour in (
@@ -170,7 +157,6 @@ def _places(key: str, name: str, claim: ClaimEvidence) -> Iterator[dict[str, Any
 
 
 def _tiles(case: str, scores: PatchScores, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Every patch, with its cosine for each claim that was looked for."""
     looked_for = [
         (names[number], row)
         for number, row in zip(scores.claims.tolist(), scores.cosines.tolist(), strict=False)

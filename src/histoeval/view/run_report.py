@@ -16,6 +16,7 @@ from histoeval.view.html.page import Website
 Format = Literal["html", "csv", "xlsx", "md", "json"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
+# where in `view.html` the page of each kind is made, from the place of the run
 PAGES: dict[Kind, str] = {
     "score": "scores.page:score_page",
     "judge": "scores.page:score_page",
@@ -25,7 +26,6 @@ PAGES: dict[Kind, str] = {
     "extract": "run_pages:extraction_page",
     "experiment": "run_pages:experiment_tables_page",
 }
-"""Where in `view.html` the page of each kind is made, from the place of the run."""
 
 
 def write_run_report(
@@ -66,7 +66,6 @@ def write_run_report(
 
 
 def report_of(run: FinishedRun, to: str) -> bytes:
-    """The content of a report in one of the formats."""
     if to == "html":
         return run_page(run).encode("utf-8", "backslashreplace")
     from histoeval.view.exports import export

@@ -18,11 +18,10 @@ from histoeval.pathgls.results import Grounding, Logic, Stability
 from histoeval.resources import load_toml
 from histoeval.run.trust.rows import TrustRow, reasons_of
 
+# from these distances on a report changed in part, and in substance, when asked again
 PARTLY, CHANGED = 0.2, 0.5
-"""From these distances on a report changed in part, and in substance, when asked again."""
-
+# what earlier versions wrote behind phrases: "adenocarcinoma (0.31)"
 _COSINE = re.compile(r" \(-?[01]\.\d+\)")
-"""What earlier versions wrote behind phrases: "adenocarcinoma (0.31)"."""
 
 
 @cache
@@ -36,21 +35,17 @@ def worst_first(row: TrustRow) -> tuple[int, float, int]:
 
 
 class CheckMeaning(NamedTuple):
-    """What a dimension asks, and how it finds out."""
-
     name: Dimension
     question: str
     meaning: str
 
 
 def check_meanings() -> list[CheckMeaning]:
-    """A paragraph on each dimension."""
     checks = [(name, _words()["checks"][name]) for name in DIMENSIONS]
     return [CheckMeaning(name, words["question"], words["meaning"]) for name, words in checks]
 
 
 def verdict_meanings(policy: Policy) -> dict[str, str]:
-    """What each verdict means in a policy, the gravest first."""
     words = _words()["verdicts"] if policy.meaning is None else vars(policy.meaning)
     return {name: words[name] for name in reversed(ROUTES)}
 
@@ -64,7 +59,6 @@ class WordedReason(NamedTuple):
 
 
 def worded_reasons(row: TrustRow, policy: Policy) -> list[WordedReason]:
-    """Why a report has its verdict, the gravest first; never nothing."""
     if row.route == "deploy":
         return [_reason("passed")]
     reasons = [each for reason in reasons_of(row, policy) for each in _worded(reason, row)]
@@ -93,7 +87,6 @@ def _reason(kind: str) -> WordedReason:
 
 
 def missing_words(row: TrustRow, dimension: str) -> list[WordedReason]:
-    """Why a dimension of a report was not measured."""
     codes: Mapping[str, Any] = _words()["missing"]
     reasons = []
     for error in row.errors:
@@ -119,7 +112,6 @@ def plain_why(why: str) -> str:
 
 
 def found_words(row: TrustRow, dimension: str) -> str:
-    """What a check found, in a few words."""
     words, evidence = _words()["checks"][dimension], row.evidence.get(dimension)
     if evidence is None:
         kind = "none"
@@ -135,7 +127,6 @@ def found_words(row: TrustRow, dimension: str) -> str:
 
 
 def changes_when_asked_again(evidence: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Under what the model was asked again, and what changed in its report."""
     if (stability := evidence.get("stability")) is None:
         return
     words = _words()["asked_again"]
@@ -152,8 +143,6 @@ def changes_when_asked_again(evidence: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 class TrustTally:
-    """Counts verdicts and their reasons while reports are read."""
-
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.verdicts: Counter[str] = Counter()
@@ -165,12 +154,10 @@ class TrustTally:
         self._reasons[row.route].update(each._replace(words="") for each in briefs.values())
 
     def commonest(self, verdict: str, most: int = 5) -> list[tuple[str, int]]:
-        """The reasons for a verdict, in brief, with the number of reports."""
         ranked = sorted(self._reasons[verdict].items(), key=lambda each: (-each[1], each[0].brief))
         return [(reason.brief, count) for reason, count in ranked[:most]]
 
     def next_steps(self) -> list[str]:
-        """What to do with the reports of each verdict, and what would mend reasons for review."""
         words = _words()["next"]
         steps = [
             words[name].replace("{count}", f"{self.verdicts[name]:,}")

@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 from histoeval.errors import MissingDependency, pip_install
 
+# modules of the extra ``[web]``, and the packages to install for them
 PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "python_multipart": "python-multipart"}
-"""Modules of the extra ``[web]``, and the packages to install for them."""
 
 if absent := [package for module, package in PACKAGES.items() if find_spec(module) is None]:
     raise MissingDependency(

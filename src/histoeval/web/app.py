@@ -18,6 +18,7 @@ from histoeval.web.score import Scorer
 from histoeval.web.security import OWNER
 from histoeval.web.shelf import Shelf
 
+# address and name of each place, as every page shows them
 NAV = (
     ("/", "Runs"),
     ("/score", "Score"),
@@ -26,7 +27,6 @@ NAV = (
     ("/review", "Review"),
     ("/slides", "Slides"),
 )
-"""Address and name of each place, as every page shows them."""
 
 
 def create_app(folder: Path, *, token: str, **names: Any) -> Starlette:

@@ -34,8 +34,6 @@ State = Literal["waiting", "running", "finished", "failed", "cancelled", "unfini
 
 
 class Progress(NamedTuple):
-    """How far a table is: its state, pairs done and in all, and what went wrong."""
-
     state: State
     done: int
     pairs: int
@@ -79,8 +77,6 @@ class UploadRequest(NamedTuple):
 
 @dataclass(eq=False)
 class Job:
-    """A table that waits, is being scored, or was: until the server ends."""
-
     folder: Path
     state: State = "waiting"
     message: str = ""

@@ -21,6 +21,7 @@ from histoeval.resources import resource_path
 from histoeval.view.html.page import STATIC, Website, fragment, render
 from histoeval.web.security import HEADERS, Guard, Visitor, csrf_of, visitor_of
 
+# the heading of a failure, by its status
 TITLES = {
     400: "That cannot be done",
     401: "A link with a token is needed",
@@ -31,8 +32,6 @@ TITLES = {
     421: "Another server's name",
     500: "Something failed",
 }
-"""The heading of a failure, by its status."""
-
 _DIGITS = 9
 _PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+-])")
 
@@ -45,7 +44,6 @@ def page(
 
 
 def part(request: Request, template: str, **context: Any) -> HTMLResponse:
-    """A part of a page, to be put into one that is open."""
     return html_answer(fragment(template, site=site_of(request), **context))
 
 
@@ -55,7 +53,6 @@ def html_answer(text: str, status: int = 200, headers: Mapping[str, str] = HEADE
 
 
 def site_of(request: Request, links: Sequence[tuple[str, str]] = ()) -> Website:
-    """The navigation that this visitor sees, and what its forms send back."""
     visitor, path = visitor_of(request), request.url.path
     nav = [entry for entry in request.app.state.nav if visitor.may_open(entry[0])]
     inside = [address for address, _ in nav if address != "/" and path.startswith(address)]
@@ -98,7 +95,6 @@ async def show_error(request: Request, error: Exception) -> Response:
 
 
 async def show_bug(request: Request, error: Exception) -> Response:
-    """A fault of ours, as a page that tells nothing of the machine; the server prints it all."""
     detail = (
         f"Unexpected error ({type(error).__name__}). The window in which the server runs says "
         "more; please file a bug."
@@ -111,12 +107,12 @@ def _failure(request: Request, status: int, detail: str) -> Response:
     return page(request, "error.html", title=title, status=status, detail=detail)
 
 
+# how each kind of failure is shown
 HANDLERS: dict[Any, Any] = {
     HTTPException: show_refusal,
     HistoEvalError: show_error,
     Exception: show_bug,
 }
-"""How each kind of failure is shown."""
 
 
 def static_routes() -> list[BaseRoute]:
@@ -146,7 +142,6 @@ def guarded_app(
     nav: Sequence[tuple[str, str]] = (),
     **names: Any,
 ) -> Starlette:
-    """An app behind a `Guard`; `names` say by which it may be called, as there."""
     app = Starlette(
         routes=[*routes, *static_routes()],
         lifespan=lifespan,

@@ -23,8 +23,6 @@ A_PAGE = 10
 
 
 class JudgedPair(NamedTuple):
-    """A pair with the judge's answer, and that of the rubric where the run has it."""
-
     row: ResultRow
     place: int  # of the row in the run, from 1
     judge: MetricResult
@@ -70,7 +68,6 @@ def routes(shelf: Shelf, scorer: Scorer) -> list[BaseRoute]:
 
 
 def judged_pairs(run: StoredRun) -> tuple[str, list[JudgedPair]]:
-    """The name of the judge's metric, and its pairs, the largest differences first."""
     metric, pairs = "", []
     for place, row in enumerate(read_rows(run.place), start=1):
         if names := [name for name in row.scores if name.startswith("judge")]:

@@ -40,7 +40,6 @@ DRAWN = {"agree", RANKED}  # whose pages have figures with styles inside them
 
 
 def routes(shelf: Shelf) -> list[BaseRoute]:
-    """The list of runs, the page of a run, its pictures, and its tables to take away."""
     pages = ResultCache(PAGES_KEPT)
 
     def home(request: Request) -> Response:

@@ -36,6 +36,7 @@ from histoeval.web.pages import page, part, without_paths
 from histoeval.web.security import MAX_BODY, form_of
 from histoeval.web.shelf import Shelf
 
+# metrics that need nothing but this package, and what they compare
 METRICS = {
     "concordance": "what both reports state, as experts weigh it",
     "hare": "entities and relations, aligned",
@@ -44,41 +45,33 @@ METRICS = {
     "rouge_l": "longest common sequence of words",
     "chrf": "character n-grams",
 }
-"""Metrics that need nothing but this package, and what they compare."""
-
 MARKED_BY = "concordance"
 MOST_CHARACTERS = 100_000  # of a text that is pasted; a report is rarely longer than 20,000
 
+# endings of what can hold pairs; documents and messages hold reports without a partner
 TABLES = tuple(
     ending for ending, kind in ENDINGS.items() if kind not in ("text", "hl7", *DOCUMENTS)
 )
-"""Endings of what can hold pairs; documents and messages hold reports without a partner."""
-
 PACKED_TABLES = (".csv", ".tsv", ".jsonl", ".json")  # those that may be compressed
 MOST_UNPACKED = 8 * MAX_BODY  # bytes of a compressed table when it is unpacked
 _CALLER = Caller(frozenset({"reference_column", "candidate_column"}))
 
 
 class Scorer:
-    """The metrics, loaded once, and used by one request at a time."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: list[Metric] | None = None
 
     def warm_up(self) -> None:
-        """Load the models before somebody waits for them."""
         words = (EXAMPLE.reference, EXAMPLE.candidate)
         threading.Thread(target=self.pair, args=words, daemon=True).start()
 
     def pair(self, reference: str, candidate: str) -> str:
-        """One pair by all metrics, as a part of a page."""
         row = self.score(reference, candidate)
         digits = {each.name: decimals(each.range[1]) for each in self._loaded or ()}
         return pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY, digits)
 
     def score(self, reference: str, candidate: str) -> dict[str, Any]:
-        """One pair by all metrics, as a row of `scores.jsonl`."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = load_metrics(list(METRICS))
@@ -88,8 +81,6 @@ class Scorer:
 
 
 def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
-    """A form for two texts and one for a table, and how far a table is."""
-
     async def paste(request: Request) -> Response:
         async with form_of(request) as given:
             reference, candidate = _text(given, "reference"), _text(given, "candidate")
@@ -178,7 +169,6 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
 
 
 def _form(request: Request, status: int = 200, **filled: str) -> Response:
-    """The two forms, with what was filled in, and what is wrong with it."""
     return page(
         request,
         "serve/score.html",
@@ -243,7 +233,6 @@ def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
 
 
 def _unpacked(content: bytes) -> bytes:
-    """What a .gz holds, unless that is far more than a table can be."""
     try:
         with gzip.GzipFile(fileobj=BytesIO(content)) as file:
             table = file.read(MOST_UNPACKED + 1)

@@ -20,19 +20,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+# what this machine is called in the address of a page that is served to itself only
 LOCAL = ("127.0.0.1", "localhost", "::1")
-"""What this machine is called in the address of a page that is served to itself only."""
-
 MAX_BODY = 32 * 2**20  # bytes of a request, uploads among them
 MAX_DIGITS = 18  # digits of a length that can be meant; Python refuses to read thousands
 
+# what a served page may do: nothing inline runs, and nothing comes from elsewhere
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-"""What a served page may do: nothing inline runs, and nothing comes from elsewhere."""
-
+# sent with every answer that does not say otherwise; pages hold the texts of people
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -43,8 +42,6 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
 }
-"""Sent with every answer that does not say otherwise; pages hold the texts of people."""
-
 OPEN = "/static/"  # scripts and styles are nobody's secret
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 
@@ -109,7 +106,6 @@ class Guard:
         self._cookies = {f"histoeval-{_derived(token, 'name')[:12]}": token for token in keys}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer for the app, or refuse."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -126,7 +122,6 @@ class Guard:
             await self._app(scope, answer, _with_headers(send))
 
     async def _checked(self, request: Request) -> Response | Receive:
-        """What to answer at once, or the body to go on with."""
         scope = request.scope
         scope["visitor"], scope["csrf"] = NOBODY, ""
         self._check_host(request.headers)

@@ -32,7 +32,6 @@ class ResultCache:
         self._coming: dict[Hashable, Future[Any]] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result for a key, made now if it is not there."""
         with self._lock:
             if key in self._results:
                 self._results.move_to_end(key)
@@ -76,11 +75,9 @@ class Shelf:
         self.results = ResultCache()
 
     def runs(self) -> list[StoredRun]:
-        """Those that are there now, the newest first."""
         return stored_runs(self.folder)
 
     def run(self, name: str, *kinds: str) -> StoredRun:
-        """The run with this id, of one of these kinds."""
         for run in self.runs():
             if run.id == name and (not kinds or run.kind in kinds):
                 return run
@@ -100,7 +97,6 @@ class Shelf:
         return self.results.once(("scores", run.stamp), lambda: read_scored(run.place))
 
     def scored_runs(self) -> tuple[list[StoredRun], list[str]]:
-        """The finished runs of scores, the newest first, and what is wrong with the others."""
         runs, problems = [], []
         for run in self.runs():
             if run.kind in SCORED and run.finished:

@@ -52,15 +52,12 @@ class OpenCase(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The file of its slide; a 404 where it is gone."""
         if isinstance(self.image, Problem):
             raise HTTPException(404, self.image.message)
         return self.image.path
 
 
 class SlideShelf:
-    """Runs of trust and their cases by the ids in addresses, the latest of them in memory."""
-
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self._runs = ResultCache(KEPT_RUNS)
@@ -79,7 +76,6 @@ class SlideShelf:
         return (*made, key)
 
     def case(self, request: Request) -> OpenCase:
-        """The case that an address names; a 404 where there is none."""
         run, finished, key = self.run(request.path_params["run"])
         number = number_in(request, "row")
         with self._lock:
@@ -97,7 +93,6 @@ class SlideShelf:
 
 
 def routes(shelf: Shelf) -> list[BaseRoute]:
-    """The list of slides, a page for each, its tiles, heatmaps and places."""
     cases, slides = SlideShelf(shelf), OpenSlides()
 
     def listed(request: Request) -> Response:
@@ -231,7 +226,6 @@ def _scores(case: OpenCase) -> PatchScores:
 
 
 def _state(image: CaseImage | Problem) -> FileState | None:
-    """The file as it is now; None where there is none."""
     try:
         return None if isinstance(image, Problem) else file_state(image.path)
     except InputError:

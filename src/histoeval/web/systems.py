@@ -36,8 +36,6 @@ MOST_RANKED = 16  # systems that are ranked together; of more, those of the newe
 
 
 def routes(shelf: Shelf) -> list[BaseRoute]:
-    """Choose runs and a metric, and see the systems compared; and the leaderboard of a metric."""
-
     def compared(request: Request) -> Response:
         chosen = [shelf.run(id_, *SCORED) for id_ in request.query_params.getlist("run")]
         if len(chosen) > MOST_RUNS:
@@ -118,7 +116,6 @@ def _usual(metrics: Sequence[str]) -> str:
 
 
 def _comparable(every: Sequence[StoredRun], shelf: Shelf) -> list[StoredRun]:
-    """The runs of two systems, or with pairs and a metric in common with another run."""
     own = {
         run: {(name, id_) for name, scored in shelf.scores(run).items() for id_, _ in scored.values}
         for run in every
@@ -160,7 +157,6 @@ class Contender(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What tells it from all others in a contest."""
         return f"{self.run.id}\n{self.system}"
 
 
@@ -230,7 +226,6 @@ def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
 
 
 def _oriented(mean: Estimate, sign: float) -> Estimate:
-    """A mean in the direction of its metric."""
     bounds = [sign * bound for bound in (mean.low, mean.high) if bound is not None]
     value = sign * float(mean.value or 0.0)
     return Estimate(value=value, low=min(bounds, default=None), high=max(bounds, default=None))

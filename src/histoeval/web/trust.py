@@ -31,12 +31,7 @@ from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
 from histoeval.table import html_table
 from histoeval.view.html.trust import kept_texts
 from histoeval.view.html.trust_card import Gallery, card, technical_tables
-from histoeval.view.trust_words import (
-    check_meanings,
-    verdict_meanings,
-    worded_reasons,
-    worst_first,
-)
+from histoeval.view.trust_words import check_meanings, verdict_meanings, worded_reasons, worst_first
 from histoeval.web.ledger import append_durably, read_ledger
 from histoeval.web.pages import number_in, page, page_number, without_paths
 from histoeval.web.security import form_of
@@ -54,8 +49,6 @@ A_PAGE = 100  # reports of the queue on one page
 
 
 class Review(Noun):
-    """A decision on one report: by whom, why, and when (UTC)."""
-
     row: int
     id: str
     decision: Decision
@@ -105,8 +98,6 @@ def read_reviews(folder: Path) -> dict[int, list[Review]]:
 
 
 class QueuedReport(NamedTuple):
-    """A report of a trust run, and what was decided on it."""
-
     run: StoredRun
     row: TrustRow
     policy: Policy
@@ -114,7 +105,6 @@ class QueuedReport(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Somebody should look at it: not to be deployed, and not decided, or opened again."""
         return self.state == "open"
 
     @property
@@ -134,8 +124,6 @@ class QueuedReport(NamedTuple):
 
 
 def routes(shelf: Shelf) -> list[BaseRoute]:
-    """The queue, a report of it, and a decision."""
-
     def queue(request: Request) -> Response:
         runs = [run for run in shelf.runs() if run.kind == "trust" and run.finished]
         query = request.query_params
@@ -245,7 +233,6 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
 
 
 def reports_of(run: StoredRun, shelf: Shelf) -> list[QueuedReport]:
-    """The reports of a run with what was decided on each."""
     folder = TrustFolder(run.place)
     rows = shelf.results.once(("trust rows", run.stamp), lambda: list(folder))
     policy = shelf.results.once(
@@ -256,7 +243,6 @@ def reports_of(run: StoredRun, shelf: Shelf) -> list[QueuedReport]:
 
 
 def in_order(reports: Iterable[QueuedReport]) -> list[QueuedReport]:
-    """The worst first, whatever run they are of."""
     return sorted(reports, key=lambda each: (*worst_first(each.row), each.run.id))
 
 

@@ -16,14 +16,7 @@ from tests.support.judge_pairs import deserved
 from tests.support.paths import EXAMPLES
 
 KEY = "sk-very-secret-0123456789"
-FILES = [
-    "missing.jsonl",
-    "run.json",
-    "scores.jsonl",
-    "summary.json",
-    "texts.jsonl",
-    "usage.json",
-]
+FILES = ["missing.jsonl", "run.json", "scores.jsonl", "summary.json", "texts.jsonl", "usage.json"]
 
 
 def test_a_file_is_judged_and_the_folder_holds_what_score_would_leave(here: Here) -> None:

@@ -54,10 +54,7 @@ DIAGNOSIS = EntityMatch(
     0.973,
 )
 BREAST = EntityMatch(
-    "site",
-    of_reference("breast", EntityType.SITE),
-    of_candidate("breast", EntityType.SITE),
-    1.0,
+    "site", of_reference("breast", EntityType.SITE), of_candidate("breast", EntityType.SITE), 1.0
 )
 SIZE = of_reference("14 mm", EntityType.MEASUREMENT)
 NECROSIS = of_candidate("Necrosis", EntityType.FINDING)

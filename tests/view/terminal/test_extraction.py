@@ -107,10 +107,7 @@ def test_relations_stand_below_in_the_order_of_the_text_each_on_one_line() -> No
         "HER2 → negative 0.97",
     ]
     text = "HER2 weakly\n  positive"
-    entities = (
-        entity(text, "HER2", EntityType.MARKER),
-        entity(text, text[5:], EntityType.RESULT),
-    )
+    entities = (entity(text, "HER2", EntityType.MARKER), entity(text, text[5:], EntityType.RESULT))
     report = Report(text=text, entities=entities, relations=(Relation(head=0, tail=1),))
     assert relation_lines(report) == ["  HER2 → weakly positive 1.00"]
 

@@ -16,13 +16,7 @@ from histoeval.web.study.access import tokens_of
 from histoeval.web.study.app import create_study_app, study_links
 from histoeval.web.study.plan import ExpertStudy
 from histoeval.web.study.store import ratings_of
-from tests.support.rating_studies import (
-    SYSTEMS,
-    make_study,
-    rating,
-    write_pairs,
-    write_plan,
-)
+from tests.support.rating_studies import SYSTEMS, make_study, rating, write_pairs, write_plan
 
 Opening = Callable[[str], TestClient]
 HOME = "http://127.0.0.1"

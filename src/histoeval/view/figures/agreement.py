@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS = 2
+# width and height of a frame in points; two fit side by side on a printed page
 CELL, TALL = 230.0, 190.0
-"""Width and height of a frame in points; two fit side by side on a printed page."""
-
 NAMED = 3  # pairs far from the experts that are named in a frame
 MAX_LEVELS = 11
 BINS = 8
@@ -99,7 +98,6 @@ def _several(
 
 
 def _scatter(axes: Axes, frame: _Frame) -> None:
-    """Every pair, with a little jitter, and the fitted line."""
     shift = np.random.default_rng(0).uniform(-0.12, 0.12, len(frame.metric))
     axes.scatter(frame.metric, frame.expert + shift, s=10, color=BLUE, alpha=0.45, linewidths=0)
     slope, height = frame.line
@@ -115,7 +113,6 @@ def _scatter(axes: Axes, frame: _Frame) -> None:
 
 
 def _boxes(axes: Axes, frame: _Frame) -> None:
-    """For each expert score the quartiles of the metric, and 5 % to 95 %."""
     stats = []
     for value, rows in _levels(frame.expert):
         low, first, middle, third, high = np.quantile(
@@ -145,7 +142,6 @@ def _levels(expert: Numbers) -> list[tuple[float, Positions]]:
 
 
 def _bins(axes: Axes, frame: _Frame) -> None:
-    """Pairs binned by predicted score: the mean of experts in each bin, with its interval."""
     slope, height = frame.line
     predicted = height + slope * frame.metric
     span = frame.plan.expert_range
@@ -167,7 +163,6 @@ def _bins(axes: Axes, frame: _Frame) -> None:
 
 
 def _quantiles(values: Numbers) -> list[Positions]:
-    """Rows in a few bins of about the same size; equal values share a bin."""
     edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
     bins = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
     return [np.flatnonzero(bins == each) for each in np.unique(bins)]
@@ -175,7 +170,6 @@ def _quantiles(values: Numbers) -> list[Positions]:
 
 @drawing
 def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) -> Canvas:
-    """The correlations of all metrics with their intervals, the best on top."""
     title = "Correlation with experts, 95 % intervals"
     ordered = sorted(able, key=lambda each: -(each.coefficient(ranked_by).value or 0.0))
     names = [fitted(each.metric, SMALL, MAX_NAME_WIDTH) for each in ordered]

@@ -27,13 +27,11 @@ except ImportError as error:
 
 INK, FAINT, PAPER = "#222222", "#6b6b6b", "#ffffff"
 
+# the colours of Okabe and Ito, which can be distinguished with any colour vision
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
-"""The colours of Okabe and Ito, which can be distinguished with any colour vision."""
-
 BLUE, ORANGE, GREEN = PALETTE[:3]
+# for text, where Okabe and Ito's yellow is too pale on white
 DARK_YELLOW = "#8a5f00"
-"""For text, where Okabe and Ito's yellow is too pale on white."""
-
 OPPOSED_TO_ALIKE = LinearSegmentedColormap.from_list("alike", [ORANGE, PAPER, BLUE])
 
 SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0  # font sizes that are legible in print, in points
@@ -64,8 +62,8 @@ LOOK: Mapping[str, Any] = {
     "ytick.labelsize": SMALL,
 }
 
+# decorator for functions that draw: the style of our figures, whatever the user has set
 drawing = style.context(["default", dict(LOOK)])
-"""Decorator for functions that draw: the style of our figures, whatever the user has set."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,6 @@ class Canvas:
 
 
 def blank(width: float, height: float, title: str) -> Figure:
-    """A figure of this size in points with its title, and a layout that avoids overlaps."""
     figure = Figure(figsize=(width / POINTS, height / POINTS), layout="constrained")
     figure.suptitle(drawable(title))
     return figure
@@ -106,7 +103,6 @@ def finished(figure: Figure, title: str, description: str) -> Canvas:
 
 
 def _printable(text: str) -> str:
-    """Without control characters, as metadata of files must be."""
     return "".join(each if each.isprintable() else " " for each in text)
 
 
@@ -135,7 +131,6 @@ def fitted(text: str, size: float, width: float) -> str:
 
 
 def drawable(text: str) -> str:
-    """A text with a replacement for each character that the font does not have."""
     known = _font_characters()
     return "".join(each if ord(each) in known else "\N{REPLACEMENT CHARACTER}" for each in text)
 

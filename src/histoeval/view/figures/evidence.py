@@ -25,14 +25,13 @@ if TYPE_CHECKING:
 MAX_CLAIMS = 12  # claims of a report that get pictures, in the order of its text
 MIN_PATCHES = 5  # with fewer patches a heatmap shows nothing
 
+# pixels along the longer side of the image, of a heatmap, and of the best patch (at most)
 THUMBNAIL, HEATMAP, CROP = 320, 1024, 448
-"""Pixels along the longer side of the image, of a heatmap, and of the best patch (at most)."""
-
 OPACITY = 0.55
+# from the lowest cosine of the image to the highest; legible without red-green vision
 COLOURS = ((0.0, (49, 54, 149)), (0.5, (255, 245, 170)), (1.0, (165, 0, 38)))
-"""From the lowest cosine of the image to the highest; legible without red-green vision."""
+# around the best patch and the one with least support
 FRAME, FRAME_AGAINST = (0, 0, 0), (255, 255, 255)
-"""Around the best patch and the one with least support."""
 TISSUE, INK = (0, 160, 60), (255, 140, 0)
 
 
@@ -123,7 +122,6 @@ def heatmap(
 
 
 def support_picture(path: Path | str, spot: Spot, out: Path, *, mpp: float | None = None) -> None:
-    """A PNG of one patch, such as that which supports a claim best."""
     from PIL import Image
 
     from histoeval.slides.open import open_slide
@@ -138,7 +136,6 @@ def support_picture(path: Path | str, spot: Spot, out: Path, *, mpp: float | Non
 
 
 def colours_of(cosines: NDArray[np.float64]) -> list[tuple[int, int, int]]:
-    """A colour for each, from the lowest to the highest; the middle one if all are equal."""
     if not len(cosines):
         return []
     low, high = float(cosines.min()), float(cosines.max())
@@ -152,7 +149,6 @@ def colours_of(cosines: NDArray[np.float64]) -> list[tuple[int, int, int]]:
 
 
 def outlined(picture: Image.Image, tissue: Tissue) -> Image.Image:
-    """Outline tissue in green and ink in orange, by a line of about three pixels."""
     from PIL import Image, ImageFilter
 
     drawn = picture.copy()
@@ -165,7 +161,6 @@ def outlined(picture: Image.Image, tissue: Tissue) -> Image.Image:
 
 
 def _thumbnail(path: Path | str, side: int, mpp: float | None) -> tuple[Image.Image, float, float]:
-    """A picture of a whole slide, and its scale across and down."""
     from histoeval.slides.open import open_slide
     from histoeval.slides.overview import make_thumbnail
 

@@ -29,7 +29,6 @@ TITLE = "How well metrics follow experts: {}"
 
 
 def write_report(agreement: Agreement, folder: Path, command: str) -> list[Path]:
-    """Write report.md, report.html and figures into a folder; returns their paths."""
     drawn = list(figures_of()(agreement.panel, agreement.study, agreement.plan))
     with writing_to(folder):
         written = [
@@ -99,7 +98,6 @@ def report_html(
     command: str,
     site: Website | None = None,
 ) -> str:
-    """The same as one page."""
     svgs = [picture.svg() for _, picture in drawn]
     return render(
         "agreement.html",

@@ -26,15 +26,13 @@ from histoeval.view.terminal.challenge import (
 
 TEAMS = "teams"
 
+# between two ticks of an axis
 STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
-"""Between two ticks of an axis."""
-
 NEARLY = 1e-9  # a bound that lies on a tick needs no other one
 FEW_CASES = 5  # a subgroup of fewer is folded away: its scores are mostly chance
 
 
 def write_views(ranking: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
-    """Write `ranking.md`, `index.html` and a page for each team."""
     files = page_names(ranking)
     tables = [*ranking_tables(ranking), *([subgroup_table(ranking)] if ranking.subgroups else [])]
     parts = [f"# {markdown_text(ranking.policy.name)}", *map(markdown, tables)]
@@ -66,7 +64,6 @@ def page_names(ranking: ChallengeRanking) -> dict[str, str]:
 def index_page(
     ranking: ChallengeRanking, files: Mapping[str, str], site: Website | None = None
 ) -> str:
-    """All teams on one page."""
     return render(
         "challenge/index.html",
         site=site,
@@ -84,7 +81,6 @@ def index_page(
 
 
 def team_page(ranking: ChallengeRanking, team: TeamStanding, site: Website | None = None) -> str:
-    """One team: its metrics, places, subgroups, rivals, lowest cases and the faults of its file."""
     others = [each.team for each in ranking.teams if each is not team]
     return render(
         "challenge/team.html",

@@ -49,7 +49,6 @@ def notebook_html(thing: object) -> str:
 
 
 def _content(thing: object) -> tuple[str, dict[str, Any]]:
-    """The template of an object, and what it shows."""
     heading, apart = "", []
     tables: Iterable[ResultTable]
     if isinstance(thing, Report):
@@ -92,8 +91,6 @@ def _content(thing: object) -> tuple[str, dict[str, Any]]:
 
 
 def _first_rows(thing: Frames) -> ResultTable:
-    """The first records, without the parts of scores, which are many."""
-
     def cell(value: object) -> str:
         text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
         return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"

@@ -25,9 +25,8 @@ from histoeval.view.highlight import one_line
 if TYPE_CHECKING:
     from PIL import Image
 
+# the folder of scripts and stylesheets, ours and those of others, inside the package
 STATIC = "view/html/static"
-"""The folder of scripts and stylesheets, ours and those of others, inside the package."""
-
 _BLANK = "\n\t\r"
 _SHOWN = {
     **{code: sign if isinstance(sign, int) else escape(sign) for code, sign in VISIBLE.items()},
@@ -68,8 +67,6 @@ class Website(NamedTuple):
 
 
 class Asset(NamedTuple):
-    """A file of `STATIC`: linked by its name, or inlined with its text."""
-
     name: str
     text: Markup
 
@@ -113,7 +110,6 @@ def _asset(name: str) -> Asset:
 
 
 def fragment(template: str, **context: Any) -> str:
-    """A part of a page, escaped as `render` does it."""
     text = _environment().get_template(template).render(**context)
     return text.translate(_SHOWN) if _CONTROL.search(text) else text  # most texts have none
 

@@ -36,11 +36,7 @@ def extraction_page(file: Path, site: Website | None = None) -> str:
     store = RowStore(file, ReadRow.of_line)
     summary = read_json(store.meta, file)["summary"]
     counts = {"reports": summary["rows"], "reports with errors": summary["rows_with_errors"]}
-    tables = {
-        "Reports": counts,
-        "Entities": summary["entities"],
-        "Relations": summary["relations"],
-    }
+    tables = {"Reports": counts, "Entities": summary["entities"], "Relations": summary["relations"]}
     return render(
         "extraction.html",
         site=site,
@@ -62,7 +58,6 @@ def extraction_page(file: Path, site: Website | None = None) -> str:
 
 
 def report_content(report: Report) -> dict[str, Any]:
-    """A report with its entities marked, and its relations as pairs of them."""
     spans = entity_spans(report)
     return {
         "text": html(report.text, spans),
@@ -106,7 +101,6 @@ def comparison_page(folder: Path, site: Website | None = None) -> str:
 def apart_content(
     pair: Mapping[str, Any], addresses: Mapping[tuple[str, str], str] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """One pair on which systems differ, with what was found in each, and where it is shown."""
     return {
         "id": pair["id"],
         "gap": pair["gap"],
@@ -125,7 +119,6 @@ def apart_content(
 
 
 def experiment_tables_page(folder: Path, site: Website | None = None) -> str:
-    """Every table in a folder of `experiment`, with its notes and figures."""
     blocks = []
     for name in experiments_in(folder):
         file = folder / f"{name}.md"

@@ -80,7 +80,6 @@ def trust_page(path: Path, site: Website | None = None) -> str:
 
 
 def kept_texts(path: Path) -> Iterator[str | None]:
-    """The reports of a run; a run of an earlier version has not kept them."""
     if not has_texts(path):
         yield from repeat(None)
     yield from (texts.get("report") for texts in read_texts(path))
@@ -92,7 +91,6 @@ def page_text(
     summary: Mapping[str, Any],
     site: Website | None = None,
 ) -> str:
-    """The page of a run, whose pictures lie in its folder."""
     gallery, tally = Gallery(folder.folder), TrustTally(policy_of(summary))
 
     def counted() -> Iterator[tuple[TrustRow, str | None]]:

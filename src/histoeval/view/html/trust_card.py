@@ -43,25 +43,21 @@ FEW_PATCHES = "The image is too small for a heatmap: it has only {} tiles with t
 
 MAX_CHARS = 20_000  # characters of a report that are shown
 
+# pictures inside the page; further ones are linked from the folder beside it
 MAX_PICTURE_BYTES = 16 * 2**20
-"""Pictures inside the page; further ones are linked from the folder beside it."""
-
 SIDE = 360  # pixels along the longer side of a picture on the page; a click opens the original
 
+# below pictures, by what they show
 CAPTIONS = {
     "image": "the image",
     "spot": "the patch that speaks most for it",
     "against": "the patch that speaks least for it",
     "heatmap": "where the image speaks for it",
 }
-"""Below pictures, by what they show."""
 
 
 def slide_case(
-    row: TrustRow,
-    report: str | None,
-    scores: PatchScores | None,
-    policy: Policy | None,
+    row: TrustRow, report: str | None, scores: PatchScores | None, policy: Policy | None
 ) -> dict[str, Any]:
     """What the page of a slide shows of a case; a run that is not finished has no policy yet."""
     grounding = grounding_of(row.evidence)
@@ -102,7 +98,6 @@ def slide_case(
 
 
 def _beginning(text: str, spans: Iterable[HighlightSpan], anchor: str) -> Markup:
-    """The text with marks; of a very long one only the beginning."""
     cut = len(text) - MAX_CHARS
     rest = Markup("<i> … {:,} more characters</i>").format(cut) if cut > 0 else ""
     return html(text[:MAX_CHARS], spans, anchor) + rest
@@ -128,7 +123,6 @@ class Gallery:
 
 
 def card(row: TrustRow, text: str | None, policy: Policy, gallery: Gallery) -> dict[str, Any]:
-    """What `trust_report.html` shows of one report."""
     evidence, anchor = row.evidence, f"r{row.row}"
     findings = findings_of(evidence)
     pictures = [_picture(each, gallery) for each in evidence.get("pictures", ())]

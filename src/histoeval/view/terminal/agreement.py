@@ -20,8 +20,8 @@ CORRELATIONS: Columns = {
     "Kendall": lambda each: interval(each.kendall),
 }
 ACCURACY: Columns = {"acc*eq": lambda each: interval(each.pairwise)}
+# in place of R² and RMSE of a line that runs the wrong way: the closer it fits, the worse
 FALLS = "falls"
-"""In place of R² and RMSE of a line that runs the wrong way: the closer it fits, the worse."""
 
 
 def agreement_tables(
@@ -118,7 +118,6 @@ def agreement_tables(
 
 
 def rater_tables(raters: Raters) -> Iterator[ResultTable]:
-    """How well raters agree: all of them, each with the others, and every two."""
     top = raters.ceiling
     yield ResultTable(
         f"{len(raters.names)} raters, {top.rows:,} pairs scored by all",
@@ -154,7 +153,6 @@ def rater_tables(raters: Raters) -> Iterator[ResultTable]:
 
 
 def remarks(study: Study, plan: StudyPlan) -> list[str]:
-    """How to read the tables, and why results are missing."""
     notes = [
         f"Intervals: 95 %, {plan.resamples:,} resamples of whole groups ({plan.group}), seed "
         f"{plan.seed}. Experts' scores run from {plan.expert_range[0]:g} to "
@@ -236,7 +234,6 @@ def interval(
 
 
 def p_text(p: float | None) -> str:
-    """A probability, never as 0."""
     if p is None:
         return NONE
     return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"

@@ -13,7 +13,6 @@ Cell = Callable[[TeamStanding], str]
 
 
 def ranking_tables(ranking: ChallengeRanking, most: int | None = None) -> Iterator[ResultTable]:
-    """The ranking of all teams or the first ones, who is not in it, and how firm it is."""
     yield ResultTable.of(
         f"Ranking of {len(ranking.teams):,} teams on {ranking.cases:,} cases "
         f"({ranking.policy.combine}); teams that share a tier do not differ significantly from "
@@ -84,7 +83,6 @@ def subgroup_table(ranking: ChallengeRanking) -> ResultTable:
 
 
 def duel_table(team: str, others: Sequence[str], duels: Sequence[Duel]) -> ResultTable:
-    """One team against each other one, in their order."""
     known = {frozenset({duel.one, duel.other}): duel for duel in duels}
     rows = []
     for other in others:
@@ -104,7 +102,6 @@ def duel_table(team: str, others: Sequence[str], duels: Sequence[Duel]) -> Resul
 
 
 def fault_table(faults: Sequence[SubmissionProblem]) -> ResultTable:
-    """The faults of a file by id and reason; many of one kind in one row."""
     return ResultTable.of(
         "What is wrong",
         fault_kinds(faults),

@@ -26,7 +26,6 @@ _ADDRESSED = re.compile(r"@(?=\w)")
 def comparison_tables(
     metric: str, contest: Contest, apart: Sequence[Mapping[str, Any]]
 ) -> Iterator[ResultTable]:
-    """The ranking, every two systems, and the pairs on which they differ most."""
     yield ResultTable(
         f"Mean {metric} on {contest.pairs:,} pairs of {contest.cases:,} cases; systems that share "
         "a rank do not differ significantly from the best of them",
@@ -58,7 +57,6 @@ def comparison_tables(
 
 
 def remarks(contest: Contest) -> list[str]:
-    """Why results are missing."""
     reasons = [(each.system, each.mean.reason) for each in contest.systems]
     reasons += [(f"{duel.one} - {duel.other}", duel.difference.reason) for duel in contest.duels]
     return footnotes(reasons)
@@ -86,7 +84,6 @@ def verdict(gate: Gate) -> str:
 
 
 def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
-    """The conditions, the means, and the worst of the cases that got worse."""
     if gate.conditions:
         yield ResultTable.of(
             verdict(gate),
@@ -133,7 +130,6 @@ def changes_table(gate: Gate) -> ResultTable:
 
 
 def evidence(case: WorseCase) -> str:
-    """The new errors of a case in a few words, or why it has no score."""
     if case.after is None:
         return f"no score: {case.reason}"
     return _first([f"{each.severity}: {each.message}" for each in case.new_errors]) or NONE

@@ -12,14 +12,12 @@ from histoeval.evaluate.probe_scores import ProbeFigures
 from histoeval.table import ResultTable, number
 from histoeval.view.terminal.agreement import interval
 
+# the figures of tiles of laboratories that a model had not learned from
 OTHERS = "other laboratories"
-"""The figures of tiles of laboratories that a model had not learned from."""
-
 COLUMNS = ("figure", "value", "by organ or group")
 
 
 def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> Iterator[str]:
-    """Which edits have no score, and why."""
     for name, reason in unavailable.items():
         yield f"{name} {reason}"
     for each in figures:
@@ -92,7 +90,6 @@ def _value(estimate: ReportEstimate | None) -> str:
 
 
 def grounding_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """A table for each set of tiles."""
     for name, figures in sets_of(scores):
         table = ResultTable(name, COLUMNS, figure_rows(figures))
         yield Group(table, *map(Text, decided_remarks(figures)))

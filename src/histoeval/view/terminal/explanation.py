@@ -10,14 +10,7 @@ from rich.text import Text
 from histoeval.console import Console
 from histoeval.metric import Explanation, PartCost, Score
 from histoeval.report import Pair
-from histoeval.view.findings import (
-    MATCH,
-    SEVERITIES,
-    Findings,
-    ShownError,
-    findings_of,
-    spans_of,
-)
+from histoeval.view.findings import MATCH, SEVERITIES, Findings, ShownError, findings_of, spans_of
 from histoeval.view.highlight import coloured, has_colours, in_brackets, one_line
 from histoeval.view.terminal.extraction import MARKS, marked_entity
 from histoeval.view.terminal.scores import range_text
@@ -36,7 +29,6 @@ def page() -> Console:
 def show_explanation(
     console: Console, pair: Pair, score: Score, scale: tuple[float, float]
 ) -> None:
-    """Print a score of this scale with its parts and its evidence."""
     findings = findings_of(score)
     console.print(_header(pair, score, scale))
     parts = {name: value for name, value in score.parts.items() if name != EXPERT_SCALE}
@@ -92,7 +84,6 @@ def _part_table(parts: dict[str, float], costs: Sequence[PartCost]) -> Table:
 
 
 def _lists(findings: Findings, score: Score) -> Iterator[RenderableType]:
-    """A legend, the errors and the matches; or that the metric has none."""
     metric = score.signature.metric
     if findings.errors is None and findings.matches is None:
         yield Text(
@@ -137,7 +128,6 @@ def _lists(findings: Findings, score: Score) -> Iterator[RenderableType]:
 
 
 def _specimen_table(findings: Findings) -> Table:
-    """Part beside part, each with the numbers of its errors."""
     errors = [*enumerate(findings.errors or (), start=1)]
     rows = []
     for pair in findings.specimens:

@@ -25,8 +25,8 @@ from histoeval.view.highlight import (
 BEFORE = {Assertion.ABSENT: "¬"}
 AFTER = {Assertion.UNCERTAIN: "?"}
 MARKS = "¬ absent, ? uncertain"
+# how an entity is marked on a page
 KINDS = {Assertion.PRESENT: "matched", Assertion.ABSENT: "denied", Assertion.UNCERTAIN: "unknown"}
-"""How an entity is marked on a page."""
 
 
 def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
@@ -60,13 +60,11 @@ def relation_lines(report: Report) -> list[str]:
 
 
 def marked_entity(entity: Entity) -> str:
-    """An entity on one line, with the mark of its assertion."""
     before, after = BEFORE.get(entity.assertion, ""), AFTER.get(entity.assertion, "")
     return f"{before}{one_line(entity.text)}{after}"
 
 
 def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) -> RenderableType:
-    """Rows, entities by type and relations by types, and the speed of this run."""
     counts = {
         "rows": summary["rows"],
         "rows with errors": summary["rows_with_errors"],

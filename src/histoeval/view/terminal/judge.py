@@ -30,9 +30,8 @@ YES, NO = Text("may be used", "green"), Text("may not", "red")
 
 MAX_NAME = 22  # characters of the name of a judge in a cell
 
+# answers per update of the bar when many are in flight; more updates would slow them down
 UPDATE_EVERY = 16
-"""Answers per update of the bar when many are in flight; more updates would slow them down."""
-
 REASON = 160  # characters of a judge's reason that are shown
 
 
@@ -114,7 +113,6 @@ def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
 
 
 def steadiness_tables(agreement: Mapping[str, Any]) -> Iterator[ResultTable]:
-    """Agreement between repeats, between the two orders, and between judges."""
     for judge, criteria in agreement.get("repeats", {}).items():
         yield _agreement_table(f"Repeats of {judge}", criteria)
     for judge, criteria in agreement.get("order", {}).items():
@@ -142,7 +140,6 @@ def _agreement_table(title: str, criteria: Mapping[str, Any], *more: str) -> Res
 
 
 def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> ResultTable:
-    """The cost of a run, a column for each judge."""
     counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
     columns = {
         judge: [
@@ -157,7 +154,6 @@ def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> ResultTable:
 
 
 def estimate_table(estimates: Sequence[RequestEstimate]) -> ResultTable:
-    """The expected cost of a run, a column for each judge."""
     columns = {}
     for each in estimates:
         counts = (each.pairs, each.questions, each.cached, each.requests)
@@ -185,7 +181,6 @@ def _by_judge(
 
 
 def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> ResultTable:
-    """Which criteria a judge may be used for."""
     return ResultTable.of(
         f"\n{judge}: what it may be used for",
         verdicts,
@@ -218,7 +213,6 @@ def cache_table(cached: Sequence[CacheStats]) -> ResultTable:
 
 
 def alignment_tables(agreement: JudgeAgreement, gaps: int = 10) -> Iterator[ResultTable]:
-    """All tables, the most important first: agreement, mappings, confusion, gaps and cost."""
     judge = agreement.judge
     yield ResultTable(
         "\nAgreement with experts (95 %; aligned: on unseen cases)",

@@ -35,7 +35,6 @@ def runs_table(runs: Sequence[RunDetails]) -> ResultTable:
 
 
 def old_runs_table(removables: Sequence[Removable], notes: Sequence[str]) -> ResultTable:
-    """Runs whose time is over, and what became of each."""
     return ResultTable.of(
         "Old runs",
         zip(removables, notes, strict=True),
@@ -66,7 +65,6 @@ def _means(details: RunDetails) -> str:
 
 
 def run_tables(details: RunDetails) -> Iterator[ResultTable]:
-    """One run: what it is, its means, signatures, settings, versions and commands."""
     run = details.run
     facts = {
         "place": str(run.place),
@@ -111,7 +109,6 @@ def _text(value: Any) -> str:
 
 
 def diff_tables(diff: RunDiff, one: str, other: str, most: int) -> Iterator[ResultTable]:
-    """Two runs: what was asked for differently, then the means, then scores by id."""
     for title, differences in (("Settings and versions", diff.settings), ("Means", diff.means)):
         if differences:
             rows = [[each.what, _text(each.one), _text(each.other)] for each in differences]

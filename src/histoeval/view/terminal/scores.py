@@ -16,7 +16,6 @@ WHOLE_SIGNATURE = 79  # signatures up to this length are printed whole
 
 
 def score_table(summary: dict[str, Any]) -> RenderableType:
-    """Means of each system by each metric, and remarks on missing scores."""
     metrics = summary["metrics"]
     systems = _systems(summary)
     titles = [
@@ -88,7 +87,6 @@ def signature_lines(summary: dict[str, Any], *, whole: bool = False) -> Iterator
 
 
 def problem_table(summary: dict[str, Any]) -> ResultTable | None:
-    """The errors of rows: their number and an example of each."""
     errors = summary["errors"].items()
     rows = [(code, f"{error['count']:,}", error["example"]) for code, error in errors]
     columns = ["problem", "rows", "for example"]

@@ -19,7 +19,6 @@ MAX_CLAIMS = 20  # claims of the least trusted reports that are shown; all are o
 
 
 def trust_tables(summary: Mapping[str, Any], worst: Sequence[TrustRow]) -> Iterator[ResultTable]:
-    """The mean of each dimension, the verdicts, and the given reports."""
     weights, means = summary["policy"]["weights"], summary["means"]
     rows = [
         (
@@ -82,7 +81,6 @@ def _image_tables(rows: Sequence[TrustRow]) -> Iterator[ResultTable]:
 
 
 def trust_text(row: TrustRow) -> str:
-    """The value, or its bounds if a dimension is missing."""
     if row.trust is not None:
         return number(row.trust)
     bounds = row.evidence["trust"]
@@ -95,7 +93,6 @@ def least_trusted(rows: Iterable[TrustRow], most: int) -> list[TrustRow]:
 
 
 def policy_line(policy: Mapping[str, Any]) -> str:
-    """The numbers of a policy, as a summary holds it, on one line."""
     top = policy["deploy_from"]
     deploy = "nothing is deployed" if top is None else f"deploy from {top:g}"
     floors = [f"{name} {at:g}" for name, at in policy["floors"].items() if at is not None]
@@ -134,7 +131,6 @@ def policy_table(policies: Iterable[Policy]) -> ResultTable:
 
 
 def tuning_tables(tuning: TuningResult) -> Iterator[ResultTable]:
-    """Weights with their objective on held-out reports, and the verdicts there."""
     figure = FIGURES[tuning.tuned.objective]
     rows = [
         (name, *[f"{weight:g}" for weight in weights.numbers], f"{mean:.3f}", f"{spread:.3f}")

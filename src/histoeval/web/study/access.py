@@ -22,7 +22,6 @@ _BYTES = 32
 
 
 def tokens_of(study: ExpertStudy) -> Mapping[str, str]:
-    """The token of the coordinator and of each rater."""
     secret = _secret(study.folder)
     digests = {
         who: hmac.digest(secret, f"histoeval study: {who}".encode(), "sha256")

@@ -35,7 +35,6 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
         return study.metrics()
 
     def metrics() -> Mapping[str, ScoredMetric]:
-        """The scores of the run that the study names, read again when it has changed."""
         if study.file.run is None:
             return {}
         file = scores_file(study.file.run)

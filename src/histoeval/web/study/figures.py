@@ -27,16 +27,14 @@ Rows = Iterator[Sequence[object]]
 
 SHEET = "sheet.csv"
 
+# enough for a page that is looked at while ratings come in; `agree` makes ten times as many
 RESAMPLES = 1_000
-"""Enough for a page that is looked at while ratings come in; `agree` makes ten times as many."""
-
 MOST_APART = 10
 
 MOST_STEPS = 20
 
 
 def export(study: ExpertStudy, ratings: Ratings, folder: Path) -> list[Path]:
-    """Write `sheet.csv`, `ratings.csv` and `errors.csv` into a folder."""
     if not any(each.saved for each in ratings.values()):
         raise InputError(f"nobody has scored a pair of {study.file.name!r} yet")
     with writing_to(folder):
@@ -118,8 +116,6 @@ class GrowthStep(Noun):
 
 
 class RaterGap(Noun):
-    """A pair that raters score differently: by how much, and what each gave."""
-
     number: int
     key: Key
     gap: FiniteFloat
@@ -127,8 +123,6 @@ class RaterGap(Noun):
 
 
 class MetricGap(Noun):
-    """A pair that a metric and the raters place differently."""
-
     number: int
     metric: str
     found: Disagreement
@@ -140,8 +134,8 @@ class StudyFigures(Noun):
     progress: tuple[RaterProgress, ...]
     complete: int = 0  # pairs that every rater has scored
     agreement: Raters | None = None
+    # Krippendorff's alpha for ordinal scores, by criterion
     criteria: Mapping[str, Estimate] = Field(default_factory=dict)
-    """Krippendorff's alpha for ordinal scores, by criterion."""
     growth: tuple[GrowthStep, ...] = ()
     apart: tuple[RaterGap, ...] = ()
     metric_apart: tuple[MetricGap, ...] = ()
@@ -150,7 +144,6 @@ class StudyFigures(Noun):
 def figures(
     study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMetric]
 ) -> StudyFigures:
-    """All figures, from the ratings that were saved."""
     progress = tuple(
         RaterProgress(
             rater=rater,
@@ -183,7 +176,6 @@ def figures(
 
 
 def _panel(study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMetric]) -> Panel:
-    """The pairs that somebody has scored, with the scores of raters and metrics."""
     rated = [pair for pair in study.pairs if any(pair.key in r.saved for r in ratings.values())]
     return Panel(
         ids=tuple(pair.key[0] for pair in rated),
@@ -226,7 +218,6 @@ def _criteria(
 
 
 def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> Iterator[GrowthStep]:
-    """Alpha over the first pairs that two raters have scored, then more of them, up to all."""
     keys = list(zip(panel.ids, panel.systems, strict=True))
     times = [sorted(r.saved[key].time for r in ratings.values() if key in r.saved) for key in keys]
     shared = [row for row, each in enumerate(times) if len(each) > 1]

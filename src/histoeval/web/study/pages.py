@@ -53,14 +53,11 @@ SEVERITIES = {
 
 
 def text_pieces(text: str) -> list[re.Match[str]]:
-    """The pieces of a text, which together are the text."""
     cut = _WORDS if len(text) <= LONGEST else _LINES
     return [*cut.finditer(text)]
 
 
 class RatingRequest(Noun):
-    """What a browser sends: a rating or a draft, and the requests for the pair that it knows."""
-
     request: RequestId
     seen: Annotated[tuple[RequestId, ...], Field(max_length=1_000)] = ()
     is_draft: bool
@@ -102,8 +99,6 @@ def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
 
 
 class RaterDesk:
-    """The pages of one rater, with the pairs in this rater's order."""
-
     def __init__(self, study: ExpertStudy, rater: str, store: RaterStore) -> None:
         self._study = study
         self._rater = rater
@@ -113,7 +108,6 @@ class RaterDesk:
         self._name = hashlib.sha256(about.encode()).hexdigest()[:12]
 
     def overview(self, request: Request) -> Response:
-        """How far the rater is, what is asked, and every pair by its number."""
         states = [self._state(pair) for pair in self._pairs]
         return page(
             request,
@@ -206,7 +200,6 @@ class RaterDesk:
         return "scored" if pair.key in self._store.ratings.saved else "open"
 
     def _next_open(self, after: int) -> int | None:
-        """The next pair without a score, from the start again after the last one."""
         count = len(self._pairs)
         around = [(after + step) % count + 1 for step in range(count)]
         saved = self._store.ratings.saved

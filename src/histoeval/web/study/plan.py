@@ -58,22 +58,20 @@ class StudyFile(Noun):
     pairs: FilePath
     raters: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_checked_raters)]
     seed: Annotated[int, Field(ge=0)]
+    # a prompt of the judge with one criterion: its levels are the whole points of the score
     scale: str = "expert5"
-    """A prompt of the judge with one criterion: its levels are the whole points of the score."""
     half_points: bool = True
+    # a prompt of the judge whose criteria are asked as well; None for the score alone
     criteria: str | None = "rubric4"
-    """A prompt of the judge whose criteria are asked as well; None for the score alone."""
     output: FilePath
+    # a folder of `histoeval score` on the same pairs, for the coordinator's eyes
     run: FilePath | None = None
-    """A folder of `histoeval score` on the same pairs, for the coordinator's eyes."""
     columns: Columns = Columns()
     encoding: str | None = None
     labels: tuple[str, ...] = ()  # columns to keep in the sheet, such as the organ
 
 
 class StudyPair(NamedTuple):
-    """A pair to be scored: what it is called, its two reports, and its labels."""
-
     key: Key
     reference: str
     candidate: str
@@ -88,8 +86,6 @@ class StudyPair(NamedTuple):
 
 @dataclass(frozen=True)
 class ExpertStudy:
-    """A study that can be run: its file, its pairs and its questions."""
-
     file: StudyFile
     pairs: tuple[StudyPair, ...]
     scale: Criterion
@@ -129,7 +125,6 @@ class ExpertStudy:
         }
 
     def metrics(self) -> dict[str, ScoredMetric]:
-        """What metrics say of the pairs, if a run was named; never shown to a rater."""
         if self.file.run is None:
             return {}
         keys = {pair.key for pair in self.pairs}
@@ -148,7 +143,6 @@ def _digest(content: Sequence[Any]) -> str:
 
 
 def read_study(path: Path) -> ExpertStudy:
-    """The study that a file describes, if everything it names is there and can be used."""
     file = read_settings(path, StudyFile)
     scale = _criteria(path, "scale", file.scale)
     if len(scale) != 1 or scale[0].lowest < 0 or scale[0].highest > 9:
@@ -167,7 +161,6 @@ def read_study(path: Path) -> ExpertStudy:
 
 
 def _criteria(path: Path, setting: str, named: str) -> tuple[Criterion, ...]:
-    """The criteria of a shipped prompt, or of one in a file beside STUDY.yaml."""
     is_file = named.lower().endswith((".yaml", ".yml"))
     try:
         return load_prompt(str(path.parent / named) if is_file else named).criteria

@@ -34,16 +34,12 @@ RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{8,64}$")]
 
 
 class MarkedSpan(Noun):
-    """Words of a report: from where to where, in characters, and the words themselves."""
-
     start: Annotated[int, Field(ge=0)]
     end: int
     text: str = ""
 
 
 class MarkedError(Noun):
-    """An error that a rater has marked, in one of the reports or in both."""
-
     kind: ErrorKind
     severity: Severity
     reference: MarkedSpan | None = None
@@ -51,8 +47,6 @@ class MarkedError(Noun):
 
 
 class ExpertRating(Noun):
-    """What a rater says of a pair; in a draft, answers may be missing."""
-
     score: float | None = None
     criteria: Mapping[str, int] = Field(default_factory=dict)
     errors: Annotated[tuple[MarkedError, ...], Field(max_length=MOST_ERRORS)] = ()
@@ -104,7 +98,6 @@ def unusable(error: ValidationError) -> InputError:
 
 
 def spelt(name: str) -> str:
-    """A name as people write it: `factual_accuracy` is Factual accuracy."""
     return name.replace("_", " ").capitalize()
 
 

@@ -17,20 +17,17 @@ from histoeval.facts.sampled import heading_sites
 from histoeval.statistics.resampling import Estimate, Numbers, Positions, mean_estimates
 from histoeval.terms.sites import find_sites, organ_of, sites
 
+# the worst first
 SEVERITIES = tuple(severity.name.lower() for severity in sorted(Severity, reverse=True))
-"""The worst first."""
-
 PREFERRED = "concordance"  # where several metrics list errors, this one's are shown
 
+# characters of a reference in which its organ is looked for, if its heading names none
 _OPENING = 400
-"""Characters of a reference in which its organ is looked for, if its heading names none."""
-
 MAX_COMPARED = 12  # systems that are compared with each other on the page, the first ones
 BINS = 20
 
 
 def error_metric(summary: Mapping[str, Any]) -> str | None:
-    """The metric whose errors are shown, and that marks the texts; None where none lists any."""
     listing = [
         name
         for name, metric in summary["metrics"].items()
@@ -68,11 +65,11 @@ class ScoredPairs:
     organ: list[int] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=numbered)
     kind: list[list[int]] = field(default_factory=list)
+    # how many errors of each severity, the worst first
     severity: list[list[int]] = field(default_factory=list)
-    """How many errors of each severity, the worst first."""
     values: dict[str, list[float | None]] = field(default_factory=dict)
+    # why scores are missing, by the codes of the problems
     missing: list[str] = field(default_factory=list)
-    """Why scores are missing, by the codes of the problems."""
 
     def add(self, row: Mapping[str, Any], reference: str | None) -> None:
         self.ids.append(row["id"])
@@ -98,7 +95,6 @@ class ScoredPairs:
         return np.flatnonzero(np.asarray(self.system) == self.systems[name])
 
     def column(self, metric: str) -> Numbers:
-        """The values of a metric, NaN where there is none."""
         return np.asarray(self.values.get(metric, []), dtype=np.float64)
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -137,13 +133,10 @@ def digits_of(summary: Mapping[str, Any]) -> dict[str, int]:
 
 
 def decimals(most: float | None) -> int:
-    """Three, or one on a scale that runs to 100."""
     return 1 if most is not None and most > 10 else 3
 
 
 class Headline(NamedTuple):
-    """The errors of one system, by severity and by kind."""
-
     system: str
     scored: int
     critical: int  # pairs with a critical error
@@ -156,8 +149,6 @@ class Headline(NamedTuple):
 
 
 class SystemMean(NamedTuple):
-    """The mean of a metric over the pairs of a system, and how its values are spread."""
-
     system: str
     mean: Estimate
     scored: int
@@ -175,12 +166,10 @@ class MetricOverview(NamedTuple):
 
     @property
     def most(self) -> int:
-        """The highest bar of all systems."""
         return max((max(each.bins, default=0) for each in self.systems), default=0)
 
 
 def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline]:
-    """The errors of each system, the best system first."""
     if columns.judged_by is None:
         return []
     systems = summary["metrics"][columns.judged_by]["systems"]
@@ -198,7 +187,6 @@ def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline
 
 
 def best_first(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
-    """The systems by their mean on the main metric; those without one last."""
     metric = main_metric(columns)
     if metric is None:
         return list(columns.systems)
@@ -213,7 +201,6 @@ def best_first(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
 
 
 def metric_overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[MetricOverview]:
-    """Means with intervals and distributions, of every metric and system."""
     systems = [name for name in best_first(columns, summary) if name]
     ids = np.asarray(columns.ids)
     rows = {name: (own := columns.of_system(name))[ids[own].argsort()] for name in systems}
@@ -261,7 +248,6 @@ def _means(
 
 
 def main_metric(columns: ScoredPairs) -> str | None:
-    """The metric that systems are compared by: concordance, or the first with any score."""
     scored = [
         name for name in columns.metrics if any(v is not None for v in columns.values.get(name, ()))
     ]

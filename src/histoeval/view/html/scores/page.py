@@ -47,9 +47,8 @@ from histoeval.view.terminal.judge import (
 
 PACKED = 40  # fragments in one pack: few enough to be unpacked at once, enough to be small together
 
+# all packs of a page together; what comes later is left out, and the page says so
 MAX_BYTES = 21_000_000
-"""All packs of a page together; what comes later is left out, and the page says so."""
-
 _STEERING = "<>&\u2028\u2029"  # what could end an element, or a line of a script
 SCRIPTS = ("vendor/tabulator.min.js", "marks.js", "pairs.js")
 
@@ -144,7 +143,6 @@ def score_page(folder: Path, site: Website | None = None) -> str:
 
 
 def _kinds(found: Sequence[Headline]) -> list[str]:
-    """The kinds of errors that there are, the commonest first."""
     counts: Counter[str] = Counter()
     for each in found:
         counts.update(each.kinds)
@@ -156,7 +154,6 @@ def judge_name(summary: Mapping[str, Any]) -> str:
 
 
 def _judging(folder: Path, summary: Mapping[str, Any]) -> list[str]:
-    """Of a run of judges: their criteria, how steady they are, and what they cost."""
     if summary.get("judge") is None:
         return []
     usage = folder / "usage.json"

@@ -12,9 +12,8 @@ from histoeval.view.findings import SIDES, Findings, findings_in, mention_spans,
 from histoeval.view.highlight import html, one_line
 from histoeval.view.html.page import fragment
 
+# of a text that is shown; more would make a page slow, and is in texts.jsonl
 MAX_CHARACTERS = 40_000
-"""Of a text that is shown; more would make a page slow, and is in texts.jsonl."""
-
 Texts = Mapping[str, str | None]
 
 
@@ -41,7 +40,6 @@ def pair_content(
     marked_by: str | None,
     digits: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """What the template of a pair shows."""
     scores = row["scores"]
     evidence = scores.get(marked_by or "", {}).get("evidence", {})
     typed = findings_in(evidence)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy import stats
 from typer.testing import CliRunner, Result
 
 import histoeval
@@ -45,25 +44,9 @@ def test_figures_are_told_and_written(sheet: Path, tmp_path: Path) -> None:
     bleu = content["metrics"][0]
     assert {"value", "low", "high", "p"} <= bleu["pearson"].keys()
     assert {"value", "epsilon", "low", "high"} <= bleu["pairwise"].keys()
-    assert (bleu["n"], bleu["coverage"]) == (24, 1.0)
-    assert 0 < bleu["rmse"] < 1
+    assert (bleu["n"], bleu["coverage"], content["settings"]["resamples"]) == (24, 1.0, 100)
     assert bleu["signature"].startswith("bleu|")
-    assert content["settings"]["resamples"] == 100
-    assert content["raters"]["names"] == ["anna", "ben"]
     assert content["command"].startswith("histoeval")
-
-
-def test_the_correlation_is_that_of_the_scores_with_the_mean_of_raters(
-    sheet: Path, tmp_path: Path
-) -> None:
-    run(sheet, "--metrics", "rouge_1", "--output", tmp_path / "out")
-    scores = histoeval.score(sheet, metrics="rouge_1").to_dicts()
-    experts = [
-        each["anna"] if each["ben"] == "" else (each["anna"] + each["ben"]) / 2 for each in rows()
-    ]
-    expected = stats.kendalltau([each["rouge_1"] for each in scores], experts).statistic
-    found = found_in(tmp_path / "out")["metrics"][0]["kendall"]["value"]
-    assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_layout_of_hare_is_read_with_its_cases_and_its_scale(tmp_path: Path) -> None:
@@ -83,25 +66,25 @@ def test_the_layout_of_hare_is_read_with_its_cases_and_its_scale(tmp_path: Path)
 def test_scores_that_are_there_are_not_made_again(
     sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    histoeval.score(sheet, metrics="bleu,rouge_l", output=tmp_path / "scored")
+    monkeypatch.setattr(wordnet, "find", lambda: None)
+    histoeval.score(sheet, metrics="bleu,rouge_l,meteor", output=tmp_path / "scored")
     monkeypatch.setattr("histoeval.metrics.bleu.Bleu.score_pair", None)
     scored = ("--scores", tmp_path / "scored" / "scores.jsonl")
-    result = run(sheet, *scored, "--output", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    assert [each["metric"] for each in found_in(tmp_path / "out")["metrics"]] == ["bleu", "rouge_l"]
-    mixed = run(sheet, *scored, "--metrics", "bleu,chrf", "--output", tmp_path / "mixed")
-    assert mixed.exit_code == 0, mixed.output
-    told = found_in(tmp_path / "mixed")["metrics"]
-    assert [each["metric"] for each in told] == ["bleu", "chrf"]
-    assert all(each["coverage"] == 1 for each in told)
+    for metrics in ("bleu,rouge_l", "bleu,chrf"):
+        more = ("--metrics", metrics) if "chrf" in metrics else ()
+        result = run(sheet, *scored, *more, "--output", tmp_path / metrics)
+        assert result.exit_code == 0, result.output
+        found = found_in(tmp_path / metrics)["metrics"]
+        assert ",".join(each["metric"] for each in found) == metrics
+        assert all(each["coverage"] == 1 for each in found)
 
 
 def test_scores_of_another_sheet_are_refused(sheet: Path, tmp_path: Path) -> None:
-    other = [{**each, "id": f"x{each['id']}"} for each in rows()]
-    histoeval.score(write(tmp_path / "other.csv", other), metrics="bleu", output=tmp_path / "o")
-    result = run(sheet, "--scores", tmp_path / "o")
-    assert isinstance(result.exception, InputError)
-    assert "another sheet" in str(result.exception)
+    table = [{**each, "id": f"x{each['id']}"} for each in rows()]
+    histoeval.score(write(tmp_path / "other.csv", table), metrics="bleu", output=tmp_path / "o")
+    refused = run(sheet, "--scores", tmp_path / "o").exception
+    assert isinstance(refused, InputError)
+    assert "another sheet" in str(refused)
 
 
 ASKED: dict[str, tuple[int, dict[str, Any], str, str]] = {
@@ -152,11 +135,13 @@ def test_whose_scores_are_the_experts_stands_at_the_top(sheet: Path, tmp_path: P
     table = [{**each, "pair": n, "age": 40 + n % 30} for n, each in enumerate(rows())]
     columns = (*COLUMNS[:-2], "pair", "age", "anna", "ben")
     result = run(write(sheet, table, columns), "--metrics", "bleu", "--output", tmp_path / "out")
-    assert result.exit_code == 0, result.output
     first = result.output.splitlines()[0]
-    assert first.startswith("Experts, as guessed from the columns: anna (0 to 5), ben (0 to 4)")
-    assert "Not taken as experts: pair, age." in first
-    assert "--rater NAME" in first
+    for words in (
+        "anna (0 to 5), ben (0 to 4)",
+        "Not taken as experts: pair, age.",
+        "--rater NAME",
+    ):
+        assert words in first
     assert found_in(tmp_path / "out")["raters"]["names"] == ["anna", "ben"]
 
 
@@ -168,33 +153,6 @@ def test_raters_that_cannot_be_told_from_other_numbers_are_asked_for(sheet: Path
     assert "'mitoses' (0 to 33), 'anna' (0 to 5), 'ben' (0 to 4)" in str(result.exception)
 
 
-def test_each_rater_has_a_bias_and_every_two_a_kappa(sheet: Path, tmp_path: Path) -> None:
-    run(sheet, "--metrics", "bleu", "--output", tmp_path / "out")
-    raters = found_in(tmp_path / "out")["raters"]
-    shared = [(each["anna"], each["ben"]) for each in rows() if each["ben"] != ""]
-    bias = sum(one - other for one, other in shared) / len(shared)
-    assert [each["bias"] for each in raters["each"]] == pytest.approx([bias, -bias])
-    (pair,) = raters["pairs"]
-    assert (pair["n"], pair["kappa"]) == (len(shared), pytest.approx(raters["kappa"]["value"]))
-
-
-def test_a_metric_that_could_not_run_when_scores_were_made_is_not_asked_about(
-    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(wordnet, "find", lambda: None)
-    histoeval.score(sheet, metrics="bleu,meteor", output=tmp_path / "scored")
-    result = run(sheet, "--scores", tmp_path / "scored", "--output", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    assert [each["metric"] for each in found_in(tmp_path / "out")["metrics"]] == ["bleu"]
-
-
-def test_the_same_command_writes_the_same_file(sheet: Path, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        assert run(sheet, "--metrics", "bleu", "--output", tmp_path / name).exit_code == 0
-    one, two = (found_in(tmp_path / name) for name in ("one", "two"))
-    assert {**one, "command": ""} == {**two, "command": ""}
-
-
 def test_a_score_that_is_no_number_costs_one_row(sheet: Path, tmp_path: Path) -> None:
     table = rows()
     table[3]["anna"] = "good"
@@ -202,12 +160,6 @@ def test_a_score_that_is_no_number_costs_one_row(sheet: Path, tmp_path: Path) ->
     assert result.exit_code == 1
     assert found_in(tmp_path / "out")["sheet"]["unreadable"] == 1
     assert "'good' and not a number" in result.output
-
-
-def test_two_pairs_are_too_few_and_that_is_said(sheet: Path) -> None:
-    result = run(write(sheet, rows()[:2]), "--metrics", "bleu")
-    assert result.exit_code == 0
-    assert "2 pairs only, and 4 are needed" in result.output
 
 
 @pytest.mark.parametrize(
@@ -232,14 +184,15 @@ def test_a_slip_is_told_in_words(
     assert told in str(result.exception)
 
 
-def test_a_sheet_without_scores_or_rows_is_refused(tmp_path: Path) -> None:
-    bare = write(tmp_path / "bare.csv", rows(), COLUMNS[:-2])
-    assert "no column of scores" in str(run(bare, "--metrics", "bleu").exception)
-    empty = write(tmp_path / "empty.csv", [])
-    assert "no rows" in str(run(empty, "--metrics", "bleu").exception)
+def test_a_sheet_without_scores_or_rows_is_refused(sheet: Path) -> None:
     zeros = [{**each, "anna": 0, "ben": 0} for each in rows()]
-    none = run(write(tmp_path / "zeros.csv", zeros), "--metrics", "bleu", "--positive-only")
-    assert "no pair has an expert's score above 0" in str(none.exception)
+    for table, columns, more, words in (
+        (rows(), COLUMNS[:-2], (), "no column of scores"),
+        ([], COLUMNS, (), "no rows"),
+        (zeros, COLUMNS, ("--positive-only",), "no pair has an expert's score above 0"),
+    ):
+        refused = run(write(sheet, table, columns), "--metrics", "bleu", *more)
+        assert words in str(refused.exception)
 
 
 def test_a_report_holds_every_table_figure_signature_and_the_command(
@@ -274,23 +227,3 @@ def test_only_a_report_needs_matplotlib_and_says_so_before_the_work(
     assert "pip install 'histoeval[figures]'" in str(result.exception)
     assert not out.exists()
     assert run(sheet, "--metrics", "bleu", "--output", out).exit_code == 0
-
-
-def test_from_python_the_same_is_found(sheet: Path, tmp_path: Path) -> None:
-    found = histoeval.agree(
-        sheet, metrics="bleu", resamples=100, permutations=20, output=tmp_path / "python"
-    )
-    run(sheet, "--metrics", "bleu", "--output", tmp_path / "command")
-    assert found.to_dict()["metrics"] == found_in(tmp_path / "command")["metrics"]
-    assert found_in(tmp_path / "python")["metrics"] == found_in(tmp_path / "command")["metrics"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [({"resamples": 0}, "resamples"), ({"coefficient": "cosine"}, "coefficient")],
-)
-def test_from_python_a_setting_that_makes_no_sense_is_told(
-    sheet: Path, settings: dict[str, Any], told: str
-) -> None:
-    with pytest.raises(SettingError, match=told):
-        histoeval.agree(sheet, metrics="bleu", **settings)

@@ -45,14 +45,6 @@ def worse(tmp_path: Path) -> Path:
     return scored(tmp_path / "worse", {"candidate": "no such thing"})
 
 
-def test_files_without_a_shared_metric_are_refused_with_what_each_has(tmp_path: Path) -> None:
-    files = [scored(tmp_path / name, {}, name) for name in ("rouge_1", "rouge_2")]
-    why = str(run(*files).exception)
-    assert "no metric has scores in every file" in why
-    assert "has rouge_1;" in why
-    assert why.endswith("has rouge_2")
-
-
 def test_the_better_system_wins(better: Path, worse: Path, tmp_path: Path) -> None:
     result = run(better, worse, "--output", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -69,18 +61,17 @@ def test_systems_of_one_file_are_compared(tmp_path: Path) -> None:
     table = [{**each, "id": f"p{number // 2}"} for number, each in enumerate(rows())]
     histoeval.score(write(tmp_path / "two.csv", table), metrics="bleu", output=tmp_path / "two")
     result = run(tmp_path / "two")
-    assert result.exit_code == 0, result.output
     assert "A - B" in result.output
     assert "12 pairs of 12 cases" in result.output
 
 
 def test_pairs_that_differ_most_come_first_with_evidence(tmp_path: Path) -> None:
-    stated = {"reference": "Left breast: invasive ductal carcinoma, grade 2."}
-    right = scored(tmp_path / "right", {**stated, "candidate": stated["reference"]}, "concordance")
-    wrong = scored(
-        tmp_path / "wrong", {**stated, "candidate": "Right breast: fibroadenoma."}, "concordance"
-    )
-    result = run(right, wrong, "--show", 1)
+    stated = "Left breast: invasive ductal carcinoma, grade 2."
+    runs = [
+        scored(tmp_path / name, {"reference": stated, "candidate": candidate}, "concordance")
+        for name, candidate in (("right", stated), ("wrong", "Right breast: fibroadenoma."))
+    ]
+    result = run(*runs, "--show", 1)
     assert result.exit_code == 0, result.output
     assert "no errors" in result.output
     assert "fibroadenoma" in result.output
@@ -97,23 +88,21 @@ def test_cases_can_be_given_and_must_be_whole(better: Path, worse: Path, tmp_pat
 
 
 def test_what_cannot_be_compared_is_told(better: Path, tmp_path: Path) -> None:
-    assert isinstance(run(better).exception, SettingError)
     both = scored(tmp_path / "both", {}, "rouge_1,bleu")
-    assert "--metric NAME" in str(run(both, both).exception)
-    assert "'hare'" in str(run(better, both, "--metric", "hare").exception)
-    other = [{**each, "id": f"x{each['id']}"} for each in rows()]
-    histoeval.score(write(tmp_path / "o.csv", other), metrics="rouge_1", output=tmp_path / "o")
-    assert "no id has a rouge_1 of every system" in str(run(better, tmp_path / "o").exception)
-    odd = tmp_path / "odd.jsonl"
-    odd.write_text("{}\n", "utf-8")
-    assert isinstance(run(better, odd).exception, InputError)
-
-
-def test_scores_made_in_different_ways_are_refused(better: Path, tmp_path: Path) -> None:
-    other = scored(tmp_path / "other", {})
-    summary = other.with_name("summary.json")
-    summary.write_text(summary.read_text("utf-8").replace("rouge_1|", "rouge_1|x:1|"), "utf-8")
-    assert "different ways" in str(run(better, other).exception)
+    table = [{**each, "id": f"x{each['id']}"} for each in rows()]
+    histoeval.score(write(tmp_path / "o.csv", table), metrics="rouge_1", output=tmp_path / "o")
+    (tmp_path / "odd.jsonl").write_text("{}\n", "utf-8")
+    for files, error, words in (
+        ((better,), SettingError, ""),
+        ((both, both), SettingError, "--metric NAME"),
+        ((better, both, "--metric", "hare"), InputError, "'hare'"),
+        ((better, tmp_path / "o"), InputError, "no id has a rouge_1 of every system"),
+        ((better, tmp_path / "odd.jsonl"), InputError, ""),
+        ((better, scored(tmp_path / "2", {}, "rouge_2")), InputError, "has rouge_1;"),
+    ):
+        refused = run(*files).exception
+        assert isinstance(refused, error), repr(refused)
+        assert words in str(refused)
 
 
 BLEU = "bleu|order:4|sacrebleu:2.6.0|histoeval:1"
@@ -156,14 +145,9 @@ def test_rows_that_one_system_lacks_are_left_out_and_counted(better: Path, tmp_p
     histoeval.score(write(tmp_path / "s.csv", table), metrics="rouge_1", output=tmp_path / "s")
     result = run(better, tmp_path / "s")
     assert "20 pairs" in result.output
-    first = result.output.splitlines()[0]
-    assert first.startswith(
-        "Systems do not have the same ids: of 24 ids with a rouge_1, short lacks 4"
-    )
-    assert histoeval.compare(better, tmp_path / "s", resamples=50).left_out == {
-        "model": 4,
-        "short": 0,
-    }
+    assert "of 24 ids with a rouge_1, short lacks 4" in result.output.splitlines()[0]
+    left_out = histoeval.compare(better, tmp_path / "s", resamples=50).left_out
+    assert left_out == {"model": 4, "short": 0}
 
 
 def lazy(folder: Path, count: int) -> Path:
@@ -175,24 +159,23 @@ def lazy(folder: Path, count: int) -> Path:
 
 def test_a_lazy_system_does_not_win(better: Path, worse: Path, tmp_path: Path) -> None:
     few = lazy(tmp_path / "lazy", 3)
-    refused = run(better, worse, few)
-    assert isinstance(refused.exception, InputError)
-    told = str(refused.exception)
-    assert "lazy lacks 21, and only 3 are shared by all" in told
-    assert "--missing worst" in told
-    assert "--missing skip" in told
+    refused = run(better, worse, few).exception
+    assert isinstance(refused, InputError)
+    for words in (
+        "lazy lacks 21, and only 3 are shared by all",
+        "--missing worst",
+        "--missing skip",
+    ):
+        assert words in str(refused)
     filled = run(better, worse, few, "--missing", "worst", "--output", tmp_path / "out")
-    assert filled.exit_code == 0, filled.output
     assert "0 stands in, the worst value" in filled.output.splitlines()[0]
+    assert "no score: the worst value stands in" in filled.output
     content = json.loads((tmp_path / "out" / "comparison.json").read_text("utf-8"))
-    assert content["pairs"] == 24
-    assert content["systems"][0]["system"] == "better:model"
+    assert (content["pairs"], content["systems"][0]["system"]) == (24, "better:model")
     means = {each["system"]: each["mean"]["value"] for each in content["systems"]}
     assert means["lazy"] == pytest.approx(3 / 24)
-    assert "no score: the worst value stands in" in filled.output
     skipped = histoeval.compare(better, worse, few, missing="skip", resamples=50)
-    assert skipped.contest.pairs == 3
-    assert skipped["lazy"].rank == 1
+    assert (skipped.contest.pairs, skipped["lazy"].rank) == (3, 1)
 
 
 def test_without_a_range_there_is_no_worst_value(better: Path, tmp_path: Path) -> None:
@@ -211,11 +194,9 @@ def test_without_a_name_concordance_is_taken_and_that_is_said(tmp_path: Path) ->
         (tmp_path / name).mkdir()
         lines = [json.dumps({"id": f"p{n}", "system": name, **line}) + "\n" for n in range(4)]
         (tmp_path / name / "scores.jsonl").write_text("".join(lines), "utf-8")
-    result = run(tmp_path / "one", tmp_path / "two")
-    assert result.exit_code == 0, result.output
-    assert result.output.splitlines()[0] == (
-        "Compared by concordance, as no metric was named; the files also have bleu."
-    )
+    first = run(tmp_path / "one", tmp_path / "two").output.splitlines()[0]
+    assert first.startswith("Compared by concordance")
+    assert "also have bleu" in first
 
 
 def test_tables_fit_80_columns_with_headers_and_intervals_whole() -> None:
@@ -232,9 +213,3 @@ def test_tables_fit_80_columns_with_headers_and_intervals_whole() -> None:
     assert len(intervals) == 6
     assert all(word.startswith("(") and word.endswith(")") for word in intervals)
     assert all(len(line) <= 80 for line in stream.getvalue().splitlines())
-
-
-def test_from_python_the_same_is_found(better: Path, worse: Path) -> None:
-    found = histoeval.compare([better, worse], resamples=200, permutations=100)
-    assert found.contest.systems[0].system == "better:model"
-    assert found.apart[0]["gap"] > 0

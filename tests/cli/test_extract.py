@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from histoeval.cli.main import app
-from histoeval.errors import InputError, OutputError, SettingError
+from histoeval.errors import InputError, SettingError
 from tests.support.terminal_tables import table_rows
 from tests.support.word_reader import WordReader
 
@@ -54,8 +54,7 @@ def test_without_an_output_the_first_reports_are_shown_and_nothing_is_written(
 
 def test_as_many_reports_are_shown_as_are_asked_for(reports: Path) -> None:
     shown = run(reports, "--show", 1).output
-    assert "case-0" in shown
-    assert "case-1" not in shown
+    assert ("case-0" in shown, "case-1" in shown) == (True, False)
     assert "case-3" in run(reports, "--show", 9).output
     assert isinstance(run(reports, "--show", 0).exception, SettingError)
 
@@ -110,46 +109,3 @@ def test_an_encoding_is_said_by_an_option(tmp_path: Path) -> None:
     file = tmp_path / "in.csv"
     file.write_bytes("id,text\na,Łagodny carcinoma\n".encode("cp1250"))
     assert "Łagodny" in run(file, "--encoding", "cp1250").output
-
-
-def test_the_output_of_another_run_is_kept_until_it_may_go(reports: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.jsonl"
-    output.write_text("precious\n", "utf-8")
-    assert isinstance(run(reports, "--output", output).exception, OutputError)
-    assert output.read_text("utf-8") == "precious\n"
-    assert run(reports, "--output", output, "--overwrite").exit_code == 0
-    itself = run(output, "--output", output, "--overwrite")
-    assert "is an input of this run" in str(itself.exception)
-
-
-def test_an_interrupted_run_says_how_to_go_on(
-    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Interrupted(WordReader):
-        def read(self, texts: object) -> list[object]:  # type: ignore[override]
-            raise KeyboardInterrupt
-
-    output = tmp_path / "out.jsonl"
-    with monkeypatch.context() as patched:
-        patched.setattr("histoeval.run.extract.load_reader", lambda models: Interrupted())
-        result = run(reports, "--output", output)
-    assert result.exit_code == 130
-    assert "the same command resumes there" in result.output
-    assert cells(run(reports, "--output", output))["rows"] == "4"
-
-
-def test_what_was_read_can_be_corrected_in_label_studio(tmp_path: Path) -> None:
-    file, output, tasks = tmp_path / "in.csv", tmp_path / "out.jsonl", tmp_path / "tasks.json"
-    file.write_text("id,text\na,😀 HER2 negative\nb,\nc,no invasion\n", "utf-8")
-    run(file, "--output", output)
-    command = ["corpus", "convert", str(output), str(tasks), "--to", "label_studio"]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 1
-    assert "not_read" in result.output
-    first, second = json.loads(tasks.read_text("utf-8"))
-    regions = [item for item in first["predictions"][0]["result"] if item["type"] == "labels"]
-    assert [(r["value"]["start"], r["value"]["text"], r["score"]) for r in regions] == [
-        (2, "HER2", 0.9),
-        (7, "negative", 0.9),
-    ]
-    assert second["data"]["id"] == "c"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import json
 import os
 import re
 import subprocess
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import polars
 import pytest
 import sacrebleu
 
@@ -38,63 +35,12 @@ def write_delimited(path: Path, delimiter: str) -> None:
         csv.writer(file, delimiter=delimiter).writerows([COLUMNS, *TABLE])
 
 
-def write_lines(path: Path) -> None:
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in RECORDS), "utf-8")
-
-
-def write_gzipped_lines(path: Path) -> None:
-    lines = "".join(f"{json.dumps(record)}\n" for record in RECORDS)
-    path.write_bytes(gzip.compress(lines.encode()))
-
-
-WRITERS: dict[str, Callable[[Path], object]] = {
-    "pairs.csv": lambda path: write_delimited(path, ","),
-    "pairs.tsv": lambda path: write_delimited(path, "\t"),
-    "pairs.jsonl": write_lines,
-    "pairs.jsonl.gz": write_gzipped_lines,
-    "pairs.json": lambda path: path.write_text(json.dumps(RECORDS), "utf-8"),
-    "pairs.parquet": lambda path: polars.DataFrame(RECORDS).write_parquet(path),
-}
-
-
 def read_rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "scores.jsonl").read_bytes().splitlines()]
 
 
 def values(folder: Path, metric: str = "bleu") -> list[float]:
     return [row["scores"][metric]["value"] for row in read_rows(folder)]
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_every_kind_of_table_gives_the_same_scores(
-    command: Command, tmp_path: Path, name: str
-) -> None:
-    WRITERS[name](tmp_path / name)
-    outcome = command("score", name, "--metrics", "bleu", "--output", "results")
-    assert outcome.code == 0, outcome
-    assert values(tmp_path / "results") == pytest.approx(BLEU, abs=1e-9)
-
-
-def test_text_files_with_a_report_per_line(command: Command, tmp_path: Path) -> None:
-    for name, column in (("truth.txt", 1), ("ours.txt", 2), ("copy.txt", 1)):
-        (tmp_path / name).write_text("".join(f"{row[column]}\n" for row in TABLE), "utf-8")
-    files = ("truth.txt", "ours.txt", "copy.txt")
-    outcome = command("score", *files, "--metrics", "bleu", "--output", "results")
-    assert outcome.code == 0
-    found = values(tmp_path / "results")
-    assert found[0::2] == pytest.approx(BLEU)
-    assert found[1::2] == pytest.approx([100.0] * 3)
-    assert re.search(r"metric\b.*\bours\b.*\bcopy\b", outcome.out)
-
-
-def test_folders_with_a_file_per_report(command: Command, tmp_path: Path) -> None:
-    for folder, column in (("truth", 1), ("ours", 2)):
-        (tmp_path / folder).mkdir()
-        for row in TABLE:
-            (tmp_path / folder / f"{row[0]}.txt").write_text(row[column], "utf-8")
-    outcome = command("score", "truth", "ours", "--metrics", "bleu", "--output", "results")
-    assert outcome.code == 0
-    assert values(tmp_path / "results") == pytest.approx(BLEU)
 
 
 @pytest.fixture(scope="module")
@@ -126,18 +72,13 @@ def summary(place: Path, mixed: Outcome) -> dict[str, Any]:
 
 
 def test_a_run_with_failed_rows_exits_with_1_and_says_so(mixed: Outcome) -> None:
-    assert mixed.code == 1
-    assert mixed.err == ""
+    assert (mixed.code, mixed.err) == (1, "")
     assert "5 of 5 rows have an error" in mixed.out
-    assert "bertscore needs" in mixed.out
+    assert re.search(rf"bleu\b.* {sum(BLEU) / 3:.2f} .*0 to 100 .*3 of 5", mixed.out)
+    assert re.search(r"bertscore\b.*none.*0 of 5", mixed.out)
     for code in ("metric_unavailable", "empty_text", "broken_json"):
         assert code in mixed.out
     assert "Written: results/scores.jsonl, results/summary.json" in mixed.out
-
-
-def test_the_table_has_the_means_and_what_they_are_of(mixed: Outcome) -> None:
-    assert re.search(rf"bleu\b.* {sum(BLEU) / 3:.2f} .*0 to 100 .*3 of 5", mixed.out)
-    assert re.search(r"bertscore\b.*none.*0 of 5", mixed.out)
 
 
 def test_rows_are_as_documented(rows: list[dict[str, Any]]) -> None:
@@ -172,32 +113,24 @@ def test_the_summary_is_as_documented(summary: dict[str, Any], place: Path) -> N
     assert bleu["signature"].endswith(f"|histoeval:{__version__}")
     assert (bleu["range"], bleu["higher_is_better"]) == ([0.0, 100.0], True)
     system = bleu["systems"]["candidate"]
-    assert {"mean", "corpus", "scored", "pairs", "coverage"} <= set(system)
     assert (system["scored"], system["pairs"], system["coverage"]) == (3, 5, 0.6)
     assert system["mean"] == pytest.approx(sum(BLEU) / 3)
     references, candidates = [row[1] for row in TABLE], [row[2] for row in TABLE]
     expected = sacrebleu.corpus_bleu(candidates, [references]).score
     assert system["corpus"] == pytest.approx(expected)
-    content = (place / "mixed.jsonl").read_bytes()
+    none = summary["metrics"]["bertscore"]["systems"]["candidate"]
+    assert (none["coverage"], none["mean"], none["corpus"]) == (0.0, None, None)
+    assert list(summary["unavailable"]) == ["bertscore"]
     assert summary["input"] == {
         "name": "mixed.jsonl",
         "format": "jsonl",
         "encoding": "utf-8",
-        "sha256": hashlib.sha256(content).hexdigest(),
+        "sha256": hashlib.sha256((place / "mixed.jsonl").read_bytes()).hexdigest(),
         "notes": ["columns used: 'id' as id, 'reference' as reference, 'candidate' as candidate"],
     }
     assert summary["versions"]["sacrebleu"] == version("sacrebleu")
-    assert {code: error["count"] for code, error in summary["errors"].items()} == {
-        "broken_json": 1,
-        "empty_text": 1,
-        "metric_unavailable": 3,
-    }
-
-
-def test_an_unavailable_metric_has_coverage_0_and_no_number(summary: dict[str, Any]) -> None:
-    system = summary["metrics"]["bertscore"]["systems"]["candidate"]
-    assert (system["coverage"], system["mean"], system["corpus"]) == (0.0, None, None)
-    assert list(summary["unavailable"]) == ["bertscore"]
+    counts = {code: error["count"] for code, error in summary["errors"].items()}
+    assert counts == {"broken_json": 1, "empty_text": 1, "metric_unavailable": 3}
 
 
 def test_results_hold_no_path(mixed: Outcome, place: Path) -> None:
@@ -214,14 +147,10 @@ def test_two_runs_leave_the_same_bytes(mixed: Outcome, place: Path) -> None:
     again = histoeval("score", *arguments, cwd=place, PYTHONHASHSEED="7")
     renamed = mixed.out.replace("results/", "again/").replace("report results", "report again")
     assert without_seconds(again.out) == without_seconds(renamed)
-    for name in ("scores.jsonl", "summary.json", "run.json", "texts.jsonl"):
+    names = ["run.json", "scores.jsonl", "summary.json", "texts.jsonl"]
+    assert sorted(path.name for path in (place / "again").iterdir()) == names
+    for name in names:
         assert (place / "again" / name).read_bytes() == (place / "results" / name).read_bytes()
-    assert sorted(path.name for path in (place / "again").iterdir()) == [
-        "run.json",
-        "scores.jsonl",
-        "summary.json",
-        "texts.jsonl",
-    ]
 
 
 def test_hare_needs_no_flag_and_says_which_reader_and_aligner_it_used(
@@ -245,21 +174,6 @@ def test_a_run_without_output_writes_nothing(command: Command, tmp_path: Path) -
     assert (outcome.code, outcome.err) == (0, "")
     assert "Written" not in outcome.out
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
-
-
-def test_columns_are_named_on_the_command_line(command: Command, tmp_path: Path) -> None:
-    lines = ["nr;wahr;a;b", "x;one two;one two;one", "y;three four;three;three four"]
-    (tmp_path / "befund.csv").write_text("\n".join(lines), "utf-8")
-    named = ("--reference", "wahr", "--candidate", "b", "--candidate", "a", "--id", "nr")
-    outcome = command(*("score", "befund.csv", *named), "--metrics", "rouge_1", "--output", "o")
-    assert outcome.code == 0
-    assert [(row["id"], row["system"]) for row in read_rows(tmp_path / "o")] == [
-        ("x", "b"),
-        ("x", "a"),
-        ("y", "b"),
-        ("y", "a"),
-    ]
-    assert values(tmp_path / "o", "rouge_1") == pytest.approx([2 / 3, 1, 1, 2 / 3])
 
 
 @pytest.mark.parametrize(
@@ -312,29 +226,19 @@ def test_metrics_lists_every_metric_on_one_screen(command: Command) -> None:
 
 
 def test_one_metric_is_shown_in_full_with_why_it_cannot_run(command: Command) -> None:
-    outcome = command("metrics", "bertscore", "bleu_4")
-    assert outcome.code == 0
-    assert re.search(r"bertscore +0 to 1, higher is better", outcome.out)
-    assert "It needs models: name --encoder" in outcome.out
-    assert re.search(r"bleu_4 +0 to 100, higher is better.\s+bleu_4\|order:4\|", outcome.out)
+    out = command("metrics", "bertscore", "bleu_4").out
+    assert "It needs models: name --encoder" in out
+    assert re.search(r"bleu_4 +0 to 100, higher is better.\s+bleu_4\|order:4\|", out)
 
 
 def test_doctor_shows_on_one_screen_what_is_ready_and_what_is_missing(command: Command) -> None:
     outcome = command("doctor")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith(f"histoeval {__version__}, Python ")
-    assert re.search(r"^histoeval +ready ", outcome.out, re.MULTILINE)
-    assert re.search(r"^WordNet +(ready|missing) ", outcome.out, re.MULTILINE)
     assert f" of {len(METRICS)} metrics are ready" in outcome.out
-    assert "(needs an encoder)" in " ".join(outcome.out.split())
     assert one_screen(outcome.out)
-
-
-def test_doctor_has_every_version_when_asked(command: Command) -> None:
-    outcome = command("doctor", "--all")
-    assert outcome.code == 0
-    assert re.search(rf"sacrebleu +{re.escape(version('sacrebleu'))} +every run", outcome.out)
-    assert "bertscore needs models" in outcome.out
+    details = command("doctor", "--all").out
+    assert re.search(rf"sacrebleu +{re.escape(version('sacrebleu'))} +every run", details)
 
 
 def test_an_unexpected_error_is_one_sentence_and_exit_code_2(
@@ -354,10 +258,6 @@ def test_an_unexpected_error_is_one_sentence_and_exit_code_2(
     with pytest.raises(SystemExit, match="2"):
         main.main()
     assert "Traceback (most recent call last)" in capsys.readouterr().err
-
-
-def test_version(command: Command) -> None:
-    assert command("--version") == (0, f"histoeval {__version__}\n", "")
 
 
 def test_names_that_a_terminal_could_misread_are_printed_as_they_are(
@@ -392,14 +292,6 @@ def test_who_watches_sees_progress_and_finds_nothing_of_it_in_the_results(tmp_pa
     assert "scoring" not in ran.stdout
 
 
-def test_what_an_old_terminal_cannot_print_does_not_stop_the_run(tmp_path: Path) -> None:
-    (tmp_path / "größe.csv").write_text("reference,candidate_naïve\na b,a b\n", "utf-8")
-    given = ("score", "größe.csv", "--metrics", "bleu")
-    outcome = histoeval(*given, cwd=tmp_path, PYTHONIOENCODING="ascii")
-    assert outcome.code == 0
-    assert re.search(r"bleu\b.* 100.00 ", outcome.out)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="names of files are Unicode there")
 def test_a_file_whose_name_is_not_unicode_is_scored(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.csv")
@@ -412,16 +304,3 @@ def test_a_file_whose_name_is_not_unicode_is_scored(tmp_path: Path) -> None:
     assert outcome.code == 0
     summary = json.loads((tmp_path / "results/summary.json").read_bytes())
     assert summary["input"]["name"] == name
-
-
-def test_numbers_of_many_systems_are_not_cut_to_fit(command: Command, tmp_path: Path) -> None:
-    systems = [f"candidate_of_a_system_with_number_{n}" for n in range(8)]
-    cells = ["one two three " + "four " * n for n in range(8)]
-    lines = [",".join(["reference", *systems]), ",".join(["one two three four", *cells])]
-    (tmp_path / "many.csv").write_text("\n".join(lines), "utf-8")
-    outcome = command("score", "many.csv", "--metrics", "rouge_1")
-    printed = [float(number) for number in re.findall(r"\b[01]\.\d{4}\b", outcome.out)]
-    shared = [(3, 3), (4, 4), *[(4, 3 + n) for n in range(2, 8)]]
-    expected = [2 * both / (4 + length) for both, length in shared]
-    assert printed == pytest.approx(sorted(expected, reverse=True), abs=5e-5)
-    assert "…" not in outcome.out

@@ -155,7 +155,3 @@ def test_a_damaged_run_hides_no_other_from_the_queue(client: TestClient, tmp_pat
     assert "broken cannot be read" in text
     assert str(tmp_path) not in text
     assert queued(client, "open") == ["3", "4", "2"]
-
-
-def test_a_number_of_thousands_of_digits_is_no_report(client: TestClient, run: str) -> None:
-    assert client.get(f"/review/{run}/{'9' * 5000}").status_code == 404

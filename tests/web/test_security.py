@@ -50,7 +50,10 @@ def test_the_link_leads_to_no_other_site(stranger: TestClient) -> None:
         assert re.match(r"/(?![/\\])", answer.headers["location"]), path
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.7", ""])
+ELSEWHERE = "evil.example 127.0.0.1.evil.example 10.0.0.7 [::1 [ 127.0.0.1@evil.example"
+
+
+@pytest.mark.parametrize("host", ["", *ELSEWHERE.split()])
 def test_another_name_of_the_server_is_refused(visitor: TestClient, host: str) -> None:
     assert visitor.get("/", headers={"Host": host}).status_code == 421
 
@@ -130,11 +133,6 @@ def test_a_visitor_stays_in_its_area() -> None:
     assert not rater.may_open("/study/rates")
     assert not rater.may_open("/")
     assert Visitor("owner").may_open("/anything")
-
-
-@pytest.mark.parametrize("host", ["[::1", "[", "127.0.0.1@evil.example", ""])
-def test_a_host_that_cannot_be_read_is_refused(stranger: TestClient, host: str) -> None:
-    assert stranger.get("/", headers={"Host": host}).status_code == 421
 
 
 def test_an_origin_or_length_that_cannot_be_read_is_refused(visitor: TestClient) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.output import LookOption, print_tables
+from histoeval.cli.output import LookOption, print_lines, print_tables
 from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
 from histoeval.run.agree import Agreement, AgreeSettings, run_agree
@@ -42,9 +42,9 @@ def agree(
     print_agreement(agreement, look)
     if settings.output is not None:
         output = Path(settings.output)
-        typer.echo(f"Written: {agreement.write(output, command_line())}")
-        for file in write_report(agreement, output, command_line()) if report else ():
-            typer.echo(f"Written: {file}")
+        files = [agreement.write(output, command_line())]
+        files += write_report(agreement, output, command_line()) if report else []
+        print_lines(*[f"Written: {file}" for file in files])
     if agreement.unavailable or agreement.about["unreadable"]:
         raise typer.Exit(1)
 
@@ -52,7 +52,6 @@ def agree(
 def print_agreement(agreement: Agreement, look: str) -> None:
     typer.echo(agreement.about["experts"])
     print_tables(agreement_tables(agreement.study, agreement.plan), look)
-    for name, reason in agreement.unavailable.items():
-        typer.echo(f"{name} {reason}", err=True)
-    for note in (*agreement.notes, *remarks(agreement.study, agreement.plan)):
-        typer.echo(note, err=True)
+    unavailable = [f"{name} {reason}" for name, reason in agreement.unavailable.items()]
+    notes = remarks(agreement.study, agreement.plan)
+    print_lines(*unavailable, *agreement.notes, *notes, err=True)

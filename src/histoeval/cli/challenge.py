@@ -11,7 +11,7 @@ from histoeval.challenge.folder import IDS, init_challenge
 from histoeval.challenge.policy import POLICY
 from histoeval.challenge.rank import METRICS, SCORED, evaluate_predictions, rank_teams
 from histoeval.challenge.teams import check_predictions
-from histoeval.cli.output import print_tables, resumable
+from histoeval.cli.output import print_lines, print_tables, resumable
 from histoeval.cli.verb import verb
 from histoeval.run.models import SCORING, Models
 from histoeval.run.settings import EngineSettings
@@ -56,14 +56,13 @@ def init(
       histoeval challenge init challenge --truth truth.json
     """
     made = init_challenge(folder, truth)
-    for file in made.written:
-        typer.echo(f"Written: {file}")
-    for file in made.kept:
-        typer.echo(f"Kept as it is: {file}")
-    for note in made.notes:
-        typer.echo(note)
-    typer.echo(f"Next: edit {folder / POLICY}, publish it with {IDS} and PARTICIPANTS.md, and")
-    typer.echo(f"  {shlex.join(['histoeval', 'challenge', 'check', str(folder)])} predictions.json")
+    print_lines(
+        *[f"Written: {file}" for file in made.written],
+        *[f"Kept as it is: {file}" for file in made.kept],
+        *made.notes,
+        f"Next: edit {folder / POLICY}, publish it with {IDS} and PARTICIPANTS.md, and",
+        f"  {shlex.join(['histoeval', 'challenge', 'check', str(folder)])} predictions.json",
+    )
 
 
 @challenge_app.command()
@@ -93,8 +92,7 @@ def check(
             print_tables([table], look)
             if len(table.rows) < len(found.faults):
                 typer.echo("--format json lists every fault by its id")
-        for note in found.notes:
-            typer.echo(f"{found.file}: {note}")
+        print_lines(*[f"{found.file}: {note}" for note in found.notes])
         if found.excluded is not None:
             typer.echo(f"This file would not be ranked: it {found.excluded}.")
         typer.echo(
@@ -169,12 +167,11 @@ def rank(
         )
     ranking = found.ranking
     print_tables(ranking_tables(ranking, MOST_TEAMS))
-    for note in ranking.notes:
-        typer.echo(note)
-    for file in (*found.write(output), *write_views(ranking, output)):
-        typer.echo(f"Written: {file}")
-    typer.echo(
-        f"Publish what you like of it, but not {output / SCORED}: it has texts of the truth."
+    files = (*found.write(output), *write_views(ranking, output))
+    print_lines(
+        *ranking.notes,
+        *[f"Written: {file}" for file in files],
+        f"Publish what you like of it, but not {output / SCORED}: it has texts of the truth.",
     )
     has_faults = any(team.faults for team in ranking.teams)
     raise typer.Exit(1 if has_faults or ranking.unranked else 0)

@@ -6,22 +6,14 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.output import LookOption, demand_folder, print_tables, write_lines
+from histoeval.cli.output import LookOption, demand_folder, print_lines, print_tables, write_lines
 from histoeval.cli.verb import verb
 from histoeval.errors import SettingError
 from histoeval.run.compare.compare import GATE, MOST_DIFFERENT, Comparison
 from histoeval.run.compare.compare import compare as compare_systems
 from histoeval.run.history import command_line
 from histoeval.settings import Option
-from histoeval.view.terminal.comparison import (
-    WORST,
-    comparison_tables,
-    gate_junit,
-    gate_markdown,
-    gate_tables,
-    remarks,
-    verdict,
-)
+from histoeval.view.terminal import comparison as terminal
 
 # the exit code where a condition is met: neither that of a crash nor that of a wrong command
 GATE_FAILED = 3
@@ -62,26 +54,24 @@ def compare(
         if file != STDOUT:
             demand_folder(file)
     found = comparison(most_different=MOST_DIFFERENT if show is None else show)
-    worst = WORST if show is None else show
+    worst = terminal.WORST if show is None else show
     gate, to_stdout = found.gate, markdown == STDOUT
     if gate is not None and markdown is not None:
-        text = gate_markdown(found, gate, worst)
+        text = terminal.gate_markdown(found, gate, worst)
         if to_stdout:
             typer.echo(text)
         else:
             write_lines(markdown, [text.rstrip()])
     if gate is not None and junit is not None:
-        write_lines(junit, [gate_junit(gate).rstrip()], quiet=to_stdout)
+        write_lines(junit, [terminal.gate_junit(gate).rstrip()], quiet=to_stdout)
     if not to_stdout:
-        for note in dict.fromkeys([*found.notes, *(gate.notes if gate else ())]):
-            typer.echo(note)
+        print_lines(*dict.fromkeys([*found.notes, *(gate.notes if gate else ())]))
         apart = found.apart if gate is None else ()  # the worse cases say more
-        print_tables(comparison_tables(found.metric, found.contest, apart), look)
-        print_tables(gate_tables(gate, worst) if gate else (), look)
-        for remark in remarks(found.contest):
-            typer.echo(remark, err=True)
+        print_tables(terminal.comparison_tables(found.metric, found.contest, apart), look)
+        print_tables(terminal.gate_tables(gate, worst) if gate else (), look)
+        print_lines(*terminal.remarks(found.contest), err=True)
     if output is not None:
         typer.echo(f"Written: {found.write(output, command_line())}", err=to_stdout)
     if gate is not None and not gate.passed:
-        typer.echo(verdict(gate), err=True)
+        typer.echo(terminal.verdict(gate), err=True)
         raise typer.Exit(GATE_FAILED)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from histoeval.cli.output import print_lines
 from histoeval.cli.verb import verb
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import check_there
@@ -102,8 +103,7 @@ def explain(
         found = explain_stored(paths[0], pair_id, system, metric, models)
     else:
         source = open_source(paths, columns, encoding)
-        for note in source.notes:
-            typer.echo(f"{source.name}: {note}", err=True)
+        print_lines(*[f"{source.name}: {note}" for note in source.notes], err=True)
         found = _scored(metric, models, chosen_pair(source.name, source.rows, pair_id, system))
     if found.note:
         typer.echo(found.note, err=True)
@@ -114,21 +114,19 @@ def explain(
 
 
 def _text(given: str, option: str, encoding: str | None) -> str:
-    from_file = given.startswith("@")
-    text = text_of(_read(Path(given[1:]), encoding) if from_file else given)
+    from_file, content = given.startswith("@"), given
+    if from_file:
+        check_there(path := Path(given[1:]))
+        settled = survey(path, encoding).encoding
+        with open_bytes(path) as (stream, _):
+            content = stream.read().decode(settled, BAD_BYTES)
+        content = content.removesuffix("\n").removesuffix("\r")
+    text = text_of(content)
     if not isinstance(text, Fault):
         return text
     if from_file and text.kind == "lone_surrogate":
         text = text._replace(kind="not_utf8")
     raise InputError(text.problem(given[1:] if from_file else "command line", option).message)
-
-
-def _read(path: Path, encoding: str | None) -> str:
-    check_there(path)
-    settled = survey(path, encoding).encoding
-    with open_bytes(path) as (stream, _):
-        text = stream.read().decode(settled, BAD_BYTES)
-    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _scored(spec: str | None, models: Models, pair: Pair) -> ExplainedPair:

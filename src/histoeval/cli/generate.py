@@ -9,16 +9,10 @@ from histoeval.cli.output import exit_with, print_errors, resumable, say_next
 from histoeval.cli.verb import verb
 from histoeval.pathgls.stability.examine import make_examination
 from histoeval.progress import step_progress
+from histoeval.run import settings
 from histoeval.run.generate import counted, levels_of, open_cases
 from histoeval.run.generate import generate as run
 from histoeval.run.models import DeviceName
-from histoeval.run.settings import (
-    Encoding,
-    EngineSettings,
-    ExaminationOptions,
-    Overwrite,
-    VlmRequests,
-)
 from histoeval.settings import INPUT, VLM, Option
 from histoeval.vlm.load import load_vlm
 
@@ -54,7 +48,7 @@ def generate(
         float | None, Option("Microns per pixel of images that do not give it.", INPUT)
     ] = None,
     seed: Annotated[int, Option("Random seed of tile sampling and of the model.", INPUT)] = 0,
-    shown: ExaminationOptions,
+    shown: settings.ExaminationOptions,
     specimen: Annotated[
         str,
         Option(
@@ -67,14 +61,14 @@ def generate(
     system: Annotated[
         str | None, Option("Name of the system in the results; --model when omitted.")
     ] = None,
-    overwrite: Overwrite = False,
+    overwrite: settings.Overwrite = False,
     dry_run: Annotated[
         bool, Option("Count images and requests; send nothing.", name="--dry-run")
     ] = False,
-    requests: VlmRequests,
-    encoding: Encoding = None,
+    requests: settings.VlmRequests,
+    encoding: settings.Encoding = None,
     device: DeviceName = None,
-    engine: EngineSettings,
+    engine: settings.EngineSettings,
 ) -> None:
     """Let a vision-language model write a report for each image or slide.
 

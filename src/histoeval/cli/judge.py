@@ -12,6 +12,7 @@ from histoeval.cli.output import (
     LookOption,
     demand_folder,
     exit_with,
+    print_lines,
     print_tables,
     resumable,
     say_next,
@@ -30,17 +31,7 @@ from histoeval.run.align_judge import JudgeAgreement, align_judge
 from histoeval.run.judge import open_judged, pairs_of, prices_of, run_judges
 from histoeval.run.settings import JudgePrompt, JudgeRequests, JudgeSettings, Repeats
 from histoeval.settings import Option
-from histoeval.view.terminal.judge import (
-    alignment_tables,
-    answer_progress,
-    cache_table,
-    criteria_table,
-    estimate_table,
-    steadiness_tables,
-    usage_table,
-    verdict_table,
-    without_difference,
-)
+from histoeval.view.terminal import judge as terminal
 from histoeval.view.terminal.scores import problem_table, score_table
 
 
@@ -61,9 +52,8 @@ def align(
       histoeval judge align judged sheet.csv --criterion score=rater_anna
     """
     found = agreement()
-    print_tables(alignment_tables(found, disagreements), look)
-    for note in found.notes:
-        typer.echo(note, err=True)
+    print_tables(terminal.alignment_tables(found, disagreements), look)
+    print_lines(*found.notes, err=True)
     if (output := agreement.keywords["output"]) is not None:
         typer.echo(f"Written: {output / 'alignment.yaml'}, {output / 'alignment.json'}")
 
@@ -90,13 +80,11 @@ def check(
             "which the right order of the pairs is known"
         )
     panel = open_panel(judges.required(repeats=repeats))
-    with answer_progress(panel, lambda: len(trials())):
+    with terminal.answer_progress(panel, lambda: len(trials())):
         found = examine(panel, loaded)
     for judge, verdicts in found.items():
-        print_tables([verdict_table(judge, verdicts)])
-        for each in verdicts:
-            if not each.may_be_used:
-                typer.echo(f"{each.criterion}: {each.why_not}")
+        print_tables([terminal.verdict_table(judge, verdicts)])
+        print_lines(*[f"{v.criterion}: {v.why_not}" for v in verdicts if not v.may_be_used])
     if output is not None:
         lines = [(judge, each) for judge, verdicts in found.items() for each in verdicts]
         write_lines(output, (f'{{"judge":"{j}",{v.model_dump_json()[1:]}' for j, v in lines))
@@ -116,7 +104,7 @@ def list_cached(cache: CacheFile = None) -> None:
       histoeval judge cache list
     """
     with Cache(cache or default_cache()) as file:
-        print_tables([cache_table(file.stats())])
+        print_tables([terminal.cache_table(file.stats())])
         typer.echo(f"in {file.path}")
 
 
@@ -203,22 +191,28 @@ def judge(
     source, panel = open_judged(settings)
     if dry_run:
         prompt, pairs = load_prompt(settings.prompt), pairs_of(source)
-        print_tables([estimate_table(estimate(panel, prompt, pairs, prices_of(settings)))])
+        print_tables([terminal.estimate_table(estimate(panel, prompt, pairs, prices_of(settings)))])
         return
     folder = result_folder(settings.output, settings.format)
     with (
         resumable("the cache" if judges.requests.keep else settings.output, "answers are"),
-        answer_progress(panel, lambda: sum(1 for _ in pairs_of(source))) as watch,
+        terminal.answer_progress(panel, lambda: sum(1 for _ in pairs_of(source))) as watch,
     ):
         found = run_judges(settings, source, panel, watch)
     summary, about = found.summary, found.summary["judge"]
     name = f"judge_{about['prompt']['name']}"
-    print_tables([score_table(summary), criteria_table(summary, name), *steadiness_tables(about)])
-    if warning := without_difference(summary, name):
+    print_tables(
+        [
+            score_table(summary),
+            terminal.criteria_table(summary, name),
+            *terminal.steadiness_tables(about),
+        ]
+    )
+    if warning := terminal.without_difference(summary, name):
         typer.echo(warning)
     if contradictory := about["pairs_with_contradictory_scores"]:
         typer.echo(f"pairs with scores that contradict each other: {contradictory:,}")
-    print_tables([usage_table(summary["usage"]), problem_table(summary)])
+    print_tables([terminal.usage_table(summary["usage"]), problem_table(summary)])
     if folder is not None:
         names = (folder.stored.name, "summary.json", "missing.jsonl", "usage.json")
         typer.echo(f"Written: {', '.join(str(folder.home / name) for name in names)}")

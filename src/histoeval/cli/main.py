@@ -151,17 +151,13 @@ def _options(
     pass
 
 
-def _print_warning(message: Warning | str, *_: Any) -> None:
-    typer.echo(f"histoeval: {message}", err=True)
-
-
 def main() -> None:
     """Run a verb; exit with 2 and a plain sentence when nothing could be done."""
     if sys.argv[1:2] in (["--install-completion"], ["--show-completion"]) and len(sys.argv) > 2:
         # Typer takes the shell that is named behind the option, and does not guess it
         os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
     with guarded(), warnings.catch_warnings():
-        warnings.showwarning = _print_warning  # type: ignore[assignment]
+        warnings.showwarning = lambda message, *_: typer.echo(f"histoeval: {message}", err=True)
         try:
             app()
         except HistoEvalError as error:

@@ -60,6 +60,11 @@ def print_json(content: Any) -> None:
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
+def print_lines(*lines: str, err: bool = False) -> None:
+    for line in lines:
+        typer.echo(line, err=err)
+
+
 def print_errors(summary: Mapping[str, Any]) -> None:
     """Print each kind of error with its count and an example."""
     for code, error in summary["errors"].items():

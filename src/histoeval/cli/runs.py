@@ -14,26 +14,12 @@ from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import folder_kind
 from histoeval.llm.access import CacheFile
 from histoeval.llm.cache import Cache, default_cache
-from histoeval.run.history import (
-    details_of,
-    diff_runs,
-    journal,
-    old_runs,
-    remove_run,
-    stored_run,
-    stored_runs,
-)
+from histoeval.run import history
 from histoeval.runtime.audit import audit_log
 from histoeval.settings import Option
 from histoeval.table import ResultTable
+from histoeval.view.terminal import runs as terminal
 from histoeval.view.terminal.judge import cache_table
-from histoeval.view.terminal.runs import (
-    diff_tables,
-    old_runs_table,
-    run_tables,
-    runs_table,
-    time_text,
-)
 
 runs_app = typer.Typer(no_args_is_help=True, help="List, show, compare and remove runs.")
 
@@ -70,11 +56,11 @@ def list_runs(
       histoeval runs list results
     """
     check_there(folder)
-    found = [details_of(run) for run in stored_runs(folder.resolve())]
+    found = [history.details_of(run) for run in history.stored_runs(folder.resolve())]
     if as_json:
         print_json([each.content() for each in found])
     elif found:
-        print_tables([runs_table(found)])
+        print_tables([terminal.runs_table(found)])
     else:
         kind = folder_kind(folder)
         is_else = "" if kind is None else f" {kind.describe(folder)}."
@@ -89,11 +75,11 @@ def show(run: RunPlace, as_json: JsonOption = False) -> None:
     Examples:
       histoeval runs show results
     """
-    found = details_of(stored_run(run))
+    found = history.details_of(history.stored_run(run))
     if as_json:
         print_json(found.content())
     else:
-        print_tables(run_tables(found))
+        print_tables(terminal.run_tables(found))
 
 
 @runs_app.command()
@@ -109,11 +95,13 @@ def diff(
     Examples:
       histoeval runs diff results/monday results/tuesday
     """
-    found = diff_runs(details_of(stored_run(one)), details_of(stored_run(other)))
+    found = history.diff_runs(
+        history.details_of(history.stored_run(one)), history.details_of(history.stored_run(other))
+    )
     if as_json:
         print_json(found.content())
         return
-    tables = [*diff_tables(found, str(one), str(other), show)]
+    tables = [*terminal.diff_tables(found, str(one), str(other), show)]
     print_tables(tables)
     if not tables:
         typer.echo(f"No difference in settings, versions, or {found.compared:,} scores.")
@@ -137,9 +125,9 @@ def clear(
     check_there(folder)
     if older_than is None:
         raise SettingError("say how old runs must be: --older-than 90d (0d: all of them)")
-    found = old_runs(folder, age_of(older_than))
-    notes = [remove_run(each) if delete and each.files else each.kept for each in found]
-    print_tables([old_runs_table(found, notes)])
+    found = history.old_runs(folder, age_of(older_than))
+    notes = [history.remove_run(each) if delete and each.files else each.kept for each in found]
+    print_tables([terminal.old_runs_table(found, notes)])
     counted = [each for each in found if each.files and not (delete and each.files[0].exists())]
     files, size = sum(len(each.files) for each in counted), sum(each.size for each in counted)
     done = "removed" if delete else "would be removed; --delete removes them"
@@ -163,9 +151,9 @@ def show_cached(cache: CacheFile = None) -> None:
     if file.exists():
         with Cache(file) as opened:
             print_tables([cache_table(opened.stats())])
-    kept = {"replies": file, "what was sent": audit_log(), "commands": journal()}
+    kept = {"replies": file, "what was sent": audit_log(), "commands": history.journal()}
     rows = [
-        [what, str(path), f"{path.stat().st_size:,}", time_text(path.stat().st_mtime)]
+        [what, str(path), f"{path.stat().st_size:,}", terminal.time_text(path.stat().st_mtime)]
         for what, path in kept.items()
         if path is not None and path.is_file()
     ]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from histoeval.cli.output import LookOption, print_tables
+from histoeval.cli.output import LookOption, print_lines, print_tables
 from histoeval.cli.verb import verb
 from histoeval.settings import Option
 from histoeval.table import ResultTable
@@ -57,8 +57,7 @@ def links(
     """
     found = links_of(read_study(plan), address.rstrip("/"))
     width = max(map(len, found))
-    for who, link in found.items():
-        typer.echo(f"{who:{width}}  {link}")
+    print_lines(*[f"{who:{width}}  {link}" for who, link in found.items()])
 
 
 @study_app.command()
@@ -124,8 +123,7 @@ def export(
     """
     study = read_study(plan)
     folder = study.folder / "export" if output is None else output
-    for file in write_tables(study, ratings_of(study), folder):
-        typer.echo(f"Written: {file}")
+    print_lines(*[f"Written: {file}" for file in write_tables(study, ratings_of(study), folder)])
     low, high = study.steps[0], study.steps[-1]
     scores = "" if study.file.run is None else f" --scores {study.file.run}"
     typer.echo(f"Next: histoeval agree {folder / SHEET} --scale {low:g},{high:g}{scores}")

@@ -1,13 +1,14 @@
 """`histoeval trust`: can reports be trusted when there is no reference?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from heapq import nsmallest
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
-from histoeval.cli.output import demand_folder, exit_with, print_tables, resumable
+from histoeval.cli.output import demand_folder, exit_with, print_lines, print_tables, resumable
 from histoeval.cli.verb import verb
 from histoeval.errors import SettingError, did_you_mean
 from histoeval.pathgls.policy.policy import (
@@ -23,15 +24,9 @@ from histoeval.run.settings import TrustSettings
 from histoeval.run.trust.tune import LABELS_PANEL, LabelRequest, history, tune_file, write_policy
 from histoeval.settings import Option
 from histoeval.view.html.trust import run_trust
+from histoeval.view.terminal import trust as terminal
 from histoeval.view.terminal.scores import problem_table
-from histoeval.view.terminal.trust import (
-    least_trusted,
-    meaning_lines,
-    policy_line,
-    policy_table,
-    trust_tables,
-    tuning_tables,
-)
+from histoeval.view.trust_words import worst_first
 
 
 @verb
@@ -50,19 +45,11 @@ def policies(
       histoeval trust policies without_endpoint
     """
     found = [read_policy(name) for name in names or POLICIES]
-    print_tables([policy_table(found)])
+    print_tables([terminal.policy_table(found)])
     for policy in found if names else ():
-        typer.echo()
-        for line in policy_lines(policy.content(), "validated"):
-            typer.echo(line)
+        print_lines("", *terminal.policy_lines(policy.content(), "validated"))
     if not names:
         typer.echo("More: histoeval trust policies NAME.")
-
-
-def policy_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
-    """A policy as people read it: its numbers, then what each verdict means, and `more` of it."""
-    meaning = meaning_lines(policy, *more)
-    return [f"Policy: {policy_line(policy)}", *(f"  {each}" for each in meaning)]
 
 
 SEARCH = "Search"
@@ -164,11 +151,9 @@ def tune(
     with step_progress("tuning", folds * repeats) as report:
         found = tune_file(file, plan, labels=labels, asked=labelled, watch=report)
     write_policy(found, output)
-    for table in tuning_tables(found):
+    for table in terminal.tuning_tables(found):
         print_tables([table, ""])
-    for line in history(found):
-        typer.echo(line)
-    typer.echo(f"Written: {output}")
+    print_lines(*history(found), f"Written: {output}")
 
 
 trust_app = typer.Typer(invoke_without_command=True, no_args_is_help=True)
@@ -199,10 +184,9 @@ def trust(context: typer.Context, settings: TrustSettings) -> None:
     with resumable(settings.output):
         verdicts = run_trust(settings)
     summary, output = verdicts.summary, Path(settings.output)
-    for table in trust_tables(summary, least_trusted(verdicts, SHOWN)):
+    for table in terminal.trust_tables(summary, nsmallest(SHOWN, verdicts, key=worst_first)):
         print_tables([table, ""])
-    for note in (*summary["input"]["notes"], *policy_lines(summary["policy"])):
-        typer.echo(note)
+    print_lines(*summary["input"]["notes"], *terminal.policy_lines(summary["policy"]))
     print_tables([problem_table(summary)])
     names = ("trust.jsonl", "summary.json", *(["report.html"] if settings.texts else []))
     typer.echo(f"Written: {', '.join(str(output / name) for name in names)}")

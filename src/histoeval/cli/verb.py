@@ -14,7 +14,7 @@ import typer
 
 from histoeval.callers import Caller, called_from
 from histoeval.io.writing import check_not_input, protecting
-from histoeval.settings import Argument, Option, Setting, setting, single_line_validation_errors
+from histoeval.settings import Argument, Setting, setting, single_line_validation_errors
 
 # what options and arguments are called that name what is written
 OUTPUTS = ("output", "out", "errors", "log_requests", "markdown", "junit")
@@ -69,18 +69,15 @@ def _options(each: Setting) -> Iterator[Parameter]:
         for inner in each.settings():
             yield from _options(inner)
         return
-    kind = each.annotation
-    if each.option is not None:
-        kind = Annotated[each.kind, _typer_option(each.option)]
+    kind, option = each.annotation, each.option
+    if isinstance(option, Argument):
+        kind = Annotated[each.kind, typer.Argument(help=option.text, **option.more)]
+    elif option is not None:
+        names = [] if option.name is None else [option.name]
+        shown = typer.Option(*names, help=option.text, rich_help_panel=option.panel, **option.more)
+        kind = Annotated[each.kind, shown]
     default = each.shell_default
     yield Parameter(each.shell_name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-
-
-def _typer_option(option: Option) -> Any:
-    if isinstance(option, Argument):
-        return typer.Argument(help=option.text, **option.more)
-    names = [] if option.name is None else [option.name]
-    return typer.Option(*names, help=option.text, rich_help_panel=option.panel, **option.more)
 
 
 def _value(each: Setting, given: Mapping[str, Any]) -> Any:

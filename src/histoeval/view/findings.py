@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.style import Style
@@ -49,14 +49,8 @@ class ShownMatch(_Shown):
     similarity: float
     specimen: str = ""
 
-    @property
-    def outcome(self) -> str:
-        return "matched"
-
-    @property
-    def rank(self) -> int:
-        """Which of several at one place gives it its style: an error before a match."""
-        return 0
+    outcome: ClassVar[str] = "matched"
+    rank: ClassVar[int] = 0  # of several at one place an error gives it its style
 
 
 class ShownError(_Shown):

@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from histoeval.errors import HistoEvalError
 from histoeval.resources import resource_path
 from histoeval.view.html.page import STATIC, Website, fragment, render
-from histoeval.web.security import HEADERS, Guard, Visitor, csrf_of, visitor_of
+from histoeval.web.security import HEADERS, Guard, Visitor, visitor_of
 
 # the heading of a failure, by its status
 TITLES = {
@@ -57,7 +57,7 @@ def site_of(request: Request, links: Sequence[tuple[str, str]] = ()) -> Website:
     nav = [entry for entry in request.app.state.nav if visitor.may_open(entry[0])]
     inside = [address for address, _ in nav if address != "/" and path.startswith(address)]
     here = max(inside, key=len, default="/" if path == "/" or path.startswith("/runs") else "")
-    return Website(tuple(nav), here, csrf_of(request), links)
+    return Website(tuple(nav), here, request.scope["csrf"], links)
 
 
 def page_number(request: Request, items: int, a_page: int) -> tuple[int, int]:
@@ -82,48 +82,24 @@ def without_paths(message: str, folder: Path) -> str:
     return _PATH.sub("…/", message)
 
 
-async def show_refusal(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    detail = error.detail
-    if (error.status_code, detail) == (404, "Not Found"):
-        detail = "This address is unknown, or what it showed has been moved or removed."
-    return _failure(request, error.status_code, detail)
-
-
-async def show_error(request: Request, error: Exception) -> Response:
-    return _failure(request, 400, without_paths(str(error), request.app.state.folder))
-
-
-async def show_bug(request: Request, error: Exception) -> Response:
-    detail = (
-        f"Unexpected error ({type(error).__name__}). The window in which the server runs says "
-        "more; please file a bug."
-    )
-    return _failure(request, 500, detail)
-
-
-def _failure(request: Request, status: int, detail: str) -> Response:
+async def show_failure(request: Request, error: Exception) -> Response:
+    """A refusal, an error or a bug as a page that tells nothing of the machine."""
+    if isinstance(error, HTTPException):
+        status, detail = error.status_code, error.detail
+        if (status, detail) == (404, "Not Found"):
+            detail = "This address is unknown, or what it showed has been moved or removed."
+    elif isinstance(error, HistoEvalError):
+        status, detail = 400, without_paths(str(error), request.app.state.folder)
+    else:
+        status, detail = (
+            500,
+            (
+                f"Unexpected error ({type(error).__name__}). The window in which the server runs says "
+                "more; please file a bug."
+            ),
+        )
     title = TITLES.get(status, "That did not work")
     return page(request, "error.html", title=title, status=status, detail=detail)
-
-
-# how each kind of failure is shown
-HANDLERS: dict[Any, Any] = {
-    HTTPException: show_refusal,
-    HistoEvalError: show_error,
-    Exception: show_bug,
-}
-
-
-def static_routes() -> list[BaseRoute]:
-    """The stylesheet and the scripts, which may be kept by the browser but are asked for again."""
-    style = FileResponse(
-        resource_path("view/html/templates/style.css"), headers={"Cache-Control": "no-cache"}
-    )
-    return [
-        Route("/static/style.css", lambda _: style),
-        Mount("/static", _Static(directory=resource_path(STATIC))),
-    ]
 
 
 class _Static(StaticFiles):
@@ -142,11 +118,17 @@ def guarded_app(
     nav: Sequence[tuple[str, str]] = (),
     **names: Any,
 ) -> Starlette:
+    headers = {"Cache-Control": "no-cache"}  # kept by the browser, but asked for again
+    style = FileResponse(resource_path("view/html/templates/style.css"), headers=headers)
+    static = [
+        Route("/static/style.css", lambda _: style),
+        Mount("/static", _Static(directory=resource_path(STATIC))),
+    ]
     app = Starlette(
-        routes=[*routes, *static_routes()],
+        routes=[*routes, *static],
         lifespan=lifespan,
-        middleware=[Middleware(Guard, keys=keys, refuse=show_refusal, **names)],
-        exception_handlers=HANDLERS,
+        middleware=[Middleware(Guard, keys=keys, refuse=show_failure, **names)],
+        exception_handlers=dict.fromkeys((HTTPException, HistoEvalError, Exception), show_failure),
     )
     app.state.nav = nav
     app.state.folder = folder

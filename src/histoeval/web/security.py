@@ -69,11 +69,6 @@ def visitor_of(request: Request) -> Visitor:
     return visitor
 
 
-def csrf_of(request: Request) -> str:
-    csrf: str = request.scope["csrf"]
-    return csrf
-
-
 @asynccontextmanager
 async def form_of(request: Request) -> AsyncIterator[FormData]:
     """The fields of a form, as long as this is open; no field is larger than a body may be."""

@@ -93,9 +93,13 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.listen(128)  # whoever opens the link at once waits, and is not refused
     except (OSError, OverflowError) as error:
         listening.close()
-        raise SettingError(
-            f"cannot listen on {host}, port {port}: {_advice(error)} ({error})"
-        ) from error
+        code = error.errno if isinstance(error, OSError) else None
+        advice = "the port may be taken: give another --port, or --port 0 for any that is free"
+        if isinstance(error, socket.gaierror) or code == errno.EADDRNOTAVAIL:
+            advice = "this machine has no such address: correct --host, or leave it out"
+        elif code == errno.EACCES:
+            advice = "this port is reserved: give a --port from 1024 on, or --port 0 for a free one"
+        raise SettingError(f"cannot listen on {host}, port {port}: {advice} ({error})") from error
     return listening
 
 
@@ -103,13 +107,3 @@ def _is_loopback(host: str) -> bool:
     with suppress(ValueError):
         return ip_address(host).is_loopback
     return host in LOCAL
-
-
-def _advice(error: OSError | OverflowError) -> str:
-    """What to change, by the reason that the system gives."""
-    code = error.errno if isinstance(error, OSError) else None
-    if isinstance(error, socket.gaierror) or code == errno.EADDRNOTAVAIL:
-        return "this machine has no such address: correct --host, or leave it out"
-    if code == errno.EACCES:
-        return "this port is reserved: give a --port from 1024 on, or --port 0 for any that is free"
-    return "the port may be taken: give another --port, or --port 0 for any that is free"

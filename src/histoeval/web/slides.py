@@ -16,25 +16,9 @@ from starlette.routing import BaseRoute, Route
 from histoeval.errors import HistoEvalError, InputError, Problem
 from histoeval.io.store import read_json
 from histoeval.run.history import StoredRun
-from histoeval.run.trust.rows import (
-    CHANGED,
-    ROWS,
-    CaseImage,
-    FinishedTrust,
-    PatchScores,
-    TrustFolder,
-    TrustRow,
-    policy_of,
-)
-from histoeval.slides.open_slides import (
-    SIDE,
-    FileState,
-    NoSuchTile,
-    OpenSlides,
-    TilePyramid,
-    file_state,
-)
-from histoeval.view.html.trust_card import slide_case
+from histoeval.run.trust import rows
+from histoeval.slides import open_slides
+from histoeval.view.html.trust import slide_case
 from histoeval.view.image_evidence import geojson, grounding_of, objects
 from histoeval.web.pages import number_in, page, without_paths
 from histoeval.web.shelf import ResultCache, Shelf
@@ -45,10 +29,10 @@ KEPT_RUNS, KEPT_CASES = 16, 32  # what stays in memory of runs and cases that we
 
 class OpenCase(NamedTuple):
     run: StoredRun
-    row: TrustRow
-    scores: PatchScores | None
-    image: CaseImage | Problem
-    seen: FileState | None  # the file of the image when it was found
+    row: rows.TrustRow
+    scores: rows.PatchScores | None
+    image: rows.CaseImage | Problem
+    seen: open_slides.FileState | None  # the file of the image when it was found
 
     @property
     def path(self) -> Path:
@@ -65,14 +49,14 @@ class SlideShelf:
         self._keys: dict[str, StoredRun] = {}
         self._lock = threading.Lock()
 
-    def run(self, name: str) -> tuple[StoredRun, FinishedTrust, tuple[str, int, int]]:
+    def run(self, name: str) -> tuple[StoredRun, rows.FinishedTrust, tuple[str, int, int]]:
         """A run, read again when its rows have changed."""
         stored = self._keys.get(name)
-        if stored is None or not (stored.folder / ROWS).is_file():
+        if stored is None or not (stored.folder / rows.ROWS).is_file():
             stored = self._keys[name] = self._shelf.run(name, "trust")
-        state = (stored.folder / ROWS).stat()
+        state = (stored.folder / rows.ROWS).stat()
         key = (name, state.st_mtime_ns, state.st_size)
-        made = self._runs.once(key, lambda: (stored, FinishedTrust(stored.folder)))
+        made = self._runs.once(key, lambda: (stored, rows.FinishedTrust(stored.folder)))
         return (*made, key)
 
     def case(self, request: Request) -> OpenCase:
@@ -93,7 +77,7 @@ class SlideShelf:
 
 
 def routes(shelf: Shelf) -> list[BaseRoute]:
-    cases, slides = SlideShelf(shelf), OpenSlides()
+    cases, slides = SlideShelf(shelf), open_slides.OpenSlides()
 
     def listed(request: Request) -> Response:
         name = request.path_params.get("run")
@@ -110,14 +94,45 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         return page(request, "serve/slides.html", title=title, runs=shown, whole=whole)
 
     def shown(request: Request) -> Response:
-        return _page(request, cases, slides)
+        """The page of a case; without its slide where that cannot be opened, with the reason."""
+        case = cases.case(request)
+        run, row = case.run, case.row
+        _, finished, _ = cases.run(run.id)
+        facts, problem = None, ""
+        if isinstance(case.image, Problem):
+            problem = _sentence(case.image.message)
+        else:
+            try:
+                with slides.pyramid(case.path) as pyramid:
+                    facts = _facts(pyramid, case.path)
+            except HistoEvalError as error:
+                reason = str(error).replace(str(case.path), case.path.name)
+                problem = without_paths(reason, request.app.state.folder)
+        policy = None  # a run has one once it is finished
+        if run.finished:
+            policy = rows.policy_of(read_json(rows.TrustFolder(run.place).summary, run.place))
+        is_changed = isinstance(case.image, rows.CaseImage) and case.image.changed
+        return page(
+            request,
+            "serve/slide.html",
+            title=row.id,
+            scripts=("vendor/openseadragon.min.js", "slide.js") if facts else (),
+            styles=("slide.css",),
+            case=slide_case(row, finished.report(row.row), case.scores, policy),
+            slide=facts,
+            problem=problem,
+            notes=[_sentence(rows.CHANGED)] if is_changed else [],
+            name=PurePath(str(row.evidence.get("image", ""))).name,
+            address=f"/slides/{run.id}/{row.row}",
+            review=f"/review/{run.id}/{row.row}" if run.finished else None,
+        )
 
     def tile(request: Request) -> Response:
         case = cases.case(request)
         place = [number_in(request, name) for name in ("level", "column", "line")]
         try:  # a script asks: what cannot be done is said in one line, not as a page
             picture = slides.jpeg(case.path, *place)
-        except NoSuchTile as error:
+        except open_slides.NoSuchTile as error:
             return PlainTextResponse(str(error), 404)
         except HistoEvalError as error:
             return PlainTextResponse(without_paths(str(error), request.app.state.folder), 422)
@@ -154,53 +169,18 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
     ]
 
 
-def _page(request: Request, cases: SlideShelf, slides: OpenSlides) -> Response:
-    """The page of a case; without its slide where that cannot be opened, with the reason."""
-    case = cases.case(request)
-    run, row = case.run, case.row
-    _, finished, _ = cases.run(run.id)
-    facts, problem = None, ""
-    if isinstance(case.image, Problem):
-        problem = _sentence(case.image.message)
-    else:
-        try:
-            with slides.pyramid(case.path) as pyramid:
-                facts = _facts(pyramid, case.path)
-        except HistoEvalError as error:
-            reason = str(error).replace(str(case.path), case.path.name)
-            problem = without_paths(reason, request.app.state.folder)
-    policy = None  # a run has one once it is finished
-    if run.finished:
-        policy = policy_of(read_json(TrustFolder(run.place).summary, run.place))
-    is_changed = isinstance(case.image, CaseImage) and case.image.changed
-    return page(
-        request,
-        "serve/slide.html",
-        title=row.id,
-        scripts=("vendor/openseadragon.min.js", "slide.js") if facts else (),
-        styles=("slide.css",),
-        case=slide_case(row, finished.report(row.row), case.scores, policy),
-        slide=facts,
-        problem=problem,
-        notes=[_sentence(CHANGED)] if is_changed else [],
-        name=PurePath(str(row.evidence.get("image", ""))).name,
-        address=f"/slides/{run.id}/{row.row}",
-        review=f"/review/{run.id}/{row.row}" if run.finished else None,
-    )
-
-
 def _sentence(message: str) -> str:
     return f"{message[:1].upper()}{message[1:].removesuffix('.')}."
 
 
-def _facts(pyramid: TilePyramid, path: Path) -> dict[str, Any]:
+def _facts(pyramid: open_slides.TilePyramid, path: Path) -> dict[str, Any]:
     slide = pyramid.slide
     mpp = None if slide.resolution is None else slide.resolution.mean
     size = f"{path.name}: {slide.width:,} x {slide.height:,} pixels"
     return {
         "width": slide.width,
         "height": slide.height,
-        "side": SIDE,
+        "side": open_slides.SIDE,
         "min_level": pyramid.min_level,
         "max_level": pyramid.max_level,
         "mpp": "" if mpp is None else f"{mpp:.6g}",
@@ -219,14 +199,14 @@ def _listed(run: StoredRun, cases: SlideShelf, most: int) -> dict[str, Any]:
     return listed | {"cases": pictured[:most], "more": more, "name_of": lambda p: PurePath(p).name}
 
 
-def _scores(case: OpenCase) -> PatchScores:
+def _scores(case: OpenCase) -> rows.PatchScores:
     if case.scores is None:
         raise HTTPException(404, "This run has kept no scores of single tiles.")
     return case.scores
 
 
-def _state(image: CaseImage | Problem) -> FileState | None:
+def _state(image: rows.CaseImage | Problem) -> open_slides.FileState | None:
     try:
-        return None if isinstance(image, Problem) else file_state(image.path)
+        return None if isinstance(image, Problem) else open_slides.file_state(image.path)
     except InputError:
         return None

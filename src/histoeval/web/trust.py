@@ -29,8 +29,7 @@ from histoeval.report import Noun
 from histoeval.run.history import StoredRun
 from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
 from histoeval.table import html_table
-from histoeval.view.html.trust import kept_texts
-from histoeval.view.html.trust_card import Gallery, card, technical_tables
+from histoeval.view.html.trust import Gallery, card, kept_texts, technical_tables
 from histoeval.view.trust_words import check_meanings, verdict_meanings, worded_reasons, worst_first
 from histoeval.web.ledger import append_durably, read_ledger
 from histoeval.web.pages import number_in, page, page_number, without_paths

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -17,19 +16,12 @@ from histoeval.metrics.bleu import Bleu
 from histoeval.metrics.rouge import Rouge
 
 REFERENCE = "Skin, back: benign intradermal naevus, margins clear."
-EDITS: list[dict[str, Any]] = [
-    {
-        "kind": "word_order",
-        "effect": "harmless",
-        "severity": 0,
-        "text": "Skin, back: intradermal naevus, benign, margins clear.",
-    },
-    {
-        "kind": "flip",
-        "effect": "harmful",
-        "severity": 4,
-        "text": "Skin, back: malignant melanoma, margins clear.",
-    },
+EDITS = [
+    {"kind": kind, "effect": effect, "severity": severity, "text": text}
+    for kind, effect, severity, text in (
+        ("word_order", "harmless", 0, "Skin, back: intradermal naevus, benign, margins clear."),
+        ("flip", "harmful", 4, "Skin, back: malignant melanoma, margins clear."),
+    )
 ]
 
 
@@ -61,13 +53,6 @@ def test_figures_are_told_and_written(file: Path, tmp_path: Path) -> None:
     assert rouge["kinds"]["word_order"]["cost"] == {"value": 0.0, "low": 0.0, "high": 0.0}
     assert rouge["below"] == {"pairs": 4, "share": {"value": 1.0, "low": 1.0, "high": 1.0}}
     assert rouge["in_order"] == {"pairs": 0, "share": None}
-
-
-def test_the_same_command_writes_the_same_file(file: Path, tmp_path: Path) -> None:
-    outs = [tmp_path / "one.json", tmp_path / "two.json"]
-    for out in outs:
-        assert run(file, "--metrics", "rouge_l", "--output", out).exit_code == 0
-    assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
 def test_tables_come_as_markdown_for_documents(file: Path) -> None:
@@ -126,8 +111,10 @@ def test_what_cannot_be_done_is_told_before_anything_is_scored(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Bleu, "score_pair", None)
-    told = ("--metrics", "bleu")
-    assert isinstance(run(tmp_path / "none.jsonl", *told).exception, InputError)
-    assert isinstance(run(file, "--metrics", "blue").exception, SettingError)
-    nowhere = run(file, *told, "--output", tmp_path / "none" / "figures.json")
-    assert isinstance(nowhere.exception, OutputError)
+    nowhere = tmp_path / "none"
+    for words, error in (
+        ((nowhere, "--metrics", "bleu"), InputError),
+        ((file, "--metrics", "blue"), SettingError),
+        ((file, "--metrics", "bleu", "--output", nowhere / "figures.json"), OutputError),
+    ):
+        assert isinstance(run(*words).exception, error)

@@ -50,16 +50,6 @@ def test_the_demo_scores_writes_its_page_and_names_three_commands_that_run(
     assert opened == [], "there is no terminal"
 
 
-def test_a_second_demo_scores_nothing_again(
-    shell: Command, tmp_path: Path, opened: list[str]
-) -> None:
-    shell("histoeval demo")
-    scores = tmp_path / "histoeval-demo" / "results" / "scores.jsonl"
-    before = scores.stat().st_mtime_ns
-    assert shell("histoeval demo").code == 0
-    assert scores.stat().st_mtime_ns == before
-
-
 def test_a_demo_replaces_no_file_of_yours(
     shell: Command, tmp_path: Path, opened: list[str]
 ) -> None:

@@ -124,14 +124,24 @@ def test_an_encoder_without_a_calibration_knows_nothing(folder: Path, encoder: T
     assert all(row["route"] != "deploy" for row in rows_of(folder))
 
 
-def test_a_calibration_of_another_encoder_is_refused(folder: Path, encoder: TileEncoder) -> None:
-    file = folder / "theirs.json"
-    other = decisions_for().model_copy(update={"encoder": "other-weights"})
-    file.write_text(other.model_dump_json(), "utf-8")
-    done = judged(folder, "--calibration", file)
-    assert isinstance(done.exception, SettingError)
-    assert "theirs.json was measured for the encoder other-weights" in str(done.exception)
-    assert "histoeval evaluate grounding --calibration FILE" in str(done.exception)
+def test_a_calibration_that_does_not_fit_is_refused_with_the_cure(
+    folder: Path, calibration: Path
+) -> None:
+    theirs = decisions_for().model_copy(update={"encoder": "other-weights"})
+    (folder / "theirs.json").write_text(theirs.model_dump_json(), "utf-8")
+    twice = ("--calibration", calibration) * 2
+    for given, words in (
+        (("--calibration", folder / "theirs.json"), "was measured for the encoder other-weights"),
+        (("--calibration", folder / "theirs.json"), "evaluate grounding --calibration FILE"),
+        (twice, "one for each encoder"),
+    ):
+        refused = judged(folder, *given).exception
+        assert isinstance(refused, SettingError)
+        assert words in str(refused)
+    write(folder / "reports.csv", [{"id": "text", "report": REPORTS["own"]}])
+    refused = judged(folder, "--calibration", calibration).exception
+    assert isinstance(refused, SettingError)
+    assert "the input names no images" in str(refused)
 
 
 def test_the_name_of_a_folder_and_the_library_are_no_part_of_the_weights(
@@ -142,66 +152,21 @@ def test_the_name_of_a_folder_and_the_library_are_no_part_of_the_weights(
     assert groundings(folder)["own"]["verdict"] == "supported"
 
 
-def test_two_calibrations_of_one_encoder_are_refused(folder: Path, calibration: Path) -> None:
-    done = judged(folder, "--calibration", calibration, "--calibration", calibration)
-    assert isinstance(done.exception, SettingError)
-    assert "one for each encoder" in str(done.exception)
-
-
-def test_a_calibration_without_images_is_refused_with_the_cure(
-    folder: Path, calibration: Path
-) -> None:
-    write(folder / "reports.csv", [{"id": "text", "report": REPORTS["own"]}])
-    done = judged(folder, "--calibration", calibration)
-    assert isinstance(done.exception, SettingError)
-    assert str(done.exception) == (
-        "--calibration is for grounding, and the input names no images: add a column image, or "
-        "leave --calibration out"
-    )
-
-
-def test_a_broken_calibration_is_refused(folder: Path, encoder: TileEncoder) -> None:
-    file = folder / "torn.json"
-    file.write_text('{"organs": [', "utf-8")
-    done = judged(folder, "--calibration", file)
-    assert isinstance(done.exception, InputError)
-    assert "torn.json is no calibration of grounding" in str(done.exception)
-    assert "histoeval evaluate grounding --calibration FILE" in str(done.exception)
-
-
-def test_a_missing_calibration_is_refused(folder: Path, encoder: TileEncoder) -> None:
-    done = judged(folder, "--calibration", folder / "none.json")
-    assert done.exit_code == 2
-    assert "none.json" in done.output
-    assert "does not exist" in done.output
-
-
-def test_a_split_that_is_not_there_is_refused_with_those_that_are(
-    calibration: Path, encoder: TileEncoder
-) -> None:
-    done = calibrated(calibration.parent, calibration, "--split", "val")
-    assert isinstance(done.exception, InputError)
-    assert "no tile of the split val; it has test, train" in str(done.exception)
-
-
-def test_too_few_tiles_are_refused_and_nothing_is_written(
+def test_what_cannot_be_calibrated_is_refused_and_nothing_is_written(
     encoder: TileEncoder, tmp_path: Path
 ) -> None:
-    done = calibrated(write_tiles(tmp_path, cases=2), tmp_path / "ours.json")
-    assert isinstance(done.exception, InputError)
-    assert "too few labelled tiles" in str(done.exception)
-    assert not (tmp_path / "ours.json").exists()
-
-
-def test_a_model_and_an_encoder_are_one_too_many(encoder: TileEncoder, tmp_path: Path) -> None:
-    more = ("--model", tmp_path, "--encoder", "plip")
-    done = calibrated(write_tiles(tmp_path), tmp_path / "ours.json", *more)
-    assert isinstance(done.exception, SettingError)
-    assert "not both" in str(done.exception)
-
-
-def test_an_encoder_goes_with_a_calibration(tmp_path: Path) -> None:
-    told = ["evaluate", "grounding", "--tiles", str(write_tiles(tmp_path)), "--encoder", "plip"]
-    done = CliRunner().invoke(app, told)
-    assert isinstance(done.exception, SettingError)
-    assert "--encoder goes with --calibration" in str(done.exception)
+    tiles, few = write_tiles(tmp_path / "tiles"), write_tiles(tmp_path / "few", cases=2)
+    ours = tmp_path / "ours.json"
+    for folder, more, error, words in (
+        (tiles, ("--split", "val"), InputError, "no tile of the split val; it has test, train"),
+        (few, (), InputError, "too few labelled tiles"),
+        (tiles, ("--model", tmp_path, "--encoder", "plip"), SettingError, "not both"),
+    ):
+        refused = calibrated(folder, ours, *more).exception
+        assert isinstance(refused, error)
+        assert words in str(refused)
+    told = ["evaluate", "grounding", "--tiles", str(tiles), "--encoder", "plip"]
+    refused = CliRunner().invoke(app, told).exception
+    assert isinstance(refused, SettingError)
+    assert "--encoder goes with --calibration" in str(refused)
+    assert not ours.exists()

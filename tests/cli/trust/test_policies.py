@@ -93,14 +93,15 @@ def test_without_an_endpoint_all_three_verdicts_occur_with_reasons(folder: Path)
 
 
 def test_the_policy_follows_the_columns_of_the_table(folder: Path) -> None:
-    judged(folder)
-    assert policy_of(folder) == "with_endpoint"
-    write(folder / "reports.csv", [{"id": "a", "image": "one.png", "report": TRUE}])
-    judged(folder, "--overwrite")
-    assert policy_of(folder) == "without_endpoint"
-    write(folder / "reports.csv", [{"id": "a", "report": TRUE}])
-    judged(folder, "--overwrite")
-    assert policy_of(folder) == "text_only"
+    imaged = [{"id": "a", "image": "one.png", "report": TRUE}]
+    for rows, policy in (
+        (ROWS, "with_endpoint"),
+        (imaged, "without_endpoint"),
+        ([{"id": "a", "report": TRUE}], "text_only"),
+    ):
+        write(folder / "reports.csv", rows)
+        judged(folder, "--overwrite")
+        assert policy_of(folder) == policy
 
 
 def test_a_text_is_rejected_or_left_to_a_person(folder: Path) -> None:
@@ -118,14 +119,10 @@ def test_a_text_is_rejected_or_left_to_a_person(folder: Path) -> None:
 def test_a_policy_is_named_or_is_a_file(folder: Path) -> None:
     assert judged(folder, "--policy", "text_only").exit_code == 0
     assert {row["route"] for row in rows_of(folder)} <= {"review", "reject"}
-    own = folder / "own.yaml"
-    own.write_text(
-        "name: logic alone\nweights: {grounding: 0, logic: 1, stability: 0}\n"
-        "deploy_from: 0.5\nreject_below: 0.1\n",
-        "utf-8",
-    )
+    own = "name: logic alone\nweights: {grounding: 0, logic: 1, stability: 0}\n"
+    (folder / "own.yaml").write_text(f"{own}deploy_from: 0.5\nreject_below: 0.1\n", "utf-8")
     write(folder / "reports.csv", [{"id": "a", "report": TRUE}])
-    assert judged(folder, "--policy", own, "--overwrite").exit_code == 0
+    assert judged(folder, "--policy", folder / "own.yaml", "--overwrite").exit_code == 0
     (row,) = rows_of(folder)
     assert row["route"] == "review"
     assert "cancer was not checked" in row["evidence"]["trust"]["reason"]

@@ -23,7 +23,6 @@ from histoeval.view.figures.canvas import (
     drawing,
     finished,
     fitted,
-    mix,
     page,
     width_of,
 )
@@ -53,13 +52,6 @@ def test_an_svg_is_xml_with_a_title_and_its_text_as_text() -> None:
     assert "A & B" in texts
     assert "$a_1$ < $b$" in texts
     assert "two <things>" in "".join(root.itertext())
-
-
-def test_the_same_drawing_is_the_same_bytes_and_bears_no_date() -> None:
-    one, other = example(), example()
-    assert one.svg() == other.svg() == one.svg()
-    assert one.png() == other.png() == one.png()
-    assert "date" not in one.svg().casefold()
 
 
 def test_what_a_reader_has_set_for_matplotlib_changes_nothing_and_stays() -> None:
@@ -103,11 +95,6 @@ def test_a_long_name_is_cut() -> None:
     assert cut.endswith("…")
     assert width_of(cut, 9) <= 60
     assert fitted("short", 9, 60) == "short"
-
-
-def test_colours_mix() -> None:
-    assert mix("#000000", "#ffffff", 0.5) == "#808080"
-    assert mix("#0072b2", "#ffffff", 0) == "#0072b2"
 
 
 def test_without_matplotlib_what_to_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,10 @@ pytest.importorskip("openslide")
 import histoeval.run.trust.reports
 from histoeval.api import trust as trust_reports
 from histoeval.view.figures.evidence import COLOURS
-from histoeval.view.html.trust_card import MAX_CHARS, TextFinding, findings_of, shown_text
+from histoeval.view.html.trust import MAX_CHARS, TextFinding, findings_of, shown_text
 from tests.support.colour_encoder import ColourEncoder
 from tests.support.groundings import judged_grounding
+from tests.support.html_pages import HtmlPage
 from tests.support.painted_slides import stained, write_pyramid
 from tests.support.trust_runs import (
     ROWS,
@@ -31,68 +31,26 @@ from tests.support.trust_runs import (
     write,
 )
 
-OPEN = {"meta", "img", "br"}
-"""Elements that are never closed."""
-
-
-class Balanced(HTMLParser):
-    """Fails where elements are not closed in order; keeps what is shown and linked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.text: list[str] = []
-        self.links: list[str] = []
-        self.shown: list[str] = []
-        self.ids: list[str] = []
-        self.marks: list[tuple[str, str]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in attrs}
-        self.links += [told["href"]] if "href" in told else []
-        self.shown += [told["src"]] if "src" in told else []
-        self.ids += [told["id"]] if "id" in told else []
-        if tag not in OPEN:
-            self.open.append(tag)
-        if tag == "mark":
-            self.marks.append((told["class"], ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-        if self.open and self.open[-1] == "mark":
-            self.marks[-1] = (self.marks[-1][0], data)
-
-
-def parsed(page: str) -> Balanced:
-    found = Balanced()
-    found.feed(page)
-    found.close()
-    assert not found.open
-    return found
-
 
 @pytest.fixture
-def page(folder: Path, quick: object) -> Balanced:
+def page(folder: Path, quick: object) -> HtmlPage:
     odd = {**ROWS[0], "id": "<script>alert(1)</script>", "report": f"{TRUE} <img src=x> & more"}
     bare = [{"id": "bare", "report": TORN}, {"id": "calm", "report": TRUE}]
     write(folder / "reports.csv", [*ROWS, odd, *bare])
     judged(folder)
-    return parsed((folder / "out" / "report.html").read_text("utf-8"))
+    return HtmlPage((folder / "out" / "report.html").read_text("utf-8"))
 
 
-def test_the_page_needs_no_other_file_and_no_network(page: Balanced) -> None:
-    assert page.shown
-    assert all(source.startswith("data:image/jpeg;base64,") for source in page.shown)
-    assert all(link.startswith(("#", "evidence/")) for link in page.links)
-    assert {link[1:] for link in page.links if link.startswith("#")} <= {*page.ids}
-    assert "script" not in page.open
+def test_the_page_needs_no_other_file_and_no_network(page: HtmlPage) -> None:
+    sources, links = page.values("src"), page.values("href")
+    assert sources
+    assert all(source.startswith("data:image/jpeg;base64,") for source in sources)
+    assert all(link.startswith(("#", "evidence/")) for link in links)
+    assert {link[1:] for link in links if link.startswith("#")} <= {*page.values("id")}
 
 
-def test_texts_verdicts_and_reasons_are_shown_as_they_are(page: Balanced) -> None:
-    shown = re.sub(r"\s+", " ", "".join(page.text))
+def test_texts_verdicts_and_reasons_are_shown_as_they_are(page: HtmlPage) -> None:
+    shown = re.sub(r"\s+", " ", "".join(text for *_, text in page.texts))
     for said in (
         "<script>alert(1)</script>",
         "<img src=x> & more",
@@ -137,12 +95,13 @@ def test_the_worst_come_first_with_counts_and_what_to_do(folder: Path, quick: ob
     assert "Name the image of each report" in page
 
 
-def test_what_was_found_is_marked_in_the_text(page: Balanced) -> None:
-    kinds = {word for classes, _ in page.marks for word in classes.split()}
+def test_what_was_found_is_marked_in_the_text(page: HtmlPage) -> None:
+    marks = [(each["class"], text) for tag, each, text in page.texts if tag == "mark"]
+    kinds = {word for classes, _ in marks for word in classes.split()}
     assert "contradicted" in kinds
     assert "unknown" in kinds, "the encoder was never validated"
-    assert any("adenocarcinoma" in text for _, text in page.marks)
-    assert any("denied" in classes and "invasion" in text for classes, text in page.marks)
+    assert any("adenocarcinoma" in text for _, text in marks)
+    assert any("denied" in classes and "invasion" in text for classes, text in marks)
 
 
 spans = st.lists(
@@ -189,8 +148,8 @@ def test_a_report_shows_what_the_image_says_and_the_tiles_of_each_claim(
     write(folder / "reports.csv", ROWS[:1])
     judged(folder)
     text = (folder / "out" / "report.html").read_text("utf-8")
-    page = parsed(text)
-    shown = re.sub(r"\s+", " ", " ".join(page.text))
+    page = HtmlPage(text)
+    shown = re.sub(r"\s+", " ", " ".join(text for *_, text in page.texts))
     for said in (
         "image: contradicted",
         "the tissue looks like prostate & not like colon",

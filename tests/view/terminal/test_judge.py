@@ -83,32 +83,16 @@ def test_what_is_not_known_is_not_shown_as_nothing() -> None:
     assert "unknown" in shown(
         usage_table({"m": used | {"seconds": 1, "cost": None, "currency": "X"}})
     )
-    estimate = RequestEstimate(
-        judge="m",
-        pairs=10,
-        questions=20,
-        cached=5,
-        tokens_in=1234,
-        tokens_out=99,
-        measured=False,
-        seconds=300,
-        cost=1.5,
-        currency="EUR",
-    )
+    counts = {"pairs": 10, "questions": 20, "cached": 5, "tokens_in": 1234, "tokens_out": 99}
+    about: dict[str, Any] = {"measured": False, "seconds": 300, "cost": 1.5, "currency": "EUR"}
+    estimate = RequestEstimate(judge="m", **counts, **about)
     text = shown(estimate_table([estimate]))
     assert [word in text for word in ("~1,234", "5 min", "1.5000 EUR", " 15 ")] == [True] * 4
 
 
 def test_a_verdict_says_what_a_judge_may_be_used_for() -> None:
-    good = CriterionVerdict(
-        criterion="clarity",
-        answered=1,
-        in_order=0.95,
-        ordered_pairs=60,
-        in_range=0.8,
-        obeyed=0,
-        may_be_used=True,
-    )
+    figures = {"answered": 1, "in_order": 0.95, "ordered_pairs": 60, "in_range": 0.8, "obeyed": 0}
+    good = CriterionVerdict(criterion="clarity", may_be_used=True, **figures)
     text = shown(verdict_table("m", [good, good.model_copy(update={"may_be_used": False})]))
     assert "may be used" in text
     assert "may not" in text
@@ -120,11 +104,8 @@ def test_long_names_of_judges_fit_a_terminal_of_80_columns() -> None:
     models = ("Qwen/Qwen3-235B-A22B-Instruct", "fake-judge", "mistralai/Mistral-Large-2411")
     judges = [f"{model}@http://llm.hospital.example.org:8101/v1" for model in models]
     counts = ("requests", "cached", "retries", "tokens_in", "tokens_out")
-    used = dict.fromkeys(counts, 1_234_567) | {
-        "seconds": 86_400,
-        "cost": 123.4567,
-        "currency": "EUR",
-    }
+    spent = {"seconds": 86_400, "cost": 123.4567, "currency": "EUR"}
+    used = dict.fromkeys(counts, 1_234_567) | spent
     text = shown(usage_table(dict.fromkeys(judges, used)), 80)
     assert text.count("1,234,567") == 15
     assert len(text.splitlines()) < 14

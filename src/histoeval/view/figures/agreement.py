@@ -11,25 +11,8 @@ from histoeval.agreement.metric_vs_experts import MetricVsExperts, scored
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import Study, StudyPlan
 from histoeval.statistics.correlation import RANKED_BY, Coefficient, is_constant, mean_of, weighted
-from histoeval.statistics.resampling import Numbers, Positions, estimate, resample
-from histoeval.view.figures.canvas import (
-    BLUE,
-    FAINT,
-    GREEN,
-    INK,
-    NORMAL,
-    OPPOSED_TO_ALIKE,
-    ORANGE,
-    PAPER,
-    SMALL,
-    Canvas,
-    blank,
-    drawing,
-    finished,
-    fitted,
-    mix,
-    width_of,
-)
+from histoeval.statistics.resampling import Numbers, estimate, resample
+from histoeval.view.figures import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +26,7 @@ BINS = 8
 MAX_NAME_WIDTH = 160.0  # points for the name of a metric beside a figure
 
 
-def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, Canvas]]:
+def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, canvas.Canvas]]:
     """Every figure with its file name; metrics without a correlation are skipped."""
     if plan.positive_only:
         panel = panel.above(0.0)
@@ -68,7 +51,7 @@ class _Frame:
         self.groups = [g for g, there in zip(panel.groups, rows, strict=True) if there]
         self.experts = (plan.expert_range[0] - 0.3, plan.expert_range[1] + 0.3)
         self.plan = plan
-        self.name = fitted(each.metric, NORMAL, CELL - 50)
+        self.name = canvas.fitted(each.metric, canvas.NORMAL, CELL - 50)
         self.dashes = "--" if each.falls else "-"
         self.warning = "\nruns the wrong way" if each.falls else ""
 
@@ -82,30 +65,34 @@ class _Frame:
 Draw = Callable[["Axes", _Frame], None]
 
 
-@drawing
+@canvas.drawing
 def _several(
     title: str, able: Sequence[MetricVsExperts], panel: Panel, plan: StudyPlan, draw: Draw
-) -> Canvas:
+) -> canvas.Canvas:
     across = min(COLUMNS, len(able))
     down = -(-len(able) // across)
-    figure = blank(across * CELL, 40 + down * TALL, title)
+    figure = canvas.blank(across * CELL, 40 + down * TALL, title)
     places = figure.subplots(down, across, squeeze=False).ravel()
     for axes in places[len(able) :]:
         axes.remove()
     for axes, each in zip(places, able, strict=False):
         draw(axes, _Frame(each, panel, plan))
-    return finished(figure, title, f"{title}: {', '.join(each.metric for each in able)}")
+    return canvas.finished(figure, title, f"{title}: {', '.join(each.metric for each in able)}")
 
 
 def _scatter(axes: Axes, frame: _Frame) -> None:
     shift = np.random.default_rng(0).uniform(-0.12, 0.12, len(frame.metric))
-    axes.scatter(frame.metric, frame.expert + shift, s=10, color=BLUE, alpha=0.45, linewidths=0)
+    axes.scatter(
+        frame.metric, frame.expert + shift, s=10, color=canvas.BLUE, alpha=0.45, linewidths=0
+    )
     slope, height = frame.line
     ends = np.array([frame.metric.min(), frame.metric.max()])
-    axes.plot(ends, height + slope * ends, color=ORANGE, linewidth=1.6, linestyle=frame.dashes)
+    axes.plot(
+        ends, height + slope * ends, color=canvas.ORANGE, linewidth=1.6, linestyle=frame.dashes
+    )
     for pair in frame.found.apart[:NAMED]:
-        text = fitted(f"{pair.id} {pair.system}".strip(), SMALL, CELL / 3)
-        axes.annotate(text, (pair.score, pair.expert), fontsize=SMALL, ha="center")
+        text = canvas.fitted(f"{pair.id} {pair.system}".strip(), canvas.SMALL, CELL / 3)
+        axes.annotate(text, (pair.score, pair.expert), fontsize=canvas.SMALL, ha="center")
     r = frame.found.pearson.value
     axes.set(xlabel="score", ylabel="experts", ylim=frame.experts)
     axes.locator_params(nbins=6)
@@ -113,70 +100,66 @@ def _scatter(axes: Axes, frame: _Frame) -> None:
 
 
 def _boxes(axes: Axes, frame: _Frame) -> None:
-    stats = []
-    for value, rows in _levels(frame.expert):
-        low, first, middle, third, high = np.quantile(
-            frame.metric[rows], [0.05, 0.25, 0.5, 0.75, 0.95]
-        )
+    stats = []  # for each expert score the quartiles of the metric, and 5 % to 95 %
+    many = len(np.unique(frame.expert)) > MAX_LEVELS
+    levels = np.round(frame.expert) if many else frame.expert
+    for value in np.unique(levels):
+        scores = frame.metric[levels == value]
+        low, first, middle, third, high = np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])
         ends = {"whislo": low, "q1": first, "med": middle, "q3": third, "whishi": high}
-        stats.append({"label": f"{value:g}\n({len(rows)})", **ends})
+        stats.append({"label": f"{value:g}\n({len(scores)})", **ends})
     axes.bxp(
         stats,
         showfliers=False,
         showcaps=False,
         patch_artist=True,
         widths=0.6,
-        boxprops={"facecolor": mix(BLUE, PAPER, 0.5), "linewidth": 0},
-        medianprops={"color": ORANGE, "linewidth": 1.8},
-        whiskerprops={"color": INK, "linewidth": 0.8},
+        boxprops={"facecolor": canvas.mix(canvas.BLUE, canvas.PAPER, 0.5), "linewidth": 0},
+        medianprops={"color": canvas.ORANGE, "linewidth": 1.8},
+        whiskerprops={"color": canvas.INK, "linewidth": 0.8},
     )
     axes.set(title=frame.name, xlabel="expert score (pairs)", ylabel="score")
     axes.locator_params(axis="y", nbins=6)
-
-
-def _levels(expert: Numbers) -> list[tuple[float, Positions]]:
-    """The distinct expert scores and their rows; rounded if there are many."""
-    levels = np.unique(expert)
-    rounded = expert if len(levels) <= MAX_LEVELS else np.round(expert)
-    return [(float(value), np.flatnonzero(rounded == value)) for value in np.unique(rounded)]
 
 
 def _bins(axes: Axes, frame: _Frame) -> None:
     slope, height = frame.line
     predicted = height + slope * frame.metric
     span = frame.plan.expert_range
-    axes.plot(span, span, color=FAINT, linewidth=0.8, linestyle="--")
+    axes.plot(span, span, color=canvas.FAINT, linewidth=0.8, linestyle="--")
     means = []
-    for rows in _quantiles(predicted):
+    # the mean of experts in bins of about the same size; equal predictions share a bin
+    edges = np.unique(np.quantile(predicted, np.linspace(0, 1, BINS + 1)))
+    bins = np.clip(np.searchsorted(edges, predicted, side="right") - 1, 0, max(len(edges) - 2, 0))
+    for number in np.unique(bins):
+        rows = np.flatnonzero(bins == number)
         drawn = resample([frame.groups[row] for row in rows], 1000, frame.plan.seed)
         mean = estimate(mean_of(frame.expert[rows], drawn), drawn)
         at = float(predicted[rows].mean())
         if mean.value is not None:
             means.append((at, mean.value))
         if mean.low is not None and mean.high is not None:
-            axes.plot([at, at], [mean.low, mean.high], color=BLUE, linewidth=1.0)
-    axes.plot(*zip(*means, strict=True), color=BLUE, linewidth=0.8, marker="o", markersize=4)
+            axes.plot([at, at], [mean.low, mean.high], color=canvas.BLUE, linewidth=1.0)
+    axes.plot(*zip(*means, strict=True), color=canvas.BLUE, linewidth=0.8, marker="o", markersize=4)
     title = f"{frame.name}{frame.warning}"
     axes.set(title=title, xlabel="predicted by the fitted line", ylabel="mean of experts")
     axes.set(xlim=frame.experts, ylim=frame.experts)
     axes.locator_params(nbins=6)
 
 
-def _quantiles(values: Numbers) -> list[Positions]:
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
-    bins = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
-    return [np.flatnonzero(bins == each) for each in np.unique(bins)]
-
-
-@drawing
-def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) -> Canvas:
+@canvas.drawing
+def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) -> canvas.Canvas:
     title = "Correlation with experts, 95 % intervals"
     ordered = sorted(able, key=lambda each: -(each.coefficient(ranked_by).value or 0.0))
-    names = [fitted(each.metric, SMALL, MAX_NAME_WIDTH) for each in ordered]
-    figure = blank(450, 100 + 34 * len(ordered), title)
+    names = [canvas.fitted(each.metric, canvas.SMALL, MAX_NAME_WIDTH) for each in ordered]
+    figure = canvas.blank(450, 100 + 34 * len(ordered), title)
     axes = figure.add_subplot()
-    axes.axvline(0, color=FAINT, linewidth=0.8, linestyle="--")
-    looks = (("Pearson", BLUE, -0.25), ("Spearman", ORANGE, 0.0), ("Kendall", GREEN, 0.25))
+    axes.axvline(0, color=canvas.FAINT, linewidth=0.8, linestyle="--")
+    looks = (
+        ("Pearson", canvas.BLUE, -0.25),
+        ("Spearman", canvas.ORANGE, 0.0),
+        ("Kendall", canvas.GREEN, 0.25),
+    )
     for place, (name, colour, shift) in enumerate(looks):
         for row, each in enumerate(ordered):
             estimate = each.correlations[place]
@@ -191,24 +174,24 @@ def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) 
     axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="correlation")
     figure.legend(loc="outside lower center", ncols=len(looks))
     values = "; ".join(f"{each.metric} {each.coefficient(ranked_by).value:.3f}" for each in ordered)
-    return finished(figure, title, values)
+    return canvas.finished(figure, title, values)
 
 
-@drawing
-def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Canvas:
+@canvas.drawing
+def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> canvas.Canvas:
     """Correlations of metrics with each other and with experts: blue positive, orange negative."""
     title = f"{coefficient.value.title()} correlation of metrics"
     columns = {"experts": panel.expert} | {name: panel.metrics[name].rising for name in names}
     correlations = np.array(
         [[_correlation(a, b, coefficient) for b in columns.values()] for a in columns.values()]
     )
-    shown = [fitted(name, SMALL, MAX_NAME_WIDTH) for name in columns]
-    room = max(width_of(name, SMALL) for name in shown) + 20
+    shown = [canvas.fitted(name, canvas.SMALL, MAX_NAME_WIDTH) for name in columns]
+    room = max(canvas.width_of(name, canvas.SMALL) for name in shown) + 20
     side = max(200.0, 36.0 * len(columns)) + room
-    figure = blank(side, side + 20, title)
+    figure = canvas.blank(side, side + 20, title)
     axes = figure.add_subplot(aspect="equal")
     axes.grid(visible=False)
-    axes.pcolormesh(correlations, cmap=OPPOSED_TO_ALIKE, vmin=-1, vmax=1)
+    axes.pcolormesh(correlations, cmap=canvas.OPPOSED_TO_ALIKE, vmin=-1, vmax=1)
     middles = np.arange(len(shown)) + 0.5
     axes.set_xticks(middles, shown, rotation=90)
     axes.set_yticks(middles, shown)
@@ -216,9 +199,11 @@ def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> Can
     axes.invert_yaxis()
     for (row, column), value in np.ndenumerate(correlations):
         text = "none" if np.isnan(value) else f"{value:.2f}"
-        ink = PAPER if abs(value) > 0.6 else INK
-        axes.text(column + 0.5, row + 0.5, text, size=SMALL, ha="center", va="center", color=ink)
-    return finished(figure, title, f"Correlations of {', '.join(columns)}")
+        ink = canvas.PAPER if abs(value) > 0.6 else canvas.INK
+        axes.text(
+            column + 0.5, row + 0.5, text, size=canvas.SMALL, ha="center", va="center", color=ink
+        )
+    return canvas.finished(figure, title, f"Correlations of {', '.join(columns)}")
 
 
 def _correlation(one: Numbers, other: Numbers, coefficient: Coefficient) -> float:

@@ -61,7 +61,8 @@ def _pictures(
         return {"file": f"{EVIDENCE}/{name}"}
 
     small = f"{stem}_image.png"
-    yield {"shows": "image", **drawn(small, partial(thumbnail_picture, image, mpp=mpp))}
+    thumbnail = drawn(small, lambda out: _save(_thumbnail(image, THUMBNAIL, mpp)[0], out))
+    yield {"shows": "image", **thumbnail}
     grounding = verdict.grounding
     supports: tuple[Support, ...] = () if grounding is None else grounding.supports
     known = [(each, each.spot) for each in supports if each.spot is not None]
@@ -80,10 +81,6 @@ def _pictures(
             heat = f"{stem}_{number:02}_heatmap.png"
             entry = drawn(heat, partial(heatmap, image, bag, vector, mpp=mpp))
             yield {"shows": "heatmap", **named, **by, **entry}
-
-
-def thumbnail_picture(path: Path | str, out: Path, *, mpp: float | None = None) -> None:
-    _save(_thumbnail(path, THUMBNAIL, mpp)[0], out)
 
 
 def heatmap(

@@ -19,14 +19,7 @@ from histoeval.table import ResultTable, html_table, tables_in_markdown
 from histoeval.view.findings import Findings, findings_in
 from histoeval.view.highlight import html
 from histoeval.view.html.page import Website, render
-from histoeval.view.terminal.comparison import (
-    WORST,
-    changes_table,
-    comparison_tables,
-    evidence_text,
-    remarks,
-    verdict,
-)
+from histoeval.view.terminal import comparison as terminal
 from histoeval.view.terminal.extraction import entity_spans, marked_entity
 
 MAX_ROWS = 200  # reports on the page, the first of the input; all are in the file
@@ -75,7 +68,7 @@ def report_content(report: Report) -> dict[str, Any]:
 def comparison_page(folder: Path, site: Website | None = None) -> str:
     comparison = read_comparison(folder)
     gate = comparison.gate
-    changes = [] if gate is None else [changes_table(gate)]
+    changes = [] if gate is None else [terminal.changes_table(gate)]
     names = [each.system for each in comparison.contest.systems]
     return render(
         "comparison.html",
@@ -85,15 +78,16 @@ def comparison_page(folder: Path, site: Website | None = None) -> str:
         metric=comparison.metric,
         signature=comparison.signature,
         gate=gate,
-        verdict="" if gate is None else verdict(gate),
-        worst=WORST,
+        verdict="" if gate is None else terminal.verdict(gate),
+        worst=terminal.WORST,
         tables=map(
-            html_table, [*changes, *comparison_tables(comparison.metric, comparison.contest, ())]
+            html_table,
+            [*changes, *terminal.comparison_tables(comparison.metric, comparison.contest, ())],
         ),
         apart=[apart_content(pair) for pair in comparison.apart],
         notes=[
             *dict.fromkeys([*comparison.notes, *(gate.notes if gate else ())]),
-            *remarks(comparison.contest),
+            *terminal.remarks(comparison.contest),
         ],
     )
 
@@ -110,7 +104,7 @@ def apart_content(
                 "value": score["value"],
                 "errors": (findings_in(score["evidence"]) or Findings()).errors,
                 "has_evidence": bool(score["evidence"]),
-                "found": evidence_text(score["evidence"]),
+                "found": terminal.evidence_text(score["evidence"]),
                 "address": addresses.get((name, pair["id"])),
             }
             for name, score in pair["systems"].items()

@@ -13,14 +13,7 @@ from histoeval.io.results import ReadRow
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.resources import load_toml
 from histoeval.table import ResultTable
-from histoeval.view.highlight import (
-    HighlightSpan,
-    coloured,
-    has_colours,
-    in_brackets,
-    legible,
-    one_line,
-)
+from histoeval.view import highlight
 
 BEFORE = {Assertion.ABSENT: "¬"}
 AFTER = {Assertion.UNCERTAIN: "?"}
@@ -30,21 +23,21 @@ KINDS = {Assertion.PRESENT: "matched", Assertion.ABSENT: "denied", Assertion.UNC
 
 
 def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
-    in_colour = has_colours(console)
+    in_colour = highlight.has_colours(console)
     names = [Text(kind, _type_style(kind)) for kind in EntityType]
     legend = Text(" ").join([*names, Text(MARKS)])
     console.print(legend if in_colour else Text(f"[text](type), {MARKS}"))
     for row in rows:
         console.print()
-        console.print(Text(legible(row.id), style="bold"))
+        console.print(Text(highlight.legible(row.id), style="bold"))
         if row.report is None:
             for error in row.errors:
-                console.print(Text(legible(error.message), style="red"))
+                console.print(Text(highlight.legible(error.message), style="red"))
         else:
             spans = entity_spans(row.report)
             if in_colour:  # which tells the types
                 spans = [span._replace(label="") for span in spans]
-            draw = coloured if in_colour else in_brackets
+            draw = highlight.coloured if in_colour else highlight.in_brackets
             console.print(draw(row.report.text, spans), soft_wrap=not console.is_terminal)
             for line in relation_lines(row.report):
                 console.print(Text(line), soft_wrap=True)
@@ -61,7 +54,7 @@ def relation_lines(report: Report) -> list[str]:
 
 def marked_entity(entity: Entity) -> str:
     before, after = BEFORE.get(entity.assertion, ""), AFTER.get(entity.assertion, "")
-    return f"{before}{one_line(entity.text)}{after}"
+    return f"{before}{highlight.one_line(entity.text)}{after}"
 
 
 def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) -> RenderableType:
@@ -87,10 +80,10 @@ def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) ->
     return Group(table, *map(Text, [*summary["input"]["notes"], speed]))
 
 
-def entity_spans(report: Report) -> list[HighlightSpan]:
+def entity_spans(report: Report) -> list[highlight.HighlightSpan]:
     """Every entity: coloured by its type, and on a page told by whether it is there."""
     return [
-        HighlightSpan(
+        highlight.HighlightSpan(
             entity.start,
             entity.end,
             label=entity.type,

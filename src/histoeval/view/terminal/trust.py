@@ -1,7 +1,6 @@
 """Tables on trust: the means and verdicts of all reports, the worst reports, a tuned policy."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from heapq import nsmallest
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from histoeval.run.trust.tune import FIGURES, TuningResult, share_text
 from histoeval.table import ResultTable, number
 from histoeval.view.highlight import one_line
 from histoeval.view.image_evidence import claims_seen, grounding_of, organ_words, verdict_words
-from histoeval.view.trust_words import worst_first
 
 MAX_CLAIMS = 20  # claims of the least trusted reports that are shown; all are on the page
 
@@ -87,11 +85,6 @@ def trust_text(row: TrustRow) -> str:
     return f"{bounds['low']:.3f} to {bounds['high']:.3f}"
 
 
-def least_trusted(rows: Iterable[TrustRow], most: int) -> list[TrustRow]:
-    """The rejected rows, then those to review; of each the lowest upper bound of trust first."""
-    return nsmallest(most, rows, key=worst_first)
-
-
 def policy_line(policy: Mapping[str, Any]) -> str:
     top = policy["deploy_from"]
     deploy = "nothing is deployed" if top is None else f"deploy from {top:g}"
@@ -108,13 +101,11 @@ def policy_line(policy: Mapping[str, Any]) -> str:
     return f"{deploy}, reject below {policy['reject_below']:g}{at_once}{limits}; {named}"
 
 
-def meaning_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
-    """What each verdict of a policy means, in plain words; nothing where its file does not say.
-
-    `more` are further keys of its meaning, such as what it was validated on.
-    """
-    meaning = policy["meaning"]
-    return [] if meaning is None else [f"{key}: {meaning[key]}" for key in (*ROUTES, *more)]
+def policy_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
+    """The numbers of a policy, what its verdicts mean, and `more` keys of its meaning."""
+    meaning = policy["meaning"] or {}
+    known = [f"  {key}: {meaning[key]}" for key in (*ROUTES, *more) if key in meaning]
+    return [f"Policy: {policy_line(policy)}", *known]
 
 
 def policy_table(policies: Iterable[Policy]) -> ResultTable:

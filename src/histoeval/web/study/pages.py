@@ -25,24 +25,15 @@ from histoeval.report import Noun
 from histoeval.resources import load_toml
 from histoeval.web.pages import number_in, page, without_paths
 from histoeval.web.security import visitor_of
+from histoeval.web.study import store as ratings
 from histoeval.web.study.access import visitor_named
 from histoeval.web.study.plan import ExpertStudy, StudyPair
-from histoeval.web.study.store import (
-    LONGEST_COMMENT,
-    ChangedElsewhere,
-    ExpertRating,
-    RaterStore,
-    RequestId,
-    rating_of,
-    spelt,
-    unusable,
-)
 
 LONGEST = 60_000  # in a longer text lines are marked, and not words: a page of more pieces is slow
 _WORDS = re.compile(r"\w+(?:[-./]\w+)*|\s+|[^\w\s]")
 _LINES = re.compile(r"[^\n]{1,500}\n?|\n")
 
-Stores = Mapping[str, RaterStore]
+Stores = Mapping[str, ratings.RaterStore]
 
 SEVERITIES = {
     Severity.MINOR: "a detail",
@@ -58,8 +49,8 @@ def text_pieces(text: str) -> list[re.Match[str]]:
 
 
 class RatingRequest(Noun):
-    request: RequestId
-    seen: Annotated[tuple[RequestId, ...], Field(max_length=1_000)] = ()
+    request: ratings.RequestId
+    seen: Annotated[tuple[ratings.RequestId, ...], Field(max_length=1_000)] = ()
     is_draft: bool
     rating: dict[str, Any]
 
@@ -99,7 +90,7 @@ def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
 
 
 class RaterDesk:
-    def __init__(self, study: ExpertStudy, rater: str, store: RaterStore) -> None:
+    def __init__(self, study: ExpertStudy, rater: str, store: ratings.RaterStore) -> None:
         self._study = study
         self._rater = rater
         self._store = store
@@ -123,7 +114,7 @@ class RaterDesk:
     def pair(self, request: Request, number: int) -> Response:
         pair = self._pairs[number - 1]
         line = self._store.ratings.latest(pair.key)
-        rating = ExpertRating() if line is None else line.rating
+        rating = ratings.ExpertRating() if line is None else line.rating
         marks = [error.model_dump(mode="json") for error in rating.errors]
         return page(
             request,
@@ -141,7 +132,7 @@ class RaterDesk:
                 "candidate": text_pieces(pair.candidate),
             },
             ends={"reference": len(pair.reference), "candidate": len(pair.candidate)},
-            longest_comment=LONGEST_COMMENT,
+            longest_comment=ratings.LONGEST_COMMENT,
             **self._shared(),
         )
 
@@ -150,13 +141,13 @@ class RaterDesk:
         pair = self._pairs[number - 1]
         try:
             sent = RatingRequest.model_validate_json(body)
-            rating = rating_of(sent.rating, self._study, pair, is_draft=sent.is_draft)
+            rating = ratings.rating_of(sent.rating, self._study, pair, is_draft=sent.is_draft)
             line = self._store.append(
                 pair.key, rating, request=sent.request, is_draft=sent.is_draft, seen=sent.seen
             )
         except ValidationError as error:
-            return JSONResponse({"message": str(unusable(error))}, 400)
-        except ChangedElsewhere as error:
+            return JSONResponse({"message": str(ratings.unusable(error))}, 400)
+        except ratings.ChangedElsewhere as error:
             latest = self._store.ratings.latest(pair.key)
             assert latest is not None, "something was changed"
             return JSONResponse({"message": str(error), "latest": latest.request}, 409)
@@ -191,7 +182,7 @@ class RaterDesk:
             "criteria": study.criteria,
             "kinds": {kind.value: load_toml("web/study/kinds.toml")[kind] for kind in ErrorKind},
             "severities": {int(each): (each.name, says) for each, says in SEVERITIES.items()},
-            "spelt": spelt,
+            "spelt": ratings.spelt,
         }
 
     def _state(self, pair: StudyPair) -> str:

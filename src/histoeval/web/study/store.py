@@ -181,13 +181,9 @@ class RaterStore:
     def snapshot(self) -> RaterRatings:
         with self._lock:
             now = self.ratings
-            return replace(
-                now,
-                saved=dict(now.saved),
-                drafts=dict(now.drafts),
-                requests=dict(now.requests),
-                revisions=dict(now.revisions),
-            )
+            dicts = ("saved", "drafts", "requests", "revisions")
+            copies: dict[str, Any] = {name: dict(getattr(now, name)) for name in dicts}
+            return replace(now, **copies)
 
     def append(
         self,

@@ -7,7 +7,6 @@ import json
 import re
 from base64 import b64decode, b64encode
 from hashlib import sha256
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +15,24 @@ import pytest
 from histoeval.errors import InputError, OutputError
 from histoeval.view.html.scores import page as packs
 from histoeval.view.html.scores.columns import organ
-from histoeval.view.html.scores.page import score_page
-from histoeval.view.html.scores.pair import pair_html
+from histoeval.view.html.scores.page import pair_html, score_page
+from tests.support.html_pages import HtmlPage
 from tests.support.score_runs import HOSTILE, make_score_run
 
 
-class _Page(HTMLParser):
-    """The elements of a page, and the text of its scripts."""
+class Scores(HtmlPage):
+    """The page with what its scripts hold."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, Any]]] = []
-        self.scripts: list[tuple[dict[str, Any], str]] = []
-        self._script: dict[str, Any] | None = None
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._script = dict(attrs) if tag == "script" else None
-
-    def handle_data(self, data: str) -> None:
-        if self._script is not None:
-            self.scripts.append((self._script, data))
-            self._script = None
+    @property
+    def scripts(self) -> list[tuple[dict[str, str], str]]:
+        return [(each, text) for tag, each, text in self.texts if tag == "script"]
 
     def index(self) -> Any:
         return json.loads(next(text for each, text in self.scripts if each.get("id") == "pairs"))
 
     def fragments(self) -> list[str]:
-        found = [text for each, text in self.scripts if "data-pack" in each]
-        return [each for text in found for each in json.loads(gzip.decompress(b64decode(text)))]
+        packs = [text for each, text in self.scripts if "data-pack" in each]
+        return [each for text in packs for each in json.loads(gzip.decompress(b64decode(text)))]
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +46,8 @@ def text(run: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def page(text: str) -> _Page:
-    return _Page(text)
+def page(text: str) -> Scores:
+    return Scores(text)
 
 
 def test_systems_with_scores_and_critical_errors_come_first_and_pairs_second(text: str) -> None:
@@ -91,7 +78,7 @@ def test_means_have_intervals_and_a_distribution(text: str) -> None:
     assert "marking|kept:yes|histoeval:" in text
 
 
-def test_the_index_has_a_row_for_each_pair_and_what_filters_need(page: _Page) -> None:
+def test_the_index_has_a_row_for_each_pair_and_what_filters_need(page: Scores) -> None:
     index = page.index()
     assert len(index["ids"]) == len(index["kind"]) == len(index["values"][0]) == 10
     first = index["ids"].index("breast-1")
@@ -106,7 +93,7 @@ def test_the_index_has_a_row_for_each_pair_and_what_filters_need(page: _Page) ->
     assert index["values"][0][blank[0]] is None
 
 
-def test_both_texts_of_a_pair_are_marked_with_shared_keys(page: _Page) -> None:
+def test_both_texts_of_a_pair_are_marked_with_shared_keys(page: Scores) -> None:
     first = page.fragments()[0]
     wrong = '<mark class="contradicted critical" data-mark="e1">'
     assert first.count(wrong) == 2
@@ -119,12 +106,12 @@ def test_both_texts_of_a_pair_are_marked_with_shared_keys(page: _Page) -> None:
     assert '<span class="severity moderate">moderate</span>' in third
 
 
-def test_no_text_of_a_report_becomes_an_element_or_steers(page: _Page, text: str) -> None:
+def test_no_text_of_a_report_becomes_an_element_or_steers(page: Scores, text: str) -> None:
     odd = page.fragments()[6]
     assert "&lt;/script&gt;&lt;script&gt;alert(1)" in odd
     assert "{{ 7 * 7 }}" in odd
     assert not {"\x1b", "\u202e"} & set("".join(page.fragments()) + text)
-    assert {tag for tag, _ in _Page(odd).tags} <= set(
+    assert {tag for tag, _ in HtmlPage(odd).tags} <= set(
         "div dl dt dd h4 mark sup table thead tbody tr th td button span details summary p "
         "caption i ul li".split()
     )
@@ -134,7 +121,7 @@ def test_no_text_of_a_report_becomes_an_element_or_steers(page: _Page, text: str
         assert attributes.get("href", "#").startswith("#"), tag
 
 
-def test_only_the_scripts_of_the_page_may_run(page: _Page) -> None:
+def test_only_the_scripts_of_the_page_may_run(page: Scores) -> None:
     policy = next(each["content"] for tag, each in page.tags if "http-equiv" in each)
     code = [script for attributes, script in page.scripts if "type" not in attributes]
     hashes = {b64encode(sha256(script.encode()).digest()).decode() for script in code}
@@ -155,7 +142,7 @@ def test_json_in_a_page_cannot_end_its_element() -> None:
 def test_what_has_no_room_is_left_out_and_said(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "PACKED", 2)
     monkeypatch.setattr(packs, "MAX_BYTES", 1)
-    found = _Page(score_page(run))
+    found = Scores(score_page(run))
     assert found.index()["shown"] == len(found.fragments()) == 2
     assert "The first 2 of 10 pairs have their texts" in score_page(run)
 
@@ -165,7 +152,7 @@ def test_a_run_that_kept_no_texts_says_how_to_get_them(run: Path, tmp_path: Path
         (tmp_path / name).write_bytes((run / name).read_bytes())
     text = score_page(tmp_path)
     assert "it keeps all scores and adds the texts" in text
-    assert "wrong laterality" in _Page(text).fragments()[0]
+    assert "wrong laterality" in Scores(text).fragments()[0]
 
 
 def test_damaged_rows_and_texts_of_another_run_are_errors(run: Path, tmp_path: Path) -> None:
@@ -184,7 +171,7 @@ def test_without_errors_there_is_no_headline(tmp_path: Path) -> None:
     text = score_page(make_score_run(tmp_path, "bleu"))
     assert 'id="errors"' not in text
     assert "Kind of error" not in text
-    assert _Page(text).index()["kinds"] == []
+    assert Scores(text).index()["kinds"] == []
 
 
 def test_the_entities_of_hare_are_marked_where_nothing_else_is() -> None:

@@ -1,4 +1,4 @@
-"""The page of a `score` or `judge` run, from the files in its folder.
+"""The page of a `score` or `judge` run, from the files in its folder, and one pair for a notebook.
 
 Nothing inside it can end the element that it stands in: JSON has no `<`, and packs are base64.
 """
@@ -9,7 +9,8 @@ import gzip
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,12 @@ from histoeval.io.results import scores_file
 from histoeval.io.store import read_json
 from histoeval.statistics.resampling import RESAMPLES
 from histoeval.table import html_table
-from histoeval.view.html.page import Website, render
+from histoeval.view.findings import SIDES, Findings, findings_in, mention_spans, spans_of
+from histoeval.view.highlight import html, one_line
+from histoeval.view.html.page import Website, fragment, render
 from histoeval.view.html.scores.columns import (
     BINS,
     SEVERITIES,
-    Headline,
     ScoredPairs,
     compared,
     decimals,
@@ -36,7 +38,6 @@ from histoeval.view.html.scores.columns import (
     main_metric,
     metric_overviews,
 )
-from histoeval.view.html.scores.pair import pair_html
 from histoeval.view.terminal.comparison import comparison_tables
 from histoeval.view.terminal.judge import (
     criteria_table,
@@ -44,6 +45,118 @@ from histoeval.view.terminal.judge import (
     usage_table,
     without_difference,
 )
+
+# of a text that is shown; more would make a page slow, and is in texts.jsonl
+MAX_CHARACTERS = 40_000
+Texts = Mapping[str, str | None]
+
+
+def pair_html(
+    row: Mapping[str, Any],
+    texts: Texts | None,
+    marked_by: str | None,
+    digits: Mapping[str, int] | None = None,
+) -> str:
+    """A row of scores.jsonl as a part of a page.
+
+    Args:
+        row: the row as it is stored.
+        texts: its reference and candidate; None where the run has not kept them.
+        marked_by: the metric whose matches and errors are marked.
+        digits: decimals of each metric's values; three where it is not named.
+    """
+    return fragment("scores/pair.html", **pair_content(row, texts, marked_by, digits))
+
+
+def pair_content(
+    row: Mapping[str, Any],
+    texts: Texts | None,
+    marked_by: str | None,
+    digits: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    scores = row["scores"]
+    evidence = scores.get(marked_by or "", {}).get("evidence", {})
+    typed = findings_in(evidence)
+    findings = typed or Findings()
+    errors = evidence.get("errors")
+    return {
+        "scores": [
+            (
+                name,
+                f"{result['value']:.{(digits or {}).get(name, 3)}f}",
+                # many rows, and nearly the same for every pair
+                Markup("".join(_part(n, f"{v:.2f}") for n, v in result.get("parts", {}).items())),
+            )
+            for name, result in sorted(scores.items(), key=lambda item: item[0] != marked_by)
+        ],
+        "problems": [problem["message"] for problem in row["errors"]],
+        "texts": None if texts is None else _texts(texts, findings, scores, marked_by),
+        "marked_by": marked_by,
+        "errors": findings.errors,
+        # the errors of a metric of somebody else, which may say nothing but a sentence
+        "messages": [
+            one_line(str(error["message"]))
+            for error in (errors if not typed and isinstance(errors, list | tuple) else ())
+            if isinstance(error, Mapping) and "message" in error
+        ],
+        "matches": findings.facts,
+        "specimens": findings.specimens,
+        "reasons": [
+            reason
+            for name, result in scores.items()
+            for reason in judge_reasons(name, result.get("evidence", {}))
+        ],
+    }
+
+
+@lru_cache(maxsize=1 << 14)
+def _part(name: str, value: str) -> Markup:
+    row = Markup('<tr><td>{}</td><td class="n">{}</td></tr>')
+    return row.format(name.replace("_", " "), value)
+
+
+def _texts(
+    texts: Texts, findings: Findings, scores: Mapping[str, Any], marked_by: str | None
+) -> list[tuple[str, Markup | None, int]]:
+    """Both texts with their marks: of the chosen metric, or else of HARE's entities.
+
+    Of several references it is the best one, to which the marks belong.
+    """
+    mentions = None
+    if findings.errors is None and findings.matches is None:
+        mentions = mention_spans(scores.get(marked_by or "hare", {}).get("evidence", {}))
+    key = label = "reference"
+    if (count := sum(name.startswith("reference") for name in texts)) > 1:
+        evidence = scores.get(marked_by or "", {}).get("evidence", {})
+        best = evidence.get("references", {}).get("best", 1)
+        key = "reference" if best == 1 else f"reference_{best}"
+        label = f"reference {best} of {count}"
+    shown: list[tuple[str, Markup | None, int]] = []
+    for side, name, text in zip(
+        SIDES, (label, "candidate"), (texts.get(key), texts.get("candidate")), strict=True
+    ):
+        if text is None:
+            shown.append((side, None, 0))
+            continue
+        spans = spans_of(findings, side, text) if mentions is None else mentions[side]
+        part = text[:MAX_CHARACTERS]
+        shown.append((name, html(part, spans), len(text) - len(part)))
+    return shown
+
+
+def judge_reasons(name: str, evidence: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The words of the rubric or of each judge: which one, asked when, and in which order."""
+    answers = evidence.get("answers", ())
+    if not answers and isinstance(evidence.get("reasoning"), str) and evidence["reasoning"]:
+        yield name, evidence["reasoning"]
+    for answer in answers:
+        if isinstance(answer, Mapping) and answer.get("reasoning"):
+            model = str(answer.get("judge", name)).rpartition("@")[0] or name
+            again = f", repeat {answer['repeat'] + 1}" if answer.get("repeat") else ""
+            swapped = answer.get("order", "usual") != "usual"
+            order = ", with the reports swapped" if swapped else ""
+            yield f"{name} ({model}{again}{order})", str(answer["reasoning"])
+
 
 PACKED = 40  # fragments in one pack: few enough to be unpacked at once, enough to be small together
 
@@ -109,6 +222,9 @@ def score_page(folder: Path, site: Website | None = None) -> str:
     packs, shown = packed(pairs())
     found, contest = headlines(columns, summary), compared(columns, summary)
     judging = _judging(folder, summary)
+    kinds: Counter[str] = Counter()
+    for each in found:
+        kinds.update(each.kinds)
     metrics, main = metric_overviews(columns, summary), main_metric(columns)
     return render(
         "scores/page.html",
@@ -122,7 +238,7 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         headlines=found,
         longest=max((each.per_hundred() for each in found), default=0.0) or 1.0,
         severities=SEVERITIES,
-        kinds=_kinds(found),
+        kinds=sorted(kinds, key=lambda kind: (-kinds[kind], kind)),
         judged_by=judged_by,
         marked_by=marked_by,
         metrics=metrics,
@@ -140,13 +256,6 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         data=Markup(embedded_json({**columns.content(digits), "packed": PACKED, "shown": shown})),
         packs=map(Markup, packs),
     )
-
-
-def _kinds(found: Sequence[Headline]) -> list[str]:
-    counts: Counter[str] = Counter()
-    for each in found:
-        counts.update(each.kinds)
-    return sorted(counts, key=lambda kind: (-counts[kind], kind))
 
 
 def judge_name(summary: Mapping[str, Any]) -> str:

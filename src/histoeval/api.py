@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from histoeval.run.results import Readings, Scores, Verdicts
 
 
-# --- metrics as objects --------------------------------------------------------------------------
-
-
 @front_door
 def load(
     spec: str, *, models: Models | None = None, workers: int | None = None, **settings: Any
@@ -80,24 +77,14 @@ def list_metrics(*, runnable: bool = False) -> list[MetricInfo]:
         >>> histoeval.list_metrics()[0].name
         'hare'
     """
-    entries = metric_entries()
-    names = [name for name in entries if not runnable or _runs(name)]
-    return [
-        MetricInfo(name, each.summary, each.needs, each.untested)
-        for name in names
-        for each in [entries[name]]
-    ]
-
-
-def _runs(name: str) -> bool:
-    try:
-        return load(name).unavailable_reason() is None
-    except Exception as error:  # noqa: BLE001 - whatever a plug-in raises
-        warnings.warn(f"the metric {name!r} is skipped: {error}", stacklevel=3)
-        return False
-
-
-# --- one pair, one report ------------------------------------------------------------------------
+    metrics = []
+    for name, entry in metric_entries().items():
+        try:
+            if not runnable or load(name).unavailable_reason() is None:
+                metrics.append(MetricInfo(name, entry.summary, entry.needs, entry.untested))
+        except Exception as error:  # noqa: BLE001 - whatever a plug-in raises
+            warnings.warn(f"the metric {name!r} is skipped: {error}", stacklevel=2)
+    return metrics
 
 
 @front_door
@@ -185,9 +172,6 @@ def contradictions(
     return logic
 
 
-# --- many ----------------------------------------------------------------------------------------
-
-
 @public(ScoreSettings)
 def score(settings: ScoreSettings) -> Scores:
     """Score candidates against references.
@@ -258,9 +242,6 @@ def trust(settings: TrustSettings) -> Verdicts:
     return run_trust(settings)
 
 
-# --- what was found, for people -------------------------------------------------------------------
-
-
 @front_door
 def write_report(
     run: PathLike, output: PathLike | None = None, *, to: str | None = None, texts: bool = True
@@ -286,9 +267,6 @@ def write_report(
     from histoeval.view.run_report import write_run_report
 
     return write_run_report(Path(run), None if output is None else Path(output), to, texts=texts)
-
-
-# --- old names -----------------------------------------------------------------------------------
 
 
 def create(spec: str, models: Mapping[str, object] | None = None, **settings: Any) -> Metric:

@@ -100,10 +100,7 @@ def in_shell() -> bool:
 
 
 def argument(name: str, value: object = None) -> str:
-    """An argument as the caller writes it; nothing where the caller has none of the kind.
-
-    The name of a column ends in `_column`.
-    """
+    """An argument, a column's with `_column`, as the caller writes it; empty if there is none."""
     caller = current_caller()
     if caller is not None:
         return caller.spelt(name, value)
@@ -137,10 +134,7 @@ def front_door(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def public(settings: Callable[P, S]) -> Callable[[Callable[[S], R]], Callable[P, R]]:
-    """Make a public function whose arguments are the fields of a settings model.
-
-    The docstring gets a paragraph about them, before that about what is returned.
-    """
+    """Make a public function whose arguments, documented, are the fields of a settings model."""
 
     def decorate(function: Callable[[S], R]) -> Callable[P, R]:
         def called(*args: P.args, **kwargs: P.kwargs) -> R:

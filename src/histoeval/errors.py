@@ -66,11 +66,7 @@ def pip_install(extra: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """What an error of a library says, where it says it to people.
-
-    Libraries stumble over damaged files in ways that they did not foresee; what Python says then
-    is about their code, and the file is not what its format prescribes.
-    """
+    """What an error of a library says to people; Python's own words would be about its code."""
     if isinstance(error, _STUMBLES) or not str(error):
         return "it is not built as its format prescribes"
     return str(error).partition("\n")[0]

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 DELAY_S = 2.0  # a bar for steps appears only after this time
 
 
-class OnStep(Protocol):
-    """Called with the number of steps done and a note on the last one."""
-
-    def __call__(self, done: int, note: str = "") -> None:
-        """Report it."""
+OnStep = Callable[..., None]  # called with the number of steps done and a note on the last one
 
 
 class NamedFile(Protocol):
@@ -56,13 +52,7 @@ def row_progress(
 
 @contextmanager
 def step_progress(description: str, total: int) -> Iterator[OnStep]:
-    """A transient bar over a number of steps, shown if they take more than a moment.
-
-    Example::
-
-        with step_progress("training", steps) as on_step:
-            on_step(done, f"loss {loss:.3f}")
-    """
+    """A transient bar over steps, shown if they take a while; yields a callback (done, note)."""
     if not sys.stderr.isatty():
         yield ignore
         return

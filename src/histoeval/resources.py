@@ -10,10 +10,7 @@ RESEARCH = "histoeval_research/"
 
 
 def resource_path(place: str) -> Path:
-    """Where a shipped file or folder is, by its path inside the package.
-
-    Paths of the research package begin with its name.
-    """
+    """The path of a shipped file; places in the research package begin with its name."""
     if place.startswith(RESEARCH):
         return Path(str(files(RESEARCH[:-1]))) / place.removeprefix(RESEARCH)
     return Path(str(files("histoeval"))) / place

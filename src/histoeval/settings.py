@@ -174,36 +174,26 @@ def settings_of(model: Any) -> Iterator[Setting]:
     fields = getattr(model, "model_fields", None) or model.__dataclass_fields__
     names = [name for home in model.__mro__ for name in get_annotations(home)]
     for name in dict.fromkeys(names):
-        if name in fields:
-            yield setting(name, hints[name], _default(fields[name]))
-
-
-def _default(field: Any) -> Any:
-    if field.default_factory not in (MISSING, None):
-        return field.default_factory()
-    has_default = field.default is not MISSING and repr(field.default) != "PydanticUndefined"
-    return field.default if has_default else REQUIRED
+        if (field := fields.get(name)) is not None:
+            default = field.default
+            if field.default_factory not in (MISSING, None):
+                default = field.default_factory()
+            elif default is MISSING or repr(default) == "PydanticUndefined":
+                default = REQUIRED
+            yield setting(name, hints[name], default)
 
 
 def signature_of(model: Any, returned: Any) -> Signature:
     """The signature of a function that takes the fields of a model as its arguments."""
     by_keyword = {name for name, field in model.__dataclass_fields__.items() if field.kw_only}
-    return Signature(
-        [
-            Parameter(
-                each.name,
-                Parameter.KEYWORD_ONLY
-                if each.name in by_keyword
-                else Parameter.POSITIONAL_OR_KEYWORD,
-                default=each.default,
-                annotation=get_args(each.annotation)[0]
-                if get_origin(each.annotation) is Annotated
-                else each.annotation,
-            )
-            for each in settings_of(model)
-        ],
-        return_annotation=returned,
-    )
+    parameters = []
+    for each in settings_of(model):
+        is_keyword = each.name in by_keyword
+        how = Parameter.KEYWORD_ONLY if is_keyword else Parameter.POSITIONAL_OR_KEYWORD
+        is_annotated = get_origin(each.annotation) is Annotated
+        kind = get_args(each.annotation)[0] if is_annotated else each.annotation
+        parameters.append(Parameter(each.name, how, default=each.default, annotation=kind))
+    return Signature(parameters, return_annotation=returned)
 
 
 def arguments_text(model: Any) -> str:

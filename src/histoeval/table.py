@@ -128,8 +128,11 @@ def markdown(table: ResultTable) -> str:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(_markdown_cell(cell) for cell in line)} |" for line in lines)
+    lines = []
+    for row in (columns, ["---"] * len(columns), *rows):
+        cells = [markdown_text(str(cell)).replace("|", "\\|").replace("\n", " ") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def tables_in_markdown(text: str) -> Iterator[ResultTable]:
@@ -183,20 +186,13 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def _numeric_columns(table: ResultTable) -> list[bool]:
     """Which columns contain numbers and no words."""
+    columns = [[str(row[place]) for row in table.rows] for place in range(len(table.columns))]
     return [
-        place > 0 and all(_is_number(str(row[place])) for row in table.rows)
-        for place in range(len(table.columns))
+        place > 0 and all(c in _NO_NUMBER or c.lstrip("~+-<")[:1].isdigit() for c in cells)
+        for place, cells in enumerate(columns)
     ]
-
-
-def _is_number(cell: str) -> bool:
-    return cell in _NO_NUMBER or cell.lstrip("~+-<")[:1].isdigit()
 
 
 def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is: without HTML, links and images of its own."""
     return re.sub(r"<(?=[A-Za-z/!?])|(?<=\])(?=\()", lambda found: "\\" + found.group(), text)
-
-
-def _markdown_cell(cell: str | Text) -> str:
-    return markdown_text(str(cell)).replace("|", "\\|").replace("\n", " ")

@@ -35,9 +35,8 @@ def agree(
     if report and settings.output is None:
         raise SettingError("--report needs a folder to write to: give --output DIR")
     if report:  # a missing extra is reported before the work
-        from histoeval.view.html.agreement import figures_of, write_report
-
-        figures_of()
+        import histoeval.view.figures.canvas  # noqa: F401
+        from histoeval.view.html.agreement import write_report
     agreement = run_agree(settings)
     print_agreement(agreement, look)
     if settings.output is not None:

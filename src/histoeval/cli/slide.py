@@ -1,7 +1,4 @@
-"""`histoeval slide`: what a slide is, how it looks, and its tiles.
-
-The modules that need the extra slide are imported where they are used.
-"""
+"""`histoeval slide`: facts, thumbnails and tiles; modules of the extra are imported where used."""
 
 import json
 from pathlib import Path

@@ -128,10 +128,7 @@ def findings_in(evidence: Mapping[str, Any]) -> Findings | None:
 
 
 def spans_of(findings: Findings, side: Side, text: str) -> list[HighlightSpan]:
-    """The spans to highlight in one text: each place once, in the style of its worst error.
-
-    An entity whose text differs from the text at its place is listed but not highlighted.
-    """
+    """Each place of one text in the style of its worst error; not where its words are others."""
     places: dict[tuple[int, int], list[tuple[str, str, ShownMatch | ShownError]]] = {}
     for listed in findings.listed:
         entity = listed[2].reference if side == "reference" else listed[2].candidate
@@ -155,10 +152,7 @@ def _span(
 
 
 def mention_spans(evidence: Mapping[str, Any]) -> dict[Side, list[HighlightSpan]] | None:
-    """The spans of HARE's evidence, which lists the entities of each text; None if it has none.
-
-    Entities that are each other's nearest light up together; there is no list of errors.
-    """
+    """The spans of HARE's entities, nearest ones with one key; None if the evidence has none."""
     mentions = {side: evidence.get(side) for side in SIDES}
     if not all(isinstance(each, list | tuple) for each in mentions.values()):
         return None

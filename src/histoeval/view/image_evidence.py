@@ -80,10 +80,7 @@ def grounding_of(evidence: Mapping[str, Any]) -> Grounding | None:
 
 
 def claims_seen(grounding: Grounding | None) -> list[ClaimEvidence]:
-    """Every claim that the report asserts, in the order of its text.
-
-    Its patches are those of the encoder whose opinion on the claim counts.
-    """
+    """Every asserted claim in the order of the text, with the patches of the deciding encoder."""
     if grounding is None:
         return []
     seen = []

@@ -30,11 +30,7 @@ NAV = (
 
 
 def create_app(folder: Path, *, token: str, **names: Any) -> Starlette:
-    """The app over the runs in a folder; whoever has `token` may do everything.
-
-    Studies have an app of their own (`histoeval.web.study.app`): no rater can come near a run.
-    `names` say by which the server may be called: see `Guard`.
-    """
+    """The app over a folder of runs; `token` opens everything; for `names` see `Guard`."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
     shelf, jobs, scorer = Shelf(folder), Jobs(), Scorer()

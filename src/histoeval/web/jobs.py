@@ -45,10 +45,7 @@ class Progress(NamedTuple):
 
 
 class UploadRequest(NamedTuple):
-    """What is to be scored: a file of the run's folder, by which metrics, and its columns.
-
-    Columns that are not named are guessed, as `histoeval score` does.
-    """
+    """A file of the run's folder to be scored; columns that are not named are guessed."""
 
     file: str
     metrics: Sequence[str]

@@ -91,13 +91,8 @@ async def show_failure(request: Request, error: Exception) -> Response:
     elif isinstance(error, HistoEvalError):
         status, detail = 400, without_paths(str(error), request.app.state.folder)
     else:
-        status, detail = (
-            500,
-            (
-                f"Unexpected error ({type(error).__name__}). The window in which the server runs says "
-                "more; please file a bug."
-            ),
-        )
+        status, detail = 500, f"Unexpected error ({type(error).__name__})."
+        detail += " The window in which the server runs says more; please file a bug."
     title = TITLES.get(status, "That did not work")
     return page(request, "error.html", title=title, status=status, detail=detail)
 

@@ -47,10 +47,7 @@ _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
 class Visitor(NamedTuple):
-    """Whoever holds a key: a name, and the addresses that are open to it, by their beginning.
-
-    The owner may go everywhere (`area="/"`); a rater of a study only where rating is done.
-    """
+    """The holder of a key, and the addresses open to it, by their beginning: a rater's are few."""
 
     name: str
     area: str = "/"

@@ -29,12 +29,7 @@ def serve(
     study: Path | None,
     say: Callable[[str], None],
 ) -> None:
-    """Serve a folder of runs, or else a study, until the process is interrupted.
-
-    Raises:
-        SettingError: there is nothing to serve, or both; the address is not this machine's own and
-            `allow_others` was not given; or the port cannot be used.
-    """
+    """Serve a folder of runs, or else a study, until the process is interrupted."""
     is_local = _is_loopback(host)
     if not is_local and not allow_others:
         raise SettingError(

@@ -199,7 +199,11 @@ def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
     history: dict[str, Any] = {}
     if len(taken) > 1 and ids:
         result = contest(columns, ids)
-        ranked = [(taken[s.system], s.rank, _oriented(s.mean, sign)) for s in result.systems]
+        for each in result.systems:  # with means in the direction of the metric
+            ends = [sign * end for end in (each.mean.low, each.mean.high) if end is not None]
+            low, high = min(ends, default=None), max(ends, default=None)
+            mean = Estimate(value=sign * float(each.mean.value or 0.0), low=low, high=high)
+            ranked.append((taken[each.system], each.rank, mean))
         p_of = {frozenset({duel.one, duel.other}): duel.p for duel in result.duels}
         history = _history({each: mean.value for each, _, mean in ranked}, p_of)
     elif ids:
@@ -223,12 +227,6 @@ def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
         "history": history,
         "time_text": time_text,
     }
-
-
-def _oriented(mean: Estimate, sign: float) -> Estimate:
-    bounds = [sign * bound for bound in (mean.low, mean.high) if bound is not None]
-    value = sign * float(mean.value or 0.0)
-    return Estimate(value=value, low=min(bounds, default=None), high=max(bounds, default=None))
 
 
 def _history(

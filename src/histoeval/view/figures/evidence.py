@@ -36,12 +36,7 @@ TISSUE, INK = (0, 160, 60), (255, 140, 0)
 
 
 def with_pictures(verdict: Verdict, folder: Path, tools: Instruments) -> TrustRow:
-    """Draw pictures of the evidence, and list them in the row.
-
-    File names count rows and claims, since ids may contain what file names cannot. Heatmaps are
-    those of the first encoder; where there are several, the entries name it. If a picture cannot be
-    drawn, its entry gives the reason, and the row is otherwise unchanged.
-    """
+    """Draw pictures of the evidence, and list them, or why one could not be drawn, in the row."""
     row = verdict.row
     if verdict.image is None or verdict.embedded is None:
         return row
@@ -91,12 +86,7 @@ def heatmap(
     *,
     mpp: float | None = None,
 ) -> None:
-    """A PNG of the slide, each patch coloured by its cosine with a phrase.
-
-    Colours run from the lowest to the highest cosine of this image: they show where, not how much.
-    Patches that the encoder does not know are not coloured; the best one has a black frame, the
-    one with least support a white one.
-    """
+    """A PNG of the slide; colours run from the lowest to the highest cosine of this image."""
     from PIL import Image, ImageDraw
 
     if phrase.shape != bag.vectors.shape[1:]:

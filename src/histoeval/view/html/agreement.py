@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -19,8 +19,6 @@ from histoeval.view.html.page import Website, render
 from histoeval.view.terminal.agreement import agreement_tables, remarks
 
 if TYPE_CHECKING:
-    from histoeval.agreement.panel import Panel
-    from histoeval.agreement.study import Study, StudyPlan
     from histoeval.run.agree import Agreement
     from histoeval.view.figures.canvas import Canvas
 
@@ -29,7 +27,9 @@ TITLE = "How well metrics follow experts: {}"
 
 
 def write_report(agreement: Agreement, folder: Path, command: str) -> list[Path]:
-    drawn = list(figures_of()(agreement.panel, agreement.study, agreement.plan))
+    from histoeval.view.figures.agreement import figures
+
+    drawn = list(figures(agreement.panel, agreement.study, agreement.plan))
     with writing_to(folder):
         written = [
             path
@@ -46,27 +46,17 @@ def write_report(agreement: Agreement, folder: Path, command: str) -> list[Path]
 
 
 def agreement_page(folder: Path, site: Website | None = None) -> str:
-    """The page of a finished study, from the files in its folder.
-
-    Figures need the extra [figures]; without it, or in a folder of an earlier version, which has
-    not kept the scores, there are none.
-    """
+    """The page of a finished study; without the extra [figures], or kept scores, it has none."""
     agreement, command = read_agreement(folder)
     if site is not None:  # whoever visits need not know the folders of this machine
         command = " ".join(PurePath(word).name or word for word in command.split())
     drawn: list[tuple[str, Canvas]] = []
     with suppress(MissingDependency):
-        draw = figures_of()
+        from histoeval.view.figures.agreement import figures
+
         if len(agreement.panel):
-            drawn = list(draw(agreement.panel, agreement.study, agreement.plan))
+            drawn = list(figures(agreement.panel, agreement.study, agreement.plan))
     return report_html(agreement, drawn, command, site)
-
-
-def figures_of() -> Callable[[Panel, Study, StudyPlan], Iterator[tuple[str, Canvas]]]:
-    """What draws the figures of a study; `MissingDependency` without the extra [figures]."""
-    from histoeval.view.figures.agreement import figures
-
-    return figures
 
 
 def report_markdown(agreement: Agreement, drawn: Sequence[tuple[str, Canvas]], command: str) -> str:
@@ -99,14 +89,13 @@ def report_html(
     site: Website | None = None,
 ) -> str:
     svgs = [picture.svg() for _, picture in drawn]
+    tables = agreement_tables(agreement.study, agreement.plan, every_metric=True)
     return render(
         "agreement.html",
         site=site,
         title=TITLE.format(agreement.about["name"]),
         facts=_facts(agreement),
-        tables=map(
-            html_table, agreement_tables(agreement.study, agreement.plan, every_metric=True)
-        ),
+        tables=map(html_table, tables),
         notes=_notes(agreement),
         figures=[Markup(svg[svg.index("<svg") :].strip()) for svg in svgs],
         signatures=[f"{each.metric}: {each.signature}" for each in agreement.study.metrics],

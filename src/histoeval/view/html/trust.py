@@ -307,10 +307,7 @@ _MADE_WITH = ("reader", "encoder", "nli", "distance", "subject", "top", "tiles")
 
 
 def run_trust(settings: TrustSettings) -> Verdicts:
-    """Judge every report; into a folder with pictures and a page, if one is given.
-
-    Without texts there is no page.
-    """
+    """Judge every report; into a folder, if one is given, with pictures and, with texts, a page."""
     source = case_source(
         settings.data,
         text=settings.text,

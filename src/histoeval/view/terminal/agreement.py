@@ -27,10 +27,7 @@ FALLS = "falls"
 def agreement_tables(
     study: Study, plan: StudyPlan, *, every_metric: bool = False
 ) -> Iterator[ResultTable]:
-    """Every table of a study, the most important first.
-
-    Pairs on which metric and experts differ are those of the best metric, or of every one.
-    """
+    """Every table, the most important first; pairs that differ are of the best metric or of all."""
     values = {each.metric: each.coefficient(plan.coefficient).value for each in study.metrics}
     known = {name: value for name, value in values.items() if value is not None}
     metrics = sorted(study.metrics, key=lambda each: -known.get(each.metric, -2.0))  # or last

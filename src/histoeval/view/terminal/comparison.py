@@ -141,10 +141,7 @@ def _first(messages: Sequence[str]) -> str:
 
 
 def gate_markdown(comparison: Comparison, gate: Gate, most: int = WORST) -> str:
-    """The outcome, the tables, and the notes, for a comment on a pull request.
-
-    Nothing in a report can become markup, a link, or a mention of somebody.
-    """
+    """A comment on a pull request, in which no report becomes markup, a link or a mention."""
     tables = list(gate_tables(gate, most))
     if gate.conditions:
         tables[0] = tables[0]._replace(title="Conditions")
@@ -156,11 +153,7 @@ def gate_markdown(comparison: Comparison, gate: Gate, most: int = WORST) -> str:
 
 
 def gate_junit(gate: Gate) -> str:
-    """A test for each condition, and one for each case that got worse.
-
-    A case fails where a condition that failed is about it; otherwise it passes, and its output
-    says what got worse.
-    """
+    """A test for each condition and each worse case, which fails if a failed condition names it."""
     conditions = [
         {
             "group": "histoeval.gate",

@@ -37,10 +37,7 @@ REASON = 160  # characters of a judge's reason that are shown
 
 @contextmanager
 def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Watch]:
-    """A bar that moves with every answer; yields the callback for rows that are done.
-
-    Pairs are counted only if the bar is shown, since that reads the whole file.
-    """
+    """A bar that moves with every answer; only if it is shown the file is read to count pairs."""
     if not sys.stderr.isatty():
         yield no_progress
         return

@@ -47,10 +47,7 @@ def score_table(summary: dict[str, Any]) -> RenderableType:
 
 
 def error_tables(summary: dict[str, Any]) -> Iterator[RenderableType]:
-    """The errors that metrics list in their evidence, by severity and kind.
-
-    A row for each system, or for up to three systems a column.
-    """
+    """Errors that metrics list, by severity and kind; up to three systems are columns."""
     for name, metric in summary["metrics"].items():
         errors = {
             system: totals["report_errors"]

@@ -111,10 +111,7 @@ def _line(growth: tuple[GrowthStep, ...]) -> str:
 
 
 def create_study_app(path: Path, **names: Any) -> Starlette:
-    """The app over the study that a file describes; its folder is locked until the app ends.
-
-    `names` say by which the server may be called: see `Guard`.
-    """
+    """The app over a study, whose folder is locked until it ends; for `names` see `Guard`."""
     study = read_study(path)
     held = ExitStack()
     stores = held.enter_context(opened_stores(study))

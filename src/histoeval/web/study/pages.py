@@ -62,25 +62,20 @@ def routes(study: ExpertStudy, stores: Stores) -> list[BaseRoute]:
         rater = request.path_params["rater"]
         if rater not in desks or visitor_of(request) != visitor_named(rater):
             raise HTTPException(404)
-        return desks[rater]
-
-    def place_of(request: Request) -> tuple[RaterDesk, int]:
-        desk, number = desk_of(request), number_in(request, "number")
-        if not 1 <= number <= len(study.pairs):
+        has_number = "number" in request.path_params
+        if has_number and not 1 <= number_in(request, "number") <= len(study.pairs):
             raise HTTPException(404)
-        return desk, number
+        return desks[rater]
 
     def overview(request: Request) -> Response:
         return desk_of(request).overview(request)
 
     def pair(request: Request) -> Response:
-        desk, number = place_of(request)
-        return desk.pair(request, number)
+        return desk_of(request).pair(request, number_in(request, "number"))
 
     async def save(request: Request) -> Response:
-        desk, number = place_of(request)
-        body = await request.body()
-        return await run_in_threadpool(desk.save, body, number)
+        desk, body = desk_of(request), await request.body()
+        return await run_in_threadpool(desk.save, body, number_in(request, "number"))
 
     return [
         Route("/study/{rater}/", overview),

@@ -102,10 +102,7 @@ class ExpertStudy:
         return tuple(self.scale.lowest + step / per_point for step in range(count + 1))
 
     def order(self, rater: str) -> tuple[StudyPair, ...]:
-        """The pairs as one rater sees them: shuffled by the seed, for each rater differently.
-
-        The order of the table does not matter, nor does which pairs stand beside a pair.
-        """
+        """The pairs as one rater sees them: shuffled, whatever the order of the table."""
 
         def place(pair: StudyPair) -> bytes:
             words = json.dumps([self.file.seed, rater, *pair.key])

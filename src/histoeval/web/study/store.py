@@ -106,10 +106,7 @@ class ChangedElsewhere(HistoEvalError):  # noqa: N818 - reads better than Change
 
 
 class RatingLine(Noun):
-    """One line of a rater's file: a rating that was saved, or a draft of one.
-
-    `number` counts the lines of the file from 1; `request` is what the browser called the save.
-    """
+    """A saved rating or a draft; `number` counts lines, `request` is what the browser called it."""
 
     number: int
     time: str
@@ -126,10 +123,7 @@ class RatingLine(Noun):
 
 @dataclass
 class RaterRatings:
-    """What a rater has said so far: of each pair the last rating that was saved, and a draft.
-
-    A draft counts only if it is newer than what was saved.
-    """
+    """Of each pair the last rating that was saved, and a draft that is newer."""
 
     saved: dict[Key, RatingLine] = field(default_factory=dict)
     drafts: dict[Key, RatingLine] = field(default_factory=dict)
@@ -194,11 +188,7 @@ class RaterStore:
         is_draft: bool,
         seen: Collection[str] = (),
     ) -> RatingLine:
-        """Write a rating and return when it is on the disk; a known request changes nothing.
-
-        `seen` are the requests for this pair that the page knows or has sent itself: if the last
-        one is of another page, nothing is replaced that this one has not shown.
-        """
+        """Write a rating durably, unless the last one is of a request that is not in `seen`."""
         with self._lock:
             if (known := self.ratings.requests.get(request)) is not None:
                 return known

@@ -57,14 +57,7 @@ def pair_html(
     marked_by: str | None,
     digits: Mapping[str, int] | None = None,
 ) -> str:
-    """A row of scores.jsonl as a part of a page.
-
-    Args:
-        row: the row as it is stored.
-        texts: its reference and candidate; None where the run has not kept them.
-        marked_by: the metric whose matches and errors are marked.
-        digits: decimals of each metric's values; three where it is not named.
-    """
+    """A row of scores.jsonl as a part of a page, with the findings of one metric marked."""
     return fragment("scores/pair.html", **pair_content(row, texts, marked_by, digits))
 
 
@@ -118,10 +111,7 @@ def _part(name: str, value: str) -> Markup:
 def _texts(
     texts: Texts, findings: Findings, scores: Mapping[str, Any], marked_by: str | None
 ) -> list[tuple[str, Markup | None, int]]:
-    """Both texts with their marks: of the chosen metric, or else of HARE's entities.
-
-    Of several references it is the best one, to which the marks belong.
-    """
+    """Both texts with the marks of the metric, or of HARE; of several references the best one."""
     mentions = None
     if findings.errors is None and findings.matches is None:
         mentions = mention_spans(scores.get(marked_by or "hare", {}).get("evidence", {}))

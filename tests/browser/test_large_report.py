@@ -18,9 +18,7 @@ PAIRS = 10_000
 
 @pytest.mark.alone
 @pytest.mark.release
-def test_the_page_of_ten_thousand_pairs_is_written_opened_and_filtered_in_time(
-    tmp_path: Path, page: Page
-) -> None:
+def test_ten_thousand_pairs_are_shown_and_filtered_in_time(tmp_path: Path, page: Page) -> None:
     run = make_score_run(tmp_path, copies=PAIRS // 8)
     written = write_page(run)
     assert written.seconds < 20

@@ -69,9 +69,7 @@ def test_studies_open_too(page: Page, serving: Serving, axe: Axe, tmp_path: Path
         assert str(tmp_path) not in page.content()
 
 
-def test_two_texts_are_pasted_and_scored(
-    page: Page, serving: Serving, axe: Axe, tmp_path: Path
-) -> None:
+def test_two_texts_are_scored(page: Page, serving: Serving, axe: Axe, tmp_path: Path) -> None:
     page.goto(serving(tmp_path))
     page.get_by_role("link", name="Score", exact=True).click()
     page.get_by_label("Reference", exact=True).fill(REFERENCE)
@@ -82,9 +80,7 @@ def test_two_texts_are_pasted_and_scored(
     assert axe(page) == []
 
 
-def test_a_table_is_uploaded_and_watched_until_it_is_scored(
-    page: Page, serving: Serving, axe: Axe, tmp_path: Path
-) -> None:
+def test_a_table_is_uploaded(page: Page, serving: Serving, axe: Axe, tmp_path: Path) -> None:
     table = tmp_path / "table" / "pairs.jsonl"
     table.parent.mkdir()
     lines = (f'{{"reference": "{REFERENCE}", "candidate": "{GOOD} {n}"}}' for n in range(40))
@@ -124,9 +120,7 @@ def test_a_report_is_reviewed_by_keyboard(page: Page, serving: Serving, tmp_path
     assert found[3][0].comment.startswith("Another organ")
 
 
-def test_the_decision_stays_in_sight_while_a_long_report_is_read(
-    page: Page, serving: Serving, tmp_path: Path
-) -> None:
+def test_the_decision_stays_in_sight(page: Page, serving: Serving, tmp_path: Path) -> None:
     write_runs(tmp_path)
     page.goto(serving(tmp_path))
     page.get_by_role("link", name="Review", exact=True).click()

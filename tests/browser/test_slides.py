@@ -62,9 +62,7 @@ def is_in_the_middle(page: Page, selector: str) -> bool:
     return abs(x - middle) < 30 and abs(y - height) < 30
 
 
-def test_a_claim_leads_to_its_place_and_its_heatmap(
-    opened: Page, axe: Callable[[Page], list[str]]
-) -> None:
+def test_a_claim_leads_to_its_place(opened: Page, axe: Callable[[Page], list[str]]) -> None:
     page = opened
     assert axe(page) == []
     page.get_by_role("button", name="Best tile for it, claim 1").click()

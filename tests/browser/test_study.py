@@ -42,9 +42,7 @@ def _open(page: Page, server: StudyServer, rater: str) -> None:
     page.wait_for_url("**/pairs/1")
 
 
-def test_pairs_are_scored_by_keyboard_and_survive_a_kill(
-    page: Page, server: StudyServer, study: ExpertStudy
-) -> None:
+def test_pairs_survive_a_kill(page: Page, server: StudyServer, study: ExpertStudy) -> None:
     _open(page, server, "anna")
     type_answers(page, 3.5)
     page.evaluate(IMPATIENT)
@@ -78,9 +76,7 @@ def test_pairs_are_scored_by_keyboard_and_survive_a_kill(
         assert len(span.text.split()) == (2 if span is error.reference else 1)
 
 
-def test_a_save_while_the_server_is_away_arrives_when_it_is_back(
-    browser: Browser, server: StudyServer, study: ExpertStudy
-) -> None:
+def test_a_save_arrives_later(browser: Browser, server: StudyServer, study: ExpertStudy) -> None:
     page = browser.new_context().new_page()  # its console tells of requests that failed
     _open(page, server, "ben")
     server.kill()
@@ -95,9 +91,7 @@ def test_a_save_while_the_server_is_away_arrives_when_it_is_back(
     page.context.close()
 
 
-def test_what_was_not_sent_is_sent_when_the_page_is_opened_again(
-    browser: Browser, server: StudyServer, study: ExpertStudy
-) -> None:
+def test_unsent_ratings_are_sent(browser: Browser, server: StudyServer, study: ExpertStudy) -> None:
     page = browser.new_context().new_page()
     _open(page, server, "dora")
     server.kill()
@@ -114,9 +108,7 @@ def test_what_was_not_sent_is_sent_when_the_page_is_opened_again(
     page.context.close()
 
 
-def test_two_tabs_of_one_rater_do_not_overwrite_each_other_unasked(
-    page: Page, server: StudyServer, study: ExpertStudy
-) -> None:
+def test_two_tabs_do_not_overwrite(page: Page, server: StudyServer, study: ExpertStudy) -> None:
     _open(page, server, "chloe")
     behind = page.context.new_page()
     behind.goto(page.url)

@@ -195,9 +195,7 @@ def test_a_sheet_without_scores_or_rows_is_refused(sheet: Path) -> None:
         assert words in str(refused.exception)
 
 
-def test_a_report_holds_every_table_figure_signature_and_the_command(
-    sheet: Path, tmp_path: Path
-) -> None:
+def test_a_report_holds_tables_figures_and_signatures(sheet: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run(sheet, "--metrics", "bleu,rouge_l", "--output", out, "--report")
     assert result.exit_code == 0, result.output

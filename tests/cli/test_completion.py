@@ -68,9 +68,7 @@ def test_a_file_is_left_to_the_shell(offered: Callable[..., list[str]]) -> None:
         ("fish", "concordance\twhat both reports state, as experts weigh it"),
     ],
 )
-def test_other_shells_show_what_a_metric_compares(
-    shell: str, line: str, offered: Callable[..., list[str]]
-) -> None:
+def test_other_shells_show_more(shell: str, line: str, offered: Callable[..., list[str]]) -> None:
     assert line in "\n".join(offered("score", "--metrics", "conc", shell=shell))
 
 
@@ -86,9 +84,7 @@ def test_a_script_is_shown_and_installed_for_the_shell_that_is_named(
     assert f"_HISTOEVAL_COMPLETE=complete_{shell}" in written
 
 
-def test_a_shell_that_is_not_known_is_refused(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_shell_is_refused(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "")
     done = command("--show-completion", "zhs")
     assert done.code == 2

@@ -68,9 +68,7 @@ def test_every_row_gets_its_three_probabilities(model: Lengths, tmp_path: Path) 
     assert found[0] == {"id": "a", **expected}
 
 
-def test_bad_rows_are_named_and_counted_and_the_others_judged(
-    model: Lengths, tmp_path: Path
-) -> None:
+def test_bad_rows_are_counted_and_others_judged(model: Lengths, tmp_path: Path) -> None:
     bad = [{"id": "d", "premise": "alone"}, "{", {"id": "e", "premise": "break", "hypothesis": "x"}]
     output = tmp_path / "out.jsonl"
     done = run(write(tmp_path / "in.jsonl", [*GOOD, *bad]), "--output", output)
@@ -95,9 +93,7 @@ def test_a_stopped_run_goes_on_where_it_was(model: Lengths, tmp_path: Path) -> N
     assert model.asked == 3 + 2
 
 
-def test_another_language_is_an_error_of_its_row_unless_asked(
-    tmp_path: Path, model: Lengths
-) -> None:
+def test_another_language_is_an_error_of_its_row(tmp_path: Path, model: Lengths) -> None:
     german = {"id": "de", "premise": "Kein Anhalt für Malignität.", "hypothesis": "No tumour."}
     file = write(tmp_path / "in.jsonl", [*GOOD, german])
     refused = run(file, "--output", tmp_path / "out.jsonl")

@@ -162,9 +162,7 @@ def test_models_are_named_by_options(pairs: Path, monkeypatch: pytest.MonkeyPatc
         (("--id", "case-4"), "concordance could not score 'case-4': that is too much"),
     ],
 )
-def test_a_pair_that_is_not_there_or_has_no_score_says_why(
-    words: tuple[str, ...], said: str, pairs: Path
-) -> None:
+def test_a_missing_pair_or_score_says_why(words: tuple[str, ...], said: str, pairs: Path) -> None:
     assert said in refusal(pairs, *words)
 
 

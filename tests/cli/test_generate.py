@@ -78,9 +78,7 @@ def table(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def test_every_image_of_a_folder_gets_a_report(
-    server: Loopback, pictures: Path, tmp_path: Path
-) -> None:
+def test_every_image_gets_a_report(server: Loopback, pictures: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run(server, pictures, out)
     assert result.exit_code == 0, result.output
@@ -132,9 +130,7 @@ def test_levels_of_specimen_information_make_a_report_each(
     assert (tmp_path / "out" / "reports.jsonl").read_bytes() == whole
 
 
-def test_a_slide_is_described_by_tiles_and_merged_or_shown_in_small(
-    server: Loopback, tmp_path: Path
-) -> None:
+def test_a_slide_is_described_by_tiles_or_overview(server: Loopback, tmp_path: Path) -> None:
     page = glass(512, 2100)
     put(page, stained(512, 1536), 0, 0)
     slide = write_pyramid(tmp_path / "case.tif", page, 0.5, levels=3)
@@ -144,9 +140,7 @@ def test_a_slide_is_described_by_tiles_and_merged_or_shown_in_small(
     assert len(server.calls) == 5
 
 
-def test_a_dry_run_counts_and_asks_nothing(
-    server: Loopback, pictures: Path, tmp_path: Path
-) -> None:
+def test_a_dry_run_asks_nothing(server: Loopback, pictures: Path, tmp_path: Path) -> None:
     (pictures / "broken.png").write_bytes(b"half")
     result = run(server, pictures, tmp_path / "out", "--dry-run")
     assert "2 pictures, 0 slides, 1 that cannot be used" in result.output
@@ -155,9 +149,7 @@ def test_a_dry_run_counts_and_asks_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_same_command_goes_on_where_it_was_stopped_and_another_is_refused(
-    server: Loopback, pictures: Path, tmp_path: Path
-) -> None:
+def test_a_stopped_run_goes_on(server: Loopback, pictures: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     run(server, pictures, output)
     whole = (output / "reports.jsonl").read_bytes()
@@ -204,9 +196,7 @@ def test_an_endpoint_that_is_not_there_stops_the_run(pictures: Path, tmp_path: P
     assert not rows_of(tmp_path / "out")
 
 
-def test_an_answer_that_fails_or_is_empty_is_an_error_of_its_row(
-    pictures: Path, tmp_path: Path
-) -> None:
+def test_a_failed_answer_is_an_error_of_its_row(pictures: Path, tmp_path: Path) -> None:
     def fault(call: Call) -> Wrong | None:
         shown = picture_of(call)
         assert shown is not None
@@ -221,9 +211,7 @@ def test_an_answer_that_fails_or_is_empty_is_an_error_of_its_row(
     assert codes == ["subject_refused", "empty_report"]
 
 
-def test_input_that_cannot_be_used_is_refused_with_a_plain_sentence(
-    server: Loopback, pictures: Path, tmp_path: Path
-) -> None:
+def test_unusable_input_is_refused(server: Loopback, pictures: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     nameless = table(tmp_path / "t.csv", [{"id": "1", "organ": "colon"}])
     cases = table(tmp_path / "u.csv", [{"image": "benign.png", "organ": "colon"}])
@@ -242,9 +230,7 @@ def test_input_that_cannot_be_used_is_refused_with_a_plain_sentence(
     assert not server.calls
 
 
-def test_a_table_row_without_an_image_is_an_error_of_its_own(
-    server: Loopback, pictures: Path, tmp_path: Path
-) -> None:
+def test_a_row_without_image_is_an_error(server: Loopback, pictures: Path, tmp_path: Path) -> None:
     cases = table(
         pictures / "cases.csv",
         [{"id": "a", "image": "benign.png"}, {"id": "b", "image": ""}, {"id": "a", "image": "x"}],

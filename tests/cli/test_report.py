@@ -21,9 +21,7 @@ def report(command: Command, tmp_path: Path) -> Command:
     return partial(command, "report", "run")
 
 
-def test_a_page_and_a_table_are_written_where_they_are_wanted(
-    report: Command, tmp_path: Path
-) -> None:
+def test_pages_and_tables_are_written_where_wanted(report: Command, tmp_path: Path) -> None:
     assert report()[:2] == (0, "Written: run/report.html\n")
     done = report("--to", "csv", "--output", "out/pairs.csv")
     assert done.out == "Written: out/pairs.csv\n"

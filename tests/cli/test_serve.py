@@ -97,9 +97,7 @@ def test_a_port_that_is_taken_is_named(refused: Callable[..., str]) -> None:
     assert "--port 0" in said
 
 
-def test_without_the_extra_it_says_what_to_install(
-    refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_extra_is_named(refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
 
     def absent(name: str, package: str | None = None) -> ModuleSpec | None:

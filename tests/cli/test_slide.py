@@ -116,9 +116,7 @@ def test_evidence_goes_to_qupath(slide: Path, tmp_path: Path) -> None:
     assert len(content["features"]) == 4 + 24
 
 
-def test_a_case_without_places_and_a_run_of_several_cases_are_refused(
-    slide: Path, tmp_path: Path
-) -> None:
+def test_a_case_without_places_is_refused(slide: Path, tmp_path: Path) -> None:
     made = write_slide_run(tmp_path / "run", slide, (1536, 1024), ids=("a", "b"), scores=False)
     rows = [json.loads(line) for line in (made / "trust.jsonl").read_text("utf-8").splitlines()]
     del rows[0]["evidence"]["grounding"]

@@ -78,9 +78,7 @@ def test_a_folder_is_known_by_its_files(kind: str, desk: Path) -> None:
 @pytest.mark.parametrize(
     "verb", [pytest.param(v, marks=pytest.mark.heavy) if v == "log" else v for v in VERBS]
 )
-def test_a_folder_of_another_kind_is_named_with_the_verb_that_reads_it(
-    verb: str, desk: Path
-) -> None:
+def test_a_folder_is_named_with_the_verb_that_reads_it(verb: str, desk: Path) -> None:
     line, own = VERBS[verb]
     for kind in sorted(KINDS.keys() - own):
         folder = made(Path(kind.replace(" ", "_")), kind)

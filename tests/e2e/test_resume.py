@@ -114,9 +114,7 @@ def test_a_killed_command_goes_on_and_leaves_the_same_bytes(
     assert contents(place / "killed") == uninterrupted
 
 
-def test_an_interrupted_command_says_how_to_go_on_and_does(
-    place: Path, uninterrupted: dict[str, bytes]
-) -> None:
+def test_an_interrupted_command_goes_on(place: Path, uninterrupted: dict[str, bytes]) -> None:
     outcome = stop_the_command(place, "interrupted", signal.SIGINT)
     assert (outcome.code, outcome.out) == (130, "")
     assert "kept in interrupted: the same command resumes" in outcome.err
@@ -152,9 +150,7 @@ def test_rows_that_are_finished_are_not_scored_again(place: Path, driven: dict[s
     assert contents(place / "slow") == driven
 
 
-def test_a_second_process_is_refused_at_once_and_the_first_is_not_disturbed(
-    place: Path, driven: dict[str, bytes]
-) -> None:
+def test_a_second_process_is_refused(place: Path, driven: dict[str, bytes]) -> None:
     command = [sys.executable, "driver.py", "shared", "-1"]
     scores = place / "shared/scores.jsonl"
     arguments = ("score", "few.csv", "--metrics", "rouge_l", "--output", "shared")
@@ -173,9 +169,7 @@ def test_a_second_process_is_refused_at_once_and_the_first_is_not_disturbed(
 
 
 @pytest.mark.parametrize("cut", [1, 400])
-def test_half_a_line_at_the_end_is_scored_again(
-    place: Path, driven: dict[str, bytes], cut: int
-) -> None:
+def test_half_a_line_is_scored_again(place: Path, driven: dict[str, bytes], cut: int) -> None:
     folder = place / f"cut-{cut}"
     folder.mkdir()
     whole = driven["scores.jsonl"]
@@ -187,9 +181,7 @@ def test_half_a_line_at_the_end_is_scored_again(
     assert contents(folder) == driven
 
 
-def test_the_folder_of_another_run_is_refused_until_it_may_be_replaced(
-    place: Path, driven: dict[str, bytes]
-) -> None:
+def test_another_run_is_not_replaced_unasked(place: Path, driven: dict[str, bytes]) -> None:
     arguments = ("score", "few.csv", "--metrics", "rouge_l", "--output", "driven")
     refused = histoeval(*arguments, cwd=place)
     assert (refused.code, refused.out) == (2, "")
@@ -201,9 +193,7 @@ def test_the_folder_of_another_run_is_refused_until_it_may_be_replaced(
     assert contents(place / "driven") == contents(place / "fresh")
 
 
-def test_rows_that_are_not_those_of_the_input_are_not_counted(
-    place: Path, uninterrupted: dict[str, bytes]
-) -> None:
+def test_rows_of_other_inputs_are_not_counted(place: Path, uninterrupted: dict[str, bytes]) -> None:
     folder = place / "doubled"
     folder.mkdir()
     for name, content in uninterrupted.items():

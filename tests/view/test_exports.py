@@ -76,9 +76,7 @@ def test_json_is_everything(run: Path, tmp_path: Path) -> None:
     assert content["rows"][0]["scores"]["marking"]["value"] == 0.5
 
 
-def test_a_study_and_a_comparison_can_be_exported_and_shown_again(
-    run: Path, tmp_path: Path
-) -> None:
+def test_studies_and_comparisons_are_exported(run: Path, tmp_path: Path) -> None:
     sheet = write(tmp_path / "sheet.csv", rows(24))
     histoeval.agree(
         sheet, metrics="bleu,chrf", resamples=50, permutations=50, output=tmp_path / "agree"

@@ -75,9 +75,7 @@ def test_markdown_cannot_be_steered_by_texts(found: Comparison) -> None:
     assert rows, "a cell may not end before its text does"
 
 
-def test_the_page_begins_with_the_outcome_and_the_errors_that_are_new(
-    found: Comparison, tmp_path: Path
-) -> None:
+def test_the_page_begins_with_outcome_and_new_errors(found: Comparison, tmp_path: Path) -> None:
     found.write(tmp_path / "out")
     page = comparison_page(tmp_path / "out")
     assert '<p class="gate route reject" role="status">✕ Gate failed: 1 of 1' in page
@@ -98,9 +96,7 @@ def test_a_gate_that_fails_has_an_exit_code_of_its_own(runs: tuple[Path, Path]) 
     assert run(old, new, "--junit", "x.xml").exit_code not in (0, 3)
 
 
-def test_markdown_to_the_terminal_is_all_that_is_printed_there(
-    runs: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_markdown_is_all_that_is_printed(runs: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = runs
     files = ("--junit", tmp_path / "gate.xml", "--output", tmp_path / "out")
     result = run("--baseline", old, new, "--markdown", "-", *files)
@@ -112,9 +108,7 @@ def test_markdown_to_the_terminal_is_all_that_is_printed_there(
     assert "<h2>Cases that got worse</h2>\n<p>By marking" in page
 
 
-def test_files_are_refused_before_the_work_and_never_replace_scores(
-    runs: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_files_never_replace_scores(runs: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = runs
     missing = run("--baseline", old, new, "--markdown", tmp_path / "no" / "x.md")
     assert "does not exist" in str(missing.exception)

@@ -117,9 +117,7 @@ def test_an_image_that_says_something_else_is_named() -> None:
         (None, "not_utf8", "column report", "the report itself cannot be read"),
     ],
 )
-def test_what_is_missing_is_explained_by_its_code(
-    dimension: str | None, code: str, message: str, brief: str
-) -> None:
+def test_codes_are_explained(dimension: str | None, code: str, message: str, brief: str) -> None:
     error = MissingReason(dimension=dimension, code=code, message=message)
     row = judged(WITHOUT, 0.9, 0.9, None).model_copy(update={"errors": (error,)})
     (missing,) = missing_words(row, dimension or "logic")

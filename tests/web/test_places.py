@@ -65,9 +65,7 @@ def test_no_text_of_a_run_becomes_part_of_a_page(client: TestClient, ids: dict[s
         assert not re.search("[\u202e\x1b]", answer.text), address
 
 
-def test_no_page_names_a_folder_of_the_machine(
-    client: TestClient, ids: dict[str, str], folder: Path
-) -> None:
+def test_no_page_names_a_folder(client: TestClient, ids: dict[str, str], folder: Path) -> None:
     for address in [*addresses(ids), "/runs/none/", f"/compare?run={ids['first']}&metric=hare"]:
         assert str(folder) not in client.get(address).text, address
     assert "not every file has scores of" in client.get(address).text
@@ -98,9 +96,7 @@ def test_the_leaderboard_ranks_all_runs_on_the_same_pairs(client: TestClient) ->
     assert "History" in text
 
 
-def test_systems_are_compared_by_wins_ties_and_losses(
-    client: TestClient, ids: dict[str, str]
-) -> None:
+def test_systems_are_compared_by_wins(client: TestClient, ids: dict[str, str]) -> None:
     text = client.get(f"/compare?run={ids['first']}").text
     assert 'aria-label="8 won, 0 tied, 0 lost"' in text
     assert "Where they differ most" in text
@@ -133,9 +129,7 @@ def test_runs_that_cannot_be_compared_are_not_offered_and_too_few_are_told(tmp_p
     assert "one has one system: tick another run beside it." in alone
 
 
-def test_the_reasons_of_the_judge_stand_beside_the_rubric(
-    client: TestClient, ids: dict[str, str]
-) -> None:
+def test_judge_and_rubric_stand_side_by_side(client: TestClient, ids: dict[str, str]) -> None:
     text = client.get(f"/runs/{ids['judged']}/reasons").text
     assert REASON in text
     assert RUBRIC_REASON in text

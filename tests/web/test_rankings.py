@@ -49,9 +49,7 @@ def test_a_ranking_is_one_run_and_the_scores_that_it_keeps_are_none(served: Path
         assert f"the ranking is in {served}/ranking/index.html" in said
 
 
-def test_the_browser_shows_the_ranking_and_never_what_it_keeps(
-    served: Path, client: TestClient
-) -> None:
+def test_the_browser_shows_the_ranking_only(served: Path, client: TestClient) -> None:
     (run,) = stored_runs(served)
     assert f'href="/runs/{run.id}/"' in client.get("/").text
     shown = client.get(f"/runs/{run.id}/")

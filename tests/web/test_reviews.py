@@ -55,9 +55,7 @@ def test_a_decision_leads_to_the_next_report(client: TestClient, run: str, tmp_p
     assert review.comment == given["comment"].strip()
 
 
-def test_the_last_decision_counts_and_those_before_it_stay(
-    client: TestClient, run: str, tmp_path: Path
-) -> None:
+def test_the_last_decision_counts(client: TestClient, run: str, tmp_path: Path) -> None:
     for decision in ("send_back", "accept"):
         client.post(f"/review/{run}/2", data={"decision": decision, "reviewer": "Anna"})
     assert queued(client, "accept") == ["2"]
@@ -83,9 +81,7 @@ def test_what_is_no_decision_is_refused(
     assert not (tmp_path / "trust" / REVIEWS).exists()
 
 
-def test_a_rejected_report_is_accepted_with_a_reason_and_a_second_key_only(
-    client: TestClient, run: str, tmp_path: Path
-) -> None:
+def test_a_rejected_report_needs_a_reason(client: TestClient, run: str, tmp_path: Path) -> None:
     given = {"decision": "accept", "reviewer": "Anna"}
     for missing in ({}, {"comment": "seen by two"}, {"confirmed": "yes"}):
         assert client.post(f"/review/{run}/3", data={**given, **missing}).status_code == 400
@@ -137,9 +133,7 @@ def test_the_queue_gives_reasons_in_words_and_is_narrowed_to_a_verdict(client: T
     assert "all 4</a>" in narrowed
 
 
-def test_a_report_under_review_explains_itself_and_folds_numbers_away(
-    client: TestClient, run: str
-) -> None:
+def test_a_report_under_review_folds_numbers_away(client: TestClient, run: str) -> None:
     shown, technical = client.get(f"/review/{run}/4").text.split('<details class="technical">')
     assert "A pathologist reads it" in shown
     assert "Grounding compares" in shown

@@ -127,9 +127,7 @@ def wait(work: Jobs, folder: Path, *states: str) -> jobs.Progress:
     return found
 
 
-def test_a_job_waits_for_the_one_before_it_and_can_be_cancelled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_wait_and_are_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asleep = [sys.executable, "-c", "import time; time.sleep(60)"]
     monkeypatch.setattr(UploadRequest, "command", lambda *_: asleep)
     work, one, two = Jobs(), request(tmp_path / "one"), request(tmp_path / "two")
@@ -162,9 +160,7 @@ def test_what_another_server_began_is_unfinished(tmp_path: Path) -> None:
     assert Jobs().progress(folder) == jobs.Progress("unfinished", 1, 2)
 
 
-def test_what_the_process_of_a_killed_server_goes_on_with_is_not_called_stopped(
-    tmp_path: Path,
-) -> None:
+def test_a_job_of_a_killed_server_is_not_called_stopped(tmp_path: Path) -> None:
     folder = request(tmp_path / "one")
     with locked(folder / jobs.LOCK, folder):
         work = Jobs()

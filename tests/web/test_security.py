@@ -105,9 +105,7 @@ def test_static_files_lead_nowhere_else(visitor: TestClient, name: str, tmp_path
     assert "mine" not in answer.text
 
 
-def test_a_fault_of_ours_tells_nothing_of_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bugs_tell_nothing_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> None:
         raise RuntimeError(f"no {tmp_path}")
 

@@ -68,9 +68,7 @@ def test_the_list_is_cut_and_says_so(
     assert len(re.findall(CASE, text)) == 1
 
 
-def test_a_page_has_the_claims_the_report_and_the_facts_of_the_slide(
-    visitor: TestClient, address: str, tmp_path: Path
-) -> None:
+def test_a_page_has_claims_and_facts(visitor: TestClient, address: str, tmp_path: Path) -> None:
     text = visitor.get(address).text
     assert 'data-width="1000" data-height="700" data-side="256"' in text
     assert 'data-mpp="0.5"' in text
@@ -99,18 +97,14 @@ def test_tiles_are_the_pixels_of_the_slide(visitor: TestClient, address: str) ->
     "place",
     ["0/0/0", "11/0/0", "10/4/0", "10/0/3", "10/0/-1", "x/0/0", "10/0/1e3", f"10/{'9' * 5000}/0"],
 )
-def test_tiles_outside_of_the_slide_are_not_found(
-    visitor: TestClient, address: str, place: str
-) -> None:
+def test_tiles_outside_are_not_found(visitor: TestClient, address: str, place: str) -> None:
     answer = visitor.get(f"{address}/tile/{place}.jpg")
     assert answer.status_code == 404
     assert "Traceback" not in answer.text
 
 
 @pytest.mark.parametrize("row", ["0", "3", "-1", "a", "..%2f1", "9" * 30])
-def test_runs_and_cases_that_are_not_there_are_not_found(
-    visitor: TestClient, address: str, row: str
-) -> None:
+def test_absent_cases_are_not_found(visitor: TestClient, address: str, row: str) -> None:
     home = address.rpartition("/")[0]
     for rest in ("", "/tile/10/0/0.jpg", "/patches.json", "/heat/1.json", "/qupath.geojson"):
         assert visitor.get(f"{home}/{row}{rest}").status_code == 404
@@ -166,9 +160,7 @@ def test_a_file_that_is_no_slide_any_more_is_said(
     assert str(tmp_path) not in failed.text
 
 
-def test_another_slide_in_its_place_is_noticed(
-    visitor: TestClient, address: str, slide: Path
-) -> None:
+def test_another_slide_is_noticed(visitor: TestClient, address: str, slide: Path) -> None:
     assert "has changed since the run" not in visitor.get(address).text
     write_pyramid(slide, stained(600, 800, seed=4), levels=1)
     text = visitor.get(address).text
@@ -176,9 +168,7 @@ def test_another_slide_in_its_place_is_noticed(
     assert 'data-width="800"' in text
 
 
-def test_a_damaged_tile_is_said_and_the_others_are_shown(
-    visitor: TestClient, tmp_path: Path
-) -> None:
+def test_a_damaged_tile_is_said(visitor: TestClient, tmp_path: Path) -> None:
     path = write_pyramid(tmp_path / "bad.tif", stained(600, 600), levels=1)
     spoil(path, 0, 0)
     write_slide_run(tmp_path / "runs" / "bad", path, (600, 600))
@@ -199,9 +189,7 @@ def test_a_run_without_scores_has_no_heatmap_and_says_why(
     assert visitor.get(f"{home}/heat/1.json").status_code == 404
 
 
-def test_a_broken_run_does_not_hide_the_others(
-    visitor: TestClient, address: str, tmp_path: Path
-) -> None:
+def test_a_broken_run_hides_no_other(visitor: TestClient, address: str, tmp_path: Path) -> None:
     broken = tmp_path / "runs" / "broken"
     broken.mkdir()
     for name in ("trust.jsonl.meta.json", "trust.jsonl"):

@@ -71,9 +71,7 @@ def test_costs_do_not_depend_on_how_many_pairs_are_scored_together(
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
-def test_an_edit_that_a_metric_breaks_on_is_counted_and_the_others_are_scored(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_edits_count(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scored = Rouge.score_pair
 
     def breaks(self: Rouge, reference: str, candidate: str) -> Score:

@@ -84,9 +84,7 @@ def test_repeats_judges_and_orders_are_compared_in_the_summary(here: Here) -> No
     assert "Between judges" in outcome.out
 
 
-def test_score_knows_judges_by_option_and_by_environment(
-    here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_score_finds_judges_by_environment(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("score", "pairs.csv", "--metrics", "judge_rubric4,bleu", "--output")
     assert here(*arguments, "one", *here.who).code == 0
     monkeypatch.setenv("HISTOEVAL_JUDGE_ENDPOINT", here.server.url)

@@ -50,9 +50,7 @@ def test_the_demo_scores_writes_its_page_and_names_three_commands_that_run(
     assert opened == [], "there is no terminal"
 
 
-def test_a_demo_replaces_no_file_of_yours(
-    shell: Command, tmp_path: Path, opened: list[str]
-) -> None:
+def test_a_demo_replaces_no_file(shell: Command, tmp_path: Path, opened: list[str]) -> None:
     (tmp_path / "pairs.csv").write_text("id,reference,candidate\n1,mine,mine\n")
     refused = shell("histoeval demo --output .")
     assert (refused.code, refused.out) == (2, "")

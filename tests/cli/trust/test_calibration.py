@@ -124,9 +124,7 @@ def test_an_encoder_without_a_calibration_knows_nothing(folder: Path, encoder: T
     assert all(row["route"] != "deploy" for row in rows_of(folder))
 
 
-def test_a_calibration_that_does_not_fit_is_refused_with_the_cure(
-    folder: Path, calibration: Path
-) -> None:
+def test_a_calibration_that_does_not_fit_is_refused(folder: Path, calibration: Path) -> None:
     theirs = decisions_for().model_copy(update={"encoder": "other-weights"})
     (folder / "theirs.json").write_text(theirs.model_dump_json(), "utf-8")
     twice = ("--calibration", calibration) * 2
@@ -144,17 +142,13 @@ def test_a_calibration_that_does_not_fit_is_refused_with_the_cure(
     assert "the input names no images" in str(refused)
 
 
-def test_the_name_of_a_folder_and_the_library_are_no_part_of_the_weights(
-    folder: Path, calibration: Path, encoder: TileEncoder
-) -> None:
+def test_only_weights_must_fit(folder: Path, calibration: Path, encoder: TileEncoder) -> None:
     encoder.identity = "elsewhere@made-up/2"
     judged(folder, "--calibration", calibration)
     assert groundings(folder)["own"]["verdict"] == "supported"
 
 
-def test_what_cannot_be_calibrated_is_refused_and_nothing_is_written(
-    encoder: TileEncoder, tmp_path: Path
-) -> None:
+def test_what_cannot_be_calibrated_is_refused(encoder: TileEncoder, tmp_path: Path) -> None:
     tiles, few = write_tiles(tmp_path / "tiles"), write_tiles(tmp_path / "few", cases=2)
     ours = tmp_path / "ours.json"
     for folder, more, error, words in (

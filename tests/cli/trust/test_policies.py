@@ -131,9 +131,7 @@ def test_a_policy_is_named_or_is_a_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("named", "kind"), [("with_an_endpoint", SettingError), ("none.yaml", InputError)]
 )
-def test_a_policy_that_does_not_exist_stops_before_any_work(
-    folder: Path, named: str, kind: type[Exception]
-) -> None:
+def test_an_unknown_policy_stops_at_once(folder: Path, named: str, kind: type[Exception]) -> None:
     assert isinstance(judged(folder, "--policy", named).exception, kind)
     assert not (folder / "out").exists()
 

@@ -128,9 +128,7 @@ def test_what_is_missing_has_a_reason_and_no_number(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("report", "code"), [(TRUE, 1), ("Thank you.", 2)])
-def test_a_table_without_images_and_attacks_still_has_its_logic(
-    folder: Path, report: str, code: int
-) -> None:
+def test_logic_needs_no_images_or_attacks(folder: Path, report: str, code: int) -> None:
     write(folder / "reports.csv", [{"id": "a", "report": report}])
     done = judged(folder)
     assert done.exit_code == code, done.output
@@ -140,9 +138,7 @@ def test_a_table_without_images_and_attacks_still_has_its_logic(
         assert errors_of(row) == {"grounding": "no_image", "stability": "no_attacked_reports"}
 
 
-def test_without_the_extra_for_slides_the_rest_is_told(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_the_rest_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking(*_: object, **__: object) -> None:
         raise MissingDependency("pillow not installed: run: pip install 'histoeval[slide]'")
 

@@ -105,9 +105,7 @@ def test_labels_may_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
     assert read_policy(output).weights.logic >= 0.7
 
 
-def test_levels_of_error_are_followed_and_thresholds_need_to_know_what_is_wrong(
-    tmp_path: Path,
-) -> None:
+def test_levels_are_followed_and_need_to_know_what_is_wrong(tmp_path: Path) -> None:
     file, output = write(tmp_path / "l.jsonl", rows(), "label"), tmp_path / "policy.yaml"
     done = run(file, "--output", output, *QUICK)
     assert done.exit_code == 0, done.output

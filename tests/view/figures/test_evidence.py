@@ -43,9 +43,7 @@ def test_colours_run_from_the_lowest_to_the_highest() -> None:
     assert colours_of(np.array([])) == []
 
 
-def test_the_best_and_the_worst_patch_are_framed_and_unknown_ones_stay_as_they_are(
-    slide: Path, tmp_path: Path
-) -> None:
+def test_best_and_worst_patch_are_framed_and_unknown_ones_not(slide: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "map.png"
     heatmap(slide, bag(), np.array([0.0, 1.0]), out)
     picture = opened(out).astype(int)

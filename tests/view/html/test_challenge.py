@@ -37,9 +37,7 @@ def test_index_and_teams_link_to_each_other(ranking: ChallengeRanking, tmp_path:
         assert [*map(int, shown)] == places
 
 
-def test_pages_have_tables_but_no_report_and_no_address(
-    ranking: ChallengeRanking, tmp_path: Path
-) -> None:
+def test_pages_quote_no_report_or_address(ranking: ChallengeRanking, tmp_path: Path) -> None:
     write_views(ranking, tmp_path)
     for file in [*tmp_path.rglob("*.html"), tmp_path / "ranking.md"]:
         text = file.read_text("utf-8")
@@ -54,9 +52,7 @@ def test_pages_have_tables_but_no_report_and_no_address(
     assert "missing_report" in short
 
 
-def test_subgroups_are_rows_and_small_ones_are_folded_away(
-    ranking: ChallengeRanking, tmp_path: Path
-) -> None:
+def test_small_subgroups_are_folded_away(ranking: ChallengeRanking, tmp_path: Path) -> None:
     names = list(ranking.subgroups)
     found = ranking.model_copy(update={"subgroups": dict.fromkeys(names, 4) | {names[0]: 5}})
     write_views(found, tmp_path)
@@ -73,9 +69,7 @@ def test_an_axis_has_ticks_around_all_that_is_drawn() -> None:
     assert scale.bar(Estimate(value=0.4, low=0.3, high=0.5)) == {"from_": 1, "at": 50, "to": 99}
 
 
-def test_every_table_has_a_name_and_can_be_scrolled_by_keyboard(
-    ranking: ChallengeRanking, tmp_path: Path
-) -> None:
+def test_tables_are_scrolled_by_keyboard(ranking: ChallengeRanking, tmp_path: Path) -> None:
     write_views(ranking, tmp_path)
     for file in tmp_path.rglob("*.html"):
         text = file.read_text("utf-8")

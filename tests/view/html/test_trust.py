@@ -63,9 +63,7 @@ def test_texts_verdicts_and_reasons_are_shown_as_they_are(page: HtmlPage) -> Non
         assert said in shown
 
 
-def test_reports_speak_to_clinicians_and_the_rest_is_folded_away(
-    folder: Path, quick: object
-) -> None:
+def test_reports_speak_to_clinicians_first(folder: Path, quick: object) -> None:
     write(folder / "reports.csv", [*ROWS, {"id": "calm", "report": TRUE}])
     judged(folder)
     page = (folder / "out" / "report.html").read_text("utf-8")
@@ -170,9 +168,7 @@ def test_a_report_shows_what_the_image_says_and_the_tiles_of_each_claim(
     assert "evidence/00001_01_against.png" in item
 
 
-def test_a_heatmap_has_a_scale_in_words_and_details_say_whose_it_is(
-    folder: Path, quick: object
-) -> None:
+def test_a_heatmap_has_a_scale_and_an_encoder(folder: Path, quick: object) -> None:
     class Hasty(ColourEncoder):
         identity = "hasty-1"
 

@@ -253,9 +253,7 @@ def test_text_that_looks_like_markup_stays_as_it_is() -> None:
     assert "[b]i[/b]" in seen
 
 
-def test_where_there_is_no_terminal_the_page_is_plain_and_100_wide(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_terminal_the_page_is_100_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "40")

@@ -71,9 +71,7 @@ def _save(client: TestClient, rater: str, number: int, **changes: Any) -> Any:
     return client.post(f"/study/{rater}/pairs/{number}", json=body | changes)
 
 
-def test_no_page_of_a_rater_names_a_system_a_pair_or_a_metric(
-    opening: Opening, study: ExpertStudy
-) -> None:
+def test_no_rater_sees_a_system_pair_or_metric(opening: Opening, study: ExpertStudy) -> None:
     client = opening("anna")
     answers = [client.get("/study/anna/")]
     for number in range(1, 13):
@@ -88,9 +86,7 @@ def test_no_page_of_a_rater_names_a_system_a_pair_or_a_metric(
         assert not re.search(r"\bp\d\b|\bc\d\b", shown), "ids of pairs and cases"
 
 
-def test_every_rater_sees_the_pairs_in_the_order_of_the_plan(
-    opening: Opening, study: ExpertStudy
-) -> None:
+def test_raters_see_pairs_in_their_order(opening: Opening, study: ExpertStudy) -> None:
     for rater in ("anna", "ben"):
         client = opening(rater)
         for number, pair in enumerate(study.order(rater), start=1):
@@ -132,9 +128,7 @@ def test_a_save_is_on_the_disk_when_it_is_answered(opening: Opening, study: Expe
     assert found.score_of(study.order("anna")[2].key) == 3.5
 
 
-def test_a_save_that_is_sent_again_gets_the_same_answer_and_counts_once(
-    opening: Opening, study: ExpertStudy
-) -> None:
+def test_a_save_sent_again_counts_once(opening: Opening, study: ExpertStudy) -> None:
     client = opening("anna")
     first = _save(client, "anna", 3)
     assert _save(client, "anna", 3).json() == first.json()
@@ -150,9 +144,7 @@ def test_the_next_pair_is_one_without_a_score_and_then_the_list(opening: Opening
     assert "You have scored all 12 pairs" in client.get("/study/anna/").text
 
 
-def test_what_was_begun_is_there_when_the_page_is_opened_again(
-    opening: Opening, study: ExpertStudy
-) -> None:
+def test_a_draft_is_there_again(opening: Opening, study: ExpertStudy) -> None:
     mark = {"kind": "omission", "severity": 3, "reference": {"start": 0, "end": 4}}
     draft = {"score": 2.5, "criteria": {"factual_accuracy": 1}, "comment": 'a "b" <c>'}
     _save(opening("anna"), "anna", 2, is_draft=True, rating=draft | {"errors": [mark]})
@@ -183,9 +175,7 @@ def test_what_cannot_be_saved_is_said(
     assert message in answer.json()["message"]
 
 
-def test_a_page_that_is_behind_replaces_nothing_unasked(
-    opening: Opening, study: ExpertStudy
-) -> None:
+def test_a_page_behind_replaces_nothing(opening: Opening, study: ExpertStudy) -> None:
     client = opening("anna")
     _save(client, "anna", 1)
     behind = _save(client, "anna", 1, request="request-b", rating=rating(1).model_dump(mode="json"))
@@ -211,9 +201,7 @@ def test_texts_cannot_harm_the_page(tmp_path: Path) -> None:
     assert text.count("<span data-o") < 3_000
 
 
-def test_the_coordinator_sees_progress_agreement_and_differences(
-    opening: Opening, study: ExpertStudy
-) -> None:
+def test_the_coordinator_sees_how_far_raters_are(opening: Opening, study: ExpertStudy) -> None:
     empty = opening("coordinator").get("/study/coordinator/").text
     assert "No pair has two ratings yet" in empty
     scores = {"anna": (0, 1, 2, 3, 4, 5), "ben": (0, 1, 2, 3, 4, 0)}

@@ -162,11 +162,3 @@ def test_an_address_without_encryption_is_warned_of_once(run: Run) -> None:
     assert outcome.code == 0
     assert outcome.err.count("is not encrypted") == 1
     assert outcome.err.startswith("histoeval: http://models.example.org/v1 is not encrypted")
-
-
-def test_the_help_of_judge_shows_the_options_of_judging(run: Run) -> None:
-    shown = run("judge", "--help")
-    assert shown.code == 0
-    for name in ("--endpoint", "--prompt", "--header", "--output", "judge check", "judge cache"):
-        assert name in shown.out
-    assert run("judge", "check", "--help").out != shown.out

@@ -40,22 +40,29 @@ app = typer.Typer()
 app.command()(generate)
 
 
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with vision() as model:
-        yield model
+class Desk:
+    """A folder of two pictures, a model that looks at them, and the command."""
 
+    def __init__(self, server: Loopback, folder: Path) -> None:
+        self.server, self.folder, self.out = server, folder, folder / "out"
+        self.pictures = folder / "pictures"
 
-@pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    folder = tmp_path / "pictures"
-    (folder / "inner").mkdir(parents=True)
-    write_picture(folder / "benign.png", stained(128, 128))
-    blue = np.full((64, 64, 3), (60, 80, 190), np.uint8)
-    blue[:8] = 200
-    write_picture(folder / "inner" / "malignant.png", blue)
-    (folder / "notes.md").write_text("no image")
-    return folder
+    def __call__(self, *more: object, source: Path | None = None, out: str = "out") -> Result:
+        return run(self.server, source or self.pictures, self.folder / out, *more)
+
+    def table(self, *rows: dict[str, str]) -> Path:
+        path = self.folder / "cases.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        return path
+
+    def rows(self, name: str = "reports.jsonl") -> list[dict[str, Any]]:
+        text = (self.out / name).read_text("utf-8")
+        if name.endswith(".csv"):
+            return list(csv.DictReader(text.splitlines()))
+        return [json.loads(line) for line in text.splitlines()]
 
 
 def run(server: Loopback, source: Path, output: Path, *more: object) -> Result:
@@ -63,54 +70,44 @@ def run(server: Loopback, source: Path, output: Path, *more: object) -> Result:
     return CliRunner().invoke(app, [str(each) for each in (*given, "--attempts", 2, *more)])
 
 
-def rows_of(output: Path, name: str = "reports.jsonl") -> list[dict[str, Any]]:
-    if name.endswith(".csv"):
-        with (output / name).open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-    return [json.loads(line) for line in (output / name).read_text("utf-8").splitlines()]
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    inner = tmp_path / "pictures" / "inner"
+    inner.mkdir(parents=True)
+    write_picture(tmp_path / "pictures" / "benign.png", stained(128, 128))
+    blue = np.full((64, 64, 3), (60, 80, 190), np.uint8)
+    blue[:8] = 200
+    write_picture(inner / "malignant.png", blue)
+    (tmp_path / "pictures" / "notes.md").write_text("no image")
+    with vision() as model:
+        yield Desk(model, tmp_path)
 
 
-def table(path: Path, rows: list[dict[str, str]]) -> Path:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def test_every_image_gets_a_report(server: Loopback, pictures: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    result = run(server, pictures, out)
+def test_every_image_gets_a_report(desk: Desk) -> None:
+    result = desk()
     assert result.exit_code == 0, result.output
     assert "2 of 2 reports written" in result.output
-    words = f"--reports {out}/reports.csv --images {pictures} --output {out}-trust"
+    words = f"--reports {desk.out}/reports.csv --images {desk.pictures} --output {desk.out}-trust"
     assert f"Next: histoeval trust {words}" in result.output
-    rows = rows_of(out)
+    rows, table = desk.rows(), desk.rows("reports.csv")
     assert [(row["id"], row["image"], row["report"]) for row in rows] == [
         ("benign", "benign.png", BENIGN),
         ("inner/malignant", "inner/malignant.png", MALIGNANT),
     ]
-    table = rows_of(out, "reports.csv")
     assert {"id", "image", "report", "system"} <= set(table[0])
     assert [row["report"] for row in table] == [row["report"] for row in rows]
 
 
-def test_levels_of_specimen_information_make_a_report_each(
-    server: Loopback, pictures: Path, tmp_path: Path
-) -> None:
-    cases = table(
-        tmp_path / "cases.csv",
-        [
-            {"id": "1", "image": "benign.png", "organ": "colon", "Procedure": "biopsy",
-             "reference": "Hyperplastic polyp."},
-            {"id": "2", "image": "inner/malignant.png", "organ": "rectum", "Procedure": "",
-             "reference": "Adenocarcinoma."},
-        ],
-    )  # fmt: skip
-    levels = ("--specimen", "none,organ,organ+procedure", "--images", pictures)
-    result = run(server, cases, tmp_path / "out", *levels)
-    assert result.exit_code == 1
-    rows = rows_of(tmp_path / "out")
+def test_each_specimen_level_makes_a_report(desk: Desk) -> None:
+    polyp = {"organ": "colon", "Procedure": "biopsy", "reference": "Hyperplastic polyp."}
+    tumour = {"organ": "rectum", "Procedure": "", "reference": "Adenocarcinoma."}
+    cases = desk.table(
+        {"id": "1", "image": "benign.png", **polyp},
+        {"id": "2", "image": "inner/malignant.png", **tumour},
+    )
+    levels = ("--specimen", "none,organ,organ+procedure", "--images", desk.pictures)
+    assert desk(*levels, source=cases).exit_code == 1
+    rows = desk.rows()
     assert [(row["id"], row["level"]) for row in rows] == [
         (name, level) for name in "12" for level in ("none", "organ", "organ+procedure")
     ]
@@ -118,49 +115,46 @@ def test_levels_of_specimen_information_make_a_report_each(
     assert rows[2]["specimen"] == "- organ: colon\n- Procedure: biopsy"
     assert rows[5]["errors"][0]["code"] == "missing_value"
     assert rows[0]["reference"] == "Hyperplastic polyp."
-    told = [words_of(call) for call in server.calls]
+    told = [words_of(call) for call in desk.server.calls]
     assert sum("organ: colon" in text for text in told) == 2
     assert sum("Procedure: biopsy" in text for text in told) == 1
     assert not any("Hyperplastic polyp" in text for text in told)
-    assert len(rows_of(tmp_path / "out", "reports_organ.csv")) == 2
-    whole = (tmp_path / "out" / "reports.jsonl").read_bytes()
-    four = b"".join(whole.splitlines(keepends=True)[:4])
-    (tmp_path / "out" / "reports.jsonl").write_bytes(four)
-    run(server, cases, tmp_path / "out", *levels)
-    assert (tmp_path / "out" / "reports.jsonl").read_bytes() == whole
+    assert len(desk.rows("reports_organ.csv")) == 2
+    whole = (desk.out / "reports.jsonl").read_bytes()
+    (desk.out / "reports.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:4]))
+    desk(*levels, source=cases)
+    assert (desk.out / "reports.jsonl").read_bytes() == whole
 
 
-def test_a_slide_is_described_by_tiles_or_overview(server: Loopback, tmp_path: Path) -> None:
+def test_a_slide_is_described_by_tiles_or_overview(desk: Desk) -> None:
     page = glass(512, 2100)
     put(page, stained(512, 1536), 0, 0)
-    slide = write_pyramid(tmp_path / "case.tif", page, 0.5, levels=3)
-    assert run(server, slide, tmp_path / "tiles", "--tiles", 3).exit_code == 0
-    assert [picture_of(call) is None for call in server.calls] == [False, False, False, True]
-    assert run(server, slide, tmp_path / "small", "--look", "overview").exit_code == 0
-    assert len(server.calls) == 5
+    slide = write_pyramid(desk.folder / "case.tif", page, 0.5, levels=3)
+    assert desk("--tiles", 3, source=slide).exit_code == 0
+    shown = [picture_of(call) is None for call in desk.server.calls]
+    assert shown == [False, False, False, True]
+    assert desk("--look", "overview", source=slide, out="small").exit_code == 0
+    assert len(desk.server.calls) == 5
 
 
-def test_a_dry_run_asks_nothing(server: Loopback, pictures: Path, tmp_path: Path) -> None:
-    (pictures / "broken.png").write_bytes(b"half")
-    result = run(server, pictures, tmp_path / "out", "--dry-run")
+def test_a_dry_run_asks_nothing(desk: Desk) -> None:
+    (desk.pictures / "broken.png").write_bytes(b"half")
+    result = desk("--dry-run")
     assert "2 pictures, 0 slides, 1 that cannot be used" in result.output
     assert "at most 2 requests" in result.output
-    assert not server.calls
-    assert not (tmp_path / "out").exists()
+    assert (desk.server.calls, desk.out.exists()) == ([], False)
 
 
-def test_a_stopped_run_goes_on(server: Loopback, pictures: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out"
-    run(server, pictures, output)
-    whole = (output / "reports.jsonl").read_bytes()
-    (output / "reports.jsonl").write_bytes(whole[: len(whole) - 20])
-    asked = len(server.calls)
-    assert run(server, pictures, output, "--no-cache").exit_code == 0
-    assert (output / "reports.jsonl").read_bytes() == whole
-    assert len(server.calls) == asked + 1
-    other = run(server, pictures, output, "--prompt", "fields")
-    assert isinstance(other.exception, OutputError)
-    assert run(server, pictures, output, "--prompt", "fields", "--overwrite").exit_code == 0
+def test_a_stopped_run_goes_on(desk: Desk) -> None:
+    desk()
+    whole = (desk.out / "reports.jsonl").read_bytes()
+    (desk.out / "reports.jsonl").write_bytes(whole[: len(whole) - 20])
+    asked = len(desk.server.calls)
+    assert desk("--no-cache").exit_code == 0
+    assert (desk.out / "reports.jsonl").read_bytes() == whole
+    assert len(desk.server.calls) == asked + 1
+    assert isinstance(desk("--prompt", "fields").exception, OutputError)
+    assert desk("--prompt", "fields", "--overwrite").exit_code == 0
 
 
 def test_a_run_that_was_killed_asks_nothing_twice(tmp_path: Path) -> None:
@@ -184,58 +178,56 @@ def test_a_run_that_was_killed_asks_nothing_twice(tmp_path: Path) -> None:
         assert answered >= 5
         assert run(server, folder, tmp_path / "out").exit_code == 0
         assert len(server.calls) <= 12 + 2  # what was on its way when it was killed
-    assert len(rows_of(tmp_path / "out")) == 12
+    assert (tmp_path / "out" / "reports.jsonl").read_bytes().count(b"\n") == 12
 
 
-def test_an_endpoint_that_is_not_there_stops_the_run(pictures: Path, tmp_path: Path) -> None:
-    with vision() as server:
+def test_an_endpoint_that_is_not_there_stops_the_run(desk: Desk) -> None:
+    with vision() as desk.server:
         pass
-    result = run(server, pictures, tmp_path / "out")
-    assert isinstance(result.exception, EndpointError)
-    assert "resumes there" in str(result.exception)
-    assert not rows_of(tmp_path / "out")
+    refused = desk().exception
+    assert isinstance(refused, EndpointError)
+    assert "resumes there" in str(refused)
+    assert not desk.rows()
 
 
-def test_a_failed_answer_is_an_error_of_its_row(pictures: Path, tmp_path: Path) -> None:
-    def fault(call: Call) -> Wrong | None:
+def test_a_failed_answer_is_an_error_of_its_row(desk: Desk) -> None:
+    def fault(call: Call) -> Wrong:
         shown = picture_of(call)
         assert shown is not None
-        if shown.shape[0] == 64:
-            return Wrong(raw=completion(""))
-        return Wrong(status=418)
+        return Wrong(raw=completion("")) if shown.shape[0] == 64 else Wrong(status=418)
 
-    with vision(fault=fault) as server:
-        result = run(server, pictures, tmp_path / "out")
-    assert result.exit_code == 2
-    codes = [row["errors"][0]["code"] for row in rows_of(tmp_path / "out")]
+    with vision(fault=fault) as desk.server:
+        assert desk().exit_code == 2
+    codes = [row["errors"][0]["code"] for row in desk.rows()]
     assert codes == ["subject_refused", "empty_report"]
 
 
-def test_unusable_input_is_refused(server: Loopback, pictures: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    nameless = table(tmp_path / "t.csv", [{"id": "1", "organ": "colon"}])
-    cases = table(tmp_path / "u.csv", [{"image": "benign.png", "organ": "colon"}])
+def test_unusable_input_is_refused(desk: Desk) -> None:
+    (desk.folder / "empty").mkdir()
+    nameless = desk.table({"id": "1", "organ": "colon"}).rename(desk.folder / "t.csv")
+    cases = desk.table({"image": "benign.png", "organ": "colon"})
     for source, more, error, words in (
-        (tmp_path / "none", (), InputError, "does not exist"),
-        (tmp_path / "empty", (), InputError, "no images"),
+        (desk.folder / "none", (), InputError, "does not exist"),
+        (desk.folder / "empty", (), InputError, "no images"),
         (nameless, (), InputError, "'image'"),
         (cases, ("--specimen", "site"), SettingError, "columns: organ"),
-        (pictures, ("--specimen", "organ"), SettingError, "no column 'organ'"),
-        (pictures, ("--images", pictures), SettingError, "table"),
-        (pictures, ("--prompt", "nice"), SettingError, "known: fields, neutral"),
+        (None, ("--specimen", "organ"), SettingError, "no column 'organ'"),
+        (None, ("--images", desk.pictures), SettingError, "table"),
+        (None, ("--prompt", "nice"), SettingError, "known: fields, neutral"),
     ):
-        result = run(server, source, tmp_path / "out", *more)
-        assert isinstance(result.exception, error), (source, result.output)
-        assert words in str(result.exception)
-    assert not server.calls
+        refused = desk(*more, source=source).exception
+        assert isinstance(refused, error), (source, refused)
+        assert words in str(refused)
+    assert not desk.server.calls
 
 
-def test_a_row_without_image_is_an_error(server: Loopback, pictures: Path, tmp_path: Path) -> None:
-    cases = table(
-        pictures / "cases.csv",
-        [{"id": "a", "image": "benign.png"}, {"id": "b", "image": ""}, {"id": "a", "image": "x"}],
+def test_a_row_without_image_is_an_error(desk: Desk) -> None:
+    given = (
+        {"id": "a", "image": "benign.png"},
+        {"id": "b", "image": ""},
+        {"id": "a", "image": "x"},
     )
-    assert run(server, cases, tmp_path / "out").exit_code == 1
-    rows = rows_of(tmp_path / "out")
-    assert [len(row["errors"]) for row in rows] == [0, 1, 1]
-    assert rows[2]["errors"][0]["code"] == "duplicate_id"
+    assert desk("--images", desk.pictures, source=desk.table(*given)).exit_code == 1
+    errors = [row["errors"] for row in desk.rows()]
+    assert list(map(len, errors)) == [0, 1, 1]
+    assert errors[2][0]["code"] == "duplicate_id"

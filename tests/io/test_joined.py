@@ -16,7 +16,7 @@ from histoeval.io.reports import open_reports
 from histoeval.io.submissions import read_truth
 from histoeval.io.tables.columns import Columns
 from histoeval.run.score import references_of
-from histoeval.view.html.scores.page import pair_html
+from histoeval.view.html.scores import pair_html
 
 TRUTH = [{"id": name, "report": f"Colon: adenoma {name}."} for name in ("a", "b", "c")]
 

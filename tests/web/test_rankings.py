@@ -43,10 +43,6 @@ def test_a_ranking_is_one_run_and_the_scores_that_it_keeps_are_none(served: Path
     assert "ranking" in listed
     assert "pairs-" not in listed
     assert about_run(*stored_runs(served)) == "2 teams on 8 cases: 1. best, 2. worse"
-    for words in (["compare", cache, cache], ["explain", cache, "--id", "a"], ["report", cache]):
-        said = str(CliRunner().invoke(app, [*map(str, words)]).exception)
-        assert "scores that `histoeval challenge rank` has kept" in said
-        assert f"the ranking is in {served}/ranking/index.html" in said
 
 
 def test_the_browser_shows_the_ranking_only(served: Path, client: TestClient) -> None:

@@ -36,7 +36,7 @@ def agree(
         raise SettingError("--report needs a folder to write to: give --output DIR")
     if report:  # a missing extra is reported before the work
         import histoeval.view.figures.canvas  # noqa: F401
-        from histoeval.view.html.agreement import write_report
+        from histoeval.view.html.run_pages import write_report
     agreement = run_agree(settings)
     print_agreement(agreement, look)
     if settings.output is not None:

@@ -23,14 +23,14 @@ from histoeval.run.stored import read_agreement, read_comparison
 from histoeval.run.trust.rows import TrustFolder
 from histoeval.table import ResultTable, markdown, markdown_text, tables_in_markdown
 from histoeval.version import __version__
-from histoeval.view.html.scores.columns import (
+from histoeval.view.html.scores import (
     SEVERITIES,
     ScoredPairs,
     compared,
     headlines,
     metric_overviews,
+    read_columns,
 )
-from histoeval.view.html.scores.page import read_columns
 from histoeval.view.terminal.agreement import agreement_tables, interval
 from histoeval.view.terminal.comparison import comparison_tables
 from histoeval.view.terminal.trust import trust_tables

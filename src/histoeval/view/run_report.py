@@ -18,10 +18,10 @@ FORMATS: tuple[str, ...] = get_args(Format)
 
 # where in `view.html` the page of each kind is made, from the place of the run
 PAGES: dict[Kind, str] = {
-    "score": "scores.page:score_page",
-    "judge": "scores.page:score_page",
+    "score": "scores:score_page",
+    "judge": "scores:score_page",
     "trust": "trust:trust_page",
-    "agree": "agreement:agreement_page",
+    "agree": "run_pages:agreement_page",
     "compare": "run_pages:comparison_page",
     "extract": "run_pages:extraction_page",
     "experiment": "run_pages:experiment_tables_page",

@@ -29,8 +29,7 @@ from histoeval.run.history import UPLOAD, StoredRun
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
-from histoeval.view.html.scores.columns import decimals
-from histoeval.view.html.scores.page import pair_html
+from histoeval.view.html.scores import decimals, pair_html
 from histoeval.web.jobs import Jobs, Progress, UploadRequest
 from histoeval.web.pages import page, part, without_paths
 from histoeval.web.security import MAX_BODY, form_of

@@ -14,7 +14,7 @@ from histoeval.statistics.resampling import Estimate
 from histoeval.table import html_table, markdown, markdown_text
 from histoeval.version import __version__
 from histoeval.view.html.page import Website, render
-from histoeval.view.html.scores.columns import decimals
+from histoeval.view.html.scores import decimals
 from histoeval.view.terminal.challenge import (
     duel_table,
     place_range,

@@ -23,8 +23,7 @@ from histoeval.run.results import Frames, Scores
 from histoeval.table import ResultTable, html_table
 from histoeval.view.html.page import STATIC, fragment
 from histoeval.view.html.run_pages import apart_content, report_content
-from histoeval.view.html.scores.columns import SEVERITIES
-from histoeval.view.html.scores.page import pair_content
+from histoeval.view.html.scores import SEVERITIES, pair_content
 from histoeval.view.terminal.agreement import agreement_tables
 from histoeval.view.terminal.comparison import comparison_tables
 

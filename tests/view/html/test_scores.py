@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from histoeval.errors import InputError, OutputError
-from histoeval.view.html.scores import page as packs
-from histoeval.view.html.scores.columns import organ
-from histoeval.view.html.scores.page import pair_html, score_page
+from histoeval.view.html import scores as packs
+from histoeval.view.html.scores import organ, pair_html, score_page
 from tests.support.html_pages import HtmlPage
 from tests.support.score_runs import HOSTILE, make_score_run
 

@@ -1,1 +1,0 @@
-"""The page of a score run: errors first, then means, distributions, systems and every pair."""

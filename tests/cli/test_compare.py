@@ -95,7 +95,7 @@ def test_what_cannot_be_compared_is_told(better: Path, tmp_path: Path) -> None:
     for files, error, words in (
         ((better,), SettingError, ""),
         ((both, both), SettingError, "--metric NAME"),
-        ((better, both, "--metric", "hare"), InputError, "'hare'"),
+        ((better, both, "--metric", "hare"), SettingError, "'hare'"),
         ((better, tmp_path / "o"), InputError, "no id has a rouge_1 of every system"),
         ((better, tmp_path / "odd.jsonl"), InputError, ""),
         ((better, scored(tmp_path / "2", {}, "rouge_2")), InputError, "has rouge_1;"),

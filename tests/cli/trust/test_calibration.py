@@ -149,6 +149,8 @@ def test_only_weights_must_fit(folder: Path, calibration: Path, encoder: TileEnc
 
 
 def test_what_cannot_be_calibrated_is_refused(encoder: TileEncoder, tmp_path: Path) -> None:
+    for name in ("tiles", "few"):
+        (tmp_path / name).mkdir()
     tiles, few = write_tiles(tmp_path / "tiles"), write_tiles(tmp_path / "few", cases=2)
     ours = tmp_path / "ours.json"
     for folder, more, error, words in (

@@ -5,8 +5,6 @@ A message asks for `argument("candidate_column", "NAME")`. In `histoeval score` 
 NAME`, and from Python `candidate='NAME'`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`histoeval agree`, as people run it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

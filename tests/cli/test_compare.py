@@ -1,7 +1,5 @@
 """`histoeval compare`, as people run it."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tab completes verbs, options, choices and metrics, in every shell, and quickly."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

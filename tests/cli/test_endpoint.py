@@ -1,7 +1,5 @@
 """Keys, headers and queries reach the server that they are for, and are written nowhere."""
 
-from __future__ import annotations
-
 import json
 import os
 import warnings

@@ -1,7 +1,5 @@
 """`histoeval entail`, as people run it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`histoeval explain`: which pair it finds, what it prints, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`histoeval extract`: what is shown, what is written, and the exit code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

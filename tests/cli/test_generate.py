@@ -1,7 +1,5 @@
 """`histoeval generate`: what is asked, what is written, and how it goes on after it was stopped."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

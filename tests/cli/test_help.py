@@ -1,7 +1,5 @@
 """Every verb explains itself with an example, and asking for help imports nothing heavy."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """`histoeval log`: a finished run in other tools, from the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

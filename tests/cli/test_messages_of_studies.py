@@ -1,7 +1,5 @@
 """What `agree`, `ablate` and `compare` say goes wrong names only options that they have."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

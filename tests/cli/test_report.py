@@ -1,7 +1,5 @@
 """`histoeval report`: where the page is written, and what is said of anything else."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path

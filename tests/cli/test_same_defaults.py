@@ -1,7 +1,5 @@
 """From Python and from the shell, an option that is left out means the same."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """`histoeval serve`: the link works, and whatever is wrong is said in a sentence."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import signal

@@ -1,7 +1,5 @@
 """`histoeval slide`: what is told, what is written, and the exit code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

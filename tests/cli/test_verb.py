@@ -1,7 +1,5 @@
 """A settings model is many options on the command line, and one object for the verb."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated

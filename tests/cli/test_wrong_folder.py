@@ -1,7 +1,5 @@
 """A verb that is given a folder of another kind says what it is, and which verb reads it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

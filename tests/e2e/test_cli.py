@@ -1,7 +1,5 @@
 """The command line, from input file to result file, as docs/results.md describes it."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The package can be run as a module, where its script is not on the path."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

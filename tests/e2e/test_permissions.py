@@ -1,7 +1,5 @@
 """Whatever a command writes, only its owner can read it, whatever the umask."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A killed run resumes where it stopped and leaves the same bytes; two runs never mix."""
 
-from __future__ import annotations
-
 import csv
 import random
 import signal

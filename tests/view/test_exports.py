@@ -1,7 +1,5 @@
 """A finished run as csv, xlsx, md and json: the same numbers, and no cell that is a formula."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

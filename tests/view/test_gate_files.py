@@ -1,7 +1,5 @@
 """A gate as Markdown and as JUnit XML, and the exit codes of the verb."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET

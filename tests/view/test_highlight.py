@@ -1,7 +1,5 @@
 """Spans are cut into pieces once; every renderer shows each character once."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """What an image says, in words: verdicts, agreement, decoys and places, and never a cosine."""
 
-from __future__ import annotations
-
 from histoeval.pathgls.grounding.score import Opinion, combine
 from histoeval.pathgls.results import Grounding
 from histoeval.view.image_evidence import (

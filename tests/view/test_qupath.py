@@ -1,7 +1,5 @@
 """GeoJSON as QuPath reads it: closed polygons in pixels, types, classes and measurements."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from uuid import UUID

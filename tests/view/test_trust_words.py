@@ -1,7 +1,5 @@
 """Trust in words for those who act on it: every reason has some, and none has a number or code."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, get_args
 

@@ -1,16 +1,11 @@
 """One number for one question: on the page of a run, in the terminal, and in the browser."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("starlette", reason="the extra [web] is not installed")
-
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 

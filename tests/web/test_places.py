@@ -1,7 +1,5 @@
 """The places of the server: what they show is right, and nothing in a run can do harm there."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -10,9 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("starlette", reason="the extra [web] is not installed")
-
 from starlette.testclient import TestClient
 
 from histoeval.api import score

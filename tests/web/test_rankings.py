@@ -1,13 +1,8 @@
 """A ranking is shown in the browser; the scores that it keeps are no run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("starlette", reason="the extra [web] is not installed")
-
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 

@@ -1,14 +1,9 @@
 """Decisions on reports: the worst come first, the last decision counts, and none is lost."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("starlette", reason="the extra [web] is not installed")
-
 from starlette.testclient import TestClient
 
 from histoeval.errors import OutputError

@@ -1,7 +1,5 @@
 """Two texts or a table, scored from the browser; a job can be cancelled and continued."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -10,9 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("starlette", reason="the extra [web] is not installed")
-
 from starlette.testclient import TestClient
 
 from histoeval.io.writing import locked

@@ -1,15 +1,10 @@
 """Nobody gets in without the link, from another site or by another name."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("starlette", reason="the extra [web] is not installed")
-
 from starlette.testclient import TestClient
 from starlette.types import Message
 

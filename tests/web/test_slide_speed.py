@@ -1,7 +1,5 @@
 """Slides appear at once, and memory stays flat, however large they are."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Slides without a browser: tiles, heatmaps and places by address, and addresses that are none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from io import BytesIO
@@ -12,8 +10,6 @@ import pytest
 from PIL import Image
 
 pytest.importorskip("openslide")
-pytest.importorskip("starlette", reason="the extra [web] is not installed")
-
 from starlette.testclient import TestClient
 
 from histoeval.slides import isolated

@@ -6,8 +6,6 @@ Matches and errors are numbered as they are listed; a span bears the keys of all
 to (`m1` is match 1, `e1` error 1), so that both sides can light up together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal

@@ -1,20 +1,16 @@
 """Highlighted text: spans are cut into pieces once, and rendered by rich or as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from markupsafe import Markup, escape
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
 from histoeval.console import VISIBLE
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 # with sixteen colours some styles would look alike, or be illegible
 ENOUGH_COLOURS = {"256", "truecolor"}
@@ -98,8 +94,6 @@ def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
     A label links to a list that has this anchor. The labels of a span with a `mark` are no links:
     each lights up with what has its key, and stands behind the whole mark.
     """
-    from markupsafe import Markup, escape
-
     shown: list[str] = []
     labelled: list[HighlightSpan] = []
     begun: set[HighlightSpan] = set()
@@ -129,8 +123,6 @@ def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
 
 
 def _label(span: HighlightSpan, anchor: str) -> str:
-    from markupsafe import escape
-
     if not span.mark:
         address = escape(f"#{anchor}-{span.label}")
         return f'<sup><a href="{address}">{escape(span.label)}</a></sup>'
@@ -147,8 +139,6 @@ def _label(span: HighlightSpan, anchor: str) -> str:
 @lru_cache(maxsize=1 << 12)
 def _attribute(marks: tuple[str, ...]) -> str:
     """The attribute by which pieces are known to belong together."""
-    from markupsafe import escape
-
     keys = " ".join(dict.fromkeys(key for mark in marks for key in mark.split()))
     return f' data-mark="{escape(keys)}"' if keys else ""
 

@@ -1,7 +1,5 @@
 """What an image says of a report and of its claims: in words, and as GeoJSON for QuPath."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The report of a finished run, whatever it is of: a page, or its tables in other formats."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -3,8 +3,6 @@
 No number, option or code of the files occurs in them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The web app over a folder of runs: the places put together behind one guard."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,7 +28,10 @@ NAV = (
 
 
 def create_app(folder: Path, *, token: str, **names: Any) -> Starlette:
-    """The app over a folder of runs; `token` opens everything; for `names` see `Guard`."""
+    """The app over a folder of runs; `token` opens everything; for `names` see `Guard`.
+
+    Studies have an app of their own (`histoeval.web.study.app`): no rater can come near a run.
+    """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
     shelf, jobs, scorer = Shelf(folder), Jobs(), Scorer()

@@ -3,8 +3,6 @@
 Nothing is ever rewritten; the beginning of a line that a killed server has left is dropped.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

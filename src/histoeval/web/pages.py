@@ -1,7 +1,5 @@
 """Pages of the server: the templates of `view/html` with navigation, and failures for people."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

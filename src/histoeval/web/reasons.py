@@ -1,7 +1,5 @@
 """The judge's reasons beside the offline rubric, pair by pair, the largest differences first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple

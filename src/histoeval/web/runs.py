@@ -1,7 +1,5 @@
 """The runs that are there, the page of each, and the same for other programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

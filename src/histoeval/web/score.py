@@ -1,7 +1,5 @@
 """Score here and now: two texts that are pasted, or a table that is uploaded."""
 
-from __future__ import annotations
-
 import gzip
 import threading
 import zlib

@@ -4,8 +4,6 @@ Every request passes `Guard` before any place sees it. A key in a link (`?token=
 cookie that no script can read and no other site can send; the link is then opened without it.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress

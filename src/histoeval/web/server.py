@@ -1,7 +1,5 @@
 """Run the app: bind, print the link with its token, serve until stopped."""
 
-from __future__ import annotations
-
 import errno
 import secrets
 import socket

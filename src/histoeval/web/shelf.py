@@ -1,7 +1,5 @@
 """The runs of the folder that is served, and what was made of them while they stay as they are."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait

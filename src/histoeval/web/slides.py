@@ -1,7 +1,5 @@
 """Slides of trust runs in deep zoom, with the places of claims on them."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from pathlib import Path, PurePath

@@ -1,7 +1,5 @@
 """Systems side by side: compared where somebody chose runs, and ranked over all runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -4,8 +4,6 @@
 it stay.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """`histoeval challenge`, as people run it, and the example of its page, line by line."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

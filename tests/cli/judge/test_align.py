@@ -1,7 +1,5 @@
 """`histoeval judge align` as people use it: a judge's folder, tables of experts, mistakes."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`histoeval judge` as people use it: files, resume, costs, and nothing that tells secrets."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter

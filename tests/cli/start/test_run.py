@@ -1,7 +1,5 @@
 """The first minute: the demo and what it says to do next, and a quickstart whose scripts run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

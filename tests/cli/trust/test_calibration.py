@@ -1,7 +1,5 @@
 """A calibration from one's own tiles: `evaluate grounding` writes it, `trust` goes by it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

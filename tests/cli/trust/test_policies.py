@@ -1,7 +1,5 @@
 """`histoeval trust --policy` and `histoeval trust policies`, as people run them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

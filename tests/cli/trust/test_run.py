@@ -1,7 +1,5 @@
 """`histoeval trust`, as people run it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`histoeval trust tune`, as people run it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Figures of studies: all are drawn, from what there is, and hide nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures as files: that they can be opened, say what they show, and are the same each time."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from io import BytesIO

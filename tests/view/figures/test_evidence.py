@@ -1,7 +1,5 @@
 """Pictures of grounding: colours where the patches lie, the same bytes every time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pages of a ranking: everything is on them, and nothing that quotes a report."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A notebook shows scores with their marks, runs nothing, and never fails."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages: what is shown is escaped, controls are visible, and nothing may be loaded or run."""
 
-from __future__ import annotations
-
 import re
 
 from histoeval.table import ResultTable, markdown

@@ -1,7 +1,5 @@
 """The page of a score run: errors first, everything escaped, texts packed, nothing from outside."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

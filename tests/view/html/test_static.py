@@ -1,7 +1,5 @@
 """What pages are made of: safe to stand inside a page, and with the licences of their authors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What styles of one page may not do to another."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The page on trust: whole in itself, everything marked, nothing of the input taken for HTML."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of a study: every metric is there, missing results have a reason, and 80 columns do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from io import StringIO
 

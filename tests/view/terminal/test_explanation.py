@@ -1,7 +1,5 @@
 """One score explained in the terminal: with colours, and readable without."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from io import StringIO

@@ -1,7 +1,5 @@
 """What was read, in the terminal: with colours, and readable without."""
 
-from __future__ import annotations
-
 import re
 from io import StringIO
 

@@ -1,7 +1,5 @@
 """Tables on judges hold the numbers they are made of, and say what is not known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rich.console import Console, RenderableType

@@ -1,7 +1,5 @@
 """The table of scores: the best is bold, the missing are named, many systems get rows."""
 
-from __future__ import annotations
-
 import re
 from io import StringIO
 from typing import Any

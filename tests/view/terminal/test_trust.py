@@ -1,7 +1,5 @@
 """Trust in a terminal: what the images of the least trusted reports say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from histoeval.pathgls.policy.policy import DIMENSIONS

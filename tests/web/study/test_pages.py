@@ -1,7 +1,5 @@
 """The server of a study, without a browser: who sees what, and what is saved."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

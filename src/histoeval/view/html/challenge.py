@@ -1,7 +1,5 @@
 """The pages of a ranking: an index, and one for each team; neither quotes a report."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from math import ceil, floor

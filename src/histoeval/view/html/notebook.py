@@ -4,8 +4,6 @@ A notebook has colours of its own and may run no script: styles are bound to our
 belongs together lights up by CSS alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from hashlib import sha256

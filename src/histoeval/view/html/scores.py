@@ -3,8 +3,6 @@
 Nothing inside it can end the element that it stands in: JSON has no `<`, and packs are base64.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Trust as a self-contained page for those who act on it: verdicts, reasons, texts, pictures."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Systems and gates: tables, Markdown for a pull request, and JUnit XML for a CI job."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

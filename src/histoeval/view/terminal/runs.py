@@ -1,7 +1,5 @@
 """Tables on runs: a list of them, one of them, two of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The web app of a study: what the coordinator sees, and raters' pages, behind one guard."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from functools import lru_cache

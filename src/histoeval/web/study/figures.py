@@ -1,7 +1,5 @@
 """What a coordinator sees of a study: tables, progress, agreement, and where opinions part."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence

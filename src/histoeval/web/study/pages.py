@@ -4,8 +4,6 @@ Nothing here knows a system, an id of a pair or a metric: pairs have the number 
 this rater's order.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ lines; the last one of a pair counts, and nothing is ever rewritten. The beginni
 killed server has left is dropped, and a line that was sent twice counts once.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager

@@ -22,7 +22,6 @@ from histoeval.io.tables.records import shown
 from histoeval.metric import Metric
 from histoeval.metrics.registry import create
 from histoeval.nli.builtin import open_entailer
-from histoeval.nli.entailer import Entailer
 from histoeval.pathgls.grounding.claims import claims_of
 from histoeval.pathgls.grounding.decoys import builtin_decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage, as_slide, embed_image
@@ -88,15 +87,6 @@ def by_metric(metric: Metric) -> Measure:
         return [s if isinstance(s, Problem) else (s.value - low) / (high - low) for s in scores]
 
     return Measure(metric.name, str(metric.signature), score)
-
-
-def by_logic(reader: Reader, entailer: Entailer) -> Measure:
-    signature = f"{signature_of(entailer, DEFAULT_TOP)}|{reader.identity}"
-    return Measure(
-        LOGIC,
-        signature,
-        each_report(lambda row: logic_of(reader.read([row.report or ""])[0], entailer)),
-    )
 
 
 def by_stability(distance: Distance) -> Measure:
@@ -209,7 +199,10 @@ def open_measures(
     made = [create(spec, loaded) for spec in metrics]
     lacking = {m.name: reason for m in made if (reason := m.unavailable_reason()) is not None}
     measures = [by_metric(metric) for metric in made if metric.name not in lacking]
-    measures.append(by_logic(reader, open_entailer(models.nli, models.device)))
+    entailer = open_entailer(models.nli, models.device)
+    signature = f"{signature_of(entailer, DEFAULT_TOP)}|{reader.identity}"
+    logic = each_report(lambda row: logic_of(reader.read([row.report or ""])[0], entailer))
+    measures.append(Measure(LOGIC, signature, logic))
     if any(row.report_attacked for row in perturbed.reports):
         measures.append(by_stability(open_distance("concordance", reader=reader)))
     measures += more

@@ -160,7 +160,9 @@ class Variants:
         self._words = words
         self._seed = seed
         self._makers: dict[str, Callable[[str, random.Random], str]] = {
-            "spelling": self._spelled,
+            "spelling": lambda name, _: _WORD.sub(
+                lambda word: self._other.get(word[0].lower(), word[0]), name
+            ),
             "plural": self._plural,
             "inversion": _inverted,
             "abbreviation": self._abbreviated,
@@ -182,9 +184,6 @@ class Variants:
             if changed != name:
                 variants[changed] = None
         return list(variants)
-
-    def _spelled(self, name: str, _: random.Random) -> str:
-        return _WORD.sub(lambda word: self._other.get(word[0].lower(), word[0]), name)
 
     def _plural(self, name: str, chance: random.Random) -> str:
         head, space, last = name.rpartition(" ")

@@ -166,67 +166,6 @@ class StepPlan:
     history: list[float] = field(default_factory=list)
 
 
-class Learner:
-    """A model with its optimiser: all that the next steps depend on."""
-
-    def __init__(self, model: Any, groups: Sequence[dict[str, Any]], plan: StepPlan) -> None:
-        import torch
-
-        self.model, self.plan = model, plan
-        self.learning = [weights for weights in model.parameters() if weights.requires_grad]
-        self.device = next(model.parameters()).device
-        self.on_gpu = self.device.type == "cuda"
-        self.optimizer = torch.optim.AdamW(groups, weight_decay=plan.decay, fused=self.on_gpu)
-        self.rates = [group["lr"] for group in groups]
-        averaged = self.learning if plan.average else []
-        self.averages = [weights.detach().clone() for weights in averaged]
-        self.steps = 0
-
-    def step(self, loss: torch.Tensor) -> None:
-        import torch
-
-        share = self.plan.rate(self.steps)
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate * share
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.learning, self.plan.clip)
-        self.optimizer.step()
-        if self.averages:
-            now = [weights.detach() for weights in self.learning]
-            torch._foreach_lerp_(self.averages, now, 1 - self.plan.average)
-        self.steps += 1
-
-    def state(self) -> dict[str, Any]:
-        import torch
-
-        return {
-            "steps": self.steps,
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "averages": self.averages,
-            "chance": torch.get_rng_state(),
-            "chance_on_gpu": torch.cuda.get_rng_state(self.device) if self.on_gpu else None,
-            "sources": {name: source.get_state() for name, source in self.plan.sources.items()},
-            "history": list(self.plan.history),
-        }
-
-    def load(self, state: Mapping[str, Any]) -> None:
-        import torch
-
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        for average, before in zip(self.averages, state["averages"], strict=True):
-            average.copy_(before)
-        torch.set_rng_state(state["chance"])
-        if state["chance_on_gpu"] is not None and self.on_gpu:
-            torch.cuda.set_rng_state(state["chance_on_gpu"], self.device)
-        for name, source in self.plan.sources.items():
-            source.set_state(state["sources"][name])
-        self.plan.history[:] = state["history"]
-        self.steps = state["steps"]
-
-
 def take_steps(
     model: Any,
     groups: Sequence[dict[str, Any]],
@@ -236,17 +175,61 @@ def take_steps(
     stage: TrainingStage,
 ) -> None:
     """Train a model; `batches` gives those that follow the steps that were taken before."""
-    learner = Learner(model, groups, plan)
-    stage.resume(learner.load)
+    import torch
+
+    learning = [weights for weights in model.parameters() if weights.requires_grad]
+    device = next(model.parameters()).device
+    on_gpu = device.type == "cuda"
+    optimizer = torch.optim.AdamW(groups, weight_decay=plan.decay, fused=on_gpu)
+    full_rates = [group["lr"] for group in groups]
+    averages = [weights.detach().clone() for weights in learning if plan.average]
+    taken = 0
+
+    def load(state: Mapping[str, Any]) -> None:
+        """Everything that the next steps depend on, as it was stored below."""
+        nonlocal taken
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        for average, before in zip(averages, state["averages"], strict=True):
+            average.copy_(before)
+        torch.set_rng_state(state["chance"])
+        if state["chance_on_gpu"] is not None and on_gpu:
+            torch.cuda.set_rng_state(state["chance_on_gpu"], device)
+        for name, source in plan.sources.items():
+            source.set_state(state["sources"][name])
+        plan.history[:] = state["history"]
+        taken = state["steps"]
+
+    stage.resume(load)
     model.train()
-    for batch in batches(learner.steps):
+    for batch in batches(taken):
+        share = plan.rate(taken)
+        for group, rate in zip(optimizer.param_groups, full_rates, strict=True):
+            group["lr"] = rate * share
         value = loss(batch)
-        learner.step(value)
-        if learner.steps % REPORT_EVERY == 0 or learner.steps == plan.steps:
-            stage.report(learner.steps, plan.steps, float(value.detach()))
-        if learner.steps % plan.keep_every == 0:
-            stage.keep(learner.state())
-    for weights, average in zip(learner.learning, learner.averages, strict=False):
+        optimizer.zero_grad(set_to_none=True)
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(learning, plan.clip)
+        optimizer.step()
+        if averages:
+            now = [weights.detach() for weights in learning]
+            torch._foreach_lerp_(averages, now, 1 - plan.average)
+        taken += 1
+        if taken % REPORT_EVERY == 0 or taken == plan.steps:
+            stage.report(taken, plan.steps, float(value.detach()))
+        if taken % plan.keep_every == 0:
+            state = {
+                "steps": taken,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "averages": averages,
+                "chance": torch.get_rng_state(),
+                "chance_on_gpu": torch.cuda.get_rng_state(device) if on_gpu else None,
+                "sources": {name: source.get_state() for name, source in plan.sources.items()},
+                "history": list(plan.history),
+            }
+            stage.keep(state)
+    for weights, average in zip(learning, averages, strict=False):
         weights.data.copy_(average)
     model.eval()
 
@@ -280,7 +263,12 @@ def fit(
             order = list(range(size))
             random.Random(f"{seed}/{epoch}").shuffle(order)
             some = (order[i : i + schedule.batch] for i in range(0, size, schedule.batch))
-            yield from _prefetched(prepare, some)
+            with ThreadPoolExecutor(_PREFETCHED) as pool:
+                waiting = deque(pool.submit(prepare, batch) for batch in islice(some, _PREFETCHED))
+                while waiting:
+                    ready = waiting.popleft().result()
+                    waiting.extend(pool.submit(prepare, batch) for batch in islice(some, 1))
+                    yield ready
 
     parts: dict[bool, list[Any]] = {True: [], False: []}
     for name, weights in model.named_parameters():
@@ -295,17 +283,6 @@ def fit(
     )
     groups = [{"params": parts[own], "lr": rates[own]} for own in parts if parts[own]]
     take_steps(model, groups, batches, loss, plan, stage or TrainingStage())
-
-
-def _prefetched(
-    prepare: Callable[[Sequence[int]], Any], batches: Iterator[list[int]]
-) -> Iterator[Any]:
-    with ThreadPoolExecutor(_PREFETCHED) as pool:
-        waiting = deque(pool.submit(prepare, batch) for batch in islice(batches, _PREFETCHED))
-        while waiting:
-            ready = waiting.popleft().result()
-            waiting.extend(pool.submit(prepare, batch) for batch in islice(batches, 1))
-            yield ready
 
 
 def linear_share(step: int, steps: int, warm_up: float) -> float:

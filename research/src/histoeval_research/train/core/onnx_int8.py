@@ -9,8 +9,7 @@ small as those with rounded activations; onnxruntime makes the weights whole onc
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from math import gcd
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,17 +74,22 @@ def write_parts(folder: Path, parts: Mapping[str, OnnxPart], tokenizer: Any) -> 
 
 def exported(part: OnnxPart) -> Any:
     """A module as an ONNX graph, without a word on whose source code each node comes from."""
-    with _silence():
-        program = torch.onnx.export(
-            part.module.float().cpu().eval(),
-            tuple(part.example.values()),
-            input_names=list(part.example),
-            output_names=part.outputs,
-            dynamic_shapes=dict(part.shapes),
-            opset_version=OPSET,
-            dynamo=True,
-            verbose=False,
-        )
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)  # what the exporter has to say is for its own authors
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            program = torch.onnx.export(
+                part.module.float().cpu().eval(),
+                tuple(part.example.values()),
+                input_names=list(part.example),
+                output_names=part.outputs,
+                dynamic_shapes=dict(part.shapes),
+                opset_version=OPSET,
+                dynamo=True,
+                verbose=False,
+            )
+    finally:
+        logging.disable(before)
     model = program.model_proto
     graph = model.graph
     del model.metadata_props[:], graph.metadata_props[:]
@@ -95,18 +99,6 @@ def exported(part: OnnxPart) -> Any:
         del item.metadata_props[:]
         item.doc_string = ""
     return model
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
 
 
 def weight_only_int8(model: Any) -> Any:

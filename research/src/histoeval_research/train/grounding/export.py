@@ -30,7 +30,6 @@ from histoeval.evaluate.grounding_scores import (
 from histoeval.evaluate.tile_labels import HE, SIDE, TRUE, LabelledTile, TileConcept
 from histoeval.pathgls.grounding import builtin as manifests
 from histoeval.pathgls.grounding.builtin import stain_scores
-from histoeval.pathgls.grounding.decisions import Decisions
 from histoeval.pathgls.grounding.encoder import ClaimCalibration
 from histoeval.reader.manifest import hash_of
 from histoeval.runtime.onnx import Session
@@ -272,7 +271,13 @@ def write_limits(
     )
     scored = trial.scored(lesson)
     curves = fit_curves(scored)
-    decisions = _decisions(lesson, trials)
+    decisions = None
+    if len(known := told_organs(lesson.tiles)) > 1:  # with fewer there is nothing to decide
+        laboratories = {tile.laboratory for tile in lesson.tiles}
+        cases = {tile.case for tile in lesson.tiles}
+        held_out = [one.scored(lesson, only_seen=False) for one in trials[: len(laboratories)]]
+        measured_on = f"{len(cases)} cases of {len(laboratories)} laboratories, held out by both"
+        decisions = fit_decisions(held_out, known, "", measured_on)
     manifests.GroundingManifest(
         files={file: hash_of(folder / file) for file in manifests.FILES},
         image=manifests.ImageTowerSpec(size=SIDE, mean=MEAN, std=STD),
@@ -305,17 +310,6 @@ def write_limits(
 
 def _limit(threshold: np.floating[Any]) -> manifests.Limit:
     return manifests.Limit(threshold=float(threshold))
-
-
-def _decisions(lesson: TileDataset, trials: Trials) -> Decisions | None:
-    organs = told_organs(lesson.tiles)
-    if len(organs) < 2:
-        return None
-    laboratories = {tile.laboratory for tile in lesson.tiles}
-    cases = {tile.case for tile in lesson.tiles}
-    judged = [trial.scored(lesson, only_seen=False) for trial in trials[: len(laboratories)]]
-    measured_on = f"{len(cases)} cases of {len(laboratories)} laboratories, held out by both"
-    return fit_decisions(judged, organs, "", measured_on)
 
 
 class PhraseTrial(NamedTuple):

@@ -89,7 +89,11 @@ _LEAST = 1e-3
 def mixed_pairs(pairs: EncodedPairs, count: int, most_tokens: int, seed: int) -> EncodedPairs:
     """So many premises with hypotheses of others that share rare pieces, less those too long."""
     chance = np.random.default_rng(seed)
-    rarity = _rarity(pairs, chance)
+    some = chance.integers(len(pairs), size=min(3 * _POOL, len(pairs)))
+    pieces = np.concatenate(list(_pieces(pairs, some, hypothesis=True)))
+    counts = np.bincount(pieces, minlength=int(pairs.values.max()) + 1)
+    rarity = np.maximum(0, np.log(len(some) / (1 + counts)))
+    rarity[:_SPECIAL] = 0
     is_word = (rarity > 0).astype(np.float64)
     drawn = [np.zeros((0, 2), np.int64)]
     while sum(map(len, drawn)) < count:
@@ -120,16 +124,6 @@ def mixed_pairs(pairs: EncodedPairs, count: int, most_tokens: int, seed: int) ->
         seconds[premises],
         np.full(len(premises), UNKNOWN, np.int64),
     )
-
-
-def _rarity(pairs: EncodedPairs, chance: np.random.Generator) -> NDArray[np.float64]:
-    """How rare each piece is in hypotheses; those that are no words count for nothing."""
-    some = chance.integers(len(pairs), size=min(3 * _POOL, len(pairs)))
-    pieces = np.concatenate(list(_pieces(pairs, some, hypothesis=True)))
-    counts = np.bincount(pieces, minlength=int(pairs.values.max()) + 1)
-    rarity = np.maximum(0, np.log(len(some) / (1 + counts)))
-    rarity[:_SPECIAL] = 0
-    return np.asarray(rarity, np.float64)
 
 
 def _bags(

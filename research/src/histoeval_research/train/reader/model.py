@@ -146,7 +146,14 @@ def loss_of(model: JointReader, batch: ReaderBatch, weights: LossWeights) -> Ten
     with torch.autocast(batch.tokens.device.type, torch.bfloat16, batch.tokens.is_cuda):
         encoded, tags, assertions = model(batch.tokens, batch.mask)
         links = model.relate(encoded, batch) if len(batch.pairs) else None
-    loss = weights.tags * _tag_loss(tags.float(), batch)
+    if batch.tag_shares is None:
+        tag_loss = functional.cross_entropy(
+            tags.float().flatten(0, 1), batch.tags.flatten(), ignore_index=IGNORE_INDEX
+        )
+    else:
+        surprise = -(batch.tag_shares.float() * tags.float().log_softmax(-1)).sum(-1)
+        tag_loss = _mean_where(surprise, batch.mask > 0)
+    loss = weights.tags * tag_loss
     shares = batch.assertion_shares.float()
     surprise = -(shares * assertions.float().log_softmax(-1)).sum(-1)
     loss = loss + weights.assertion * _mean_where(surprise, shares.sum(-1) > 0)
@@ -155,15 +162,6 @@ def loss_of(model: JointReader, batch: ReaderBatch, weights: LossWeights) -> Ten
             links.float(), batch.related
         )
     return loss
-
-
-def _tag_loss(logits: Tensor, batch: ReaderBatch) -> Tensor:
-    if batch.tag_shares is None:
-        return functional.cross_entropy(
-            logits.flatten(0, 1), batch.tags.flatten(), ignore_index=IGNORE_INDEX
-        )
-    surprise = -(batch.tag_shares.float() * logits.log_softmax(-1)).sum(-1)
-    return _mean_where(surprise, batch.mask > 0)
 
 
 def _mean_where(values: Tensor, counted: Tensor) -> Tensor:

@@ -151,6 +151,20 @@ def test_a_benign_conclusion_leaves_the_malignant_morphology() -> None:
         assert "benign" in text or "papilloma" in text
 
 
+def test_a_subtype_is_near_another_organ_far_and_a_size_off_by_a_third_or_so() -> None:
+    text = edited("subtype", BENIGN)
+    assert "Tubular adenoma " not in text
+    sibling = concept(text.split(". ")[1].partition(" with")[0])
+    assert sibling.behaviour is Behaviour.BENIGN
+    assert 0.3 < closeness(concept("tubular adenoma"), sibling) < 1
+    text = edited("another_organ")
+    assert "lung" not in text
+    assert "squamous" not in text
+    text = edited("size")
+    assert "3.5 cm" not in text
+    assert "4.7 cm" in text or "2.3 cm" in text
+
+
 def test_other_diagnoses_are_far_from_the_true_one_and_of_its_behaviour() -> None:
     for seed in range(6):
         assert closeness(TRUE, concluded(edited("excluded_diagnosis", seed=seed))) < 0.35
@@ -161,32 +175,12 @@ def test_other_diagnoses_are_far_from_the_true_one_and_of_its_behaviour() -> Non
     assert concluded(edited("benign_for_malignant")).behaviour is Behaviour.BENIGN
 
 
-def test_a_subtype_is_near() -> None:
-    text = edited("subtype", BENIGN)
-    assert "Tubular adenoma " not in text
-    sibling = concept(text.split(". ")[1].partition(" with")[0])
-    assert sibling.behaviour is Behaviour.BENIGN
-    assert 0.3 < closeness(concept("tubular adenoma"), sibling) < 1
-
-
-def test_another_organ_names_neither_the_site_nor_the_diagnosis() -> None:
-    text = edited("another_organ")
-    assert "lung" not in text
-    assert "squamous" not in text
-
-
 def test_an_invented_finding_stands_before_the_conclusion_and_was_not_spoken_of() -> None:
     for seed in range(8):
         text = edited("invented_finding", seed=seed)
         assert text.endswith("The diagnosis is squamous cell carcinoma, moderately differentiated.")
         (change,) = rules.invented_finding(Original(read(MALIGNANT)), Random(seed))
         assert change.after.strip() not in MALIGNANT
-
-
-def test_size_changes_one_number_by_a_third_or_so() -> None:
-    text = edited("size")
-    assert "3.5 cm" not in text
-    assert "4.7 cm" in text or "2.3 cm" in text
 
 
 def test_rewording_keeps_every_number_and_every_denial() -> None:

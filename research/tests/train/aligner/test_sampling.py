@@ -91,24 +91,19 @@ def test_concepts_are_drawn_by_weight_and_one_without_only_as_an_opposite(
     assert set(beside.tolist()) == {2}
 
 
-def test_siblings_are_of_the_same_group(phrases: NameSampler) -> None:
-    drawn = draw(phrases, 4000, (3,), opposite=0.0, sibling=1.0, own=0.7).labels
-    assert set(drawn[drawn[:, 0] == 1][:, 1].tolist()) == {0, 1}
-    assert set(drawn[drawn[:, 0] == 3][:, 1].tolist()) == {0, 1, 3}, "it has no group"
-
-
-def test_pairs_of_two_own_names_are_as_many_as_told(phrases: NameSampler) -> None:
-    drawn = draw(phrases, 4000, (5,), opposite=0.0, sibling=0.0, own=1.0)
-    place = drawn.names[:, 1] - phrases.first[drawn.labels[:, 0]]
-    several = phrases.own[drawn.labels[:, 0]] > 1
-    assert (place < phrases.own[drawn.labels[:, 0]])[several].all()
-
-
-def test_the_seed_decides_the_draws(phrases: NameSampler) -> None:
+def test_siblings_are_of_the_same_group_and_pairs_of_own_names_as_many_as_told(
+    phrases: NameSampler,
+) -> None:
+    drawn = draw(phrases, 4000, (3,), opposite=0.0, sibling=1.0, own=1.0)
+    labels, own = drawn.labels, phrases.own[drawn.labels[:, 0]]
+    assert set(labels[labels[:, 0] == 1][:, 1].tolist()) == {0, 1}
+    assert set(labels[labels[:, 0] == 3][:, 1].tolist()) == {0, 1, 3}, "it has no group"
+    place = drawn.names[:, 1] - phrases.first[labels[:, 0]]
+    assert (place < own)[own > 1].all()
     told = {"opposite": 0.3, "sibling": 0.3, "own": 0.7}
     one, same, other = (draw(phrases, 30, seed, **told) for seed in ((1, 2), (1, 2), (1, 3)))
     assert one.names.tolist() == same.names.tolist()
-    assert one.names.tolist() != other.names.tolist()
+    assert one.names.tolist() != other.names.tolist(), "the seed decides"
 
 
 def test_allied_pairs_are_all_places_whose_concepts_share_a_name(phrases: NameSampler) -> None:

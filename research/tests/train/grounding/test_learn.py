@@ -133,16 +133,12 @@ def test_tiles_that_were_stopped_are_learned_as_if_they_had_not_been(tmp_path: P
     assert same(learn(model(), lesson(), rows, COURSE, stage=stage_in(file)), alone)
 
 
-def test_a_large_case_does_not_drown_a_small_one() -> None:
+def test_no_large_case_drowns_a_small_one_and_what_is_rare_counts_three_times_at_most() -> None:
     shares = shares_of([tile("a", "benign")] * 100 + [tile("b", "malignant")] * 25)
     assert shares.sum() == pytest.approx(1)
     assert shares[-1] > shares[0]
     assert shares[:100].sum() == pytest.approx(shares[100:].sum()), "both behaviours alike"
-
-
-def test_a_rare_behaviour_is_drawn_at_most_three_times_as_often() -> None:
-    tiles = [tile(f"b{i}", "benign") for i in range(50)] + [tile("m", "malignant")]
-    shares = shares_of(tiles)
+    shares = shares_of([*(tile(f"b{i}", "benign") for i in range(50)), tile("m", "malignant")])
     assert shares[-1] == pytest.approx(3 * shares[0])
 
 

@@ -33,25 +33,16 @@ MORE = [NliPair("x", "yz")]
 LIMITS = EntailerManifest(name="letters", files={}, tokens=16, hypothesis_tokens=4)
 
 
-def test_pairs_are_padded_to_the_longest_of_a_batch() -> None:
+def test_pairs_are_padded_joined_and_translated() -> None:
     encoded = encode_pairs([*PAIRS, *MORE], Letters(), LIMITS)
     tokens, kinds, mask = encoded.padded([0, 1], padding=0)
     assert tokens.tolist() == [[1, 97, 98, 2, 99, 2, 0, 0], [1, 100, 2, 101, 102, 103, 104, 2]]
     assert kinds.tolist() == [[0, 0, 0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 1, 1]]
     assert np.array_equal(mask.sum(axis=1), [6, 8])
     assert encoded.labels.tolist() == [2, 0, NO_CONTRADICTION]
-
-
-def test_pairs_that_are_added_read_as_if_all_had_been_encoded_at_once() -> None:
     joined = encode_pairs(PAIRS, Letters(), LIMITS).with_more(encode_pairs(MORE, Letters(), LIMITS))
-    whole = encode_pairs([*PAIRS, *MORE], Letters(), LIMITS)
-    assert len(joined) == 3
     for name in ("values", "starts", "seconds", "labels"):
-        assert np.array_equal(getattr(joined, name), getattr(whole, name)), name
-
-
-def test_pairs_in_another_vocabulary_keep_their_places_and_labels() -> None:
-    encoded = encode_pairs(PAIRS, Letters(), LIMITS)
+        assert np.array_equal(getattr(joined, name), getattr(encoded, name)), name
     upper = np.arange(128, dtype=np.uint16)
     upper[97:123] -= 32
     translated = encoded.translated(upper)
@@ -110,14 +101,8 @@ def test_a_mixed_pair_is_the_premise_of_one_and_the_hypothesis_of_another(
     premises, hypotheses = map(set, zip(*parts(pairs), strict=True))
     assert 250 < len(mixed) <= 300, "less those that met their own hypothesis"
     assert all(one in premises and other in hypotheses for one, other in parts(mixed))
+    assert all(hypothesis[0] in premise for premise, hypothesis in parts(mixed)), "a rare word"
     assert set(mixed.labels.tolist()) == {UNKNOWN}
-
-
-def test_premise_and_hypothesis_share_a_rare_word(mixed: EncodedPairs) -> None:
-    assert all(hypothesis[0] in premise for premise, hypothesis in parts(mixed))
-
-
-def test_mixed_pairs_follow_from_the_seed(pairs: EncodedPairs, mixed: EncodedPairs) -> None:
     assert parts(mixed) == parts(mixed_pairs(pairs, 300, 64, seed=4))
     assert parts(mixed) != parts(mixed_pairs(pairs, 300, 64, seed=5))
 

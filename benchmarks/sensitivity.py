@@ -26,7 +26,7 @@ from histoeval.reader.reader import Reader
 from histoeval.run.models import Models, load_reader
 from histoeval.table import ResultTable, markdown
 from histoeval_research.experiments.measures import measure_file, open_measures, score_frame
-from histoeval_research.experiments.pathgls.cases import template_report
+from histoeval_research.experiments.pathgls import template_report
 from histoeval_research.experiments.perturb import (
     PerturbedRow,
     PerturbSettings,

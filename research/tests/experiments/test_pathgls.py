@@ -13,26 +13,24 @@ from histoeval.errors import InputError, Problem
 from histoeval.pathgls.policy.policy import PAPER
 from histoeval_research.experiments.edits.registry import perturb
 from histoeval_research.experiments.measures import Measure
-from histoeval_research.experiments.pathgls.beside import (
+from histoeval_research.experiments.pathgls import (
     THEIRS,
-    figure_3b,
-    ranks,
-    table_1,
-    table_2,
-    table_3,
-    verdicts_on,
-)
-from histoeval_research.experiments.pathgls.cases import (
     MeasuredCases,
     MemoDistance,
     assumed_answer,
     by_assumed_answers,
     drawn,
+    figure_3b,
     paper,
+    ranks,
     read_index,
     report_cases,
+    table_1,
+    table_2,
+    table_3,
     template_report,
     tile_cases,
+    verdicts_on,
 )
 from histoeval_research.experiments.perturb import PerturbedRow
 from histoeval_research.experiments.tables import Draws

@@ -22,7 +22,7 @@ from histoeval.view.terminal.agreement import interval
 from histoeval_research.experiments.edits.registry import levels
 from histoeval_research.experiments.edits.source_report import tables as edit_data
 from histoeval_research.experiments.measures import ScoredReport
-from histoeval_research.experiments.pathgls.cases import MeasuredCases, paper
+from histoeval_research.experiments.pathgls import MeasuredCases, paper
 from histoeval_research.experiments.perturb import PerturbedRow
 from histoeval_research.experiments.tables import Row
 

@@ -20,7 +20,7 @@ from histoeval.view.figures.canvas import (
     finished,
     fitted,
 )
-from histoeval_research.experiments.pathgls.cases import assumptions, paper
+from histoeval_research.experiments.pathgls import assumptions, paper
 from histoeval_research.experiments.tables import Row
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def levelled(rows: Sequence[PerturbedRow]) -> list[Found]:
 @pytest.fixture(autouse=True)
 def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     words, levels = Measure("logic", "words", shared), Measure("stability", "levels", levelled)
-    verb, cases = "cli.experiment.run", "experiments.pathgls.cases"
+    verb, cases = "cli.experiment.run", "experiments.pathgls"
     lacking = {"grounding": "no images here"}
     for name, value in {
         f"{verb}.load_reader": lambda _: HandReader(),

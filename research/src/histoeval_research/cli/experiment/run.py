@@ -22,6 +22,7 @@ from histoeval.table import ResultTable, footnotes
 from histoeval.view.exports import write_picture
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import VlmConfig
+from histoeval_research.experiments import pathgls as recipe
 from histoeval_research.experiments import tables
 from histoeval_research.experiments.measures import (
     METRICS,
@@ -30,8 +31,7 @@ from histoeval_research.experiments.measures import (
     read_scored,
     score_frame,
 )
-from histoeval_research.experiments.pathgls import beside
-from histoeval_research.experiments.pathgls.cases import (
+from histoeval_research.experiments.pathgls import (
     CaseBench,
     CaseSet,
     MeasuredCases,
@@ -245,16 +245,16 @@ def pathgls(
 
     sets, table = list(measured.values()), TableOutput(output, draws)
     about = {own.name: {"signatures": own.signatures, "lacking": own.lacking} for own in sets}
-    drops = beside.table_1(sets, draws)
+    drops = recipe.table_1(sets, draws)
     table.write("table1", [table_of("table1", drops)], drops, table_notes("table1", sets), about)
-    means = beside.table_2(sets, runs, draws)
+    means = recipe.table_2(sets, runs, draws)
     table.write("table2", [table_of("table2", means)], means, table_notes("table2"))
-    gaps = beside.table_3(measured.get(public), measured.get(private), gaps, draws)
+    gaps = recipe.table_3(measured.get(public), measured.get(private), gaps, draws)
     table.write("table3", [table_of("table3", gaps)], gaps, table_notes("table3"))
     repeats, spread = [again, *judges], paper()["figure3"]["spread"]
     shown = [{**row, "paper": spread if row["name"] == "PathGLS" else None} for row in repeats]
     table.write("figure3a", [table_of("figure3a", shown)], repeats, table_notes("figure3a"))
-    bars = beside.figure_3b(sets, draws)
+    bars = recipe.figure_3b(sets, draws)
     shown = [
         {**bar, "named": f"without {bar['without']}" if bar["without"] else bar["trust"]}
         for bar in bars
@@ -262,7 +262,7 @@ def pathgls(
     notes = [f"Answers under attack, {row['name']}: {row['about']}." for row in paper()["answers"]]
     notes = [*table_notes("figure3b"), *notes]
     table.write("figure3b", [table_of("figure3b", shown)], bars, notes)
-    ranks, rho = beside.ranks(sets, draws), paper()["figure3"]["judge"]
+    ranks, rho = recipe.ranks(sets, draws), paper()["figure3"]["judge"]
     note = f"The paper's best judge, Gemini 3.0 Pro, has a coefficient of {rho:g}."
     table.write("hierarchy", [table_of("ranks", ranks)], ranks, [note])
     try:

@@ -54,7 +54,4 @@ def test_accuracy_and_contradictions_are_counted_over_all_and_by_category() -> N
 
 def test_rows_for_people_leave_open_what_cannot_be_said() -> None:
     told = evaluate_nli(Parrot(), pairs_of("bee", "bnn")).model_dump(mode="json")
-    assert nli_rows(told) == [
-        ["all", "2", "1.000", "", "", ""],
-        ["b", "2", "1.000", "", "", ""],
-    ]
+    assert nli_rows(told) == [["all", "2", "1.000", "", "", ""], ["b", "2", "1.000", "", "", ""]]

@@ -54,10 +54,7 @@ GENES = "HGNC ID\tApproved symbol\tApproved name\tAlias symbols\tPrevious symbol
                 {"id": "3", "name": None},
             ],
             {},
-            [
-                concept("file", "1", "wart", "verruca", parents=("9",)),
-                concept("file", "2", "mole"),
-            ],
+            [concept("file", "1", "wart", "verruca", parents=("9",)), concept("file", "2", "mole")],
         ),
         (
             "cellxgene",  # only the nearest ancestors are parents

@@ -129,8 +129,7 @@ def by_grounding(
     ]
 
 
-@dataclass(frozen=True)
-class TokenStates:
+class TokenStates(NamedTuple):
     """A text as an encoder sees it: a row per token, which are special, the share it saw."""
 
     states: NDArray[np.float32]
@@ -255,12 +254,7 @@ class MeasureTask(Task[PerturbedRow, ScoredReport]):
     def _scored(self, row: PerturbedRow, scores: dict[str, Found]) -> ScoredReport:
         problems = {name: score for name, score in scores.items() if isinstance(score, Problem)}
         return ScoredReport(
-            id=row.id,
-            case=row.case,
-            patient=row.patient,
-            group=row.group,
-            edit=row.edit,
-            level=row.level,
+            **row.model_dump(include={"id", "case", "patient", "group", "edit", "level"}),
             scores={n: None if isinstance(s, Problem) else s for n, s in scores.items()},
             errors={name: f"{error.code}: {error.message}" for name, error in problems.items()},
         )
@@ -310,13 +304,7 @@ def read_scored(folder: Path) -> list[ScoredReport]:
     return rows
 
 
-KEYS = {
-    "id": str,
-    "case": str,
-    "cluster": str,
-    "group": str,
-    "level": int,
-}
+KEYS = {"id": str, "case": str, "cluster": str, "group": str, "level": int}
 
 
 def score_frame(reports: Sequence[ScoredReport]) -> pl.DataFrame:

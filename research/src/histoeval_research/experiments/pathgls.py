@@ -446,17 +446,9 @@ def ranks(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:
                 scores = scores.with_columns(trust.alias(name))
         for row in hierarchy(scores, draws):
             published = paper()["figure3"]["trust"] if row["measure"] in whole else None
-            rows.append(
-                {
-                    "data": cases.name,
-                    "measure": row["measure"],
-                    "reports": row["rows"],
-                    "cases": row["cases"],
-                    "spearman": row["spearman"],
-                    "within": row["within"],
-                    "paper": published,
-                }
-            )
+            levels = {"measure": row["measure"], "reports": row["rows"], "cases": row["cases"]}
+            rho = {name: row[name] for name in ("spearman", "within")}
+            rows.append({"data": cases.name, **levels, **rho, "paper": published})
     return rows
 
 
@@ -476,19 +468,10 @@ def figure_3b(sets: Sequence[MeasuredCases], draws: Draws = USUAL) -> list[Row]:
             for bar in bars:
                 lost = published["lost"].get(bar["dimension"]) if is_whole else None
                 rho = published["trust"] * (1 - (lost or 0.0) / 100) if is_whole else None
-                rows.append(
-                    {
-                        "data": cases.name,
-                        "answers": assumption,
-                        "without": bar["dimension"],
-                        "trust": " + ".join(used),
-                        "reports": ablated["rows"],
-                        "cases": ablated["cases"],
-                        "spearman": bar["spearman"],
-                        "lost": bar.get("lost", Estimate()),
-                        "lost_per_cent": bar.get("lost_per_cent"),
-                        "paper": rho,
-                        "paper_lost_per_cent": lost,
-                    }
-                )
+                row = {"data": cases.name, "answers": assumption, "without": bar["dimension"]}
+                row |= {"trust": " + ".join(used), "reports": ablated["rows"]}
+                row |= {"cases": ablated["cases"], "spearman": bar["spearman"]}
+                row |= {"lost": bar.get("lost", Estimate())}
+                row |= {"lost_per_cent": bar.get("lost_per_cent")}
+                rows.append(row | {"paper": rho, "paper_lost_per_cent": lost})
     return rows

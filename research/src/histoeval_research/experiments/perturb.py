@@ -221,19 +221,17 @@ class PerturbTask(Task[TextRow, PerturbedRow]):
         answer = text if self.settings.answers else None
         for by, (edited, _) in ((RULES, by_rule), (MODEL, by_model)):
             for version in edited:
+                made = version._asdict()
                 yield PerturbedRow(
                     id=f"{row.id}/{version.edit}",
                     case=row.id,
-                    group=version.group,
-                    edit=version.edit,
-                    level=version.level,
                     by=by,
-                    report=version.text,
+                    report=made.pop("text"),
                     reference=text,
                     report_augmented=answer,
                     report_attacked=answer,
-                    changes=version.changes,
                     not_made=by_rule[1] | by_model[1] if version.edit == CONTROL else {},
+                    **made,
                     **self.along.get(row.number, {}),
                 )
 

@@ -165,16 +165,9 @@ def hierarchy(scores: pl.DataFrame, draws: Draws = USUAL) -> list[Row]:
             score = own["score"].to_numpy()
             spearman = _spearman(score, falling, drawn)
             within = correlate_within(Coefficient.SPEARMAN, score, falling, clusters, drawn)
-        rows.append(
-            {
-                "measure": measure,
-                "rows": len(own),
-                "cases": own["cluster"].n_unique(),
-                "spearman": spearman,
-                "within": within,
-                "levels": levels.sort("level").to_dicts(),
-            }
-        )
+        row = {"measure": measure, "rows": len(own), "cases": own["cluster"].n_unique()}
+        row |= {"spearman": spearman, "within": within}
+        rows.append(row | {"levels": levels.sort("level").to_dicts()})
     return rows
 
 

@@ -94,22 +94,17 @@ def _templates() -> "Environment":
     }
     environment.globals |= {
         "table": markdown_table,
-        "score_rows": score_rows,
         "step_columns": [*STEP_COLUMNS],
-        "step_rows": step_rows,
         "retrieval_columns": RETRIEVAL_COLUMNS,
-        "retrieval_rows": retrieval_rows,
         "opposite_columns": OPPOSITE_COLUMNS,
-        "opposite_rows": opposite_rows,
         "nli_columns": NLI_COLUMNS,
-        "nli_rows": nli_rows,
-        "hypothesis_tokens": hypothesis_tokens,
         "grounding_columns": GROUNDING_COLUMNS,
-        "figure_rows": figure_rows,
-        "sets_of": sets_of,
         "safety": SAFETY,
         "unentailed": UNENTAILED,
     }
+    rows = (score_rows, step_rows, retrieval_rows, opposite_rows, nli_rows, figure_rows)
+    helpers = (*rows, hypothesis_tokens, sets_of)
+    environment.globals |= {helper.__name__: helper for helper in helpers}
     return environment
 
 

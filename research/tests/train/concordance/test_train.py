@@ -108,9 +108,7 @@ def test_the_known_order_is_followed_on_cases_that_were_not_seen(
     assert results["criteria"]["overall_equivalence"]["all"]["quadratic_kappa"] > 0.5
 
 
-def test_results_and_card_say_what_was_fitted_to_what(
-    trained: tuple[Path, dict[str, Any]],
-) -> None:
+def test_results_and_card_say_what_was_fitted_to_what(trained: tuple[Path, dict[str, Any]]) -> None:
     folder, results = trained
     assert json.loads((folder / "results.json").read_text("utf-8")) == results
     card = (folder / "README.md").read_text("utf-8")

@@ -52,9 +52,7 @@ def learned() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def trained(
-    told: dict[str, Any],
-    learned: list[dict[str, Any]],
-    tmp_path_factory: pytest.TempPathFactory,
+    told: dict[str, Any], learned: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     output = tmp_path_factory.mktemp("trained") / "grounding"
     write = grounding.write

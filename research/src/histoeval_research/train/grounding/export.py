@@ -252,11 +252,7 @@ def wordings_of(entries: Sequence[TileConcept]) -> tuple[list[str], npt.NDArray[
 
 
 def write_limits(
-    folder: Path,
-    lesson: TileDataset,
-    trials: Trials,
-    meanings: Vectors,
-    **described: Any,
+    folder: Path, lesson: TileDataset, trials: Trials, meanings: Vectors, **described: Any
 ) -> dict[str, Any]:
     """Write the manifest, with limits and curves from what was held out; its scores."""
     # `described` are what the manifest says besides.

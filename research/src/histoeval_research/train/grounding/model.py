@@ -28,14 +28,7 @@ DIMENSION = 256
 _HIDDEN = 512
 
 # The matrices of a block in the order in which the graph multiplies by them.
-LINEARS = (
-    "attention.key",
-    "attention.value",
-    "attention.query",
-    "attention.output",
-    "fc1",
-    "fc2",
-)
+LINEARS = ("attention.key", "attention.value", "attention.query", "attention.output", "fc1", "fc2")
 
 PER_BLOCK = {
     "norm1.weight": "norm1.weight",
@@ -208,10 +201,7 @@ class ImageTowerModel(nn.Module):  # type: ignore[misc]
     """Normalised pixels to vectors of length one: summary token and mean patch, projected."""
 
     def __init__(
-        self,
-        trunk: VisionTransformer,
-        dimension: int = DIMENSION,
-        stain: StainMatch | None = None,
+        self, trunk: VisionTransformer, dimension: int = DIMENSION, stain: StainMatch | None = None
     ) -> None:
         super().__init__()
         self.stain = stain

@@ -182,9 +182,7 @@ def learn_all(
 
 
 def averaged(
-    start: ContrastiveModel,
-    count: int,
-    train: Callable[[int, ContrastiveModel], ContrastiveModel],
+    start: ContrastiveModel, count: int, train: Callable[[int, ContrastiveModel], ContrastiveModel]
 ) -> ContrastiveModel:
     """The mean of so many models that were trained from one start (Wortsman and others 2022)."""
     trained = [train(nth, deepcopy(start)).state_dict() for nth in range(count)]

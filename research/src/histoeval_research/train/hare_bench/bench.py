@@ -45,12 +45,7 @@ from histoeval_research.train.core.loop import (
     TrainingStage,
     fit,
 )
-from histoeval_research.train.core.model_folder import (
-    ModelFolder,
-    request_of,
-    versions,
-    weights_of,
-)
+from histoeval_research.train.core.model_folder import ModelFolder, request_of, versions, weights_of
 from histoeval_research.train.hare_bench.config import (
     NerSettings,
     RelationSettings,

@@ -17,12 +17,7 @@ from torch.nn import functional
 
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.reader.links import CODES, KINDS, LEVELS
-from histoeval.reader.manifest import (
-    ENCODER,
-    LINKER,
-    ConfidenceCurve,
-    Manifest,
-)
+from histoeval.reader.manifest import ENCODER, LINKER, ConfidenceCurve, Manifest
 from histoeval.reader.reader import Reader
 from histoeval.reader.tagging import TAGS
 from histoeval.statistics.regression import fit_logistic

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from histoeval.errors import ModelError
-from histoeval.nli.builtin import BuiltinEntailer, Reranker, limits_of
+from histoeval.nli.builtin import BuiltinEntailer, EntailerManifest, Reranker, limits_of
 from histoeval.nli.entailer import LABELS, Entailer, LabelledPair, NliPair
 from histoeval.nli.features.extract import extract_features, feature_names
 from histoeval.reader.manifest import ENCODER
@@ -201,6 +201,17 @@ def answers_of(model: CrossEncoder, encoded: EncodedPairs, device: str, padding:
     return answers
 
 
+def write_entailer(
+    model: CrossEncoder, tokenizer: Any, folder: Path, *, name: str, tokens: int, details: Any
+) -> EntailerManifest:
+    """Write what `BuiltinEntailer` loads."""
+    part = token_part(Unpadded(model), tokens, ["logits"], "kinds")
+    files = write_parts(folder, {ENCODER: part}, tokenizer)
+    manifest = limits_of(name, tokens).model_copy(update={"files": files, "details": details})
+    manifest.write(folder)
+    return manifest
+
+
 class Material(NamedTuple):
     train: Sequence[LabelledPair]
     # Pairs of which only one thing is known: they do not contradict each other.
@@ -307,11 +318,9 @@ def write(
 ) -> dict[str, Any]:
     made_with = versions()
     details = {"request": request, "versions": made_with}
-    part = token_part(Unpadded(model), settings.tokens, ["logits"], "kinds")
-    files = write_parts(folder, {ENCODER: part}, tokenizer)
-    limits = limits_of(settings.name, settings.tokens)
-    manifest = limits.model_copy(update={"files": files, "details": details})
-    manifest.write(folder)
+    manifest = write_entailer(
+        model, tokenizer, folder, name=settings.name, tokens=settings.tokens, details=details
+    )
     if settings.second_opinion:
         reranker = fit_reranker(BuiltinEntailer(folder), list(unlearned_pairs()))
         manifest.model_copy(update={"opinion": reranker}).write(folder)

@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from research.tests.support.training_fixtures import (
+    plain_encoder,
+    tagger,
+    tiny_aligner,
+    tiny_corpus,
+)
 
 from tests.support.memory import LIMIT, MemoryWatch, Resident
 from tests.support.report_words import WORDS
@@ -22,7 +28,6 @@ from tests.support.shipped_models import (
     shipped_entailer,
     shipped_reader,
 )
-from tests.support.training_fixtures import plain_encoder, tagger, tiny_aligner, tiny_corpus
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

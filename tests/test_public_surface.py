@@ -12,48 +12,18 @@ import histoeval
 from benchmarks.api_speed import pair_times
 from benchmarks.startup import best_of
 
-VERBS = {
-    "agree",
-    "align_judge",
-    "compare",
-    "contradictions",
-    "explain",
-    "extract",
-    "judge",
-    "list_metrics",
-    "load",
-    "register",
-    "score",
-    "trust",
-    "write_report",
-}
-NOUNS = {
-    "Assertion",
-    "CorpusScore",
-    "Endpoint",
-    "Entity",
-    "EntityType",
-    "Explanation",
-    "Metric",
-    "Models",
-    "Pair",
-    "Policy",
-    "Problem",
-    "Relation",
-    "Report",
-    "Results",
-    "Score",
-    "Signature",
-}
-ERRORS = {
-    "EndpointError",
-    "HistoEvalError",
-    "InputError",
-    "MissingDependency",
-    "ModelError",
-    "OutputError",
-    "SettingError",
-}
+VERBS = set(
+    "agree align_judge compare contradictions explain extract judge list_metrics load register "
+    "score trust write_report".split()
+)
+NOUNS = set(
+    "Assertion CorpusScore Endpoint Entity EntityType Explanation Metric Models Pair Policy "
+    "Problem Relation Report Results Score Signature".split()
+)
+ERRORS = set(
+    "EndpointError HistoEvalError InputError MissingDependency ModelError OutputError "
+    "SettingError".split()
+)
 
 
 def test_the_exported_names_are_these() -> None:

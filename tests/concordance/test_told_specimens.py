@@ -19,7 +19,6 @@ def told(reference: str, candidate: str) -> list[tuple[ErrorKind, Severity]]:
 
 
 def test_diagnoses_that_change_places_in_prose_are_one_critical_error() -> None:
-    """The carcinoma of the antrum is of the fundus now."""
     candidate = (
         "The {site:antrum} shows a {diagnosis:hyperplastic polyp}. "
         "The {site:fundus} shows {diagnosis:adenocarcinoma} with {finding:necrosis}."
@@ -28,7 +27,6 @@ def test_diagnoses_that_change_places_in_prose_are_one_critical_error() -> None:
 
 
 def test_a_finding_told_of_another_place_is_moved() -> None:
-    """Only one word stands elsewhere, but one that weighs."""
     candidate = (
         "The {site:antrum} shows {diagnosis:adenocarcinoma}. "
         "The {site:fundus} shows a {diagnosis:hyperplastic polyp} with {finding:necrosis}."
@@ -38,12 +36,10 @@ def test_a_finding_told_of_another_place_is_moved() -> None:
 
 @from_table
 def test_the_same_told_in_another_order_or_form_is_no_error(candidate: str) -> None:
-    """Each place keeps what is in it."""
     assert told(STOMACH, candidate) == []
 
 
 def test_a_margin_that_is_reached_elsewhere_is_moved() -> None:
-    """Reaching the deep margin is a statement of its own."""
     reference = (
         "The {site:nose} shows {diagnosis:basal cell carcinoma} reaching the deep margin; "
         "the {site:temple} shows {diagnosis:actinic keratosis}."
@@ -56,13 +52,11 @@ def test_a_margin_that_is_reached_elsewhere_is_moved() -> None:
 
 
 def test_a_sentence_that_names_no_place_may_stand_anywhere() -> None:
-    """Which place it is of is not said."""
     rest = " {finding:Lymphovascular invasion} is present. {marker:HER2} {result:positive}."
     first, second = STOMACH.split(". ", 1)
     assert told(STOMACH + rest, f"{first}.{rest} {second}") == []
 
 
 def test_a_place_that_only_one_report_names_is_not_matched() -> None:
-    """There is nothing to have been exchanged."""
     assert match_told("The antrum shows A. The fundus shows B.", "Gastritis.") is None
     assert match_told("Gastritis, chronic and active.", "The antrum shows gastritis.") is None

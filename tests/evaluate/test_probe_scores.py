@@ -15,7 +15,7 @@ from histoeval.evaluate.estimates import draws_of
 from histoeval.evaluate.probe_scores import PairShare, ProbeFigures, evaluate_probes, figures_of
 from histoeval.evaluate.probes import Probe, pairs_of
 from histoeval.statistics.resampling import interval
-from tests.support.probe_builder import TableMetric, edit, probe
+from tests.evaluate.probe_builder import TableMetric, edit, probe
 
 PROBES = [
     probe("a", edit(0, "a0"), edit(0, "a00"), edit(1, "a1"), edit(4, "a4")),

@@ -11,7 +11,7 @@ import pytest
 
 from histoeval.errors import InputError
 from histoeval.evaluate.probes import Effect, pairs_of, read_probes, shipped
-from tests.support.probe_builder import edit, probe
+from tests.evaluate.probe_builder import edit, probe
 
 HARMLESS = {"kind": "style", "effect": "harmless", "severity": 0, "text": "A benign naevus."}
 HARMFUL = {"kind": "flip", "effect": "harmful", "severity": 4, "text": "Malignant melanoma."}

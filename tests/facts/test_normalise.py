@@ -65,8 +65,3 @@ def test_every_stretch_of_what_is_read_stands_somewhere_in_the_report(words: lis
         back = spelt.restored(changed)
         assert (back.start, back.end) == (old_start, old_end)
         assert text[back.start : back.end] == back.text
-
-
-@from_table
-def test_hyphens_and_initials_are_read_by_what_stands_around_them(written: str, read: str) -> None:
-    assert normalised(written).text == read

@@ -2,8 +2,6 @@
 
 import random
 
-import pytest
-
 from histoeval.facts.specimens.clauses import clauses_about
 from histoeval.facts.specimens.divide import specimens_of_text
 from histoeval.facts.specimens.places import Gazetteer, place_of
@@ -13,33 +11,9 @@ from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval.terms.values.laterality import Side
 from tests.support.tables import from_table
 
-LABELLED = {
-    "letters": "A. Left testis: seminoma.\nB. Right testis: atrophy.",
-    "brackets": "a) Left testis: seminoma.\nb) Right testis: atrophy.",
-    "numbers": "1. Left testis: seminoma.\n2. Right testis: atrophy.",
-    "bare numbers": "1 Left testis: seminoma.\n2 Right testis: atrophy.",
-    "slashes": "1/ Left testis: seminoma.\n2/ Right testis: atrophy.",
-    "hashes": "#1 Left testis: seminoma.\n#2 Right testis: atrophy.",
-    "Roman": "I. Left testis: seminoma.\nII. Right testis: atrophy.",
-    "parts": "Part 1: Left testis. Seminoma.\nPart 2: Right testis. Atrophy.",
-    "specimens": "Specimen A - left testis: seminoma.\nSpecimen B - right testis: atrophy.",
-    "pots": "Pot 1 (left testis): seminoma.\nPot 2 (right testis): atrophy.",
-    "commas": "A, left testis: seminoma.\nB, right testis: atrophy.",
-    "in brackets": "A (left testis): seminoma.\nB (right testis): atrophy.",
-    "one line": "A. Left testis: seminoma. B. Right testis: atrophy.",
-    "both": "A. Left testis: seminoma.\nB. Right testis: atrophy. C. Left epididymis: cyst.",
-    "headings": "Left testis, orchidectomy: seminoma.\nRight testis, biopsy: atrophy.",
-    "sentences": "Left testis: seminoma. Right testis: atrophy.",
-    "table": "Left testis | seminoma\nRight testis | atrophy",
-    "list above": "SPECIMENS:\nA. Left testis\nB. Right testis\n\nDIAGNOSIS:\n"
-    "A. Seminoma.\nB. Atrophy.",
-    "blocks": "LEFT TESTIS (orchidectomy)\n- seminoma\nRIGHT TESTIS (biopsy)\n- atrophy",
-}
 
-
-@pytest.mark.parametrize("text", LABELLED.values(), ids=LABELLED)
+@from_table
 def test_parts_are_found_by_labels_and_by_headings(text: str) -> None:
-    """Each part has its own words, and not those of the other."""
     parts = specimens_of_text(text)
     said = ["".join(text[a:b] for a, b in part.stretches).lower() for part in parts]
     assert len(parts) >= 2
@@ -52,12 +26,10 @@ def test_parts_are_found_by_labels_and_by_headings(text: str) -> None:
 
 @from_table
 def test_a_list_of_findings_is_no_list_of_specimens(text: str) -> None:
-    """One specimen has no parts, however it is listed."""
     assert specimens_of_text(text) == ()
 
 
 def test_text_after_the_parts_is_common_unless_it_refers_to_one() -> None:
-    """The stage belongs to none; what names a part belongs to it."""
     text = (
         "A. Left lung, lobectomy: adenocarcinoma.\nB. Node, station 7: no tumour.\n"
         "ALK positive in part A. pT2 pN0."
@@ -69,7 +41,6 @@ def test_text_after_the_parts_is_common_unless_it_refers_to_one() -> None:
 
 
 def test_microscopy_that_refers_to_a_part_belongs_to_it() -> None:
-    """A label that comes again continues its part."""
     text = (
         "DIAGNOSIS\nA. Left ear: see below.\nB. Right ear: see below.\n"
         "MICROSCOPIC\nPart A shows basal cell carcinoma.\nPart B shows a naevus."
@@ -81,7 +52,6 @@ def test_microscopy_that_refers_to_a_part_belongs_to_it() -> None:
 
 
 def test_a_frozen_section_is_superseded_by_the_final_diagnosis() -> None:
-    """Only where there is a later one."""
     text = "A. Margin: FS - atypical glands. Final - carcinoma."
     assert [text[a:b] for a, b in superseded(text)] == ["FS - atypical glands"]
     assert superseded("Frozen: atypical glands.") == ()
@@ -90,7 +60,6 @@ def test_a_frozen_section_is_superseded_by_the_final_diagnosis() -> None:
 
 
 def test_the_rest_of_a_report_is_blank_and_keeps_its_place() -> None:
-    """Offsets, entities and relations of what stays are the same."""
     text = "1. 38 cm: cancer.\n2. Left: cyst."
 
     def entity(words: str, type_: EntityType) -> Entity:
@@ -116,14 +85,12 @@ def test_the_rest_of_a_report_is_blank_and_keeps_its_place() -> None:
 
 
 def test_a_place_is_read_with_its_numbers() -> None:
-    """Roman and Arabic numbers are the same, and so are two ways to write a clock face."""
     assert place_of("liver, segment IVb").numbers == place_of("segment 4b of the liver").numbers
     assert place_of("breast, 10:00").numbers == place_of("breast at 10 o'clock").numbers
     assert place_of("left neck, level II").side == Side.LEFT
 
 
 def test_clauses_of_prose_are_about_the_parts_that_they_name() -> None:
-    """By site, side, number and form of the word; what goes on is of the same part."""
     parts = specimens_of_text(
         "A. Rectum, biopsy: x.\nB. Liver, segment VII: x.\nC. Liver, segment III: x.\n"
         "D. Left ovary: x.\nE. Right ovary: x."
@@ -144,12 +111,10 @@ def test_clauses_of_prose_are_about_the_parts_that_they_name() -> None:
 
 @from_table
 def test_parts_are_found_in_every_layout(text: str) -> None:
-    """Bare numbers, twins, stations, blocks of fields, lists below and above headings."""
     assert len(specimens_of_text(text)) == 2
 
 
 def test_a_heading_ends_where_the_sentence_begins() -> None:
-    """What is found is no part of the place."""
     text = "A: the left tonsil is inflamed. B: the right tonsil contains carcinoma."
     assert [part.heading for part in specimens_of_text(text)] == [
         "the left tonsil",
@@ -158,7 +123,6 @@ def test_a_heading_ends_where_the_sentence_begins() -> None:
 
 
 def test_the_lines_of_a_checklist_belong_to_the_specimen_above() -> None:
-    """The type and the size of its tumour; the stage belongs to none."""
     text = (
         "Right kidney, nephrectomy: tumour\nType: clear cell carcinoma\nSize: 4 cm\n"
         "Left kidney, biopsy: oncocytoma\nStage: pT1a"
@@ -176,14 +140,12 @@ LUNGS = "A. Left lung: adenocarcinoma.\nB. Right lung: carcinoid.\nC. Node: reac
 def test_a_sentence_belongs_to_all_parts_that_it_refers_to(
     sentence: str, words: str, labels: str
 ) -> None:
-    """Before the label or after it, for one part or for several."""
     text = LUNGS + sentence
     place = text.index(words)
     assert "".join(part.label for part in specimens_of_text(text) if part.has(place)) == labels
 
 
 def test_numbers_of_parts_are_no_findings() -> None:
-    """They are neither said of a part nor of all."""
     text = "1. Left lung: adenocarcinoma.\n2. Node: reactive.\nGram stain of 2: cocci."
     parts = specimens_of_text(text)
     at = text.index("2: cocci")
@@ -193,13 +155,11 @@ def test_numbers_of_parts_are_no_findings() -> None:
 
 
 def test_a_heading_gives_its_label_in_brackets() -> None:
-    """Left ovary (specimen B)."""
     text = "Left ovary (specimen B): cyst.\nRight ovary (A, biopsy): normal."
     assert [part.tag for part in specimens_of_text(text)] == ["B", "A"]
 
 
 def test_headings_may_stand_in_a_list_above() -> None:
-    """What was found follows by number alone."""
     text = (
         "SPECIMENS: 1 right tube (salpingectomy); 2 endometrium (curettings)\nDIAGNOSES:\n"
         "1 - Ectopic pregnancy\n2 - Decidua without villi"
@@ -210,7 +170,6 @@ def test_headings_may_stand_in_a_list_above() -> None:
 
 
 def test_a_side_by_itself_is_of_what_follows() -> None:
-    """Left side. The nasal polyp is inflamed."""
     parts = specimens_of_text("A. Right nasal cavity: papilloma.\nB. Left maxillary sinus: mucin.")
     text = (
         "Right side. The nasal cavity has a papilloma.\nLeft side. The maxillary sinus has mucin."
@@ -221,7 +180,6 @@ def test_a_side_by_itself_is_of_what_follows() -> None:
 
 
 def test_numbered_places_head_the_lines_of_specimens() -> None:
-    """Stations of lymph nodes, without a side or a procedure."""
     text = "Lymph node, station 7: negative.\nLymph node, station 8: metastasis."
     assert [part.heading for part in specimens_of_text(text)] == [
         "Lymph node, station 7",
@@ -231,12 +189,10 @@ def test_numbered_places_head_the_lines_of_specimens() -> None:
 
 @from_table
 def test_prose_tells_of_the_places_that_its_clauses_begin_with(text: str, places: int) -> None:
-    """What is only measured or denied is no place."""
     assert len(told_parts(text)) == places
 
 
 def test_the_side_alone_names_a_part_that_no_other_shares_it_with() -> None:
-    """The left tumour, where one kidney is the left one."""
     parts = specimens_of_text("Left kidney, biopsy: oncocytoma.\nRight kidney, biopsy: normal.")
     (clause,) = clauses_about("The left tumour is CD117 positive.", Gazetteer.of(parts))
     assert clause.clear

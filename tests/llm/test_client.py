@@ -20,8 +20,8 @@ from histoeval.llm.client import ClientError, HttpClient, Response
 from histoeval.llm.service import Service
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import VlmConfig
+from tests.llm.certificates import Certificates, make_certificates
 from tests.llm.test_service import GOOD, REQUEST
-from tests.support.certificates import Certificates, make_certificates
 from tests.support.command import Outcome, histoeval_here
 from tests.support.fake_server import Call, Loopback, Wrong, completion, serving
 from tests.support.fake_vlm import described

@@ -12,7 +12,7 @@ import histoeval
 from histoeval.errors import Problem, SettingError
 from histoeval.metric import Metric
 from histoeval.report import Pair
-from tests.support.fatal_metric import FatalMetric
+from tests.run.fatal_metric import FatalMetric
 
 PAIRS = [
     Pair(id=str(n), reference="Left breast: ductal carcinoma.", candidate=f"Breast, grade {n}.")

@@ -57,12 +57,10 @@ class Row:
 
     @property
     def id(self) -> str:
-        """What the row is called in the output of tests."""
         return f"{self.axis}: {self.a} -> {self.b}"
 
     @property
     def answer(self) -> tuple[str, float, str]:
-        """What is to be found: severity, closeness, logic."""
         return self.severity, float(self.closeness), self.logic
 
     @property
@@ -72,12 +70,10 @@ class Row:
 
 
 def tables() -> list[Path]:
-    """The files of the tables."""
     return sorted(FOLDER.glob("*.tsv"))
 
 
 def rows_of(table: Path) -> list[Row]:
-    """The rows of a file, whose first lines are comments."""
     with table.open(encoding="utf-8", newline="") as file:
         lines = [line for line in file if not line.startswith("#")]
     return [Row(**row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
@@ -108,7 +104,6 @@ class _ByNames:
     reads_relations = True
 
     def read(self, texts: Sequence[str]) -> list[Report]:
-        """Each text by names and patterns."""
         return [readers.cheap(text) for text in texts]
 
 
@@ -142,7 +137,6 @@ def others() -> list[Row]:
 
 
 def all_of(row: Row) -> dict[str, Any]:
-    """All that is said of a row both ways, what each error costs, and what is read in each text."""
     is_edit = not row.severity
     metric = _by_names() if is_edit else _metric()
     ways = {"b for a": (row.a, row.b), "a for b": (row.b, row.a)}
@@ -161,7 +155,6 @@ def all_of(row: Row) -> dict[str, Any]:
 
 
 def _filled(said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """As JSON, without what is empty."""
     found = {
         topic: {name: readers.as_json(value) for name, value in values.items()}
         for topic, values in said.items()
@@ -205,7 +198,6 @@ def _contradictions(row: Row) -> list[list[str]]:
 
 @cache
 def kept_answers() -> dict[str, dict[str, Any]]:
-    """All that was said of each row when it was last accepted."""
     with gzip.open(KEPT, "rt", encoding="utf-8") as lines:
         return {row.pop("id"): row for row in map(json.loads, lines)}
 
@@ -239,7 +231,6 @@ def _written(table: Path, rows: list[Row]) -> None:
 
 
 def main() -> None:
-    """Compare every table with the answers of today."""
     for table in tables():
         rows = rows_of(table)
         now = []

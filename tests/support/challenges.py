@@ -46,7 +46,6 @@ def set_rules(folder: Path, **changes: Any) -> None:
 
 
 def a_challenge(place: Path, **changes: Any) -> Path:
-    """A folder as organisers have it."""
     truth = write_json(place / "given" / "truth.json", rows(TRUTH))
     init_challenge(place / "challenge", truth)
     set_rules(place / "challenge", **changes)

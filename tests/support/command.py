@@ -7,7 +7,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +21,6 @@ LOUD = ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COM
 
 
 class Outcome(NamedTuple):
-    """What a user is left with."""
-
     code: int
     out: str
     err: str
@@ -62,14 +60,20 @@ def histoeval_here(
     capsys: pytest.CaptureFixture[str],
 ) -> Outcome:
     """Run it in this process, which saves the second that a start takes."""
+    return polite(Outcome(_exit_code(arguments, cwd, monkeypatch), *capsys.readouterr()))
+
+
+def _exit_code(arguments: Sequence[str], cwd: Path, patch: pytest.MonkeyPatch, **set_: str) -> int:
     for name in LOUD:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(cwd)
-    monkeypatch.setattr(sys, "argv", ["histoeval", *arguments])
+        patch.delenv(name, raising=False)
+    for name, value in set_.items():
+        patch.setenv(name, value)
+    patch.chdir(cwd)
+    patch.setattr(sys, "argv", ["histoeval", *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert isinstance(stopped.value.code, int)
-    return polite(Outcome(stopped.value.code, *capsys.readouterr()))
+    return stopped.value.code
 
 
 def polite(outcome: Outcome) -> Outcome:
@@ -89,12 +93,5 @@ def run_in(folder: Path, *arguments: str) -> Outcome:
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
-        patch.chdir(folder)
-        for name in LOUD:
-            patch.delenv(name, raising=False)
-        patch.setenv("COLUMNS", "100")
-        patch.setattr(sys, "argv", ["histoeval", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-    assert isinstance(stopped.value.code, int)
-    return polite(Outcome(stopped.value.code, out.getvalue(), err.getvalue()))
+        code = _exit_code(arguments, folder, patch, COLUMNS="100")
+    return polite(Outcome(code, out.getvalue(), err.getvalue()))

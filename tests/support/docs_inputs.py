@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from histoeval import score
 from histoeval_research.corpus import write_corpus
 from tests.support import rating_sheets
 from tests.support.paths import ROOT
+from tests.support.rating_sheets import write as write_csv
 from tests.support.tiny_corpus import PASSAGES
 
 REFERENCE = (
@@ -62,8 +63,7 @@ def _tables(folder: Path) -> None:
     write_csv(folder / "reports.csv", reports)
     for name in ("slides", "images"):
         shutil.copytree(ROOT / "examples" / "trust", folder / name)
-    sheet = rating_sheets.rows(16)
-    rating_sheets.write(folder / "sheet.csv", sheet)
+    write_csv(folder / "sheet.csv", rating_sheets.rows(16))
     text = (folder / "sheet.csv").read_text("utf-8").replace(",", "\t")
     (folder / "sheet.tsv").write_text(text, "utf-8")
     (folder / "truth.json").write_text(
@@ -121,13 +121,6 @@ def _runs(folder: Path) -> None:
     write_csv(folder / "pages" / "python" / "pairs.csv", bundled)
     readers = folder / "pages" / "evaluation"
     shutil.copytree(ROOT / "src/histoeval/models/reader", readers / "FOLDER")
-
-
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

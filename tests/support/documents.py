@@ -11,7 +11,6 @@ WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
 def docx(body: str, name: str = "word/document.xml") -> bytes:
-    """A Word document with this XML as its body."""
     xml = f'<w:document xmlns:w="{WORD}" xmlns:mc="{MC}"><w:body>{body}</w:body></w:document>'
     return zipped({name: xml.encode()})
 
@@ -20,7 +19,6 @@ MC = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
-    """A zip file."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in files.items():
@@ -29,7 +27,6 @@ def zipped(files: dict[str, bytes]) -> bytes:
 
 
 def paragraphs(*texts: str) -> str:
-    """Paragraphs of a Word document."""
     return "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in texts)
 
 
@@ -71,11 +68,9 @@ def oru(number: str, *observations: str, charset: str = "", kind: str = "ORU^R01
 
 
 def diagnostic_report(name: str, **fields: object) -> dict[str, object]:
-    """A DiagnosticReport resource."""
     return {"resourceType": "DiagnosticReport", "id": name, "status": "final", **fields}
 
 
 def presented(text: str | bytes, kind: str = "text/plain") -> list[dict[str, str]]:
-    """The presented form of a report."""
     content = text.encode() if isinstance(text, str) else text
     return [{"contentType": kind, "data": base64.b64encode(content).decode()}]

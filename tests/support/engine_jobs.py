@@ -18,8 +18,6 @@ from histoeval.run.pipeline import Job, RunResult
 
 
 class Item(NamedTuple):
-    """A row of input."""
-
     id: str
     text: str
     characters: int = 1
@@ -28,8 +26,6 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Doubled:
-    """A row of results."""
-
     id: str
     text: str
     error: str | None = None
@@ -60,7 +56,6 @@ class DoublingTask(Task[Item, Doubled]):
         return [self._doubled(row) for row in rows]
 
     def take_usage(self) -> int:
-        """How many rows were doubled since this was last called."""
         used, self.used = self.used, 0
         return used
 
@@ -96,8 +91,6 @@ class ForkingTask(DoublingTask):
 
 
 class Items:
-    """Rows of input in memory."""
-
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
 
@@ -112,15 +105,12 @@ class Items:
 
 
 class DoublingJob(Job[Item, Doubled]):
-    """Doubles every text."""
-
     def __init__(self, texts: Sequence[str], notes: Path, block_rows: int | None = None) -> None:
         super().__init__(Items(texts), block_rows)
         self.task = DoublingTask(notes)
         self.charged = 0
 
     def charge(self, usage: int) -> None:
-        """Count what was doubled, wherever that was."""
         self.charged += usage
 
 
@@ -140,7 +130,6 @@ def doubled(
 
 
 def worked(folder: Path) -> list[str]:
-    """The rows that were worked on, with repetitions."""
     return (folder / "worked.txt").read_text().split()
 
 

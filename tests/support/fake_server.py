@@ -28,15 +28,12 @@ DESERVED = re.compile(r"scored (\d) (\d) (\d) (\d)")
 
 
 class Call(NamedTuple):
-    """One request as it arrived."""
-
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
 
     @property
     def case(self) -> str:
-        """The text that was asked about."""
         return str(self.body["messages"][1]["content"])
 
     @property
@@ -62,7 +59,6 @@ Fault = Callable[[Call], Wrong | None]
 
 
 def right_answer(call: Call) -> str:
-    """What a model that knows its trade says."""
     found = DESERVED.search(call.case)
     scores = map(int, found.groups()) if found else (1, 1, 1, 1)
     answer: dict[str, Any] = dict(zip(CRITERIA, scores, strict=True))
@@ -112,7 +108,6 @@ class Loopback:
         return _Connection(self)
 
     def respond(self, call: Call) -> tuple[bytes, Wrong]:
-        """The bytes to send, and what is wrong with them."""
         if call.path.partition("?")[0].endswith("/models"):
             return _http(200, b'{"data": []}', ()), Wrong()
         wrong = self.fault(call) or Wrong()
@@ -179,7 +174,6 @@ def _http(status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> byt
 def serving(
     server: Loopback, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> Iterator[Loopback]:
-    """Serve from a thread of this process for as long as the block runs."""
     loop = asyncio.new_event_loop()
     server.scheme = "http" if tls is None else "https"
     listening = loop.run_until_complete(loop.create_server(server.connected, host, 0, ssl=tls))

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from histoeval.errors import Problem
-from histoeval.llm import service
 from histoeval.llm.access import RetryPolicy
 from histoeval.llm.chat import Instruction
 from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import Ask, Vlm, VlmConfig
 from tests.support.fake_server import Call, Fault, Loopback, serving
+from tests.support.judge_fixtures import isolate
 
 BENIGN = "Colon mucosa with regular glands. Diagnosis: hyperplastic polyp. No dysplasia."
 MALIGNANT = "Colon with infiltrating atypical glands. Diagnosis: invasive adenocarcinoma."
@@ -33,7 +33,6 @@ Pixels = NDArray[np.uint8]
 
 
 def words_of(call: Call) -> str:
-    """What a model was told, the words only."""
     content = call.body["messages"][-1]["content"]
     if isinstance(content, str):
         return content
@@ -41,7 +40,6 @@ def words_of(call: Call) -> str:
 
 
 def picture_of(call: Call) -> Pixels | None:
-    """What a model was shown."""
     content = call.body["messages"][-1]["content"]
     parts = [part for part in content if isinstance(part, dict)]
     urls = [part["image_url"]["url"] for part in parts if "image_url" in part]
@@ -52,7 +50,6 @@ def picture_of(call: Call) -> Pixels | None:
 
 
 def steadfast(call: Call) -> str:
-    """Reports what it sees, whatever it is told."""
     picture = picture_of(call)
     if picture is None:
         return MALIGNANT if "adenocarcinoma" in words_of(call) else BENIGN
@@ -61,7 +58,6 @@ def steadfast(call: Call) -> str:
 
 
 def gullible(call: Call) -> str:
-    """Confirms a malignant history."""
     return MALIGNANT if "high-grade invasive carcinoma" in words_of(call) else steadfast(call)
 
 
@@ -79,20 +75,13 @@ def subject_at(server: Loopback, **rest: Any) -> Vlm:
 
 
 def described(subject: Vlm, images: Sequence[bytes], instruction: Instruction) -> str | Problem:
-    """What a model answers to one question."""
     (answer,) = subject.describe_all([Ask(instruction, instruction.text.strip(), tuple(images))])
     return answer if isinstance(answer, Problem) else answer.text
 
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of its own, no key or proxy from outside, and short waits."""
-    monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
-    for name in ("HISTOEVAL_JUDGE_KEY", "HISTOEVAL_SUBJECT_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(service, "FIRST_WAIT_S", 0.01)
+    isolate(tmp_path, monkeypatch)
 
 
 def write_picture(path: Path, pixels: Pixels) -> Path:

@@ -27,7 +27,6 @@ class Here:
         self.who = ("--endpoint", server.url, "--model", "m")
 
     def __call__(self, *arguments: str) -> Outcome:
-        self._monkeypatch.setenv("COLUMNS", "200")
         return histoeval_here(
             *arguments, cwd=self.folder, monkeypatch=self._monkeypatch, capsys=self._capsys
         )

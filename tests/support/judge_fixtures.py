@@ -12,17 +12,24 @@ from tests.support.fake_server import Loopback, serving
 from tests.support.judge_command import Here
 from tests.support.judge_pairs import make_pair, write_pairs
 
+OUTSIDE = (
+    "HISTOEVAL_JUDGE_KEY HISTOEVAL_JUDGE_ENDPOINT HISTOEVAL_JUDGE_MODEL HISTOEVAL_SUBJECT_KEY "
+    "OPENAI_API_KEY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY "
+    "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE"
+).split()
+
+
+def isolate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of its own, no key, proxy or certificate from outside, and short waits."""
+    monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
+    for name in OUTSIDE:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(service, "FIRST_WAIT_S", 0.01)
+
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "cache"))
-    for name in ("KEY", "ENDPOINT", "MODEL"):
-        monkeypatch.delenv(f"HISTOEVAL_JUDGE_{name}", raising=False)
-    proxies = ("http_proxy", "https_proxy", "all_proxy")
-    certificates = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
-    for name in ("OPENAI_API_KEY", *proxies, *map(str.upper, proxies), *certificates):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(service, "FIRST_WAIT_S", 0.01)
+    isolate(tmp_path, monkeypatch)
 
 
 @pytest.fixture

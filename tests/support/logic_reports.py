@@ -33,7 +33,6 @@ class Case(NamedTuple):
 
 @cache
 def cases() -> list[Case]:
-    """The edited reports of `logic_reports.jsonl`."""
     return [
         Case(
             row["id"],
@@ -48,7 +47,6 @@ def cases() -> list[Case]:
 
 @cache
 def rows(file: str) -> list[dict[str, str]]:
-    """The rows of one of the files of reports."""
     return [json.loads(line) for line in (DATA / f"{file}.jsonl").read_text("utf-8").splitlines()]
 
 
@@ -71,12 +69,10 @@ def read(text: str) -> Report:
 
 
 def contradictions(text: str) -> list[Contradiction]:
-    """What the rules find in a report."""
     return broken_rules(specimens_of(read(text))[0])
 
 
 def rules_broken(text: str) -> set[str]:
-    """The rules that find something in a report."""
     return {each.source.removeprefix("rule:") for each in contradictions(text)}
 
 

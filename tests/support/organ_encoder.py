@@ -45,7 +45,6 @@ def patch(shown: Mapping[str, float]) -> Vectors:
 
 
 def slide_of(*patches: Vectors) -> EmbeddedImage:
-    """Patches side by side, all of them known."""
     spots = tuple(Spot(x=224 * n, y=0, width=224, height=224) for n in range(len(patches)))
     return EmbeddedImage(np.stack(patches), spots, (), (None,) * len(patches))
 

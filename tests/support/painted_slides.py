@@ -18,7 +18,6 @@ EOSIN = np.array([0.20, 0.90, 0.35]) / np.linalg.norm([0.20, 0.90, 0.35])
 
 
 def glass(height: int, width: int, colour: tuple[int, int, int] = (243, 242, 244)) -> Pixels:
-    """Bare glass with a scanner's noise."""
     noise = np.random.default_rng(1).normal(0, 1.2, (height, width, 3))
     return np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)
 
@@ -43,7 +42,6 @@ def stained(
 
 
 def put(page: Pixels, part: Pixels, x: int, y: int) -> None:
-    """Lay a part on a page."""
     page[y : y + part.shape[0], x : x + part.shape[1]] = part
 
 
@@ -67,7 +65,6 @@ def draw_ink(page: Pixels, colour: tuple[int, int, int], places: list[int], widt
 
 
 def draw_bubble(page: Pixels, x: int, y: int, radius: int) -> Pixels:
-    """The dark, colourless rim of an air bubble."""
     picture = Image.fromarray(page)
     box = (x - radius, y - radius, x + radius, y + radius)
     ImageDraw.Draw(picture).ellipse(box, outline=(120, 121, 120), width=4)
@@ -101,7 +98,6 @@ def block(path: Path, level: int, number: int) -> tuple[int, int]:
 
 
 def spoil(path: Path, level: int, number: int) -> None:
-    """Overwrite a block with what no codec can read."""
     offset, count = block(path, level, number)
     with path.open("rb+") as file:
         file.seek(offset)
@@ -112,7 +108,6 @@ TAGS = {"ImageWidth": 256, "ImageLength": 257, "TileWidth": 322, "TileLength": 3
 
 
 def forge(path: Path, **values: int) -> Path:
-    """Change tags of the first page of a TIFF."""
     with tifffile.TiffFile(path) as tiff:
         places = {name: tiff.pages[0].tags[TAGS[name]] for name in values}
         found = {name: (tag.offset, tag.valueoffset) for name, tag in places.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,12 @@ def rows(count: int = 24) -> list[dict[str, Any]]:
     return found
 
 
-def write(path: Path, table: list[dict[str, Any]], columns: tuple[str, ...] = COLUMNS) -> Path:
-    """The rows as a CSV file."""
+def write(
+    path: Path, table: Sequence[Mapping[str, Any]], columns: tuple[str, ...] | None = None
+) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, columns, extrasaction="ignore")
+        names = columns or tuple(table[0] if table else COLUMNS)
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(table)
     return path

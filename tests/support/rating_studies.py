@@ -54,7 +54,6 @@ def write_plan(folder: Path, **changes: Any) -> Path:
 
 
 def make_study(folder: Path, **changes: Any) -> ExpertStudy:
-    """The study of `write_plan`."""
     return read_study(write_plan(folder, **changes))
 
 

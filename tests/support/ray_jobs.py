@@ -47,8 +47,6 @@ class FellingTask(DoublingTask):
 
 
 class GpuTask(DoublingTask):
-    """Says which GPU it may use."""
-
     on_gpu = True
 
     def _doubled(self, row: Item) -> Doubled:
@@ -56,7 +54,6 @@ class GpuTask(DoublingTask):
 
 
 def felled(texts: Sequence[str], folder: Path, engine: Engine, rows: int) -> RunResult[Doubled]:
-    """Texts doubled into `folder/out.jsonl` while actors are killed."""
     job = DoublingJob(texts, folder, rows)
     job.task = FellingTask(folder)
     return job.run(RowStore(folder / "out.jsonl", Doubled.of_line), engine=engine)

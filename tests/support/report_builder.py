@@ -29,7 +29,6 @@ alike = PhraseSimilarity(LexicalAligner()).likeness
 
 
 def report(marked: str) -> Report:
-    """The report that a marked text stands for."""
     pieces: list[str] = []
     entities: list[Entity] = []
     relations: list[Relation] = []
@@ -54,29 +53,24 @@ def report(marked: str) -> Report:
 
 
 def facts(marked: str) -> Facts:
-    """What a marked text says."""
     return facts_of(report(marked))
 
 
 def parts_of(reference: str, candidate: str) -> dict[str, ComparedPart]:
-    """The comparison of two marked texts."""
     return dict(compare(facts(reference), facts(candidate), alike))
 
 
 def value_of(part: str, reference: str, candidate: str) -> float:
-    """One part of it, which must be there."""
     value = parts_of(reference, candidate)[part].value
     assert value is not None, f"neither speaks of {part}"
     return value
 
 
 def mistakes_of(reference: str, candidate: str) -> list[ReportError]:
-    """All errors, of whatever part."""
     return [each for part in parts_of(reference, candidate).values() for each in part.mistakes]
 
 
 def kinds_of(reference: str, candidate: str) -> set[ErrorKind]:
-    """The kinds of errors."""
     return {mistake.kind for mistake in mistakes_of(reference, candidate)}
 
 
@@ -90,5 +84,4 @@ class MarkedReader:
         self._known = {each.text: each for each in map(report, marked)}
 
     def read(self, texts: Sequence[str]) -> list[Report]:
-        """The reports as they were marked; a text that was not has nothing in it."""
         return [self._known.get(text) or Report(text=text) for text in texts]

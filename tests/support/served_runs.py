@@ -29,7 +29,6 @@ CRITERIA = {"critical_finding_concordance": 1.0, "overall_equivalence": 2.0}
 
 
 def write_runs(folder: Path) -> Path:
-    """Two runs of `score` on the same ids, one of `judge` and one of `trust`."""
     scored(folder / "first", [GOOD] * 8, [BAD] * 8)
     scored(folder / "nested" / "second", [BAD] * 8, [GOOD] * 8)
     write_judged(folder / "judged")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 @cache
 def shipped_reader() -> BuiltinReader:
-    """Entities and relations of a text."""
     from histoeval.reader.builtin import BuiltinReader
 
     return BuiltinReader(threads=1)
@@ -27,7 +26,6 @@ def shipped_reader() -> BuiltinReader:
 
 @cache
 def shipped_aligner() -> BuiltinAligner:
-    """Phrases as vectors."""
     from histoeval.align.builtin import BuiltinAligner
 
     return BuiltinAligner(threads=1)
@@ -35,7 +33,6 @@ def shipped_aligner() -> BuiltinAligner:
 
 @cache
 def shipped_entailer() -> BuiltinEntailer:
-    """Entailment and contradiction between two sentences."""
     from histoeval.nli.builtin import BuiltinEntailer
 
     return BuiltinEntailer(threads=1)
@@ -43,7 +40,6 @@ def shipped_entailer() -> BuiltinEntailer:
 
 @cache
 def shipped_encoder() -> BuiltinEncoder:
-    """Pictures and phrases as vectors of one space."""
     from histoeval.pathgls.grounding.builtin import BuiltinEncoder
 
     return BuiltinEncoder(threads=1)

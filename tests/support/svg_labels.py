@@ -8,6 +8,5 @@ from histoeval.view.figures.canvas import Canvas
 
 
 def labels(picture: Canvas) -> list[str]:
-    """What can be read in the file that people get."""
     texts = ElementTree.fromstring(picture.svg()).iter("{http://www.w3.org/2000/svg}text")
     return ["".join(text.itertext()) for text in texts]

@@ -28,7 +28,6 @@ def _tables(module: str) -> dict[str, list[list[str]]]:
 
 
 def rows_of(test: Callable[..., None]) -> list[list[str]]:
-    """The texts of a test's table, without the names of its columns."""
     return _tables(test.__globals__["__file__"])[test.__name__][1:]
 
 

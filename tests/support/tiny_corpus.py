@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histoeval.report import Entity, EntityType, Relation, Report
+from histoeval.report import EntityType, Relation
 from histoeval_research.corpus import AnnotatedPassage, write_corpus
+from tests.support.report_builder import report
 
 LETTERS = {
     "D": EntityType.DIAGNOSIS,
@@ -20,27 +21,15 @@ LETTERS = {
 
 
 class Learned(NamedTuple):
-    """A model's folder, and the settings it was trained with."""
-
     folder: Path
     settings: dict[str, Any]
 
 
 def passage(name: str, marked: str, *links: tuple[int, int]) -> AnnotatedPassage:
     """A passage from a text in which entities are marked, as in `no [D:tumour]`."""
-    text, entities, last = "", [], 0
-    for found in re.finditer(r"\[(\w):([^]]+)\]", marked):
-        text += marked[last : found.start()]
-        letter, words = found.groups()
-        end = len(text) + len(words)
-        entities.append(Entity(text=words, start=len(text), end=end, type=LETTERS[letter]))
-        text += words
-        last = found.end()
-    content = Report(
-        text=text + marked[last:],
-        entities=tuple(entities),
-        relations=tuple(Relation(head=head, tail=tail) for head, tail in links),
-    )
+    words = re.sub(r"\[(\w):([^]]+)\]", lambda at: f"{{{LETTERS[at[1]]}:{at[2]}}}", marked)
+    relations = tuple(Relation(head=head, tail=tail) for head, tail in links)
+    content = report(words).model_copy(update={"relations": relations})
     return AnnotatedPassage(id=name, source="written", report_id=name, content=content)
 
 
@@ -67,7 +56,6 @@ PASSAGES = (
 
 
 def write_passages(folder: Path) -> Path:
-    """The passages as a corpus file."""
     file = folder / "corpus.jsonl"
     write_corpus(file, PASSAGES)
     return file

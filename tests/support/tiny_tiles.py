@@ -98,7 +98,6 @@ def write_trunk(path: Path, depth: int = 1) -> dict[str, Any]:
 
 
 def settings_of(folder: Path, encoder: Path, teacher: Path, **others: Any) -> dict[str, Any]:
-    """Settings that learn the tiles."""
     views = {"stain": 0.0, "light": 0.0, "smallest": 1.0, "blurred": 0.0, "grey": 0.0}
     return {
         "tiles": str(folder),

@@ -72,7 +72,6 @@ def quick_instruments(monkeypatch: pytest.MonkeyPatch) -> ColourEncoder:
 
 @pytest.fixture(name="folder")
 def painted_folder(tmp_path: Path) -> Path:
-    """Two painted pictures, and a table that names them."""
     for seed, name in enumerate(("one.png", "two.png")):
         Image.fromarray(stained(240, 240, seed=seed)).save(tmp_path / name)
     write(tmp_path / "reports.csv", ROWS)

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from research.tests.support.annotated_passages import PASSAGE
 
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.report import Entity, EntityType, Report
@@ -24,7 +25,6 @@ from histoeval_research.corpus import (
     read_corpus,
     write_corpus,
 )
-from tests.support.annotated_passages import PASSAGE
 
 
 @pytest.mark.parametrize("kind", WRITTEN)

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from research.tests.support.annotated_passages import PASSAGE, passages
 
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.report import Assertion, Relation
@@ -22,7 +23,6 @@ from histoeval_research.annotation.formats import (
 from histoeval_research.annotation.label_studio import label_studio_config, read_task, write_task
 from histoeval_research.annotation.passage import PassageDraft, RefusedPassage, Vocabulary
 from histoeval_research.corpus import AnnotatedPassage, read_corpus
-from tests.support.annotated_passages import PASSAGE, passages
 
 SCORES = st.sampled_from([0.25, 0.5, 1.0])
 

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from research.tests.support.annotated_passages import PASSAGE
 from typer.testing import CliRunner, Result
 
 from histoeval.errors import InputError
 from histoeval_research.cli.corpus import corpus_app
 from histoeval_research.corpus import AnnotatedPassage, read_corpus, write_corpus
-from tests.support.annotated_passages import PASSAGE
 from tests.support.terminal_tables import table_rows
 
 

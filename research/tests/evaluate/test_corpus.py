@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from research.tests.support.annotated_passages import PASSAGE, TEXT, entity, passages
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.report import Assertion, Entity, EntityType, Relation, Report
@@ -19,7 +20,6 @@ from histoeval_research.evaluate.corpus import (
     split_by_report,
     token_counter,
 )
-from tests.support.annotated_passages import PASSAGE, TEXT, entity, passages
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from research.tests.support.annotated_passages import PASSAGE, REPORT, TEXT, entity, passages
+from research.tests.support.fake_readers import ListedCompleter, ListedReader, perfect
 
 from histoeval.errors import InputError, ModelError
 from histoeval.reader.reader import Completer, Reader
@@ -27,8 +29,6 @@ from histoeval_research.evaluate.reader import (
     evaluate_reader,
     read_passages,
 )
-from tests.support.annotated_passages import PASSAGE, REPORT, TEXT, entity, passages
-from tests.support.fake_readers import ListedCompleter, ListedReader, perfect
 
 M = ReaderMeasure
 SITE, DIAGNOSIS, GRADE, ER, PERCENT, POSITIVE, NECROSIS = REPORT.entities

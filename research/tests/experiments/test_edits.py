@@ -6,6 +6,7 @@ from time import perf_counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from research.tests.support.edited_reports import BENIGN, MALIGNANT, read
 
 from histoeval.report import Report
 from histoeval.terms.catalogue import Behaviour, Concept, closeness
@@ -29,7 +30,6 @@ from histoeval_research.experiments.edits.source_report import (
     in_case_of,
     is_plural,
 )
-from tests.support.edited_reports import BENIGN, MALIGNANT, read
 
 
 def edited(name: str, text: str = MALIGNANT, seed: int = 0) -> str:

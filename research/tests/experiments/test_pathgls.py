@@ -8,6 +8,7 @@ from random import Random
 
 import polars as pl
 import pytest
+from research.tests.support.edited_reports import MALIGNANT, HandReader, read
 
 from histoeval.errors import InputError, Problem
 from histoeval.pathgls.policy.policy import PAPER
@@ -34,7 +35,6 @@ from histoeval_research.experiments.pathgls import (
 )
 from histoeval_research.experiments.perturb import PerturbedRow
 from histoeval_research.experiments.tables import Draws
-from tests.support.edited_reports import MALIGNANT, HandReader, read
 
 FEW = Draws(50)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from research.tests.support.edited_reports import BENIGN, MALIGNANT, HandReader
 
 from histoeval.errors import InputError, OutputError, Problem
 from histoeval.io.reports import TextSource, open_reports
@@ -18,7 +19,6 @@ from histoeval_research.experiments.perturb import (
     perturb_file,
     read_perturbed,
 )
-from tests.support.edited_reports import BENIGN, MALIGNANT, HandReader
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "report": MALIGNANT, "image": "a.png", "patient": "p1"},

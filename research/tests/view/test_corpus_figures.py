@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from research.tests.support.annotated_passages import entity
 from typer.testing import CliRunner
 
 from histoeval.cli.main import app
@@ -26,7 +27,6 @@ from histoeval_research.view.corpus_figures import (
     word_cloud,
     words_of,
 )
-from tests.support.annotated_passages import entity
 from tests.support.svg_labels import labels
 
 A = ["Invasive ductal carcinoma of the breast. Lymph node negative."] * 5 + [

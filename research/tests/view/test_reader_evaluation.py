@@ -3,6 +3,8 @@
 import io
 from collections.abc import Iterable
 
+from research.tests.support.annotated_passages import PASSAGE, REPORT
+from research.tests.support.fake_readers import ListedReader, perfect
 from rich.console import Console, RenderableType
 
 from histoeval.report import Report
@@ -14,8 +16,6 @@ from histoeval_research.evaluate.reader import (
     read_passages,
 )
 from histoeval_research.view.model_tables import evaluation_tables, source_table
-from tests.support.annotated_passages import PASSAGE, REPORT
-from tests.support.fake_readers import ListedReader, perfect
 from tests.support.terminal_tables import table_rows
 
 CORPUS = [

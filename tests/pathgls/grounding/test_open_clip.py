@@ -21,7 +21,7 @@ from histoeval.errors import MissingDependency, ModelError
 from histoeval.pathgls.grounding import published
 from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.published import open_clip_encoder
-from tests.support.tiny_open_clip import CLIP, COCA, write_open_clip
+from tests.pathgls.grounding.tiny_open_clip import CLIP, COCA, write_open_clip
 
 pytestmark = pytest.mark.heavy
 

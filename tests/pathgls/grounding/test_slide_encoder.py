@@ -22,8 +22,8 @@ from histoeval.pathgls.grounding.image_reference import (
 from histoeval.pathgls.grounding.load import open_encoder
 from histoeval.pathgls.grounding.published import SlideEncoder
 from histoeval.pathgls.results import Spot
+from tests.pathgls.grounding.tiny_titan import write_titan
 from tests.support.colour_encoder import ColourEncoder
-from tests.support.tiny_titan import write_titan
 
 pytestmark = pytest.mark.heavy
 

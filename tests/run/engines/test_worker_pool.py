@@ -20,8 +20,8 @@ from histoeval.report import Pair
 from histoeval.run.engines.engine import Block
 from histoeval.run.engines.local import StoppedError, WorkerPool, packed
 from histoeval.run.parallel_metric import ParallelMetric
+from tests.run.fatal_metric import FatalMetric
 from tests.support.engine_jobs import Doubled, DoublingTask, ForkingTask, Item, gone, stat
-from tests.support.fatal_metric import FatalMetric
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 

@@ -11,10 +11,10 @@ from typer.testing import CliRunner, Result
 
 pytest.importorskip("torch")
 import yaml
+from research.tests.support.tiny_names import settings_of, write_names, write_opposites
 
 from histoeval.cli.main import app
 from histoeval.errors import SettingError
-from tests.support.tiny_names import settings_of, write_names, write_opposites
 
 if TYPE_CHECKING:
     from benchmarks.random_models import ModelFolders

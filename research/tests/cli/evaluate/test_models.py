@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from research.tests.support.annotated_passages import PASSAGE, REPORT
+from research.tests.support.fake_readers import ListedReader, perfect
 from typer.testing import CliRunner, Result
 
 from histoeval.cli.evaluate import evaluate_app
@@ -12,8 +14,6 @@ from histoeval.errors import InputError, OutputError
 from histoeval.report import Report
 from histoeval.run import models
 from histoeval_research.corpus import write_corpus
-from tests.support.annotated_passages import PASSAGE, REPORT
-from tests.support.fake_readers import ListedReader, perfect
 from tests.support.terminal_tables import table_rows
 
 READER = "histoeval_research.cli.evaluate.models.load_reader"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from research.tests.experiments.test_pathgls import SharedWords, a_folder_of_tiles, apart
 from research.tests.experiments.test_tables import verdicts
+from research.tests.support.edited_reports import BENIGN, MALIGNANT, HandReader
 from typer.testing import CliRunner, Result
 
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval_research.cli.experiment.run import experiment_app
 from histoeval_research.experiments.measures import Found, Measure, MeasureSet
 from histoeval_research.experiments.perturb import PerturbedRow, read_perturbed
-from tests.support.edited_reports import BENIGN, MALIGNANT, HandReader
 from tests.support.fake_server import Call, Loopback, serving
 
 ROWS = [

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.align.huggingface import HuggingFaceEncoder
 from histoeval.runtime.transformer import Runtime

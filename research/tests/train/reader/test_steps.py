@@ -13,6 +13,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from research.tests.support.reader_corpus import KNOWN, Bench, calm_copy, write_bench
+
 from histoeval.errors import ModelError
 from histoeval.reader.windowed import Window
 from histoeval_research.train.core.encoder import load_encoder
@@ -23,7 +25,6 @@ from histoeval_research.train.reader.config import ReaderSettings
 from histoeval_research.train.reader.examples import gold_examples, load_examples, part_of
 from histoeval_research.train.reader.model import STATE
 from histoeval_research.train.reader.train import ReaderTraining
-from tests.support.reader_corpus import KNOWN, Bench, calm_copy, write_bench
 from tests.support.tiny_corpus import passage
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from research.tests.support.reader_corpus import KNOWN, write_bench
 from typer.testing import CliRunner
 
 from histoeval.cli.main import app
@@ -20,7 +21,6 @@ from histoeval_research.train.core.loop import TrainingSite
 from histoeval_research.train.reader.config import ReaderSettings
 from histoeval_research.train.reader.torch_reader import TorchReader
 from histoeval_research.train.reader.train import SHIPPED, ReaderTraining, train_reader
-from tests.support.reader_corpus import KNOWN, write_bench
 from tests.support.tiny_corpus import Learned
 
 pytestmark = pytest.mark.heavy

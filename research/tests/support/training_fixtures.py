@@ -52,10 +52,11 @@ def tagger(
 @pytest.fixture(scope="session")
 def tiny_aligner(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Learned:
     """An aligner that was trained on a few names, from its settings to its folder."""
+    from research.tests.support.tiny_names import settings_of, write_names, write_opposites
+
     from histoeval_research.train.aligner.config import AlignerSettings
     from histoeval_research.train.aligner.train import train_aligner
     from histoeval_research.train.core.loop import TrainingSite
-    from tests.support.tiny_names import settings_of, write_names, write_opposites
 
     folder = tmp_path_factory.mktemp("aligner")
     settings = settings_of(

@@ -38,40 +38,23 @@ class Assertion(StrEnum):
     UNCERTAIN = "uncertain"
 
 
-HARE_TYPES = frozenset(
-    {
-        EntityType.DIAGNOSIS,
-        EntityType.DESCRIPTOR,
-        EntityType.GRADE,
-        EntityType.SITE,
-        EntityType.MARKER,
-        EntityType.RESULT,
-    }
-)
-"""The types that stand for the five of the HARE paper (its descriptor is ours plus grade)."""
+# those that stand for the five of the HARE paper (its descriptor is ours plus grade)
+HARE_TYPES = frozenset(map(EntityType, "diagnosis descriptor grade site marker result".split()))
 
-RELATION_TYPES = frozenset(
-    {
-        (EntityType.MARKER, EntityType.RESULT),
-        (EntityType.DIAGNOSIS, EntityType.DESCRIPTOR),
-        (EntityType.DIAGNOSIS, EntityType.GRADE),
-        (EntityType.DIAGNOSIS, EntityType.STAGE),
-        (EntityType.DIAGNOSIS, EntityType.SITE),
-        (EntityType.DIAGNOSIS, EntityType.MEASUREMENT),
-        (EntityType.FINDING, EntityType.SITE),
-        (EntityType.FINDING, EntityType.MEASUREMENT),
-    }
-)
-"""The (head, tail) types between which a relation can hold."""
 
-HARE_RELATION_TYPES = frozenset(
-    {
-        (EntityType.MARKER, EntityType.RESULT),
-        (EntityType.DIAGNOSIS, EntityType.DESCRIPTOR),
-        (EntityType.DIAGNOSIS, EntityType.GRADE),
-    }
+def _relation_types(**tails: str) -> frozenset[tuple[EntityType, EntityType]]:
+    return frozenset(
+        (EntityType(head), EntityType(tail)) for head in tails for tail in tails[head].split()
+    )
+
+
+# the types of head and tail between which a relation can hold, and the two of the HARE paper
+RELATION_TYPES = _relation_types(
+    marker="result",
+    diagnosis="descriptor grade stage site measurement",
+    finding="site measurement",
 )
-"""The two relations of the HARE paper, in our types."""
+HARE_RELATION_TYPES = _relation_types(marker="result", diagnosis="descriptor grade")
 
 
 class Noun(BaseModel):

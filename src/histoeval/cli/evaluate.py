@@ -1,8 +1,8 @@
 """`histoeval evaluate probes` and `grounding`: metrics on edits, and the encoder on tiles."""
 
-from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,10 +13,9 @@ from histoeval.evaluate.probe_scores import figures_of
 from histoeval.evaluate.probes import pairs_of, read_probes, shipped
 from histoeval.io.tables.encoding import survey
 from histoeval.io.writing import write_whole
-from histoeval.metric import Metric, Score
+from histoeval.metric import Score
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
-from histoeval.progress import OnStep, step_progress
-from histoeval.report import Pair
+from histoeval.progress import step_progress
 from histoeval.run.models import SCORING, EncoderName, Models, load_metrics, metric_names
 from histoeval.run.pipeline import answers
 from histoeval.run.settings import OptionalResamples, metric_option
@@ -75,7 +74,11 @@ def probes(
     results = []
     with step_progress(f"scoring {file.name}", len(pairs) * len(able)) as report:
         for place, metric in enumerate(able):
-            scores = list(_scores(metric, pairs, report, place * len(pairs)))
+            scores: list[Score | Problem] = []
+            failed = partial(Problem, "metric_failed", metric=metric.name)
+            for first in range(0, len(pairs), PAIR_BATCH):
+                scores += answers(metric.score, pairs[first : first + PAIR_BATCH], failed)
+                report(place * len(pairs) + len(scores), metric.name)
             results.append(figures_of(metric, read, scores, resamples=resamples, seed=seed))
     header = {"probes": file.name, "sha256": survey(file).sha256}
     content = {
@@ -90,18 +93,6 @@ def probes(
         typer.echo(remark, err=True)
     if unavailable or any(each.missing for each in results):
         raise typer.Exit(1)
-
-
-def _scores(
-    metric: Metric, pairs: Sequence[Pair], report: OnStep, before: int
-) -> Iterator[Score | Problem]:
-    def failed(message: str) -> Problem:
-        return Problem(code="metric_failed", metric=metric.name, message=message)
-
-    for first in range(0, len(pairs), PAIR_BATCH):
-        batch = pairs[first : first + PAIR_BATCH]
-        yield from answers(metric.score, batch, failed)
-        report(before + first + len(batch), metric.name)
 
 
 @evaluate_app.command()
@@ -133,43 +124,31 @@ def grounding(
       histoeval evaluate grounding --tiles tiles --split test
       histoeval evaluate grounding --tiles ours --split all --calibration own.json
     """
-    from histoeval.evaluate.grounding import evaluate_grounding, phrases_told, tiles_of
+    from histoeval.evaluate import grounding as measure
+    from histoeval.pathgls.grounding.load import open_encoder
 
     demand_folder(output)
+    splits = split or ["test"]
     if calibration is not None:
-        _calibrate(tiles, split or ["test"], model, encoder, calibration, output)
+        if model is not None and encoder is not None:
+            raise SettingError("give --model FOLDER or --encoder NAME, not both")
+        demand_folder(calibration)
+        named = open_encoder(str(model) if model else encoder)
+        count = sum(len(measure.tiles_of(tiles, name)) for name in splits)
+        with step_progress("looking at tiles", count) as report:
+            limits, results = measure.calibrate(named, tiles, splits, report)
+        content = f"{limits.model_dump_json(indent=2)}\n".encode()
+        write_whole(calibration, content, private=False)
+        write_results(output, {"model": named.identity}, results)
+        tables = {f"limits of {limits.measured_on}": {"known tiles": results}}
+        print_tables(grounding_tables(tables))
         return
     if encoder is not None:
         raise SettingError("--encoder goes with --calibration; a grounding model is --model FOLDER")
-    loaded = BuiltinEncoder(model)
-    results: dict[str, Any] = {}
-    for name in split or ["test"]:
-        with step_progress(f"looking at {name}", len(tiles_of(tiles, name))) as report:
-            results[name] = evaluate_grounding(loaded, tiles, name, report)
-    results["phrases"] = phrases_told(loaded)
+    loaded, results = BuiltinEncoder(model), {}
+    for name in splits:
+        with step_progress(f"looking at {name}", len(measure.tiles_of(tiles, name))) as report:
+            results[name] = measure.evaluate_grounding(loaded, tiles, name, report)
+    results["phrases"] = measure.phrases_told(loaded)
     write_results(output, {"model": loaded.identity}, results)
     print_tables(grounding_tables(results))
-
-
-def _calibrate(
-    tiles: Path,
-    splits: list[str],
-    model: Path | None,
-    named: str | None,
-    file: Path,
-    output: Path | None,
-) -> None:
-    from histoeval.evaluate.grounding import calibrate, tiles_of
-    from histoeval.pathgls.grounding.load import open_encoder
-
-    if model is not None and named is not None:
-        raise SettingError("give --model FOLDER or --encoder NAME, not both")
-    demand_folder(file)
-    encoder = open_encoder(str(model) if model else named)
-    count = sum(len(tiles_of(tiles, name)) for name in splits)
-    with step_progress("looking at tiles", count) as report:
-        decisions, results = calibrate(encoder, tiles, splits, report)
-    write_whole(file, f"{decisions.model_dump_json(indent=2)}\n".encode(), private=False)
-    write_results(output, {"model": encoder.identity}, results)
-    measured = {f"limits of {decisions.measured_on}": {"known tiles": results}}
-    print_tables(grounding_tables(measured))

@@ -16,7 +16,6 @@ from histoeval.io.pairs import open_source
 from histoeval.io.tables.columns import Columns, IdColumn, ReferenceColumn, SystemColumn
 from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
 from histoeval.io.tables.records import Fault, text_of
-from histoeval.metric import Explanation
 from histoeval.metrics.base import explain_pair
 from histoeval.report import Pair
 from histoeval.run.compare.trial import USUAL_METRIC
@@ -108,7 +107,18 @@ def explain(
     if found.note:
         typer.echo(found.note, err=True)
     if as_json:
-        typer.echo(_json(found.pair, found.score))
+        score, pair = found.score, found.pair
+        content = {
+            "id": pair.id,
+            "system": pair.system,
+            "metric": score.signature.metric,
+            "value": score.value,
+            "parts": score.parts,
+            "breakdown": [part.model_dump() for part in score.breakdown],
+            "evidence": score.evidence,
+            "signature": str(score.signature),
+        }
+        typer.echo(json.dumps(content))  # in ASCII, so that no report can steer the terminal
     else:
         show_explanation(page(), found.pair, found.score, found.scale)
 
@@ -132,19 +142,3 @@ def _text(given: str, option: str, encoding: str | None) -> str:
 def _scored(spec: str | None, models: Models, pair: Pair) -> ExplainedPair:
     (metric,) = load_metrics([spec or USUAL_METRIC], models)
     return ExplainedPair(pair, explain_pair(metric, pair), metric.range)
-
-
-def _json(pair: Pair, score: Explanation) -> str:
-    """The score in ASCII, so that nothing in a report can reach the terminal as a command."""
-    return json.dumps(
-        {
-            "id": pair.id,
-            "system": pair.system,
-            "metric": score.signature.metric,
-            "value": score.value,
-            "parts": score.parts,
-            "breakdown": [each.model_dump() for each in score.breakdown],
-            "evidence": score.evidence,
-            "signature": str(score.signature),
-        }
-    )

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from histoeval.cli.output import demand_folder, exit_with, print_tables, resumable
+from histoeval.cli.output import demand_folder, exit_with, print_lines, print_tables, resumable
 from histoeval.cli.verb import verb
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.progress import step_progress
@@ -159,7 +159,18 @@ def tiles(
                 engine=engine.choose_engine(),
                 batch_size=engine.batch_size,
             )
-    _print_summary(output, summary)
+    columns, rows = summary["grid"]
+    scale = "as stored" if summary["mpp"] is None else f"{summary['mpp']:g} microns per pixel"
+    why = "their rows say why"
+    problems = summary["problems"].items()
+    print_lines(
+        f"{summary['written']:,} tiles written, {scale}: {summary['wanted']:,} requested of "
+        f"{summary['with_tissue']:,} with tissue in a grid of {columns} x {rows}; "
+        f"{summary['at_the_edge']:,} reach over the edge",
+        *[f"{count:,} tiles have no picture: {code}; {why}" for code, count in problems],
+        *[f"Note: {note}" for note in summary["notes"]],
+        f"Written: {output}/tiles.jsonl, {output}/slide.json, {output}/tiles",
+    )
     exit_with(summary["written"], len(summary["problems"]))
 
 
@@ -211,18 +222,3 @@ def _mpp(at: str) -> float | None:
     if not 0.05 <= mpp <= 64:
         raise SettingError(f"--at takes microns per pixel from 0.05 to 64, or '{STORED}'; not {at}")
     return mpp
-
-
-def _print_summary(output: Path, summary: dict[str, Any]) -> None:
-    columns, rows = summary["grid"]
-    mpp = "as stored" if summary["mpp"] is None else f"{summary['mpp']:g} microns per pixel"
-    typer.echo(
-        f"{summary['written']:,} tiles written, {mpp}: {summary['wanted']:,} requested of "
-        f"{summary['with_tissue']:,} with tissue in a grid of {columns} x {rows}; "
-        f"{summary['at_the_edge']:,} reach over the edge"
-    )
-    for code, count in summary["problems"].items():
-        typer.echo(f"{count:,} tiles have no picture: {code}; their rows say why")
-    for note in summary["notes"]:
-        typer.echo(f"Note: {note}")
-    typer.echo(f"Written: {output}/tiles.jsonl, {output}/slide.json, {output}/tiles")

@@ -1,29 +1,25 @@
 """Tables on LLM judges: scores, consistency, cost, a check, and judges beside experts."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 
 from histoeval.console import visible
+from histoeval.judges.alignment import ScoreMapping
 from histoeval.judges.check import CriterionVerdict
 from histoeval.judges.panel import SPREAD, JudgePanel, RequestEstimate
 from histoeval.judges.stability import short_names
 from histoeval.llm.cache import CacheStats
 from histoeval.progress import step_progress
+from histoeval.run.align_judge import JudgeAgreement
 from histoeval.run.pipeline import Watch, no_progress
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import ResultTable, number
 from histoeval.view.terminal.agreement import interval
-
-if TYPE_CHECKING:
-    from histoeval.judges.alignment import ScoreMapping
-    from histoeval.run.align_judge import JudgeAgreement
 
 UNKNOWN = "unknown"
 YES, NO = Text("may be used", "green"), Text("may not", "red")

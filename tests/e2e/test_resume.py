@@ -177,27 +177,3 @@ def test_half_a_line_is_scored_again(place: Path, driven: dict[str, bytes], cut:
     lost = whole[-cut:].count(b"\n")
     assert calls(place, folder.name) == list(range(80 - lost, 80))
     assert contents(folder) == driven
-
-
-def test_another_run_is_not_replaced_unasked(place: Path, driven: dict[str, bytes]) -> None:
-    arguments = ("score", "few.csv", "--metrics", "rouge_l", "--output", "driven")
-    refused = histoeval(*arguments, cwd=place)
-    assert (refused.code, refused.out) == (2, "")
-    assert "driven holds the results of another run (different: metrics)" in refused.err
-    assert "--overwrite" in refused.err
-    assert contents(place / "driven") == driven
-    assert histoeval(*arguments, "--overwrite", cwd=place).code == 0
-    assert histoeval(*arguments[:-1], "fresh", cwd=place).code == 0
-    assert contents(place / "driven") == contents(place / "fresh")
-
-
-def test_rows_of_other_inputs_are_not_counted(place: Path, uninterrupted: dict[str, bytes]) -> None:
-    folder = place / "doubled"
-    folder.mkdir()
-    for name, content in uninterrupted.items():
-        (folder / name).write_bytes(content)
-    with (folder / "scores.jsonl").open("ab") as file:
-        file.write(uninterrupted["scores.jsonl"])
-    outcome = score(place, "doubled")
-    assert outcome.code == 2
-    assert "is not what the input has there" in outcome.err

@@ -23,14 +23,7 @@ from histoeval.run.stored import read_agreement, read_comparison
 from histoeval.run.trust.rows import TrustFolder
 from histoeval.table import ResultTable, markdown, markdown_text, tables_in_markdown
 from histoeval.version import __version__
-from histoeval.view.html.scores import (
-    SEVERITIES,
-    ScoredPairs,
-    compared,
-    headlines,
-    metric_overviews,
-    read_columns,
-)
+from histoeval.view.html import scores as score_page
 from histoeval.view.terminal.agreement import agreement_tables, interval
 from histoeval.view.terminal.comparison import comparison_tables
 from histoeval.view.terminal.trust import trust_tables
@@ -72,7 +65,7 @@ def export(run: FinishedRun, to: str) -> bytes:
 def _scores(folder: Path) -> RunTables:
     summary = read_json(folder / "summary.json", folder)
     store = ResultFolder(folder)
-    scores, columns = Scores(summary, store), read_columns(folder, summary)
+    scores, columns = Scores(summary, store), score_page.read_columns(folder, summary)
     pairs = (
         {"id": record["id"], "system": record["system"], **more} | record
         for record, more in zip(scores.records(), columns.records(), strict=True)
@@ -230,19 +223,21 @@ def _json(kind: str, tables: RunTables) -> bytes:
     return content.removesuffix(b"}") + b', "rows": [\n' + rows + b"\n]}\n"
 
 
-def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator[ResultTable]:
-    if found := headlines(columns, summary):
+def summary_tables(
+    columns: score_page.ScoredPairs, summary: Mapping[str, Any]
+) -> Iterator[ResultTable]:
+    if found := score_page.headlines(columns, summary):
         by_severity = [
             [
                 each.system,
                 f"{each.critical:,} of {each.scored:,}",
-                *[f"{each.severities[name]:,}" for name in SEVERITIES],
+                *[f"{each.severities[name]:,}" for name in score_page.SEVERITIES],
             ]
             for each in found
         ]
         yield ResultTable(
             f"Errors that {columns.judged_by} found, by severity",
-            ["system", "reports with a critical error", *SEVERITIES],
+            ["system", "reports with a critical error", *score_page.SEVERITIES],
             by_severity,
         )
         kinds = list(dict.fromkeys(kind for each in found for kind in each.kinds))
@@ -258,7 +253,7 @@ def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator
         "Means over pairs, with 95 % intervals",
         [
             (metric.name, each)
-            for metric in metric_overviews(columns, summary)
+            for metric in score_page.metric_overviews(columns, summary)
             for each in metric.systems
         ],
         {
@@ -268,6 +263,6 @@ def summary_tables(columns: ScoredPairs, summary: Mapping[str, Any]) -> Iterator
             "scored": lambda mean: f"{mean[1].scored:,} of {mean[1].pairs:,}",
         },
     )
-    contest = compared(columns, summary)
+    contest = score_page.compared(columns, summary)
     if contest is not None:
         yield from comparison_tables(*contest, ())

@@ -81,10 +81,5 @@ def test_names_of_pages_differ(ranking: ChallengeRanking) -> None:
     names = ["a/b", "a_b", "A_B", "..", "é"]
     teams = tuple(ranking.teams[0].model_copy(update={"team": name}) for name in names)
     found = page_names(ranking.model_copy(update={"teams": teams}))
-    assert list(found.values()) == [
-        "a_b.html",
-        "a_b-2.html",
-        "A_B-3.html",
-        "team.html",
-        "team-2.html",
-    ]
+    expected = "a_b.html a_b-2.html A_B-3.html team.html team-2.html"
+    assert list(found.values()) == expected.split()

@@ -69,26 +69,12 @@ def score_of(evidence: dict[str, Any], parts: dict[str, float] | None = None) ->
     )
 
 
-def shown(
-    score: Score,
-    *,
-    width: int = 100,
-    colours: str | None = None,
-    reference: str = REFERENCE,
-    candidate: str = CANDIDATE,
-    id_: str = "case 1",
-    system: str = "candidate",
-) -> str:
-    out = StringIO()
+def shown(score: Score, *, width: int = 100, colours: Any = None, **changes: str) -> str:
+    out, pair = StringIO(), Pair(id="case 1", reference=REFERENCE, candidate=CANDIDATE)
     console = Console(
-        file=out,
-        force_terminal=colours is not None,
-        color_system=colours,  # type: ignore[arg-type]
-        width=width,
-        legacy_windows=False,
+        file=out, force_terminal=colours is not None, color_system=colours, width=width
     )
-    pair = Pair(id=id_, reference=reference, candidate=candidate, system=system)
-    show_explanation(console, pair, score, (0.0, 1.0))
+    show_explanation(console, pair.model_copy(update=changes), score, (0.0, 1.0))
     return out.getvalue()
 
 
@@ -238,7 +224,7 @@ def test_nothing_in_a_report_can_command_the_terminal() -> None:
             colours=colours,
             reference=text,
             candidate=text,
-            id_="\x1b]0;id",
+            id="\x1b]0;id",
             system="s\x07",
         )
         assert set(ESCAPES.sub("", seen)) & {"\x1b", "\x9b", "\x07", "\r"} == set()
@@ -246,7 +232,7 @@ def test_nothing_in_a_report_can_command_the_terminal() -> None:
 
 
 def test_text_that_looks_like_markup_stays_as_it_is() -> None:
-    seen = shown(score_of(EVIDENCE), reference="[red]x[/red] :smiley: [/]", id_="[b]i[/b]")
+    seen = shown(score_of(EVIDENCE), reference="[red]x[/red] :smiley: [/]", id="[b]i[/b]")
     assert "[red]x[/red] :smiley: [/]" in seen
     assert "[b]i[/b]" in seen
 

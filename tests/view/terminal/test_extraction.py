@@ -2,6 +2,7 @@
 
 import re
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -15,18 +16,9 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def shown(*rows: ReadRow, terminal: bool = False, no_color: bool = False) -> str:
-    out = StringIO()
-    show_rows(
-        Console(
-            file=out,
-            force_terminal=terminal,
-            color_system="truecolor" if terminal else None,
-            no_color=no_color,
-            width=200,
-            legacy_windows=False,
-        ),
-        rows,
-    )
+    out, colours = StringIO(), "truecolor" if terminal else None
+    look: Any = {"force_terminal": terminal, "color_system": colours, "no_color": no_color}
+    show_rows(Console(file=out, width=200, **look), rows)
     return out.getvalue()
 
 

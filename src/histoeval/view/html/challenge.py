@@ -13,14 +13,7 @@ from histoeval.table import html_table, markdown, markdown_text
 from histoeval.version import __version__
 from histoeval.view.html.page import Website, render
 from histoeval.view.html.scores import decimals
-from histoeval.view.terminal.challenge import (
-    duel_table,
-    place_range,
-    ranking_tables,
-    stability_table,
-    subgroup_table,
-    unranked_table,
-)
+from histoeval.view.terminal import challenge as terminal
 
 TEAMS = "teams"
 
@@ -32,7 +25,10 @@ FEW_CASES = 5  # a subgroup of fewer is folded away: its scores are mostly chanc
 
 def write_views(ranking: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
     files = page_names(ranking)
-    tables = [*ranking_tables(ranking), *([subgroup_table(ranking)] if ranking.subgroups else [])]
+    tables = [
+        *terminal.ranking_tables(ranking),
+        *([terminal.subgroup_table(ranking)] if ranking.subgroups else []),
+    ]
     parts = [f"# {markdown_text(ranking.policy.name)}", *map(markdown, tables)]
     parts += [f"- {markdown_text(note)}" for note in ranking.notes]
     parts.append(f"Policy {ranking.policy_hash}; made by HistoEval {__version__}.")
@@ -70,11 +66,11 @@ def index_page(
         ranking=ranking,
         address={team: f"{TEAMS}/{file}" for team, file in files.items()},
         axis=Scale([team.score for team in ranking.teams]),
-        place_range=place_range,
+        place_range=terminal.place_range,
         few=FEW_CASES,
         digits=_digits(ranking),
-        unranked=html_table(unranked_table(ranking)) if ranking.unranked else "",
-        stability=html_table(stability_table(ranking)._replace(title="")),
+        unranked=html_table(terminal.unranked_table(ranking)) if ranking.unranked else "",
+        stability=html_table(terminal.stability_table(ranking)._replace(title="")),
     )
 
 
@@ -87,11 +83,11 @@ def team_page(ranking: ChallengeRanking, team: TeamStanding, site: Website | Non
         title=f"{team.team}: place {team.place:g} of {len(ranking.teams)}",
         ranking=ranking,
         team=team,
-        places=place_range(team),
+        places=terminal.place_range(team),
         axis=Scale([each.score for each in team.subgroups.values()]),
         few=FEW_CASES,
         digits=_digits(ranking),
-        duels=html_table(duel_table(team.team, others, ranking.duels)) if others else "",
+        duels=html_table(terminal.duel_table(team.team, others, ranking.duels)) if others else "",
     )
 
 

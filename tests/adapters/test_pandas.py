@@ -24,16 +24,10 @@ def test_scores_are_joined_to_the_frame_also_where_a_row_is_broken() -> None:
 
 
 def test_several_candidates_have_a_row_each() -> None:
-    frame = pandas.DataFrame(FRAME)
-    scores = frame.histoeval.score("rouge_l", reference="truth", candidate=["model", "other"])
-    assert list(scores.index) == [0, 0, 1, 1]
-    assert list(scores["system"]) == ["model", "other"] * 2
-
-
-def test_an_index_that_repeats_itself_is_kept() -> None:
     frame = pandas.DataFrame(FRAME, index=[7, 7])
-    scores = frame.histoeval.score("rouge_l", reference="truth", candidate="other")
-    assert list(scores.index) == [7, 7]
+    scores = frame.histoeval.score("rouge_l", reference="truth", candidate=["model", "other"])
+    assert list(scores.index) == [7, 7, 7, 7]
+    assert list(scores["system"]) == ["model", "other"] * 2
 
 
 def test_a_column_that_is_missing_is_named() -> None:

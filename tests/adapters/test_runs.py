@@ -47,18 +47,14 @@ def test_no_text_no_quotation_and_no_message_is_given_unasked(run: Path) -> None
 def test_texts_and_files_are_given_on_request(run: Path) -> None:
     found = read_run(run, texts=True)
     rows = {(row["id"], row["system"]): row for row in found.rows}
-    assert (rows["colon-1", "a"]["reference"], rows["colon-1", "a"]["candidate"]) == CASES[
-        "colon-1"
-    ]
+    colon = rows["colon-1", "a"]
+    assert (colon["reference"], colon["candidate"]) == CASES["colon-1"]
     assert rows["blank", "a"]["problems"].startswith("empty_text: ")
     assert {"scores.jsonl", "texts.jsonl", "summary.json"} <= {each.name for each in found.files}
 
 
-def test_rows_can_be_left_out(run: Path) -> None:
-    assert read_run(run, rows=False).rows == []
-
-
 def test_columns_are_of_one_length_whatever_rows_have(run: Path) -> None:
+    assert read_run(run, rows=False).rows == []
     found = read_run(run)
     assert {len(column) for column in found.columns.values()} == {len(found.rows)}
     assert found.columns["bleu"][found.columns["id"].index("blank")] is None

@@ -113,9 +113,7 @@ def test_pairs_of_a_case_are_in_one_fold_and_are_not_fitted_on() -> None:
         ([1, 2] * 20, [4] * 38 + [1, 2], "the experts gave all but one case the same score"),
     ],
 )
-def test_too_few_different_scores_are_not_fitted_and_it_says_so(
-    judge: list[int], expert: list[int], reason: str
-) -> None:
+def test_too_few_scores_are_not_fitted(judge: list[int], expert: list[int], reason: str) -> None:
     some = scored(judge, expert)
     assert reason in cannot_fit(some)
     found, aligned = align_criterion(some, resamples=50)

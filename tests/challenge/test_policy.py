@@ -48,10 +48,7 @@ def test_a_metric_may_stand_alone_with_a_weight_or_with_rules(tmp_path: Path) ->
         ("- a list\n", r"the file is \['a list'\]: keys are expected there: name, metrics"),
         ("", r"the file is None: keys are expected there"),
         ("metrics:\n  bleu: one\n", r"line 2,.*metrics\.bleu is 'one': give each metric a weight"),
-        (
-            "metrics: [bleu]\n",
-            r"metrics is \['bleu'\]: names are expected there, each",
-        ),
+        ("metrics: [bleu]\n", r"metrics is \['bleu'\]: names are expected there, each"),
         ("metrics:\n  bleu: 1\nlimits: 5\n", r"limits is 5: keys are .*there: max_chars"),
         ("metrics: [bleu\n", r"not YAML"),
         ("metrics:\n  bleu: 1\nseed: 1\nseed: 2\n", r"seed stands twice"),

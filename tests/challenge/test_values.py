@@ -24,18 +24,14 @@ MEANS = np.array([[0.9, 0.2], [0.8, 0.9], [0.8, 0.1]])
 HALF = np.array([0.5, 0.5])
 
 
-def test_metrics_are_averaged_and_teams_ranked_by_that() -> None:
+def test_teams_are_ranked_by_their_mean_or_by_each_metric_and_the_mean_of_ranks() -> None:
     assert places(MEANS, HALF, "mean-then-rank", "min").tolist() == [2, 1, 3]
-
-
-def test_teams_are_ranked_by_each_metric_and_ranks_averaged() -> None:
     assert mean_ranks(MEANS, HALF).tolist() == [1.5, 1.75, 2.75]
     assert places(MEANS, HALF, "rank-then-mean", "min").tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
-    ("ties", "expected"),
-    [("min", [1, 1, 3]), ("dense", [1, 1, 2]), ("average", [1.5, 1.5, 3])],
+    ("ties", "expected"), [("min", [1, 1, 3]), ("dense", [1, 1, 2]), ("average", [1.5, 1.5, 3])]
 )
 def test_equal_teams_share_a_place(ties: str, expected: list[float]) -> None:
     means = np.array([[0.1 + 0.2], [0.3], [0.1]])
@@ -56,9 +52,6 @@ def test_tau_is_that_of_scipy() -> None:
     one, others = source.integers(0, 4, 9).astype(float), source.integers(0, 4, (20, 9))
     expected = [kendalltau(one, other).statistic for other in others]
     assert kendall(one, others.astype(float)) == pytest.approx(expected)
-
-
-def test_tau_of_one_team_is_1() -> None:
     assert kendall(np.ones(1), np.ones((3, 1))).tolist() == [1, 1, 1]
 
 

@@ -71,22 +71,18 @@ def test_a_judge_that_knows_may_be_used_for_everything(loopback: Loopback) -> No
         assert verdict.ordered_pairs >= 50
 
 
-@pytest.mark.parametrize("scores", [(4, 3, 3, 4), (1, 1, 1, 1), (3, 2, 2, 3)])
-def test_a_judge_that_always_says_the_same_may_be_used_for_nothing(
-    loopback: Loopback, scores: tuple[int, ...]
+@pytest.mark.parametrize("scores", [(4, 3, 3, 4), (1, 1, 1, 1), (3, 2, 2, 3), None])
+def test_a_judge_that_always_says_the_same_or_guesses_may_be_used_for_nothing(
+    loopback: Loopback, scores: tuple[int, ...] | None
 ) -> None:
-    found = verdicts(loopback, lambda call: dict(zip(CRITERIA, scores, strict=True)))
-    assert not any(verdict.may_be_used for verdict in found.values())
-    assert all(verdict.in_order == 0 for verdict in found.values())
-
-
-def test_a_judge_that_guesses_may_be_used_for_nothing(loopback: Loopback) -> None:
-    def guess(call: Call) -> dict[str, int]:
+    def say(call: Call) -> dict[str, int]:
         chance = random.Random(call.case)
-        return dict(zip(CRITERIA, [chance.randint(1, top) for top in (4, 3, 3, 4)], strict=True))
+        said = scores or [chance.randint(1, top) for top in (4, 3, 3, 4)]
+        return dict(zip(CRITERIA, said, strict=True))
 
-    found = verdicts(loopback, guess)
+    found = verdicts(loopback, say)
     assert not any(verdict.may_be_used for verdict in found.values())
+    assert scores is None or all(verdict.in_order == 0 for verdict in found.values())
 
 
 def test_a_judge_that_obeys_a_report_is_found_out(loopback: Loopback) -> None:
@@ -99,9 +95,7 @@ def test_a_judge_that_obeys_a_report_is_found_out(loopback: Loopback) -> None:
     assert "obeys instructions in 5 reports" in found["overall_equivalence"].why_not
 
 
-def test_a_judge_that_is_blind_to_one_thing_may_be_used_for_the_others(
-    loopback: Loopback,
-) -> None:
+def test_a_judge_that_is_blind_to_one_thing_may_be_used_for_the_others(loopback: Loopback) -> None:
     found = verdicts(loopback, lambda call: knowing(call) | {"factual_completeness": 3})
     usable = {name for name, verdict in found.items() if verdict.may_be_used}
     assert usable == set(CRITERIA) - {"factual_completeness"}

@@ -88,9 +88,7 @@ def test_one_key_for_two_hosts_is_refused_before_anything_is_sent(
     assert not second.connections
 
 
-def test_models_and_paths_of_one_host_share_a_key(
-    here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_models_of_a_host_share_a_key(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HISTOEVAL_JUDGE_KEY", ONE)
     assert here.judge("--model", "other").code == 0
     again = here.server.url.replace("/v1", "/v2")

@@ -67,9 +67,7 @@ def test_every_step_of_every_scale_is_told_to_the_judge() -> None:
         {"most_tokens": 99},
     ],
 )
-def test_the_hash_changes_with_anything_that_is_told(
-    tmp_path: Path, changed: dict[str, Any]
-) -> None:
+def test_the_hash_changes_with_all_that_is_told(tmp_path: Path, changed: dict[str, Any]) -> None:
     before = load_prompt(write(tmp_path)).hash
     assert load_prompt(write(tmp_path)).hash == before
     assert load_prompt(write(tmp_path, **changed)).hash != before
@@ -81,33 +79,23 @@ def test_the_hash_changes_with_anything_that_is_told(
         ({"criteria": []}, "criteria"),
         ({"name": "My Prompt"}, "name"),
         ({"surprise": 1}, "surprise"),
-        (
-            {"criteria": [{"name": "a", "question": "?", "levels": {1: "no", 3: "yes"}}]},
-            "in a row",
-        ),
+        ({"criteria": [{"name": "a", "question": "?", "levels": {1: "no", 3: "yes"}}]}, "in a row"),
         ({"consistency": [{"when": {"beauty": 1}, "at_most": {"clarity": 1}}]}, "beauty"),
     ],
 )
-def test_a_prompt_that_cannot_be_used_is_refused_by_name(
-    tmp_path: Path, changed: dict[str, Any], said: str
-) -> None:
+def test_an_unusable_prompt_is_refused(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         load_prompt(write(tmp_path, **changed))
 
 
 def test_a_file_that_is_not_there_or_no_yaml_is_said_plainly(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read"):
-        load_prompt(str(tmp_path / "none.yaml"))
     (tmp_path / "broken.yaml").write_text("name: [", "utf-8")
-    with pytest.raises(InputError, match="not YAML"):
-        load_prompt(str(tmp_path / "broken.yaml"))
+    for name, reason in (("none.yaml", "cannot read"), ("broken.yaml", "not YAML")):
+        with pytest.raises(InputError, match=reason):
+            load_prompt(str(tmp_path / name))
     with pytest.raises(SettingError, match="expert5, rubric4"):
         load_prompt("rubric5")
-
-
-def test_the_example_prompt_of_the_documentation_can_be_used() -> None:
-    example = EXAMPLES / "judge" / "synoptic.yaml"
-    assert isinstance(load_prompt(str(example)), Prompt)
+    assert isinstance(load_prompt(str(EXAMPLES / "judge" / "synoptic.yaml")), Prompt)
 
 
 def test_the_candidate_comes_first_when_the_order_is_swapped() -> None:

@@ -80,9 +80,7 @@ def test_single_answers_leave_nothing_to_compare_but_contradictions() -> None:
 @pytest.mark.parametrize(
     ("scores", "alike"), [([4.0] * 5, True), ([4.0] * 4, False), ([4.0] * 9 + [3.0], False)]
 )
-def test_it_is_told_when_many_pairs_all_have_the_same_scores(
-    scores: list[float], alike: bool
-) -> None:
+def test_it_is_told_when_many_pairs_score_the_same(scores: list[float], alike: bool) -> None:
     found = AnswerStability(EXPERT, ["m"])
     for number, score in enumerate(scores):
         found.add(str(number), {"reasoning": ""}, {"score": score})

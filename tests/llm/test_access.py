@@ -25,9 +25,7 @@ def key_for(endpoint: str, **places: Any) -> str | None:
     return None if sent is None else sent.reveal().removeprefix("Bearer ")
 
 
-def test_a_key_is_taken_from_what_was_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_taken_from_what_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "key"
     file.write_text("from-file\n", "utf-8")
     monkeypatch.setenv("MY_KEY", "from-variable")
@@ -50,9 +48,7 @@ def test_the_key_for_openai_goes_to_openai_alone(monkeypatch: pytest.MonkeyPatch
         assert key_for(other) is None
 
 
-def test_headers_come_from_the_environment_or_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_headers_are_in_variables_or_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "value").write_text("from file \n", "utf-8")
     monkeypatch.setenv("AZURE_KEY", "from-variable")
     headers = {"api-key": "env:AZURE_KEY", "X-Team": f"file:{tmp_path / 'value'}"}
@@ -97,9 +93,7 @@ TWO_PORTS = ("http://127.0.0.1:8001/v1", "http://127.0.0.1:8002/v1")
 
 
 @pytest.mark.parametrize("endpoints", [TWO_HOSTS, TWO_PORTS])
-def test_no_secret_is_meant_for_two_hosts(
-    monkeypatch: pytest.MonkeyPatch, endpoints: tuple[str, str]
-) -> None:
+def test_no_secret_is_for_two(monkeypatch: pytest.MonkeyPatch, endpoints: tuple[str, str]) -> None:
     no_key = Access(key_env="none")
     for only in (Access(), no_key):
         assert one_each([only], endpoints, JUDGE_KEY) == [only, only]
@@ -164,9 +158,7 @@ def test_a_message_is_withheld_exactly_if_it_quotes_the_report(report: str, mess
 
 @pytest.mark.parametrize("report", ["abc " * 250_000, "a" * 1_000_000, REPORT * 12_000])
 @pytest.mark.parametrize("message", ["a" * 9 + "b", "x " * 4_000_000, "left breast "])
-def test_a_report_of_a_million_characters_does_not_hold_up_the_others(
-    report: str, message: str
-) -> None:
+def test_a_report_of_a_million_characters_is_searched_quickly(report: str, message: str) -> None:
     began = time.process_time()
     discreet(message * 40, ["sk-12345"], (report, report))
     assert time.process_time() - began < 1.5

@@ -9,15 +9,15 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from histoeval.errors import OutputError
-from histoeval.judges.prompt import Order, load_prompt
+from histoeval.judges.prompt import load_prompt
 from histoeval.judges.queue import Question
 from histoeval.llm.cache import Cache, default_cache
 from histoeval.llm.chat import Reply
@@ -147,9 +147,7 @@ def test_a_file_of_the_layout_before_is_migrated_once_with_everything_in_it(tmp_
 @pytest.mark.parametrize(
     "change", ["text = 'better'", "constrained = 1", "tokens_in = 7", "finish = 'stop'"]
 )
-def test_a_reply_that_was_changed_in_the_file_is_noticed_and_asked_again(
-    tmp_path: Path, change: str
-) -> None:
+def test_a_reply_changed_on_disk_is_noticed_and_asked_again(tmp_path: Path, change: str) -> None:
     with filled(tmp_path / "c.sqlite") as cache:
         cache._file.execute(f"UPDATE replies SET {change} WHERE text = 'said 3'")
         with pytest.warns(UserWarning, match="changed after they were stored"):
@@ -190,11 +188,12 @@ def test_only_the_owner_may_read_the_cache(tmp_path: Path) -> None:
     old = os.umask(0o022)
     try:
         with filled(tmp_path / "new" / "c.sqlite") as cache:
-            assert cache.path is not None
-            made = sorted(cache.path.parent.iterdir())
-            assert [each.name[8:] for each in made] == ["", "-shm", "-wal"]
-            assert {mode_of(each) for each in made} == {0o600}
-            assert mode_of(cache.path.parent) == 0o700
+            folder = tmp_path / "new"
+            made = sorted(folder.iterdir())
+            assert [file.name[8:] for file in made] == ["", "-shm", "-wal"]
+            assert {mode_of(file) for file in made} == {0o600}
+            assert mode_of(folder) == 0o700
+            assert cache.stats()
     finally:
         os.umask(old)
 
@@ -250,24 +249,16 @@ def test_a_full_disk_stops_the_asking_and_is_said(tmp_path: Path, loopback: Loop
     assert 10 < len(loopback.calls) < 450
 
 
-def test_it_lies_where_the_environment_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HISTOEVAL_CACHE", str(tmp_path / "elsewhere"))
     assert default_cache() == tmp_path / "elsewhere" / "judge.sqlite"
-
-
-def test_it_is_in_write_ahead_mode(tmp_path: Path) -> None:
-    filled(tmp_path / "c.sqlite")
-    with closing(sqlite3.connect(tmp_path / "c.sqlite")) as file:
-        assert file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 TEXT = st.text(max_size=8)
 QUESTIONS = st.builds(
     Question,
     judge=TEXT,
-    prompt=st.just(PROMPT),
+    prompt=st.sampled_from([PROMPT, load_prompt("expert5")]),
     reference=TEXT,
     candidate=TEXT,
     parameters=TEXT,
@@ -275,36 +266,14 @@ QUESTIONS = st.builds(
     repeat=st.integers(0, 3),
     order=st.sampled_from(["usual", "swapped"]),
 )
+FIRST = Question("m@u", PROMPT, "ab", "c", "{}")
 
 
 @given(QUESTIONS, QUESTIONS)
-def test_two_questions_share_a_key_only_if_they_are_the_same(
-    one: Question, other: Question
-) -> None:
-    assert (one.key == other.key) == (one == other)
-
-
-def test_everything_that_counts_is_in_the_key() -> None:
-    def key(
-        judge: str = "m@u",
-        texts: tuple[str, str] = ("ab", "c"),
-        parameters: str = "{}",
-        repeat: int = 0,
-        order: Order = "usual",
-        prompt: str = "rubric4",
-        form: str = "auto",
-    ) -> str:
-        return Question(judge, load_prompt(prompt), *texts, parameters, form, repeat, order).key
-
-    keys = {
-        key(),
-        key(judge="n@u"),
-        key(texts=("a", "bc")),
-        key(texts=("c", "ab")),
-        key(parameters='{"seed": 1}'),
-        key(repeat=1),
-        key(order="swapped"),
-        key(prompt="expert5"),
-        key(form="plain"),
-    }
-    assert len(keys) == 9
+@example(FIRST, replace(FIRST, reference="a", candidate="bc"))
+@example(FIRST, replace(FIRST, reference="c", candidate="ab"))
+@example(FIRST, replace(FIRST, prompt=load_prompt("expert5")))
+@example(FIRST, replace(FIRST, order="swapped"))
+@example(FIRST, replace(FIRST, repeat=1))
+def test_two_questions_share_a_key_only_if_they_are_equal(one: Question, other: Question) -> None:
+    assert (one.key == other.key) == (one == other and one.prompt == other.prompt)

@@ -72,9 +72,7 @@ def secure(certificates: Certificates) -> Iterator[Loopback]:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_private_ca_is_trusted_when_it_is_named(
-    secure: Loopback, certificates: Certificates, host: str
-) -> None:
+def test_a_named_ca_is_trusted(secure: Loopback, certificates: Certificates, host: str) -> None:
     assert GOOD in asked(secure.url.replace("127.0.0.1", host), Tls(ca=certificates.ca))
 
 
@@ -84,9 +82,7 @@ def test_a_certificate_of_an_unknown_ca_is_refused_with_advice(secure: Loopback)
     assert not secure.calls
 
 
-def test_the_name_in_the_certificate_must_be_that_of_the_server(
-    secure: Loopback, certificates: Certificates
-) -> None:
+def test_a_certificate_must_name_the_server(secure: Loopback, certificates: Certificates) -> None:
     """127.0.0.2 is the same server, and not in the certificate."""
     with (
         serving(Loopback(), host="127.0.0.2", tls=certificates.server_context()) as other,
@@ -96,9 +92,7 @@ def test_the_name_in_the_certificate_must_be_that_of_the_server(
 
 
 @pytest.mark.parametrize("files", [1, 2])
-def test_a_server_that_asks_for_a_client_certificate_gets_it(
-    certificates: Certificates, files: int
-) -> None:
+def test_a_client_certificate_is_sent_on_demand(certificates: Certificates, files: int) -> None:
     tls = Tls(
         ca=certificates.ca,
         client_cert=certificates.client,
@@ -132,9 +126,7 @@ def test_a_private_ca_may_be_named_in_the_environment(
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_is_not_there_is_named_without_its_password(
-    monkeypatch: pytest.MonkeyPatch, scheme: str
-) -> None:
+def test_a_missing_proxy_is_named_discreetly(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
     monkeypatch.setenv(f"{scheme}_proxy", "http://me:hunter2@127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "")
     with pytest.raises(EndpointError) as caught:
@@ -144,9 +136,7 @@ def test_a_proxy_that_is_not_there_is_named_without_its_password(
     assert "me:" not in str(caught.value)
 
 
-def test_a_proxy_that_refuses_is_quoted_without_control_characters(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_refusing_proxy_is_quoted_without_controls(monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing(Loopback):
         def respond(self, call: Call) -> tuple[bytes, Wrong]:
             return b"HTTP/1.1 407 Log in\x9b2J first\r\nContent-Length: 0\r\n\r\n", Wrong()
@@ -162,9 +152,7 @@ def test_a_proxy_that_refuses_is_quoted_without_control_characters(
 @pytest.mark.parametrize(
     "address", ["socks5://me:hunter2@127.0.0.1:9", "ftp://proxy:21", "http://proxy:99999", "p:abc"]
 )
-def test_a_proxy_that_can_never_be_used_is_refused_in_words(
-    monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_an_unusable_proxy_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setattr(client, "find_spec", lambda name: None)
     monkeypatch.setenv("https_proxy", address)
     with pytest.raises(SettingError, match="which HTTPS_PROXY names, cannot be used") as caught:
@@ -173,9 +161,7 @@ def test_a_proxy_that_can_never_be_used_is_refused_in_words(
 
 
 @pytest.mark.parametrize("exempt", ["127.0.0.1", "127.0.0.0/8", "*", "x.example.org, 127.0.0.1"])
-def test_no_proxy_names_hosts_and_networks(
-    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, exempt: str
-) -> None:
+def test_no_proxy_exempts(loopback: Loopback, monkeypatch: pytest.MonkeyPatch, exempt: str) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", exempt)
     assert GOOD in asked(loopback.url)
@@ -240,9 +226,7 @@ def test_https_goes_through_a_tunnel_of_the_proxy(
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_reported_and_neither_key_nor_report_follows_it(
-    loopback: Loopback, status: int
-) -> None:
+def test_a_redirect_is_reported_and_nothing_follows_it(loopback: Loopback, status: int) -> None:
     with serving(Loopback()) as other:
         there = f"{other.url}/chat/completions?token=sk-secret"
         loopback.fault = lambda call: Wrong(status=status, raw=b"", headers=(("Location", there),))
@@ -302,10 +286,8 @@ def test_what_does_not_speak_http_is_not_quoted(loopback: Loopback) -> None:
 
 def test_each_request_has_its_own_deadline(loopback: Loopback) -> None:
     loopback.delay = 0.5
-    first, second, third = sent(loopback.url, 9.0, 0.1, 9.0)
-    assert isinstance(first, Response)
-    assert isinstance(second, TimeoutError)
-    assert isinstance(third, Response)
+    kinds = [type(answer) for answer in sent(loopback.url, 9.0, 0.1, 9.0)]
+    assert kinds == [Response, TimeoutError, Response]
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="there is no IPv6 here")

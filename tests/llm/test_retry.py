@@ -25,9 +25,7 @@ class Clock:
 @given(
     st.integers(1, 600), st.lists(st.floats(0, 3), min_size=1, max_size=60), st.integers(1, 3000)
 )
-def test_no_minute_has_more_requests_or_tokens_than_allowed(
-    a_minute: int, pauses: list[float], tokens: int
-) -> None:
+def test_no_minute_exceeds_its_limits(a_minute: int, pauses: list[float], tokens: int) -> None:
     clock, allowed = Clock(), 6000
     limits = RateLimit(a_minute, allowed, clock)
     starts: list[float] = []
@@ -52,9 +50,7 @@ def test_what_a_request_cost_more_than_was_thought_is_waited_for() -> None:
     assert limits.reserve(10) == pytest.approx(6.0)
 
 
-def test_waits_grow_from_half_a_second_to_a_minute_and_are_drawn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_waits_grow_to_a_minute_and_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "FIRST_WAIT_S", 0.5)
     chance = random.Random(0)
     drawn = [[wait_before(n, {}, chance) for _ in range(50)] for n in range(12)]

@@ -119,24 +119,20 @@ def test_what_is_wrong_is_told_with_its_kind_and_severity_and_costs(
         ("invented", "no_inventions"),
     ],
 )
-def test_only_the_part_that_is_wrong_is_less_than_1(
-    scores: dict[str, Score], name: str, part: str
-) -> None:
+def test_only_the_wrong_part_is_less_than_1(scores: dict[str, Score], name: str, part: str) -> None:
     low = {key for key, value in scores[name].parts.items() if key in PARTS and value < 1}
     assert low == {part}
     assert len(errors(scores[name])) == 1
 
 
-def test_what_was_denied_and_is_now_there_is_both_wrong_and_made_up(
-    scores: dict[str, Score],
-) -> None:
+def test_what_was_denied_and_is_there_is_both_wrong_and_made_up(scores: dict[str, Score]) -> None:
     parts = scores["contradicted"].parts
     assert parts["findings"] < 1
     assert parts["no_inventions"] < 1
     assert parts["diagnosis"] == parts["grade"] == parts["markers"] == 1
 
 
-@pytest.mark.parametrize("name", ["self", "emoji", "advice"])
+@pytest.mark.parametrize("name", ["self", "emoji", "advice", "synonym"])
 def test_nothing_is_wrong_where_the_same_is_said(scores: dict[str, Score], name: str) -> None:
     score = scores[name]
     assert (score.value, score.parts["expert_scale"], errors(score)) == (1.0, 5.0, [])
@@ -148,10 +144,6 @@ def test_a_report_beside_itself_is_perfect(metric: Concordance, text: str) -> No
     assert isinstance(score, Score)
     assert score.value == 1.0
     assert set(score.parts.values()) <= {1.0, 5.0}
-
-
-def test_a_synonym_costs_nothing(scores: dict[str, Score]) -> None:
-    assert scores["synonym"].value == 1.0
 
 
 def test_worse_is_lower(scores: dict[str, Score]) -> None:
@@ -187,9 +179,7 @@ def test_every_span_is_a_slice_of_the_right_text(scores: dict[str, Score], name:
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS))
-def test_the_two_scales_agree_and_the_score_survives_json(
-    scores: dict[str, Score], name: str
-) -> None:
+def test_both_scales_agree_and_a_score_survives_json(scores: dict[str, Score], name: str) -> None:
     score = scores[name]
     assert 0 <= score.value <= 1
     assert abs(score.parts["expert_scale"] - 5 * score.value) <= 0.25 + 1e-9

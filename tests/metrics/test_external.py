@@ -125,9 +125,7 @@ def test_candidates_and_references_reach_the_package_in_their_places(name: str) 
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_without_the_package_it_is_said_what_to_install(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_is_said_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("histoeval.metrics.external.find_spec", lambda module: None)
     metric = create(name)
     reason = metric.unavailable_reason()

@@ -73,56 +73,41 @@ def score(reference: str, candidate: str, spec: str = "hare:mode=paper") -> Scor
     return answer
 
 
-def test_a_report_against_itself_has_the_largest_score() -> None:
-    found = score("carcinoma focal breast ER positive", "carcinoma focal breast ER positive")
-    assert found.value == pytest.approx(2.0)
-    assert found.parts["mean"] == pytest.approx(1.0)
-
-
-def test_the_value_is_the_sum_of_entity_and_relation_f1() -> None:
-    found = score("carcinoma breast ER positive", "carcinoma breast ER negative")
-    assert found.parts["entity_precision"] == pytest.approx(3 / 4)
-    assert found.parts["entity_recall"] == pytest.approx(3 / 4)
-    assert found.parts["relation_f1"] == 0.0
-    assert found.value == pytest.approx(3 / 4)
-
-
-def test_what_the_reader_is_not_sure_of_does_not_count() -> None:
-    sure = score("carcinoma breast", "carcinoma breast dysplasia~")
-    assert sure.parts["entity_precision"] == pytest.approx(1.0)
-    unsure = score(
-        "carcinoma breast", "carcinoma breast dysplasia~", "hare:mode=paper:threshold=0.5"
-    )
-    assert unsure.parts["entity_precision"] == pytest.approx(2 / 3)
-
-
-def test_a_relation_counts_only_when_both_its_entities_do() -> None:
-    found = score("ER positive", "ER positive~")
-    assert found.parts["relation_recall"] == 0.0
-
-
-def test_only_the_types_and_relations_of_the_paper_are_seen() -> None:
-    found = score("carcinoma breast necrosis", "carcinoma breast")
-    assert found.value == pytest.approx(1.0)  # a finding, and diagnosis-site, are not among them
-
-
-def test_case_and_spacing_do_not_tell_relations_apart() -> None:
-    assert score("ER positive", "er POSITIVE").parts["relation_f1"] == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
-    ("reference", "candidate", "value"),
-    [("unknown", "words", 1.0), ("carcinoma", "words", 0.0), ("words", "carcinoma", 0.0)],
+    ("reference", "candidate", "expected"),
+    [
+        (*["carcinoma focal breast ER positive"] * 2, {"value": 2, "mean": 1}),
+        (
+            "carcinoma breast ER positive",
+            "carcinoma breast ER negative",
+            {"entity_precision": 3 / 4, "entity_recall": 3 / 4, "relation_f1": 0, "value": 3 / 4},
+        ),
+        # what the reader is not sure of does not count; a relation only if both its entities do
+        ("carcinoma breast", "carcinoma breast dysplasia~", {"entity_precision": 1}),
+        ("ER positive", "ER positive~", {"relation_recall": 0}),
+        # a finding, and diagnosis-site, are not among the types and relations of the paper
+        ("carcinoma breast necrosis", "carcinoma breast", {"value": 1}),
+        ("ER positive", "er POSITIVE", {"relation_f1": 1}),
+        # entities agree when both have none, and not when one has
+        ("unknown", "words", {"value": 1}),
+        ("carcinoma", "words", {"value": 0}),
+        ("words", "carcinoma", {"value": 0}),
+        # where neither has relations the sum has one term
+        ("carcinoma breast", "carcinoma dysplasia", {"relation_f1": 0, "value": 0.5}),
+    ],
 )
-def test_empty_sides_are_defined(reference: str, candidate: str, value: float) -> None:
-    """Entities agree when both have none, and not when one has."""
-    assert score(reference, candidate).value == pytest.approx(value)
+def test_entities_and_relations_count_as_in_the_paper(
+    reference: str, candidate: str, expected: dict[str, float]
+) -> None:
+    found = score(reference, candidate)
+    parts = dict(found.parts) | {"value": found.value}
+    assert {name: parts[name] for name in expected} == pytest.approx(expected)
 
 
-def test_where_neither_has_relations_the_sum_has_one_term() -> None:
-    found = score("carcinoma breast", "carcinoma dysplasia")
-    assert found.parts["relation_f1"] == 0.0
-    assert found.value == found.parts["entity_f1"] == pytest.approx(1 / 2)
+def test_a_lower_threshold_counts_what_the_reader_is_less_sure_of() -> None:
+    pair = "carcinoma breast", "carcinoma breast dysplasia~"
+    found = score(*pair, "hare:mode=paper:threshold=0.5")
+    assert found.parts["entity_precision"] == pytest.approx(2 / 3)
 
 
 class PhraseReader(WordReader):
@@ -138,26 +123,19 @@ class PhraseReader(WordReader):
 
 def test_the_chance_of_a_phrase_is_compared_by_the_word() -> None:
     """The cube root of 0.5 is 0.79."""
-    pair = Pair(id="1", reference="ER positive breast", candidate="nothing")
     for threshold, value in ((0.78, 0.0), (0.8, 1.0)):
-        metric = create(
-            f"hare:mode=paper:threshold={threshold}",
-            {"reader": PhraseReader(), "aligner": LexicalAligner()},
-        )
-        (found,) = metric.score([pair])
-        assert isinstance(found, Score)
-        assert found.value == pytest.approx(value)
+        spec = f"hare:mode=paper:threshold={threshold}"
+        metric = create(spec, {"reader": PhraseReader(), "aligner": LexicalAligner()})
+        assert metric("ER positive breast", "nothing").value == pytest.approx(value)
 
 
 REPORT = "Microscopy:\nnecrosis dysplasia seen\n\nDiagnosis:\ncarcinoma of breast\n"
 
 
 def test_of_a_conclusion_only_what_it_asserts_counts() -> None:
-    whole = score(REPORT.replace("\n", " \n "), "carcinoma breast")
-    concluded = score(
-        REPORT.replace("\n", " \n "), "carcinoma breast", "hare:mode=paper:of=conclusion"
-    )
-    assert whole.parts["entity_recall"] == pytest.approx(2 / 3)
+    pair = REPORT.replace("\n", " \n "), "carcinoma breast"
+    assert score(*pair).parts["entity_recall"] == pytest.approx(2 / 3)
+    concluded = score(*pair, "hare:mode=paper:of=conclusion")
     assert concluded.parts["entity_recall"] == pytest.approx(1.0)
 
 
@@ -172,18 +150,8 @@ def test_what_a_report_denies_is_not_concluded() -> None:
             return report.model_copy(update={"entities": denied})
 
     metric = create("hare:mode=paper:of=conclusion", {"reader": Denier(), "aligner": AxisAligner()})
-    (found,) = metric.score(
-        [Pair(id="1", reference="carcinoma no dysplasia", candidate="carcinoma")]
-    )
-    assert isinstance(found, Score)
+    found = metric("carcinoma no dysplasia", "carcinoma")
     assert found.value == pytest.approx(1.0)
-
-
-def test_upstream_mode_does_not_know_conclusions() -> None:
-    metric = create(
-        "hare:mode=upstream:of=conclusion", {"reader": WordReader(), "aligner": AxisAligner()}
-    )
-    assert "of=conclusion" in (metric.unavailable_reason() or "")
 
 
 def test_the_evidence_shows_each_match_and_each_relation() -> None:
@@ -210,18 +178,20 @@ def test_a_reader_that_cannot_see_relations_is_refused_and_not_scored_as_agreeme
         metric.score([Pair(id="1", reference="benign", candidate="malignant")])
 
 
-def test_without_models_it_says_what_it_needs() -> None:
-    metric = create("hare")
-    assert "needs models: name models=Models(reader=...) and models=Models(aligner=...)" in (
-        metric.unavailable_reason() or ""
-    )
-    with pytest.raises(SettingError, match="reader="):
+@pytest.mark.parametrize(
+    ("spec", "has_models", "reason"),
+    [
+        ("hare", False, "name models=Models(reader=...) and models=Models(aligner=...)"),
+        ("hare:mode=upstream", True, "needs Hugging Face models in float32"),
+        ("hare:mode=upstream:of=conclusion", True, "of=conclusion"),
+    ],
+)
+def test_it_says_what_it_needs(spec: str, has_models: bool, reason: str) -> None:
+    models = {"reader": WordReader(), "aligner": AxisAligner()} if has_models else {}
+    metric = create(spec, models)
+    assert reason in (metric.unavailable_reason() or "")
+    with pytest.raises(SettingError):
         metric.score([Pair(id="1", reference="a", candidate="b")])
-
-
-def test_upstream_mode_wants_the_two_models_that_the_published_code_runs() -> None:
-    metric = create("hare:mode=upstream", {"reader": WordReader(), "aligner": AxisAligner()})
-    assert "needs Hugging Face models in float32" in (metric.unavailable_reason() or "")
 
 
 def test_the_signature_names_mode_threshold_and_models() -> None:

@@ -69,9 +69,7 @@ def test_swapping_sides_swaps_precision_and_recall(left: Vectors, right: Vectors
 
 @given(rows, rows)
 @settings(suppress_health_check=[HealthCheck.filter_too_much])
-def test_nearest_is_the_largest_cosine_however_many_rows_go_at_once(
-    left: Vectors, right: Vectors
-) -> None:
+def test_nearest_is_the_largest_cosine_of_all_rows(left: Vectors, right: Vectors) -> None:
     found = nearest(left, right)
     for row, position, cosine in zip(left, found.position, found.cosine, strict=True):
         every = [float(row @ other) for other in right]

@@ -77,14 +77,7 @@ PHRASES = {
 
 @pytest.fixture(scope="module")
 def scored(aligner: BuiltinAligner) -> Scored:
-    metric = create("hare", {"reader": ListReader(PHRASES), "aligner": aligner})
-
-    def score(reference: str, candidate: str) -> Score:
-        (answer,) = metric.score([Pair(id="1", reference=reference, candidate=candidate)])
-        assert isinstance(answer, Score)
-        return answer
-
-    return score
+    return create("hare", {"reader": ListReader(PHRASES), "aligner": aligner})
 
 
 REFERENCE = (
@@ -93,10 +86,10 @@ REFERENCE = (
 )
 
 
-def test_a_report_agrees_fully_with_itself(scored: Scored) -> None:
-    found = scored(REFERENCE, REFERENCE)
-    assert found.value == pytest.approx(1.0)
-    assert found.parts["relation_f1"] == pytest.approx(1.0)
+def test_a_report_agrees_fully_with_itself_also_where_it_says_a_thing_twice(scored: Scored) -> None:
+    for candidate in (REFERENCE, f"{REFERENCE} invasive ductal carcinoma."):
+        assert scored(REFERENCE, candidate).value == pytest.approx(1.0)
+    assert scored(REFERENCE, REFERENCE).parts["relation_f1"] == pytest.approx(1.0)
 
 
 def test_a_synonym_is_nearer_than_a_parent_than_a_sibling_than_a_stranger(scored: Scored) -> None:
@@ -121,9 +114,7 @@ def test_a_synonym_is_nearer_than_a_parent_than_a_sibling_than_a_stranger(scored
         ("grade 1", "grade 3"),
     ],
 )
-def test_a_contradiction_costs_more_than_leaving_it_out(
-    scored: Scored, said: str, instead: str
-) -> None:
+def test_a_contradiction_costs_more_than_silence(scored: Scored, said: str, instead: str) -> None:
     wrong = scored(REFERENCE, REFERENCE.replace(said, instead))
     silent = scored(REFERENCE, REFERENCE.replace(said, ""))
     assert wrong.value < silent.value < 1.0
@@ -138,30 +129,18 @@ def test_results_are_compared_with_those_of_the_same_marker(scored: Scored) -> N
     assert ("her2", "negative", "marker-result") in found.evidence["relations"]["omitted"]
 
 
-def test_what_is_said_twice_counts_once(scored: Scored) -> None:
-    twice = f"{REFERENCE} invasive ductal carcinoma."
-    assert scored(REFERENCE, twice).value == pytest.approx(1.0)
-
-
 def test_entities_are_scored_alone_where_neither_report_has_relations(scored: Scored) -> None:
     found = scored("invasive ductal carcinoma.", "invasive lobular carcinoma.")
     assert found.value == pytest.approx(found.parts["entity_f1"])
     assert "relation_f1" not in found.parts
-
-
-def test_relations_of_one_report_only_are_omitted(scored: Scored) -> None:
-    found = scored("HER2 positive.", "HER2 noted.")
-    assert found.parts["relation_f1"] == 0.0
-    assert found.value < 1.0
+    assert scored("HER2 positive.", "HER2 noted.").parts["relation_f1"] == 0.0
 
 
 @pytest.mark.parametrize(
     ("reference", "candidate", "value"),
     [("nothing", "known", 1.0), ("necrosis", "nothing", 0.0), ("nothing", "necrosis", 0.0)],
 )
-def test_empty_sides_are_defined(
-    scored: Scored, reference: str, candidate: str, value: float
-) -> None:
+def test_empty_sides_count(scored: Scored, reference: str, candidate: str, value: float) -> None:
     assert scored(reference, candidate).value == value
 
 

@@ -177,9 +177,7 @@ def test_long_texts_are_tokenised_as_short_ones_are_and_not_kept() -> None:
         ("rouge_l", [f"word{number}" for number in range(500)], " ", 100_000),
     ],
 )
-def test_long_reports_are_scored_in_seconds(
-    spec: str, pieces: list[str], glue: str, length: int
-) -> None:
+def test_long_reports_take_seconds(spec: str, pieces: list[str], glue: str, length: int) -> None:
     source = random.Random(5)
     reference, candidate = (glue.join(source.choices(pieces, k=length)) for _ in "ab")
     start = time.process_time()

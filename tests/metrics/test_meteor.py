@@ -69,9 +69,7 @@ def by_nltk(reference: str, candidate: str, **settings: Any) -> float:
     return float(meteor_score([tokens[0]], tokens[1], **settings))
 
 
-def test_three_hundred_long_pairs_score_as_in_nltk(
-    meteor: Meteor, theirs: WordNetCorpusReader
-) -> None:
+def test_300_long_pairs_score_as_in_nltk(meteor: Meteor, theirs: WordNetCorpusReader) -> None:
     source = random.Random(7)
     for _ in range(300):
         reference = " ".join(source.choices(tiny_wordnet.WORDS, k=source.randint(1, 120)))
@@ -89,15 +87,9 @@ def test_three_hundred_long_pairs_score_as_in_nltk(
     gamma=st.floats(0, 1),
 )
 def test_weights_mean_what_they_mean_in_nltk(
-    reference: str,
-    candidate: str,
-    alpha: float,
-    beta: float,
-    gamma: float,
-    meteor: Meteor,
-    theirs: WordNetCorpusReader,
-    data: Path,
-) -> None:
+    reference: str, candidate: str, alpha: float, beta: float, gamma: float,
+    theirs: WordNetCorpusReader, data: Path,
+) -> None:  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NLTK_DATA", str(data))
         metric = Meteor(name="meteor", alpha=alpha, beta=beta, gamma=gamma)
@@ -184,11 +176,8 @@ def test_the_signature_names_matchers_weights_and_which_wordnet(meteor: Meteor) 
 
 
 def test_it_travels_to_another_process_and_still_scores(meteor: Meteor) -> None:
-    score = meteor.score_pair("tumor of kidney", "neoplasm of kidney")
-    assert (
-        pickle.loads(pickle.dumps(meteor)).score_pair("tumor of kidney", "neoplasm of kidney")
-        == score
-    )
+    pair = "tumor of kidney", "neoplasm of kidney"
+    assert pickle.loads(pickle.dumps(meteor)).score_pair(*pair) == meteor.score_pair(*pair)
 
 
 def test_threads_read_the_same_synonyms(data: Path, theirs: WordNetCorpusReader) -> None:

@@ -27,12 +27,6 @@ def test_every_metric_describes_itself(name: str) -> None:
     assert METRICS[name].summary
 
 
-def test_settings_are_given_with_the_name_and_stand_in_the_signature() -> None:
-    metric = create("bleu:order=2")
-    assert metric.name == "bleu:order=2"
-    assert "order:2" in str(metric.signature)
-
-
 @pytest.mark.parametrize(
     ("spec", "complaint"),
     [

@@ -49,9 +49,7 @@ def test_values_and_classical_p_are_those_of_scipy(coefficient: Coefficient, see
 
 @each_coefficient
 @pytest.mark.parametrize("per_case", [1, 3])
-def test_a_resample_has_the_value_of_the_rows_written_out(
-    coefficient: Coefficient, per_case: int
-) -> None:
+def test_a_resample_has_the_value_of_its_rows(coefficient: Coefficient, per_case: int) -> None:
     metric, expert = scored(60, 7)
     case = np.arange(60) // per_case
     times = resample(case.tolist(), 40, seed=3).times.astype(float)

@@ -48,9 +48,7 @@ rows = st.lists(
 
 @given(rows)
 @settings(max_examples=80, deadline=None)
-def test_accuracy_and_epsilon_are_the_best_of_all_that_can_be_tried(
-    given_rows: list[tuple[int, int, int]],
-) -> None:
+def test_accuracy_and_epsilon_are_the_best_of_all(given_rows: list[tuple[int, int, int]]) -> None:
     metric, expert, groups = ([float(cell) for cell in column] for column in zip(*given_rows))  # noqa: B905
     names = [int(group) for group in groups]
     draws = resample(range(len(metric)), 5)
@@ -140,9 +138,7 @@ def test_the_optimism_is_what_the_same_epsilon_loses_on_other_data() -> None:
     ("metric", "expert", "word"),
     [([1, 2, 3], [1, 2, 3], "3 pairs"), ([1, 1, 1, 1], [1, 2, 3, 4], "metric")],
 )
-def test_what_cannot_be_told_has_a_reason(
-    metric: list[float], expert: list[float], word: str
-) -> None:
+def test_undefined_has_a_reason(metric: list[float], expert: list[float], word: str) -> None:
     found = pairwise_accuracy(metric, expert, resample(range(len(metric)), 10))
     assert found == Accuracy(reason=found.reason)
     assert word in str(found.reason)

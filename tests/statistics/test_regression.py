@@ -35,9 +35,7 @@ def test_r2_is_the_square_of_pearson_and_the_range_of_the_metric_does_not_matter
 @pytest.mark.parametrize(
     ("r", "rmse"), [(0.048, 0.169), (0.265, 0.163), (0.438, 0.152), (0.606, 0.134)]
 )
-def test_the_published_rmse_follow_from_the_published_counts_of_scores(
-    r: float, rmse: float
-) -> None:
+def test_published_rmse_follow_from_published_counts_of_scores(r: float, rmse: float) -> None:
     """Table 5 of the paper says how often each score was given, table 6 has r and RMSE."""
     expert = np.repeat([1.0, 2.0, 3.0, 4.0], [71, 90, 62, 8])
     centred = expert - expert.mean()

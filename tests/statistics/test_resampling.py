@@ -10,13 +10,7 @@ from scipy import stats
 
 from histoeval.errors import SettingError
 from histoeval.statistics.correlation import Coefficient, correlate
-from histoeval.statistics.resampling import (
-    Numbers,
-    interval,
-    p_value,
-    pair_sums,
-    resample,
-)
+from histoeval.statistics.resampling import Numbers, interval, p_value, pair_sums, resample
 
 RUNS = int(os.environ.get("HISTOEVAL_SIMULATIONS", "200"))
 """Simulations of each kind; 1,000 and more are for docs and releases."""

@@ -57,9 +57,7 @@ def alike(source: np.random.Generator, cases: int, per_case: int) -> Three:
 
 @each_coefficient
 @pytest.mark.parametrize("per_case", [1, 2])
-def test_p_is_the_share_of_all_swaps_that_differ_as_much(
-    coefficient: Coefficient, per_case: int
-) -> None:
+def test_p_is_the_share_of_all_swaps_as_large(coefficient: Coefficient, per_case: int) -> None:
     """All swaps of ten units, made one by one as the paper describes them; Spearman's of ranks."""
     one, other, expert = scored(10 * per_case, 3)
     x, y, z, measure = stats.zscore(one), stats.zscore(other), expert, SCIPY[coefficient]

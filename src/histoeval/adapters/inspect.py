@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from statistics import stdev
+from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -143,9 +143,7 @@ def _log(summary: Mapping[str, Any], system: str, when: str, samples: list[Any])
     scores = []
     for name, metric in summary["metrics"].items():
         values = [sample.scores[name].value for sample in samples if name in sample.scores]
-        totals = {}
-        if values:
-            totals["mean"] = sum(values) / len(values)
+        totals = {"mean": fmean(values)} if values else {}
         if len(values) > 1:
             totals["stderr"] = stdev(values) / len(values) ** 0.5
         scores.append(

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,16 +213,14 @@ class ScoredCriterion:
 
 def fit_mapping(kind: MappingKind, scored: ScoredCriterion) -> ScoreMapping:
     """The mapping of a kind that leaves the least squared error."""
-    low, high = scored.scale
+    fitted: dict[str, Any] = {}
     if kind == "offset":
-        shift = float(np.mean(scored.expert - scored.judge))
-        return ScoreMapping(kind=kind, low=low, high=high, offset=round(shift, 4))
-    if kind == "thresholds":
-        return ScoreMapping(kind=kind, low=low, high=high, thresholds=_thresholds(scored))
-    if kind == "curve":
-        at, value = _rising(scored)
-        return ScoreMapping(kind=kind, low=low, high=high, at=at, value=value)
-    return ScoreMapping(low=low, high=high)
+        fitted["offset"] = round(float(np.mean(scored.expert - scored.judge)), 4)
+    elif kind == "thresholds":
+        fitted["thresholds"] = _thresholds(scored)
+    elif kind == "curve":
+        fitted["at"], fitted["value"] = _rising(scored)
+    return ScoreMapping(kind=kind, low=scored.scale[0], high=scored.scale[1], **fitted)
 
 
 def _rising(scored: ScoredCriterion) -> tuple[tuple[float, ...], tuple[float, ...]]:

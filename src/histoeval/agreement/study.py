@@ -29,13 +29,7 @@ from histoeval.statistics.raters import (
     rater_biases,
 )
 from histoeval.statistics.regression import Range
-from histoeval.statistics.resampling import (
-    PERMUTATIONS,
-    RESAMPLES,
-    Estimate,
-    Resamples,
-    resample,
-)
+from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES, Estimate, Resamples, resample
 from histoeval.statistics.significance import SampleSize, pairs_needed
 
 

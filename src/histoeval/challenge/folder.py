@@ -69,13 +69,11 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
         >>> histoeval.challenge.init_challenge("my-challenge", "truth.json")
     """
     home = Path(folder)
-    contents = {
-        file.removesuffix(".sh"): resource_text(f"challenge/data/{file}").replace(
-            "@VERSION@", __version__
-        )
-        for file in _TEMPLATES
-    }
-    notes = []
+    contents: dict[str, str] = {}
+    notes: list[str] = []
+    for file in _TEMPLATES:
+        template = resource_text(f"challenge/data/{file}")
+        contents[file.removesuffix(".sh")] = template.replace("@VERSION@", __version__)
     if truth is not None:
         references = _faultless(Path(truth), home)
         rows = [
@@ -98,17 +96,16 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
                 f"Cases whose truth seems not to be in English: {len(foreign):,}, {foreign[0]!r} "
                 "the first; metrics that read English (concordance, hare) have no score for them."
             )
-    written, kept = [], []
+    written: list[Path] = []
+    kept: list[Path] = []
     with writing_to(home):
         make_folder(home)
         for name, content in contents.items():
-            file = home / name
-            if file.exists():
-                kept.append(file)
-                continue
-            make_folder(file.parent)
-            write_whole(file, content.encode())
-            written.append(file)
+            path = home / name
+            (kept if path.exists() else written).append(path)
+            if path not in kept:
+                make_folder(path.parent)
+                write_whole(path, content.encode())
         (home / "evaluate").chmod(0o755)
     return InitResult(tuple(written), tuple(kept), tuple(notes))
 

@@ -16,7 +16,7 @@ from histoeval.resources import resource_text
 # below any of these shares a judge may not be used for a criterion; nor may one that obeys a report
 MIN_ANSWERED, MIN_IN_ORDER, MIN_IN_RANGE = 0.95, 0.9, 0.7
 
-Range = tuple[int, int]
+Range = Sequence[int]  # the lowest and the highest
 TWIN = {"injection": "flip"}  # an injection is compared with the candidate that it was added to
 
 
@@ -45,10 +45,6 @@ class CriterionVerdict(Noun):
 @cache
 def trials() -> tuple[CheckPair, ...]:
     content = yaml.safe_load(resource_text("judges/data/check.yaml"))
-    kinds = {
-        kind: {name: (low, high) for name, (low, high) in deserved.items()}
-        for kind, deserved in content["kinds"].items()
-    }
     pairs: list[CheckPair] = []
     for case in content["cases"]:
         name, reference = case.pop("id"), case.pop("reference")
@@ -56,7 +52,7 @@ def trials() -> tuple[CheckPair, ...]:
         also = {"copy": reference, "nothing": content["nothing"], "injection": injected}
         for kind, candidate in (case | also).items():
             pair = Pair(id=f"{name}-{kind}", reference=reference, candidate=candidate)
-            pairs.append(CheckPair(name, kind, pair, kinds[kind]))
+            pairs.append(CheckPair(name, kind, pair, content["kinds"][kind]))
     return tuple(pairs)
 
 
@@ -89,10 +85,7 @@ def _scores(
 
 def _verdict(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> CriterionVerdict:
     in_order = list(_in_order(criterion, scored))
-    in_range = []
-    for trial, score in scored:
-        low, high = trial.deserved[criterion]
-        in_range.append(low <= score <= high)
+    ranges = [(score, *trial.deserved[criterion]) for trial, score in scored]
     by_kind = {(trial.case, trial.kind): score for trial, score in scored}
     obeyed = sum(
         score > by_kind.get((case, TWIN[kind]), score)
@@ -102,7 +95,7 @@ def _verdict(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> Crite
     shares = {
         "answered": len(scored) / len(trials()),
         "in_order": _share(in_order),
-        "in_range": _share(in_range),
+        "in_range": _share([low <= score <= high for score, low, high in ranges]),
     }
     reasons = [
         f"{words} {shares[name]:.0%}, and {least:.0%} are needed"

@@ -232,13 +232,8 @@ def score_of(prompt: Prompt, answers: Sequence[JudgeAnswer], signature: Signatur
     evidence: dict[str, Any] = {"reasoning": given[0][1].reasoning}
     if len(given) > 1:
         evidence["answers"] = [
-            {
-                "judge": answer.judge,
-                "repeat": answer.repeat,
-                "order": answer.order,
-                "scores": outcome.scores,
-                "reasoning": outcome.reasoning,
-            }
+            {"judge": answer.judge, "repeat": answer.repeat, "order": answer.order}
+            | {"scores": outcome.scores, "reasoning": outcome.reasoning}
             for answer, outcome in given
         ]
     broken = [rule.broken_by(o.scores) for _, o in given for rule in prompt.consistency]

@@ -98,19 +98,11 @@ class LocalChat:
         parameters = json.loads(request.parameters)
         chance = torch.Generator().manual_seed(int(parameters.get("seed") or 0))
         with torch.inference_mode():
-            filling = GrowingConversation(
-                self._tokenizer, self._model, self._prompted(request.messages)
-            )
-            prompt_length = filling.length
+            prompt = self._prompted(request.messages)
+            filling = GrowingConversation(self._tokenizer, self._model, prompt)
             slots = slots_of(request.schema)
             text = filling.fill(slots, float(parameters.get("temperature") or 0), chance)
-        return Reply(
-            text=text,
-            finish="stop",
-            tokens_in=prompt_length,
-            tokens_out=filling.length - prompt_length,
-            constrained=True,
-        )
+        return Reply(text, "stop", len(prompt), filling.length - len(prompt), constrained=True)
 
     def _prompted(self, messages: Sequence[Message]) -> list[int]:
         """The conversation as token ids, in the model's own form where it has one."""

@@ -31,13 +31,10 @@ class Peer(SettledMetric, ABC):
     module: ClassVar[str]
     downloads: ClassVar[str]  # the models that it fetches when it is first used
 
+    @property
     @abstractmethod
-    def make(self) -> Ask:
-        """The package's own metric, its models loaded."""
-
-    @cached_property
     def ask(self) -> Ask:
-        return self.make()
+        """The package's own metric, its models loaded."""
 
     @cached_property
     def library(self) -> Any:
@@ -84,7 +81,8 @@ class PackagedBertScore(Peer):
     def range(self) -> tuple[float, float]:
         return (-1.0, 1.0) if not self.rescale else (-math.inf, math.inf)
 
-    def make(self) -> Ask:
+    @cached_property
+    def ask(self) -> Ask:
         scorer = self.library.BERTScorer(
             model_type=self.model, lang="en", rescale_with_baseline=self.rescale
         )
@@ -99,7 +97,8 @@ class RadGraphXL(Peer):
     module: ClassVar[str] = "radgraph"
     downloads: ClassVar[str] = "the RadGraph-XL model"
 
-    def make(self) -> Ask:
+    @cached_property
+    def ask(self) -> Ask:
         scorer = self.library.F1RadGraph(reward_level=self.reward, model_type=self.model)
         return lambda references, candidates: scorer(hyps=candidates, refs=references)[1]
 
@@ -117,7 +116,8 @@ class RaTEScore(Peer):
     module: ClassVar[str] = "RaTEScore"
     downloads: ClassVar[str] = "its entity model and its encoder"
 
-    def make(self) -> Ask:
+    @cached_property
+    def ask(self) -> Ask:
         import torch
 
         models = {"bert_model": self.bert_model, "eval_model": self.eval_model}
@@ -134,7 +134,8 @@ class Green(Peer):
     module: ClassVar[str] = "green_score"
     downloads: ClassVar[str] = "a language model of 7 billion parameters (13 GB), and wants a GPU"
 
-    def make(self) -> Ask:
+    @cached_property
+    def ask(self) -> Ask:
         """References come first; after the mean and its deviation there is a score for each."""
         scorer = self.library.GREEN(self.model, output_dir=".")
         return lambda references, candidates: scorer(references, candidates)[2]
@@ -150,7 +151,8 @@ class RadEval(Peer):
     module: ClassVar[str] = "radeval"
     downloads: ClassVar[str] = "the models of the metric that is asked for"
 
-    def make(self) -> Ask:
+    @cached_property
+    def ask(self) -> Ask:
         """Numbers by name; of a metric with several, those that `key` names."""
         try:
             scorer = self.library.RadEval(
@@ -162,7 +164,7 @@ class RadEval(Peer):
                 f"{self.metric!r}: {error}"
             ) from error
 
-        def ask(references: list[str], candidates: list[str]) -> Sequence[float]:
+        def chosen(references: list[str], candidates: list[str]) -> Sequence[float]:
             answer = scorer(refs=references, hyps=candidates)
             numbers: dict[str, Sequence[float]] = {
                 name: values for name, values in answer.items() if isinstance(values, list | tuple)
@@ -178,4 +180,4 @@ class RadEval(Peer):
                 f"radeval:metric={self.metric}:key=NAME, of {', '.join(numbers) or 'none'}"
             )
 
-        return ask
+        return chosen

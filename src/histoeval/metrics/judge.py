@@ -48,10 +48,10 @@ class JudgedMetric(ModelMetric):
         return self.panel.judges
 
     def fingerprint(self) -> dict[str, str]:
-        prompt = {"prompt": self.loaded.identity}
-        if self.judge is None:
-            return prompt
-        return prompt | {"judge": "+".join(self.seated), "manner": self.panel.manner.identity}
+        signed = {"prompt": self.loaded.identity}
+        if self.judge is not None:
+            signed |= {"judge": "+".join(self.seated), "manner": self.panel.manner.identity}
+        return signed
 
     def unavailable_reason(self) -> str | None:
         if self.judge is not None:

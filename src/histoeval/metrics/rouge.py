@@ -42,9 +42,7 @@ class Rouge(PairMetric):
     def score_pair(self, reference: str, candidate: str) -> Score:
         precision, recall, value = self._shares(reference, candidate)
         return Score(
-            value=value,
-            parts={"precision": precision, "recall": recall},
-            signature=self.signature,
+            value=value, parts={"precision": precision, "recall": recall}, signature=self.signature
         )
 
     def _shares(self, reference: str, candidate: str) -> tuple[float, float, float]:

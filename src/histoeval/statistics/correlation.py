@@ -86,12 +86,8 @@ def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) 
     one, other = scores_of(metric, expert)
     if undefined_reason(one, other):
         return None
-    tests = {
-        Coefficient.PEARSON: stats.pearsonr,
-        Coefficient.SPEARMAN: stats.spearmanr,
-        Coefficient.KENDALL: stats.kendalltau,
-    }
-    return float(tests[coefficient](one, other).pvalue)
+    tests = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
+    return float(dict(zip(Coefficient, tests, strict=True))[coefficient](one, other).pvalue)
 
 
 def scores_of(*scores: ArrayLike) -> tuple[Numbers, ...]:

@@ -127,9 +127,7 @@ def _kappa(pair: Numbers, resamples: Resamples) -> Statistic:
 
 def icc(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     """ICC(2,1) of Shrout and Fleiss: absolute agreement of single raters, on complete rows."""
-    table = _table(ratings, resamples)
-    complete = _complete(table)
-    table, drawn = table[complete], resamples.of(complete)
+    table, drawn = _whole_rows(ratings, resamples)
     if reason := _undefined_reason(table):
         return Estimate(reason=reason)
     raters = table.shape[1]
@@ -145,13 +143,11 @@ def icc(ratings: ArrayLike, resamples: Resamples) -> Estimate:
 
 def ceiling(ratings: ArrayLike, resamples: Resamples) -> Ceiling:
     """The root of consistency, ICC(3,1) and ICC(3,k): a stricter rater lowers no correlation."""
-    table = _table(ratings, resamples)
-    complete = _complete(table)
-    table = table[complete]
+    table, drawn = _whole_rows(ratings, resamples)
     if reason := _undefined_reason(table):
         return Ceiling(rows=len(table), reason=reason)
     whole = np.ones((len(resamples.times), 1))
-    _, (rows,), _, (error,) = _mean_squares(table, resamples.of(complete))(whole)
+    _, (rows,), _, (error,) = _mean_squares(table, drawn)(whole)
     if rows <= 0:
         return Ceiling(rows=len(table), reason="raters cancel out: all rows have the same mean")
     raters = table.shape[1]
@@ -202,6 +198,12 @@ def _table(ratings: ArrayLike, resamples: Resamples) -> Numbers:
     if np.isinf(table).any():
         raise SettingError("ratings must be finite, or NaN if missing")
     return table
+
+
+def _whole_rows(ratings: ArrayLike, resamples: Resamples) -> tuple[Numbers, Resamples]:
+    table = _table(ratings, resamples)
+    complete = _complete(table)
+    return table[complete], resamples.of(complete)
 
 
 def _complete(table: Numbers) -> NDArray[np.bool_]:

@@ -26,10 +26,7 @@ class Regression(Noun):
 
 
 def regress(
-    metric: ArrayLike,
-    expert: ArrayLike,
-    expert_range: Range,
-    metric_range: Range | None = None,
+    metric: ArrayLike, expert: ArrayLike, expert_range: Range, metric_range: Range | None = None
 ) -> Regression:
     """Fit experts by the metric; the default range is from its lowest to its highest score."""
     one, other = scores_of(metric, expert)

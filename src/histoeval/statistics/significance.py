@@ -59,16 +59,23 @@ def perm_cases(
         return Estimate(reason=reason)
     if permutations < 1:
         raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
-    unit = resample(cases, 1).case
-    units = int(unit.max()) + 1
     source = np.random.default_rng(seed)
+    statistic, unit, units, observed = _swapping(coefficient, x, y, z, cases)
     kept = source.integers(0, 2, (units, permutations), dtype=np.uint16)
-    statistic = swapped_difference(coefficient, x, y, z, unit, units)
-    whole = np.concatenate([np.ones((units, 1)), np.zeros((units, 1))])
-    observed = float(statistic(whole)[0])
     drawn = Resamples(np.tile(unit, 2), np.concatenate([kept, 1 - kept]))
     reached = int(reaches(resampled(statistic, drawn), observed).sum())
     return Estimate(value=observed, p=(1 + reached) / (1 + permutations))
+
+
+def _swapping(
+    coefficient: Coefficient, x: Numbers, y: Numbers, z: Numbers, cases: Sequence[Hashable]
+) -> tuple[Statistic, Positions, int, float]:
+    """The difference under swaps, the unit of each row, the number of units, and the difference."""
+    unit = resample(cases, 1).case
+    units = int(unit.max()) + 1
+    statistic = swapped_difference(coefficient, x, y, z, unit, units)
+    whole = np.concatenate([np.ones((units, 1)), np.zeros((units, 1))])
+    return statistic, unit, units, float(statistic(whole)[0])
 
 
 def reaches(values: Numbers, observed: float) -> NDArray[np.bool_]:
@@ -233,15 +240,11 @@ def pairs_needed(
         raise SettingError("power must be between 0 and 1, and simulations at least 1")
     if reason := difference_undefined(x, y, z):
         return SampleSize(reason=reason)
-    unit = resample(cases, 1).case
-    units = int(unit.max()) + 1
+    statistic, _, units, difference = _swapping(coefficient, x, y, z, cases)
     if units < MIN_CASES:
         return SampleSize(
             reason=f"there are {units} cases to draw from, and {MIN_CASES} are needed"
         )
-    statistic = swapped_difference(coefficient, x, y, z, unit, units)
-    whole = np.concatenate([np.ones((units, 1)), np.zeros((units, 1))])
-    difference = float(statistic(whole)[0])
     if abs(difference) < MIN_DIFFERENCE:
         return SampleSize(difference=difference, reason="the two metrics do not differ at all")
 

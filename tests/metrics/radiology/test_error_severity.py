@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from histoeval import InputError, Pair, Score
+from histoeval import Explanation, InputError, Pair, Score
 from histoeval.align.aligner import LexicalAligner
 from histoeval.metrics.error_severity import ErrorSeverity
 from histoeval.reader.builtin import BuiltinReader
@@ -25,13 +25,8 @@ OTHERS = {
 
 
 def made(reader: BuiltinReader, weights: str = "") -> ErrorSeverity:
-    return ErrorSeverity(
-        name="error_severity",
-        reader=reader,
-        aligner=LexicalAligner(),
-        verify=False,
-        weights=weights,
-    )
+    models = {"reader": reader, "aligner": LexicalAligner()}
+    return ErrorSeverity(name="error_severity", **models, verify=False, weights=weights)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -68,22 +63,16 @@ def test_errors_are_missed_false_or_wrong(scores: dict[str, Score]) -> None:
 
 def test_what_the_classes_cost_adds_up(reader: BuiltinReader) -> None:
     found = made(reader).explain(Pair(id="1", reference=KIDNEY, candidate=OTHERS["benign"]))
-    assert isinstance(found, Score)
+    assert isinstance(found, Explanation)
     assert sum(each.cost for each in found.breakdown) == pytest.approx(1 - found.value)
 
 
 def test_weights_of_a_file_count_and_are_signed(reader: BuiltinReader, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text(
-        resource_text("metrics/data/error_weights.toml").replace("critical = 1.0", "critical = 9"),
-        "utf-8",
-    )
-    pair = Pair(id="1", reference=KIDNEY, candidate=OTHERS["side"])
+    shipped = resource_text("metrics/data/error_weights.toml")
+    file.write_text(shipped.replace("critical = 1.0", "critical = 9"), "utf-8")
     usual, mine = made(reader), made(reader, str(file))
-    (one,), (other,) = usual.score([pair]), mine.score([pair])
-    assert isinstance(one, Score)
-    assert isinstance(other, Score)
-    assert other.value < one.value
+    assert mine(KIDNEY, OTHERS["side"]).value < usual(KIDNEY, OTHERS["side"]).value
     assert str(usual.signature) != str(mine.signature)
     assert str(file) not in str(mine.signature)
 
@@ -97,9 +86,7 @@ def test_weights_of_a_file_count_and_are_signed(reader: BuiltinReader, tmp_path:
         ("[severity]\ncritical = 1\n[class]\n[agreed]\nfinding = 1\n", "major, minor, moderate"),
     ],
 )
-def test_weights_that_cannot_be_used_are_refused(
-    tmp_path: Path, content: str, complaint: str
-) -> None:
+def test_unusable_weights_are_refused(tmp_path: Path, content: str, complaint: str) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(content, "utf-8")
     with pytest.raises(InputError, match=complaint):

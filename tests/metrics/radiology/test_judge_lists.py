@@ -57,8 +57,7 @@ def metric_of(server: Loopback, name: str) -> Metric:
 def test_statements_are_numbered_asked_once_and_counted(loopback: Loopback) -> None:  # noqa: F811
     loopback.say = lambda call: json.dumps(VERDICTS)
     metric = metric_of(loopback, "judge_statements")
-    (score,) = metric.score([PAIR])
-    assert isinstance(score, Score)
+    score = metric(REFERENCE, CANDIDATE)
     assert score.parts["precision"] == pytest.approx(1 / 3)
     assert score.parts["recall"] == 0.5
     assert score.value == score.parts["f1"]
@@ -73,8 +72,7 @@ def test_statements_are_numbered_asked_once_and_counted(loopback: Loopback) -> N
 
 def test_errors_weigh_as_offline(loopback: Loopback) -> None:  # noqa: F811
     loopback.say = lambda call: json.dumps(LISTED)
-    (score,) = metric_of(loopback, "judge_errors").score([PAIR])
-    assert isinstance(score, Score)
+    score = metric_of(loopback, "judge_errors")(REFERENCE, CANDIDATE)
     assert dict(score.parts) == {"correct": 1.0, "missed": 0.0, "false": 0.1, "attribute": 0.5}
     assert score.value == pytest.approx(1 / 1.6)
     assert [error["class"] for error in score.evidence["errors"]] == ["attribute", "false"]

@@ -129,6 +129,8 @@ def test_an_encoder_that_tells_organs_apart_supports_true_reports() -> None:
 
 def test_without_limits_for_diagnoses_no_report_that_states_one_is_supported() -> None:
     """As `trust` answers: a kind of claim that was never measured is not known."""
+    bare = [replace(tile, concept=None, behaviour=None) for tile in tiles_of(20, 1)]
+    assert set(fitted(made_up(bare)).tile) == {EntityType.SITE}, "too few tiles of a diagnosis"
     found = made_up(tiles_of(20, 6), 0.6)
     assert set(fitted(found).tile) == {EntityType.SITE}
     figures = decided_figures(JudgedImages.of_tiles(found), fitted(found))
@@ -172,31 +174,31 @@ def test_the_bank_is_judged_as_reports_in_words_are() -> None:
 
 def test_a_picture_is_up_to_36_tiles_of_a_slide_that_show_the_same() -> None:
     some = made_up(tiles_of(1, 40))
-    pictures = JudgedImages.of_pictures(some)
-    assert pictures is not None
+    pictures, again, other = (pictures_of(some, seed) for seed in (0, 0, 1))
     assert pictures.patches.tolist() == [36] * len(KINDS)
-    again, other = JudgedImages.of_pictures(some), JudgedImages.of_pictures(some, seed=1)
-    assert again is not None
-    assert other is not None
     assert np.array_equal(again.means.cosines, pictures.means.cosines)
     assert not np.array_equal(other.means.cosines, pictures.means.cosines)
 
 
-def test_tiles_of_a_patient_that_show_different_things_are_different_pictures() -> None:
-    tiles = [replace(tile, slide=str(tile.organ)) for tile in tiles_of(1, 3)]
-    pictures = JudgedImages.of_pictures(made_up(tiles))
+def pictures_of(found: ScoredTiles, seed: int = 0) -> JudgedImages:
+    pictures = JudgedImages.of_pictures(found, seed)
     assert pictures is not None
-    assert pictures.patches.tolist() == [3, 3, 3, 3]
-    assert [tile.concept for tile in pictures.means.tiles] == [concept for _, concept, _ in KINDS]
+    return pictures
 
 
 def test_slides_of_a_single_tile_are_one_picture_where_they_show_the_same() -> None:
-    pictures = JudgedImages.of_pictures(made_up(tiles_of(40, 1)))
-    assert pictures is not None
+    pictures = pictures_of(made_up(tiles_of(40, 1)))
     assert sorted(pictures.patches.tolist()) == [4] * len(KINDS) + [36] * len(KINDS)
     assert JudgedImages.of_pictures(made_up(tiles_of(1, 1))) is None
     apart = [replace(tile, laboratory=tile.case) for tile in tiles_of(5, 1)]
     assert JudgedImages.of_pictures(made_up(apart)) is None, "no two are of one laboratory"
+
+
+def test_tiles_of_a_patient_that_show_different_things_are_different_pictures() -> None:
+    tiles = [replace(tile, slide=str(tile.organ)) for tile in tiles_of(1, 3)]
+    pictures = pictures_of(made_up(tiles))
+    assert pictures.patches.tolist() == [3, 3, 3, 3]
+    assert [tile.concept for tile in pictures.means.tiles] == [concept for _, concept, _ in KINDS]
 
 
 def test_the_drop_by_another_diagnosis_of_the_same_organ_is_measured_within_the_organ() -> None:
@@ -284,11 +286,6 @@ def test_organs_of_two_cases_are_not_told() -> None:
 def test_tiles_that_give_no_limits_are_refused_with_the_cure(found: ScoredTiles, why: str) -> None:
     with pytest.raises(InputError, match=why):
         fitted(found)
-
-
-def test_a_kind_of_claim_with_too_few_tiles_has_no_limits() -> None:
-    bare = [replace(tile, concept=None, behaviour=None) for tile in tiles_of(20, 1)]
-    assert set(fitted(made_up(bare)).tile) == {EntityType.SITE}
 
 
 @pytest.mark.parametrize("kind", ["tiles", "slides"])

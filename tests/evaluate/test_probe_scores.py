@@ -54,6 +54,13 @@ def test_shares_are_those_counted_by_hand() -> None:
     assert (found.in_order.pairs, share(found.in_order)) == (3, 1 / 3)
     # costs 0, 0.4, 0.1 against 0.4, 1, 0.3, 0.5, 0.3: 5 + (0.5 + 1 + 0 + 1 + 0) + 5 of 15
     assert (found.auroc.pairs, share(found.auroc)) == (15, 12.5 / 15)
+    by_kind = {kind: (each.pairs, share(each)) for kind, each in found.below_by_kind.items()}
+    assert by_kind == {
+        "harmless-0": (7, 6 / 7),
+        "harmful-1": (4, 3 / 4),
+        "harmful-2": (1, 1),
+        "harmful-4": (2, 1),
+    }
 
 
 def test_a_critical_edit_that_costs_little_has_passed() -> None:
@@ -87,17 +94,6 @@ def test_range_direction_and_the_score_against_itself_do_not_matter(
         range=(worst, 100.0) if higher else (0.0, worst),
     )
     assert evaluate_probes(stretched, PROBES) == plain
-
-
-def test_pairs_that_went_wrong_are_told_by_kind() -> None:
-    found = evaluate_probes(TableMetric(VALUES), PROBES)
-    told = {kind: (each.pairs, share(each)) for kind, each in found.below_by_kind.items()}
-    assert told == {
-        "harmless-0": (7, 6 / 7),
-        "harmful-1": (4, 3 / 4),
-        "harmful-2": (1, 1),
-        "harmful-4": (2, 1),
-    }
 
 
 def test_an_edit_that_scores_above_its_reference_costs_less_than_nothing() -> None:

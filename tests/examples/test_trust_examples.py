@@ -69,8 +69,9 @@ def test_a_search_refuses_an_organ_that_the_encoder_cannot_tell() -> None:
         script["search"]("prostate", seed=1, rounds=0)
 
 
-def test_every_verdict_occurs_with_the_shipped_models(tmp_path: Path) -> None:
-    rows = trusted(tmp_path, "with_endpoint")
+@pytest.mark.parametrize("policy", ["with_endpoint", "without_endpoint"])
+def test_every_verdict_occurs_with_the_shipped_models(tmp_path: Path, policy: str) -> None:
+    rows = trusted(tmp_path, policy)
     assert {name: row["route"] for name, row in rows.items()} == {
         "right": "deploy",
         "contradicts_itself": "reject",
@@ -78,30 +79,15 @@ def test_every_verdict_occurs_with_the_shipped_models(tmp_path: Path) -> None:
         "other_organ": "reject",
         "not_learned": "review",
     }
-    verdicts = {
-        name: row["evidence"]["grounding"]["verdict"]
-        for name, row in rows.items()
-        if row["grounding"] is not None
-    }
-    assert verdicts == {
+    found = {name: row["evidence"].get("grounding", {}) for name, row in rows.items()}
+    assert {name: each["verdict"] for name, each in found.items() if each} == {
         "right": "supported",
         "contradicts_itself": "not_known",
         "gives_way": "not_known",
         "other_organ": "contradicted",
     }
-    assert "looks like liver" in rows["other_organ"]["evidence"]["grounding"]["why"]
+    assert "looks like liver" in found["other_organ"]["why"]
     assert "grounding_unknown" in {each["code"] for each in rows["not_learned"]["errors"]}
-
-
-def test_without_an_endpoint_the_verdicts_are_the_same(tmp_path: Path) -> None:
-    routes = {name: row["route"] for name, row in trusted(tmp_path, "without_endpoint").items()}
-    assert routes == {
-        "right": "deploy",
-        "contradicts_itself": "reject",
-        "gives_way": "review",
-        "other_organ": "reject",
-        "not_learned": "review",
-    }
 
 
 def trusted(home: Path, policy: str) -> dict[str, dict[str, Any]]:

@@ -22,7 +22,6 @@ class ReportEstimate(Noun):
 
 
 def share_estimate(counts: Counts, draws: Counts) -> ReportEstimate | None:
-    """The sum of the first column over that of the second, by case, with its interval."""
     return ratio_estimate(counts.sum(axis=0), draws @ counts, len(counts))
 
 

@@ -1,13 +1,10 @@
 """All scores of a grounding model on labelled tiles, and limits fitted to tiles of one's own.
 
-A model is asked as it is shipped, picture by picture. Tiles that it calls unknown are counted, and
-scores are given with them and without.
-
-Limits are fitted to tiles that the encoder had not learned from. A claim of each kind gets a score,
-as it does when a report is grounded: an organ by how far it stands above all unlike organs, over
-all patches; a diagnosis or finding by how far it stands above decoys in the tenth of the patches
-that speak for it most; benign or malignant, within an organ, by words for both. Foreign claims set
-the limit from which a claim is supported, true ones the limit up to which it is contradicted.
+Limits are fitted to tiles that the encoder had not learned from. A claim gets a score as it does
+when a report is grounded: an organ by how far it stands above unlike organs, over all patches; a
+diagnosis or finding by how far it stands above decoys in the tenth of the patches that speak for it
+most; benign or malignant, within an organ, by words for both. Foreign claims set the limit from
+which a claim is supported, true ones the limit up to which it is contradicted.
 """
 
 import csv
@@ -112,13 +109,10 @@ def figures_of(
     cosines = vectors.astype(np.float64) @ encoder.known.vectors.T.astype(np.float64)
     curves, decisions = encoder.manifest.calibrations, encoder.decisions
     kinds = np.array([tile.stain_kind for tile in tiles])
-    scope = {
-        kind: {
-            "count": int((kinds == kind).sum()),
-            "unknown": float(1 - known[kinds == kind].mean()),
-        }
-        for kind in sorted(set(kinds))
-    }
+    scope = {}
+    for kind in sorted(set(kinds)):
+        own = known[kinds == kind]
+        scope[kind] = {"count": len(own), "unknown": float(1 - own.mean())}
     results: dict[str, Any] = {"scope": scope}
     for name, chosen in (("all tiles", kinds == HE), (KNOWN_TILES, known & (kinds == HE))):
         places = np.flatnonzero(chosen).tolist()
@@ -216,7 +210,6 @@ def phrases_told(encoder: BuiltinEncoder) -> dict[str, Any]:
 
 
 def probes() -> Iterator[tuple[bool, str]]:
-    """Phrases, after True if what they say was learned."""
     text = resource_text("evaluate/data/grounding_probes.tsv")
     for row in csv.DictReader(text.splitlines(), delimiter="\t"):
         yield row["known"] == "yes", row["phrase"]
@@ -368,18 +361,24 @@ def _limits_of(
     least: float = -np.inf,
     allowed: float = ALLOWED,
 ) -> ClaimLimits | None:
-    """The limits for claims of one kind, if enough is known of it; support begins at `least`."""
     if not enough:
         return None
     # A score at the quantile would be one too many, since limits hold from their value on.
     highest = max(float(np.nextafter(_reached(some, allowed), np.inf)) for some in foreign)
     supported = max(highest, least)
     contradicted = min(-_reached(-part.plain, ALLOWED_AGAINST) for part in enough)
-    slope, middle = _curve(enough[0].true, enough[0].foreign)
+    # The logistic curve between true and foreign claims, which weigh the same.
+    true, other = enough[0].true, enough[0].foreign
+    weights = np.concatenate([np.full(len(some), _HALF / len(some)) for some in (true, other)])
+    truth = np.concatenate([np.ones(len(true)), np.zeros(len(other))])
+    slope, offset = fit_logistic(np.concatenate([true, other]), truth, weights, ridge=_CALM)
     if slope <= 0:
         return None
     return ClaimLimits(
-        slope=slope, midpoint=middle, supported=supported, contradicted=min(contradicted, supported)
+        slope=slope,
+        midpoint=-offset / slope,
+        supported=supported,
+        contradicted=min(contradicted, supported),
     )
 
 
@@ -440,12 +439,3 @@ def _malignancy_by_side(images: JudgedImages, organ: str) -> tuple[Array, Array]
     if any(len({tiles[row].case for row in side}) < LEAST_CASES_OF_A_SIDE for side in sides):
         return None
     return scores[sides[0]], scores[sides[1]]
-
-
-def _curve(true: Array, foreign: Array) -> tuple[float, float]:
-    """The slope and the middle of the logistic curve between true and foreign claims."""
-    weights = [np.full(len(some), _HALF / len(some)) for some in (true, foreign)]
-    truth = np.concatenate([np.ones(len(true)), np.zeros(len(foreign))])
-    scores = np.concatenate([true, foreign])
-    slope, offset = fit_logistic(scores, truth, np.concatenate(weights), ridge=_CALM)
-    return slope, -offset / slope

@@ -61,8 +61,6 @@ def auroc(
 
 @dataclass(frozen=True, slots=True)
 class ScoredTiles:
-    """Tiles in H&E with their cosines, entry by entry."""
-
     tiles: Sequence[LabelledTile]
     entries: Sequence[TileConcept]
     cosines: Array
@@ -74,14 +72,12 @@ class ScoredTiles:
         return {(entry.group, entry.name): n for n, entry in enumerate(self.entries)}
 
     def slides(self, together: Callable[..., Array] = np.mean) -> ScoredTiles:
-        """The same with one row for each slide: the mean over its tiles, or what else is asked."""
         rows = _rows(self, lambda n: (self.tiles[n].slide,))
         return self.joined([*rows.values()], together)
 
     def joined(
         self, rows: Sequence[Sequence[int]], together: Callable[..., Array] = np.mean
     ) -> ScoredTiles:
-        """The same with one row for each group of tiles, which shows what its first tile does."""
         cosines = np.stack([together(self.cosines[list(some)], axis=0) for some in rows])
         firsts = [some[0] for some in rows]
         taught = None if self.taught is None else self.taught[firsts]
@@ -133,7 +129,6 @@ def organ_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, object]
 
 
 def behaviour_scores(scored: ScoredTiles) -> Array:
-    """Malignancy of each row: its cosines with malignant phrases less those with benign ones."""
     places = scored.places
     sides = [places.get(("behaviour", side)) for side in ("malignant", "benign")]
     if None in sides:
@@ -185,7 +180,6 @@ def figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, Mapping[str, 
 
 
 def apart(known: Array, unknown: Array, limit: float) -> dict[str, float | None]:
-    """AUROC of known over unknown phrases by likeness, and the shares that a limit gets right."""
     truth = [True] * len(known) + [False] * len(unknown)
     return {
         "auroc": auroc(np.concatenate([known, unknown]), truth),
@@ -226,7 +220,6 @@ def diagnoses_by_organ(scored: ScoredTiles) -> Mapping[str, tuple[str, ...]]:
 
 
 def claims_within_organs(scored: ScoredTiles) -> ScoredClaims:
-    """The diagnosis of each image, and the others that images of its organ have."""
     targets, diagnoses, places = scored.targets(), diagnoses_by_organ(scored), scored.places
     within = np.zeros(targets.shape, bool)
     for row, tile in enumerate(scored.tiles):
@@ -297,13 +290,13 @@ class JudgedImages:
 
     @classmethod
     def of_pictures(cls, scored: ScoredTiles, seed: int = 0, least: int = 2) -> JudgedImages | None:
-        """A picture of each slide, of so many tiles at least; nothing where there is none."""
         rows = picture_rows(scored, seed)
         return cls._joined(scored, [some for some in rows if len(some) >= least])
 
     @classmethod
     def of_slides(cls, scored: ScoredTiles) -> JudgedImages | None:
-        return cls._joined(scored, slide_rows(scored))
+        rows = _rows(scored, lambda n: (scored.tiles[n].slide,))
+        return cls._joined(scored, [some for some in rows.values() if len(some) >= FEW])
 
     @classmethod
     def _joined(cls, scored: ScoredTiles, rows: Sequence[Sequence[int]]) -> JudgedImages | None:
@@ -339,12 +332,10 @@ class JudgedImages:
         return margins
 
     def malignancy(self, organ: str) -> Array:
-        """Malignancy of each image as tissue of an organ; NaN where that was not learned."""
         by_tile = tile_malignancy(self.tiles, organ)
         return np.array([malignancy(by_tile[list(some)]) for some in self.rows])
 
     def standings(self) -> Array:
-        """For each image and entry how far it stands above decoys of its group."""
         return distances_of(self.heights, self.means.targets())
 
 
@@ -376,11 +367,6 @@ def picture_rows(scored: ScoredTiles, seed: int = 0) -> list[list[int]]:
     for some in map(draws.permutation, alike_tiles.values()):
         drawn += np.split(some, range(PICTURE_TILES, len(some), PICTURE_TILES))
     return [sorted(some.tolist()) for some in drawn if len(some) > 1]
-
-
-def slide_rows(scored: ScoredTiles) -> list[list[int]]:
-    rows = _rows(scored, lambda n: (scored.tiles[n].slide,))
-    return [some for some in rows.values() if len(some) >= FEW]
 
 
 def judged_images(scored: ScoredTiles) -> Mapping[str, JudgedImages]:

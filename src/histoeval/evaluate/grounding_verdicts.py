@@ -15,11 +15,10 @@ from histoeval.evaluate.grounding_scores import (
     JudgedImages,
     ScoredTiles,
     diagnoses_by_organ,
-    picture_rows,
-    slide_rows,
+    judged_images,
 )
 from histoeval.evaluate.tile_labels import HE, LabelledTile
-from histoeval.pathgls.fusion import fuse
+from histoeval.pathgls.fusion import found_beside, fuse
 from histoeval.pathgls.grounding.claims import claims_of
 from histoeval.pathgls.grounding.decisions import (
     BehaviourSide,
@@ -68,8 +67,6 @@ COMMONEST = "commonest organ"
 
 
 class ReportOnImage(NamedTuple):
-    """A report on an image: what kind of report it is, and what is said of it."""
-
     kind: str
     verdict: GroundingVerdict
     # Missing where nothing is known of it, or claims of diagnoses were never measured
@@ -79,10 +76,7 @@ class ReportOnImage(NamedTuple):
 
 
 def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
-    """How often reports of an organ and a diagnosis are supported, by kind of report.
-
-    Only images of organs that the encoder can tell count as true.
-    """
+    """How often reports on organs that the encoder can tell are supported, by kind of report."""
     shares = report_shares(judged_reports(images, decisions))
     shares |= behaviour_shares(images, decisions)
     organs = Counter(t.organ for t in images.means.tiles if t.organ in decisions.organs)
@@ -92,13 +86,13 @@ def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, flo
 
 
 def report_shares(reports: Iterable[ReportOnImage]) -> dict[str, float | int]:
-    verdicts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS_OF_REPORT}
+    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     for report in reports:
         for kind in filter(None, (report.kind, report.part)):
-            verdicts.setdefault(kind, Counter())[report.verdict] += 1
+            verdicts[kind][report.verdict] += 1
     shares: dict[str, float | int] = {}
     for kind in (*KINDS_OF_REPORT, OTHER_BEHAVIOUR, SAME_BEHAVIOUR):
-        if kind in verdicts:
+        if kind in KINDS_OF_REPORT or kind in verdicts:
             shares |= _verdict_shares(kind, verdicts[kind])
     return shares
 
@@ -112,7 +106,6 @@ def _verdict_shares(
 
 
 def behaviour_shares(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
-    """Verdicts on the right behaviour and on the wrong one, in organs with limits for it."""
     verdicts: dict[str, Counter[str]] = {TRUE_BEHAVIOUR: Counter(), WRONG_BEHAVIOUR: Counter()}
     seen = _Malignancy(images, decisions)
     for row, tile in enumerate(images.means.tiles):
@@ -137,10 +130,8 @@ class _Malignancy:
     def judged(self, row: int, organ: str, side: BehaviourSide | None) -> Judgement | None:
         if side is None or organ not in self._limits[row]:
             return None
-        score = float(self._scores[organ][row])
-        return (
-            judge_behaviour(score, side, self._limits[row][organ]) if np.isfinite(score) else None
-        )
+        score, limits = float(self._scores[organ][row]), self._limits[row][organ]
+        return judge_behaviour(score, side, limits) if np.isfinite(score) else None
 
 
 def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[ReportOnImage]:
@@ -171,7 +162,6 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
 
 
 def part_of(tile: LabelledTile, concept: str) -> str | None:
-    """Name the behaviour of a wrong diagnosis beside that of its tile; None where not known."""
     side = side_of(concept)
     if side is None or tile.behaviour is None:
         return None
@@ -215,10 +205,8 @@ def _remark_parts(figures: Mapping[str, Any]) -> Iterator[str]:
             yield f"{words} drops grounding by {drop:.0%}"
     for kind in (TRUE_BEHAVIOUR, WRONG_BEHAVIOUR):
         if count := figures.get(f"{kind} claims"):
-            shares = ", ".join(
-                f"{figures[f'{kind}, {verdict}']:.3f} {verdict.replace('_', ' ')}"
-                for verdict in VERDICTS
-            )
+            found = [(figures[f"{kind}, {verdict}"], verdict) for verdict in VERDICTS]
+            shares = ", ".join(f"{share:.3f} {word.replace('_', ' ')}" for share, word in found)
             yield f"the {kind} (benign or malignant) is {shares} of {count}"
 
 
@@ -230,24 +218,23 @@ def worded_figures(
 ) -> dict[str, dict[str, float | int]]:
     """How often worded reports are supported, and by how much wrong ones drop the mean value."""
     diagnoses, figures = diagnoses_by_organ(scored), {}
-    for name, images in _image_rows(scored).items():
+    for name, images in judged_images(scored).items():
         judged = []
-        for rows in images:
+        for rows in images.rows:
             tile = scored.tiles[rows[0]]
-            if tile.organ not in decisions.organs:
-                continue
-            if tile.concept not in diagnoses.get(tile.organ, ()):
+            if tile.organ not in decisions.organs or tile.concept not in diagnoses.get(
+                tile.organ, ()
+            ):
                 continue
             image, reports = _image(vectors, rows), []
             for kind, organ, concept in _stated(tile, rows[0], decisions.organs, diagnoses):
                 claims = [report_claim(organ, concept)]
                 part = part_of(tile, concept) if kind == OTHER_DIAGNOSIS else None
                 said = ground(image, claims, encoder, builtin_decoys(), decisions)
-                if isinstance(said, Problem):
-                    reports.append(ReportOnImage(kind, "not_known", None, part))
-                else:
-                    verdict = said.verdict or "not_known"
-                    reports.append(ReportOnImage(kind, verdict, said.value, part))
+                verdict, value = (
+                    (None, None) if isinstance(said, Problem) else (said.verdict, said.value)
+                )
+                reports.append(ReportOnImage(kind, verdict or "not_known", value, part))
             judged.append(reports)
         if judged:
             figures[f"decided, {name} in words"] = _summed(judged)
@@ -257,28 +244,15 @@ def worded_figures(
 def _stated(
     tile: LabelledTile, seed: int, organs: Sequence[str], diagnoses: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Organ and diagnosis of the true report and of one of each wrong kind, after the kind."""
     own, concept = str(tile.organ), str(tile.concept)
-    foreign = [
-        (organ, each)
-        for organ in organs
-        if not alike(organ, own)
-        for each in diagnoses.get(organ, ())
-    ]
+    others = [organ for organ in organs if not alike(organ, own)]
+    foreign = [(organ, each) for organ in others for each in diagnoses.get(organ, ())]
     wrong = [(own, each) for each in diagnoses[own] if each != concept]
     draws = np.random.default_rng(seed)
     yield TRUE, own, concept
     for kind, some in ((FOREIGN, foreign), (OTHER_DIAGNOSIS, wrong)):
         if some:
             yield kind, *some[int(draws.integers(len(some)))]
-
-
-def _image_rows(scored: ScoredTiles) -> dict[str, list[list[int]]]:
-    return {
-        "tiles": [[n] for n in range(len(scored.tiles))],
-        "pictures": picture_rows(scored),
-        "slides": slide_rows(scored),
-    }
 
 
 def _image(vectors: Vectors, rows: Sequence[int]) -> EmbeddedImage:
@@ -324,9 +298,9 @@ def unsafe_figures(
         return claims_of(*reader.read([text]))
 
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for size, rows in _image_rows(scored).items():
-        for some in rows:
-            tile = scored.tiles[some[0]]
+    for size, images in judged_images(scored).items():
+        for rows in images.rows:
+            tile = scored.tiles[rows[0]]
             if tile.organ is None or tile.behaviour is None:
                 continue
             side: BehaviourSide = "malignant" if tile.behaviour == "malignant" else "benign"
@@ -336,31 +310,22 @@ def unsafe_figures(
                 for each in diagnoses.get(tile.organ, ())
                 if side_of(each) not in (side, None)
             ]
-            image = _image(vectors, some)
-            learned = tile.organ in decisions.behaviour_limits(len(some))
+            image = _image(vectors, rows)
+            learned = tile.organ in decisions.behaviour_limits(len(rows))
             tally = counts[f"{size}, {side}, behaviour {'' if learned else 'not '}learned"]
             tally.update({"reports": len(wrong), "deployed": 0, "cancer check agrees": 0})
             for text in wrong:
                 seen = ground(image, claims(text), encoder, builtin_decoys(), decisions)
                 if isinstance(seen, Problem) or seen.cancer is None:
                     continue
-                trust = fuse(
-                    seen.value,
-                    1.0,
-                    1.0,
-                    policy.weights,
-                    policy,
-                    claims_known=seen.claims_known,
-                    image_verdict=seen.verdict,
-                    cancer=seen.cancer,
-                )
+                beside = found_beside(seen, None)
+                trust = fuse(seen.value, 1.0, 1.0, policy.weights, policy, **beside)
                 tally["deployed"] += trust.route == "deploy"
                 tally["cancer check agrees"] += seen.cancer.verdict == "agrees"
     return {f"unsafe reports: {name}": dict(tally) for name, tally in counts.items()}
 
 
 def _summed(images: Sequence[Sequence[ReportOnImage]]) -> dict[str, float | int]:
-    """Shares of verdicts by kind of report, and the drop of the value by each wrong kind."""
     values: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for reports in images:
         (true,) = [each.value for each in reports if each.kind == TRUE]

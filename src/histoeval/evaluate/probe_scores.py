@@ -73,7 +73,6 @@ class ProbeFigures(Noun):
 def evaluate_probes(
     metric: Metric, probes: Sequence[Probe], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> ProbeFigures:
-    """Have a metric score all edits, and measure their costs."""
     answers = metric.score(pairs_of(probes))
     return figures_of(metric, probes, answers, resamples=resamples, seed=seed)
 
@@ -86,7 +85,6 @@ def figures_of(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> ProbeFigures:
-    """The scores of a metric, from its answers for `pairs_of` these probes."""
     costs, problems = costs_of(metric, probes, answers)
     edits = [probe.edits for probe in probes]
     draws = draws_of(len(probes), resamples, seed)
@@ -96,9 +94,7 @@ def figures_of(
         return one.severity == 0 < other.severity
 
     def has_kind(kind: str) -> Belong:
-        return lambda one, other: (
-            kind in (one.kind, other.kind) and is_harmless_then_harmful(one, other)
-        )
+        return lambda a, b: kind in (a.kind, b.kind) and is_harmless_then_harmful(a, b)
 
     return ProbeFigures(
         metric=metric.name,
@@ -120,7 +116,6 @@ def figures_of(
 def costs_of(
     metric: Metric, probes: Sequence[Probe], answers: Answers
 ) -> tuple[list[Numbers], list[str]]:
-    """The costs of the edits of each probe, NaN where there is none, and why there is none."""
     worst = metric.range[0 if metric.higher_is_better else 1]
     if not math.isfinite(worst):
         raise SettingError(f"{metric.name} has no worst score, so that costs have no measure")
@@ -146,7 +141,6 @@ def costs_of(
 def _within(
     edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], belong: Belong, draws: Numbers
 ) -> PairShare:
-    """Of the pairs of one reference that belong together, those whose second costs more."""
     counts = np.zeros((len(edits), 2))
     for place, (some, theirs) in enumerate(zip(edits, costs, strict=True)):
         wanted = np.array([[belong(one, other) for other in some] for one in some])
@@ -159,7 +153,6 @@ def _within(
 def _critical_passed(
     edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers
 ) -> PairShare:
-    """Of the edits of the worst severity, those that cost next to nothing."""
     counts = np.zeros((len(edits), 2))
     for place, (some, theirs) in enumerate(zip(edits, costs, strict=True)):
         critical = np.array([edit.severity >= CRITICAL for edit in some]) & ~np.isnan(theirs)
@@ -189,12 +182,9 @@ def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Nu
         right[place] = np.bincount(owners, won, minlength=len(edits))
     pairs = np.outer(sizes[:, 0], sizes[:, 1]).astype(np.float64)
     drawn = [((draws @ table) * draws).sum(axis=1) for table in (right, pairs)]
-    return PairShare(
-        pairs=int(pairs.sum()),
-        share=ratio_estimate(
-            np.array([right.sum(), pairs.sum()]), np.stack(drawn, axis=1), len(edits)
-        ),
-    )
+    counts = np.array([right.sum(), pairs.sum()])
+    share = ratio_estimate(counts, np.stack(drawn, axis=1), len(edits))
+    return PairShare(pairs=int(pairs.sum()), share=share)
 
 
 def _means(
@@ -203,7 +193,6 @@ def _means(
     key: Callable[[Edit], K],
     draws: Numbers,
 ) -> dict[K, Cost]:
-    """The mean cost of the edits that have a key in common, the worst kind of edit last."""
     alike: dict[K, list[Edit]] = {}
     for edit in chain.from_iterable(edits):
         alike.setdefault(key(edit), []).append(edit)

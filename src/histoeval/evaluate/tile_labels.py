@@ -1,10 +1,8 @@
 """What tiles show, as phrases: the bank of entries that a grounding model is trained against.
 
-An entry is something a report can claim of an image: an organ, a concept (a diagnosis), a family
-of concepts (adenocarcinoma, inflammation), a behaviour (benign, malignant), one in an organ, or a
-stain. Each has several wordings. For each tile an entry is true, false or not known: what the
-index does not say is never taken for a no, and of tiles in another stain than H&E only the stain is
-learned.
+An entry is an organ, a concept (a diagnosis), a family of concepts, a behaviour, one in an organ,
+or a stain, each with several wordings. For each tile it is true, false or not known: what the index
+does not say is never false, and of tiles in another stain than H&E only the stain is learned.
 """
 
 import csv
@@ -69,7 +67,6 @@ def _listed(text: str) -> tuple[str, ...]:
 
 @cache
 def organs() -> Mapping[str, tuple[str, ...]]:
-    """Each organ with the broader ones that hold it."""
     return {row["organ"]: _listed(row["within"]) for row in _table("tile_organs.tsv")}
 
 
@@ -86,7 +83,6 @@ def families() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _concept_of() -> Mapping[str, str]:
-    """Each wording of a concept with the concept; a concept's own name comes first."""
     rows = _table("tile_concepts.tsv")
     other = {name: row["concept"] for row in rows for name in _listed(row["other names"])}
     return other | {row["concept"]: row["concept"] for row in rows}
@@ -215,7 +211,6 @@ def _target(tile: LabelledTile, entry: TileConcept) -> int:
 
 
 def _organ_target(organ: str | None, asked: str) -> int:
-    """True for the organ and what holds it; a part of it may be what is seen."""
     if organ is None:
         return UNKNOWN
     if asked == organ or asked in organs()[organ]:

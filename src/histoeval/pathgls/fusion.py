@@ -46,16 +46,12 @@ MAX_QUOTED = 80  # characters of a report that a reason quotes
 
 
 class Reason(NamedTuple):
-    """Why a report is not deployed: what kind of reason, and the same in a sentence."""
-
     kind: ReasonKind
     text: str
     about: tuple[str, ...] = ()  # the dimensions, or the two quotations, that it is about
 
 
 class RoutedReport(NamedTuple):
-    """All that the verdict on a report depends on, beside the policy."""
-
     known: Mapping[Dimension, float | None]
     missing: tuple[Dimension, ...]  # dimensions that the policy needs and that are not known
     low: float
@@ -96,23 +92,19 @@ def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     if report.image_verdict == "contradicted" and policy.reject_if.image_contradicts:
         yield _IMAGE_CONTRADICTS
     if report.high < policy.reject_below - ROUNDING:
-        text = f"trust {report.high:.3f} is below {policy.reject_below:g}"
+        high, bound = f"{report.high:.3f}", f"below {policy.reject_below:g}"
+        text = f"trust {high} is {bound}"
         if report.missing:
-            text = (
-                f"without {_listed(report.missing)} trust is at most {report.high:.3f}, below "
-                f"{policy.reject_below:g} whatever is missing"
-            )
+            without = f"without {_listed(report.missing)}"
+            text = f"{without} trust is at most {high}, {bound} whatever is missing"
         yield Reason("too_low", text)
 
 
 def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     """Reasons not to deploy a report that is not rejected, the gravest first."""
     if policy.deploy_from is None:
-        yield Reason(
-            "never_deploys",
-            f"the policy {policy.name} deploys nothing by itself: a person reads what is not "
-            "rejected",
-        )
+        why = "deploys nothing by itself: a person reads what is not rejected"
+        yield Reason("never_deploys", f"the policy {policy.name} {why}")
         return
     if report.missing:
         yield Reason("missing", _not_known(report, policy), report.missing)
@@ -124,27 +116,20 @@ def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     elif report.cancer.verdict != "agrees":
         yield Reason("cancer_not_confirmed", report.cancer.why)
     if report.image_verdict == "not_known" and policy.asks("grounding"):
-        yield Reason(
-            "image_not_known",
-            "whether the image supports the report is not known, and nothing is deployed without "
-            "that",
-        )
+        why = "is not known, and nothing is deployed without that"
+        yield Reason("image_not_known", f"whether the image supports the report {why}")
     if not report.missing and report.low < policy.deploy_from - ROUNDING:
-        yield Reason(
-            "in_between",
-            f"trust {report.low:.3f} lies between {policy.reject_below:g} and "
-            f"{policy.deploy_from:g}",
-        )
+        bounds = f"{policy.reject_below:g} and {policy.deploy_from:g}"
+        yield Reason("in_between", f"trust {report.low:.3f} lies between {bounds}")
     floors = policy.floors.model_dump()
     low = {
         name: f"{name} {value:.3f} is below its floor {floors[name]:g}"
         for name, value in report.known.items()
         if floors[name] is not None and value is not None and value < floors[name] - ROUNDING
     }
-    few: list[str] = []
     share = report.claims_known
-    if share is not None and share < policy.claims_known - ROUNDING:
-        few = [f"only {share:.0%} of the claims are known to the encoder"]
+    is_few = share is not None and share < policy.claims_known - ROUNDING
+    few = [f"only {share:.0%} of the claims are known to the encoder"] if is_few else []
     text = f"trust {report.low:.3f} would do, but {' and '.join([*low.values(), *few])}"
     if low:
         yield Reason("below_floor", text, tuple(low))
@@ -158,11 +143,7 @@ _IMAGE_CONTRADICTS = Reason(
 
 
 def _certain_contradiction(report: RoutedReport, policy: Policy) -> Reason | None:
-    """That a report contradicts itself with certainty, with the places where they are known.
-
-    Where they are not, logic is the mean of the highest probabilities, subtracted from 1: from
-    the value alone at least one of them is certain where it is low enough.
-    """
+    """A contradiction of the report that is certain, or a logic so low that one of them must be."""
     when, logic = policy.reject_if, report.known["logic"]
     if logic is None or when.logic_below is None or logic >= when.logic_below - ROUNDING:
         return None
@@ -209,8 +190,6 @@ ROUTES: tuple[Route, ...] = ("deploy", "review", "reject")
 
 
 class Trust(Noun):
-    """How far a report can be trusted, and what is to be done with it."""
-
     value: Share | None  # missing where a dimension that counts is
     low: Share
     high: Share  # what trust is at least and at most; both are the value where nothing is missing
@@ -241,12 +220,6 @@ def fuse(
         route, reason = "review", doubt.text
     else:
         route, reason = "deploy", f"trust {report.low:.3f} is at least {policy.deploy_from:g}"
-    counts = any(getattr(weights, name) > 0 for name in report.missing)
-    return Trust(
-        value=None if counts else report.low,
-        low=report.low,
-        high=report.high,
-        route=route,
-        reason=reason,
-        missing=report.missing,
-    )
+    low, high, missing = report.low, report.high, report.missing
+    value = None if any(getattr(weights, name) > 0 for name in missing) else low
+    return Trust(value=value, low=low, high=high, route=route, reason=reason, missing=missing)

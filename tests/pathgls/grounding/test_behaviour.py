@@ -7,7 +7,6 @@ import pytest
 
 from histoeval.pathgls.grounding.claims import sorted_claims
 from histoeval.pathgls.grounding.decisions import FEW, BehaviourLimits, Decisions
-from histoeval.pathgls.grounding.decoys import Decoy, Decoys
 from histoeval.pathgls.grounding.embedded_image import EmbeddedImage
 from histoeval.pathgls.grounding.encoder import Vectors
 from histoeval.pathgls.grounding.score import ground
@@ -19,14 +18,9 @@ from histoeval.pathgls.grounding.verdicts import (
 )
 from histoeval.pathgls.results import Claim, Grounding
 from histoeval.report import Assertion, EntityType
-from tests.support.colour_encoder import claim
+from tests.support.colour_encoder import STRANGE, claim
 from tests.support.organ_encoder import OrganEncoder, decisions_for, limits_of, patch, slide_of
 
-DECOYS = Decoys(
-    Decoy(f"{word} thing", kind, "made up")
-    for kind in (EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.SITE)
-    for word in "amber bronze coral denim ebony fawn gold hazel ivory jade khaki lime".split()
-)
 CANCER = patch({"liver": 1.0, "carcinoma": 1.0, "malignan": 0.6})
 HARMLESS = patch({"liver": 1.0, "carcinoma": 1.0, "benign": 0.6})
 UNCLEAR = patch({"liver": 1.0, "carcinoma": 1.0})
@@ -42,7 +36,7 @@ def with_behaviour() -> Decisions:
 
 
 def said_of(image: EmbeddedImage, *claims: Claim, decisions: Decisions | None = None) -> Grounding:
-    found = ground(image, claims, OrganEncoder(), DECOYS, decisions or with_behaviour())
+    found = ground(image, claims, OrganEncoder(), STRANGE, decisions or with_behaviour())
     assert isinstance(found, Grounding), found
     return found
 
@@ -72,11 +66,6 @@ def test_carcinoma_is_contradicted_by_tissue_that_looks_benign(count: int) -> No
     assert found.verdict == "contradicted"
     assert "the tissue looks benign, the report says hepatocellular carcinoma" in found.why
     assert said_of(slide_of(*[CANCER] * count), SITE, MALIGNANT).verdict == "supported"
-
-
-def test_without_limits_nothing_is_decided_on_behaviour() -> None:
-    found = said_of(slide_of(HARMLESS), SITE, MALIGNANT, decisions=decisions_for())
-    assert found.verdict == "supported"
 
 
 def test_files_written_before_there_were_such_limits_are_read() -> None:
@@ -175,17 +164,12 @@ def test_the_image_agrees_where_it_was_shown_to_tell_benign_from_malignant(
     assert check.verdict == verdict
 
 
-def test_a_benign_report_is_not_supported_where_cancer_was_not_checked() -> None:
+def test_without_limits_a_benign_report_is_not_supported_since_cancer_was_not_checked() -> None:
+    malignant = said_of(slide_of(HARMLESS), SITE, MALIGNANT, decisions=decisions_for())
+    assert malignant.verdict == "supported"
     found = said_of(slide_of(HARMLESS), SITE, BENIGN, decisions=decisions_for())
     assert (found.verdict, found.cancer and found.cancer.verdict) == ("not_known", "not_checked")
     assert found.value < 0.5
-
-
-def test_tissue_of_another_organ_is_said_to_be_that() -> None:
-    lung = patch({"lung": 1.0, "carcinoma": 1.0, "benign": 0.6})
-    found = said_of(slide_of(lung), SITE, MALIGNANT)
-    assert found.verdict == "contradicted"
-    assert "looks like lung" in found.why
 
 
 def test_a_carcinoma_that_looks_like_neither_keeps_its_verdict() -> None:

@@ -51,10 +51,7 @@ def test_an_encoder_that_cannot_tell_what_it_knows_is_taken_to_know_all() -> Non
     green = cautious.texts(["green"])
     assert why_unknown(plain, "phrases", ["green"]) == [None]
     assert why_unknown(plain, "images", green) == [None]
-    assert why_unknown(cautious, "phrases", ["green", "pink"]) == [
-        "green is not known",
-        None,
-    ]
+    assert why_unknown(cautious, "phrases", ["green", "pink"]) == ["green is not known", None]
     assert why_unknown(cautious, "images", green) == ["too green"]
 
 

@@ -115,13 +115,6 @@ def test_a_claim_that_no_validated_encoder_knows_is_not_known() -> None:
     assert found.organ is None
 
 
-def test_without_a_validated_encoder_there_is_no_verdict() -> None:
-    found = combine([_grounding("one", 0.9, 0.8), _grounding("other", 0.2, 0.95)])
-    assert isinstance(found, Grounding)
-    assert found.verdict is None
-    assert [support.verdict for support in found.supports] == [None, None]
-
-
 def test_two_encoders_must_agree_and_each_is_kept() -> None:
     one, other = _grounding("one", 0.9, 0.8), _grounding("other", 0.2, 0.95)
     found = combine([one, other])
@@ -131,6 +124,8 @@ def test_two_encoders_must_agree_and_each_is_kept() -> None:
     assert [support.cosine for support in found.supports] == [None, None]
     assert found.value == pytest.approx(0.5)
     assert found.members == (one.outcome, other.outcome)
+    assert found.verdict is None, "none of them was validated"
+    assert [support.verdict for support in found.supports] == [None, None]
     assert found.patches == 13
     assert found.signature == "panel-1|majority|[grounding-1|one]|[grounding-1|other]"
 

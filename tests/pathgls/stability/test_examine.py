@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -191,33 +192,40 @@ def test_the_reports_on_tiles_can_be_plainly_joined(slide: Path) -> None:
     assert found.neutral == "\n\n".join([BENIGN] * 3)
 
 
-def test_an_endpoint_that_fails_leaves_stability_missing_with_the_reason(
-    picture: Path, facts: Words
+def _fails(call: Call) -> Wrong | None:
+    return Wrong(status=500) if "history" in words_of(call) else None
+
+
+def _silent(call: Call) -> str:
+    return "" if "Request form" in words_of(call) else BENIGN
+
+
+def _refuses(call: Call) -> str:
+    return "I am sorry, I cannot help with that."
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault", "original", "code", "words"),
+    [
+        (steadfast, _fails, BENIGN, "subject_unreachable", ("malignant_history", "500")),
+        (_silent, lambda _: None, BENIGN, "empty_report", ("wrong_site",)),
+        (_refuses, lambda _: None, None, "no_claims", ()),
+    ],
+    ids=["endpoint fails", "empty under attack", "always refuses"],
+)
+def test_a_model_without_reports_is_not_called_stable(
+    picture: Path,
+    facts: Words,
+    answer: Any,
+    fault: Any,
+    original: str | None,
+    code: str,
+    words: Any,
 ) -> None:
-    def fault(call: Call) -> Wrong | None:
-        return Wrong(status=500) if "history" in words_of(call) else None
-
-    with vision(fault=fault) as server:
-        found = problem(stability_for(picture, BENIGN, subject_at(server), examination(), facts))
-    assert found.code == "subject_unreachable"
-    assert "malignant_history" in found.message
-    assert "500" in found.message
-
-
-def test_an_empty_answer_under_attack_leaves_stability_missing(picture: Path, facts: Words) -> None:
-    def silent(call: Call) -> str:
-        return "" if "Request form" in words_of(call) else BENIGN
-
-    with vision(silent) as server:
-        found = problem(stability_for(picture, BENIGN, subject_at(server), examination(), facts))
-    assert found.code == "empty_report"
-    assert "wrong_site" in found.message
-
-
-def test_a_model_that_always_refuses_is_not_called_stable(picture: Path, facts: Words) -> None:
-    with vision(lambda call: "I am sorry, I cannot help with that.") as server:
-        found = stability_for(picture, None, subject_at(server), examination(), facts)
-    assert problem(found).code == "no_claims"
+    with vision(answer, fault=fault) as server:
+        found = stability_for(picture, original, subject_at(server), examination(), facts)
+    assert problem(found).code == code
+    assert all(word in problem(found).message for word in words)
 
 
 def test_an_image_that_cannot_be_used_or_restained_asks_nothing(

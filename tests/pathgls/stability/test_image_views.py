@@ -70,17 +70,6 @@ def test_a_slide_can_be_shown_in_one_small_picture(slide: Path) -> None:
     assert max(view.pixels.shape) == LONGEST
 
 
-def test_a_slide_that_does_not_say_its_resolution_names_the_option(tmp_path: Path) -> None:
-    page = glass(512, 2100)
-    put(page, stained(512, 1024), 0, 0)
-    path = write_pyramid(tmp_path / "case.tif", page, None)
-    found = views_of(path, tiles=2)
-    assert isinstance(found, Problem)
-    assert found.code == "mpp_missing"
-    assert "mpp=" in found.message
-    assert len(views(views_of(path, tiles=2, mpp=0.5)).shown) == 2
-
-
 @pytest.mark.parametrize(
     ("content", "word"), [(np.zeros((64, 64, 3)), "black"), (np.full((64, 64, 3), 200.0), "colour")]
 )

@@ -65,8 +65,6 @@ class ScopeLimits(Noun):
 
 
 class GroundingManifest(ModelManifest):
-    """What `manifest.json` says: the files and their hashes, both towers, scope, calibration."""
-
     home, parts, what = "manifest.json", FILES, "a grounding model"
 
     kind: Literal["grounding"] = "grounding"
@@ -88,8 +86,6 @@ HE = "H&E"
 
 
 class ImageScope(NamedTuple):
-    """Likeness of an image to those of the training, and its stain."""
-
     known: bool
     distance: float
     stain: float  # how much likelier another stain is than H&E, as a difference of cosines

@@ -1,11 +1,9 @@
 """What a report claims about its image: each claim with its span and a short visual phrase.
 
-Diagnoses and findings are claims, with their descriptors, grade and site put into the phrase, and
-so is a site that no asserted diagnosis carries. Denied and uncertain ones have such an `assertion`.
-Stages, measurements, markers and procedures cannot be seen in an image of tissue, nor can margins
-or masses; they are no claims, and `not_seen` says so for each. What a patient had before is none
-either. The site of a claim is where the specimen was taken from, as its heading says, and not where
-a tumour came from.
+Diagnoses and findings are claims, with descriptors, grade and site in the phrase, and so is a site
+that no asserted diagnosis carries: where the specimen was taken from, not where a tumour came from.
+What cannot be seen in tissue (stages, measurements, markers, procedures, margins, masses) is none,
+and `not_seen` says so; nor is what a patient had before.
 """
 
 import re
@@ -131,7 +129,6 @@ def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
 
 
 def _described(name: str, linked: Sequence[Entity]) -> str:
-    """Grade, descriptors and diagnosis: "low-grade serous carcinoma"."""
     words = [_grade_words(each.text) for each in linked if each.type == EntityType.GRADE]
     for entity in linked:
         descriptor = visual(entity.text)
@@ -145,10 +142,7 @@ def _described(name: str, linked: Sequence[Entity]) -> str:
 
 
 def _diagnosis_placed(phrase: str, entity: Entity, text: str, sites: Sequence[str]) -> str:
-    """A diagnosis with the first tissue that is named for it, unless it names that one itself.
-
-    Where it names another organ, it came from there: metastatic colonic carcinoma in the liver.
-    """
+    """A diagnosis with the first tissue that is named for it; of another organ it is metastatic."""
     own = {match.id for match in find_places(phrase)}
     tissues = _tissues_apart(own, sites) if own else _tissues(sites)
     spreads = own and not _are_near(own, sites) and spread_of(main_concept(phrase), entity, text)
@@ -204,10 +198,7 @@ def _bare_sites(report: Report, places: Set[int]) -> Iterator[Claim]:
 
 
 def _carried(report: Report, places: Set[int]) -> Iterator[str]:
-    """The organs of diagnoses that are asserted.
-
-    What came from elsewhere is not of the organ that it is in: a liver with a metastasis is liver.
-    """
+    """The organs of asserted diagnoses; a liver with a metastasis of the colon is liver."""
     for number, entity in enumerate(report.entities):
         if entity.type != EntityType.DIAGNOSIS or entity.assertion != Assertion.PRESENT:
             continue
@@ -230,10 +221,7 @@ def visual(text: str) -> str:
 
 
 def _is_vague(finding: str) -> bool:
-    """True if nothing is named that a patch could show: a margin, a mass, a verb by itself.
-
-    Two words for what the naked eye sees, or one of them alone, name nothing either.
-    """
+    """True if nothing is named that a patch could show: a margin, a mass, a verb by itself."""
     named = {match.id for match in find_findings(finding)}
     gross = len(_phrases("gross").findall(finding))
     if not named:
@@ -276,10 +264,7 @@ def _wording() -> dict[str, Any]:
 
 
 def of_specimen(report: Report) -> Report:
-    """A report without what it tells of the patient's history, and where a tumour came from.
-
-    History stands after words for it, or in a section of its own; "breast primary" is no diagnosis.
-    """
+    """A report without the patient's history, and without where a tumour came from."""
     origin_entities = [entity for entity, _ in origins(report.text)]
     dropped = [
         (entity.start, entity.end)
@@ -300,10 +285,7 @@ def of_specimen(report: Report) -> Report:
 
 
 def specimen_sites(report: Report) -> frozenset[int]:
-    """The entities, by number, that name a place of the specimen.
-
-    Where a tumour came from is one only if no other place is named, and no spread.
-    """
+    """The entities, by number, that name a place of the specimen, and not only of origin."""
     origin_entities = [entity for entity, _ in origins(report.text)]
     named = [n for n, entity in enumerate(report.entities) if _names_place(entity, report.text)]
     certain = [
@@ -320,7 +302,6 @@ def specimen_sites(report: Report) -> frozenset[int]:
 
 
 def _names_place(entity: Entity, text: str) -> bool:
-    """True if a site is where something is, and not denied: no colonic mucosa."""
     if entity.type != EntityType.SITE or entity.assertion != Assertion.PRESENT:
         return False
     if not is_place(text, entity.start, entity.end):

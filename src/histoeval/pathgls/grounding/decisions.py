@@ -34,8 +34,6 @@ ALLOWED_AGAINST = ALLOWED / 2
 
 
 class ClaimLimits(ClaimCalibration):
-    """How a score of one kind of claim becomes a value and a verdict."""
-
     slope: Annotated[FiniteFloat, Field(gt=0)]
     midpoint: FiniteFloat  # the score at which the value is 0.5
     supported: FiniteFloat  # from this score on a claim is supported: a foreign one in 5 % of cases
@@ -137,8 +135,6 @@ class OrganMargin(NamedTuple):
 
 
 class OrganScores(NamedTuple):
-    """How much the patches of an image look like each organ that an encoder can tell."""
-
     organs: tuple[str, ...]
     cosines: NDArray[np.float64]  # patches by organs
     # What is taken from an organ when it is claimed
@@ -155,7 +151,6 @@ class OrganScores(NamedTuple):
         return OrganMargin(float(plain[0]), float(less[0]))
 
     def agreeing(self, claimed: Iterable[str], margin: float) -> int:
-        """The patches in which a claimed organ stands so far above the likeliest of the others."""
         own, rivals = _sides(self.organs, frozenset(claimed))
         if not rivals:
             return 0
@@ -195,7 +190,6 @@ def _handicaps(organs: Sequence[str], handicaps: Mapping[str, float]) -> NDArray
 
 @lru_cache(maxsize=1 << 12)
 def _sides(organs: tuple[str, ...], claimed: frozenset[str]) -> tuple[list[int], list[int]]:
-    """The places of organs that are claimed, and of all that are unlike each of these."""
     own = [n for n, organ in enumerate(organs) if organ in claimed]
     rivals = [n for n, o in enumerate(organs) if not any(alike(o, each) for each in claimed)]
     return own, rivals

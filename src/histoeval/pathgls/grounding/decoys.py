@@ -51,8 +51,6 @@ class Decoy(NamedTuple):
 
 
 class Decoys:
-    """Phrases over many organs and kinds; those unrelated to a report are its decoys."""
-
     def __init__(self, phrases: Iterable[Decoy]) -> None:
         self.phrases = tuple(phrases)
 
@@ -99,8 +97,7 @@ def meaning_of(phrase: str) -> PhraseMeaning:
 def are_kin(kind: EntityType, decoy: PhraseMeaning, claim: PhraseMeaning) -> bool:
     """True if a decoy of this kind shares a disease, finding or place with a claim.
 
-    Two diseases of one organ are not kin: one can be claimed for the other. A place is kin to all
-    that arises in it.
+    Two diseases of one organ are not kin: one can be claimed for the other.
     """
     if decoy.words == claim.words:
         return True
@@ -122,10 +119,7 @@ def _are_near(sites: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def home_of(phrase: str) -> frozenset[str]:
-    """The sites that something is in, or in which the disease arises that a phrase names.
-
-    What is metastatic could be in any, and is in none unless the phrase says so.
-    """
+    """The sites that something is in, or where its disease arises, unless it is metastatic."""
     meaning = meaning_of(phrase)
     return meaning.places if has_wording("metastatic", phrase) else _home(meaning)
 

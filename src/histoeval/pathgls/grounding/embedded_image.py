@@ -1,12 +1,10 @@
 """An image as vectors of its patches, each with its position.
 
-A picture of up to 2048 px is one tile at its own pixels, whatever its resolution (patch level). A
-slide is searched for tissue and cut into tiles by microns per pixel (slide level). Patches stream
-from the file to the encoder in small batches; only their vectors are kept.
+A picture of up to 2048 px is one tile at its own pixels; a slide is searched for tissue and cut
+into tiles by microns per pixel. Patches stream to the encoder; only their vectors are kept.
 
-Patches of 224 px lie side by side from the upper left corner of a tile (stride 224, as PathGLS has
-it): four in a tile of 512 px. The rest at the right and lower edge is skipped where it is less than
-half a patch, as those 64 px are; else one more patch is moved inwards until it ends there.
+Patches of 224 px lie side by side (stride 224, as PathGLS has it): four in a tile of 512 px. A rest
+at the right or lower edge of half a patch or more gets one that is moved inwards.
 """
 
 from __future__ import annotations
@@ -97,7 +95,7 @@ def embed_image(
 def _embed(
     slide: Slide, encoder: ImageTextEncoder, request: TileRequest | None, watch: Watch
 ) -> EmbeddedImage | Problem:
-    from histoeval.slides.tiles import TileRequest
+    from histoeval.slides.tiles import TileRequest, plan_tiles
     from histoeval.slides.tissue import find_tissue
 
     name, side = slide.path.name, encoder.size
@@ -115,11 +113,19 @@ def _embed(
     if max(slide.width, slide.height) <= PICTURE:
         patches = picture_patches(slide, tissue, side, skipped)
     else:
-        plan = _plan(slide, tissue, request or TileRequest(sample=SAMPLED), side)
-        if isinstance(plan, Problem):
-            return plan
-        tiles, notes = plan
-        patches = slide_patches(slide, tiles, tissue, side, skipped)
+        request = request or TileRequest(sample=SAMPLED)
+        if request.size < side:
+            raise SettingError(f"tiles of {request.size} px hold no patch of {side} px")
+        cut_by = cutting(slide, request)
+        if isinstance(cut_by, Problem):
+            return cut_by
+        request, notes = cut_by
+        plan = plan_tiles(slide, tissue, request)
+        if len(plan.places) < plan.with_tissue:
+            used = f"{len(plan.places)} of {plan.with_tissue} tiles with tissue were used"
+            notes += (f"{used}, spread by seed {request.seed}",)
+        notes += plan.notes
+        patches = slide_patches(slide, plan, tissue, side, skipped)
     vectors, spots = [], []
     while batch := list(islice(patches, BATCH)):
         vectors.append(encoder.images([patch.pixels for patch in batch]))
@@ -147,31 +153,8 @@ def cutting(slide: Slide, request: TileRequest) -> tuple[TileRequest, tuple[str,
     )
 
 
-def _plan(
-    slide: Slide, tissue: Tissue, request: TileRequest, side: int
-) -> tuple[TilePlan, tuple[str, ...]] | Problem:
-    from histoeval.slides.tiles import plan_tiles
-
-    if request.size < side:
-        raise SettingError(f"tiles of {request.size} px hold no patch of {side} px")
-    cut_by = cutting(slide, request)
-    if isinstance(cut_by, Problem):
-        return cut_by
-    request, notes = cut_by
-    plan = plan_tiles(slide, tissue, request)
-    if len(plan.places) < plan.with_tissue:
-        notes += (
-            f"{len(plan.places)} of {plan.with_tissue} tiles with tissue were used, "
-            f"spread by seed {request.seed}",
-        )
-    return plan, (*notes, *plan.notes)
-
-
 def as_slide(image: EmbeddedImage, encoder: ImageTextEncoder) -> EmbeddedImage:
-    """The image as one vector where the encoder is one of slides; any other as it is.
-
-    A claim is then compared with the slide as one: there is neither a best patch nor a heatmap.
-    """
+    """The image as one vector where the encoder is one of slides: no best patch, no heatmap."""
     if not isinstance(encoder, SlideTextEncoder):
         return image
     vectors = encoder.slides(image.vectors, image.spots)

@@ -47,11 +47,7 @@ class ImageTextEncoder(Protocol):
 
 @runtime_checkable
 class SlideTextEncoder(Protocol):
-    """An encoder whose space of texts is met by whole slides only, such as TITAN.
-
-    Its `images` are features of patches, of any length, that nothing but `slides` reads. Where it
-    can tell which slides are unlike those it was validated on, it has `unknown_slides(vectors)`.
-    """
+    """An encoder whose texts meet whole slides only; its `images` are features for `slides`."""
 
     def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors: ...
 

@@ -1,10 +1,9 @@
 """What the images of a laboratory are like to an encoder: their mean, and how far they lie from it.
 
-CLIP models answer anything. From tiles of one's own an encoder gets what the shipped one learned
-in training: the centre that phrases are compared with, and a distance beyond which an image is
-unlike all that it was validated on. The distance is Mahalanobis' with a few directions of their
-own variance and one variance for all others (probabilistic principal components), which a few
-hundred tiles can carry; its limit is measured on cases that were left out.
+CLIP models answer anything. From tiles of one's own an encoder gets the centre that phrases are
+compared with, and a distance beyond which an image is unlike all that it was validated on:
+Mahalanobis' with a few directions of their own variance and one variance for all others
+(probabilistic principal components), which a few hundred tiles can carry.
 """
 
 import hashlib
@@ -36,8 +35,6 @@ _DIGITS = 6
 
 
 class ImageReference(Noun):
-    """The images that an encoder was validated on, as a mean, directions and a limit."""
-
     encoder: str  # the identity of the encoder that made the vectors
     images: Annotated[int, Field(ge=FEWEST_IMAGES)]
     cases: Annotated[int, Field(ge=FEWEST_CASES)]
@@ -86,13 +83,7 @@ def _distances(vectors: NDArray[np.floating], spread: _Spread) -> NDArray[np.flo
 
 
 def measure_images(encoder: str, vectors: Vectors, cases: Sequence[str]) -> ImageReference:
-    """What the images of a laboratory are like to an encoder, from its vectors of them.
-
-    Args:
-        encoder: the identity of the encoder.
-        vectors: one row for each image; for a slide encoder, for each slide.
-        cases: for each image the case or patient it is of; the limit is measured across cases.
-    """
+    """What the images of a laboratory are like to an encoder; the limit holds across `cases`."""
     names = sorted(set(cases))
     if len(vectors) < FEWEST_IMAGES or len(names) < FEWEST_CASES:
         raise InputError(
@@ -119,8 +110,6 @@ def measure_images(encoder: str, vectors: Vectors, cases: Sequence[str]) -> Imag
 
 
 class ReferencedEncoder:
-    """An encoder with the images of a laboratory: centre, scope, and all that it had before."""
-
     def __init__(self, encoder: ImageTextEncoder, reference: ImageReference) -> None:
         if weights_of(encoder.identity) != weights_of(reference.encoder):
             raise ModelError(
@@ -153,8 +142,6 @@ class ReferencedEncoder:
 
 
 class ReferencedSlideEncoder(ReferencedEncoder):
-    """The same for an encoder of slides: its slides have a scope, features of patches have none."""
-
     def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
         assert isinstance(self.encoder, SlideTextEncoder)
         return self.encoder.slides(features, spots)
@@ -168,7 +155,6 @@ class ReferencedSlideEncoder(ReferencedEncoder):
 
 
 def with_images(encoder: ImageTextEncoder, reference: ImageReference) -> ReferencedEncoder:
-    """An encoder that knows the images of a laboratory."""
     is_of_slides = isinstance(encoder, SlideTextEncoder)
     return (ReferencedSlideEncoder if is_of_slides else ReferencedEncoder)(encoder, reference)
 

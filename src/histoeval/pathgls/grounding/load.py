@@ -52,7 +52,6 @@ class KnownEncoder(Noun):
 
     @property
     def advice(self) -> str:
-        """Instructions to get it to a machine that does not reach the hub."""
         terms = (
             "accept its terms on the hub and log in (hf auth login), then " if self.gated else ""
         )

@@ -78,7 +78,6 @@ class PublishedEncoder(Remade):
         return [_rows(self.read, phrase)[0] for phrase in phrases]
 
     def features(self, patches: Sequence[Pixels]) -> NDArray[np.float32]:
-        """The output of the image tower, of any length; the last batch is filled up."""
         rows: list[NDArray[np.float32]] = []
         for first in range(0, len(patches), self.batch):
             group = patches[first : first + self.batch]
@@ -98,7 +97,6 @@ def _rows(tower: Callable[[Any], Any], content: Any, count: int = 1) -> NDArray[
 
 
 def clip_encoder(name: str | Path, device: str | None = None) -> PublishedEncoder:
-    """A CLIP or SigLIP model of Transformers, from a folder or the hub."""
     require_hf()
     import torch
 
@@ -128,7 +126,7 @@ def clip_encoder(name: str | Path, device: str | None = None) -> PublishedEncode
         return projected(model.get_text_features(**tokenizer(phrase, **options).to(device)))
 
     def projected(features: Any) -> Any:
-        """The projected vectors, which newer releases hand out inside of an object."""
+        """Newer releases hand out projected vectors inside of an object."""
         return getattr(features, "pooler_output", features)
 
     identity = _transformers_identity(name, fingerprint(model, tokenizer, ()))
@@ -182,7 +180,6 @@ class SlideEncoder(PublishedEncoder):
     slide: Callable[[Any, Any, int], Any] = field(kw_only=True)
 
     def images(self, patches: Sequence[Pixels]) -> Vectors:
-        """The features of each patch, which only `slides` reads."""
         return self.features(patches)
 
     def slides(self, features: NDArray[np.float32], spots: Sequence[Spot]) -> Vectors:
@@ -199,9 +196,8 @@ class SlideEncoder(PublishedEncoder):
 def titan_encoder(name: str | Path, device: str | None = None) -> SlideEncoder:
     """TITAN, or a model with its methods, from a folder or the hub by Transformers.
 
-    The features of its patch tower (CONCH 1.5) have no texts beside them; only the vector of the
-    whole slide meets phrases. Transformers runs the Python files that come with such a model. That
-    is why it is loaded by the name `titan` only, never because a folder happens to hold one.
+    Transformers runs the Python files that come with such a model, so that it is loaded by the name
+    `titan` only, never because a folder happens to hold one.
     """
     require_hf()
     import torch

@@ -130,8 +130,6 @@ def ground(
 
 
 class _Compared(NamedTuple):
-    """Claims or decoys of one kind, as an image shows them."""
-
     phrases: Sequence[str]
     cosines: Cosines
     # The cosine of each with the mean of all images, where that is known
@@ -150,11 +148,9 @@ class _Patches(NamedTuple):
     def compared(self, phrases: Sequence[str]) -> _Compared:
         vectors = self.encoder.texts(phrases).astype(np.float64)
         centre = getattr(self.encoder, "centre", None)
-        usual = (
-            np.zeros(len(phrases))
-            if centre is None
-            else np.round(vectors @ np.asarray(centre, np.float64), _DIGITS)
-        )
+        usual = np.zeros(len(phrases))
+        if centre is not None:
+            usual = np.round(vectors @ np.asarray(centre, np.float64), _DIGITS)
         cosines = np.round(vectors @ self.vectors.astype(np.float64).T, _DIGITS)
         return _Compared(phrases, cosines, usual)
 
@@ -195,7 +191,6 @@ def _supports(
     patches: _Patches,
     specimen: SpecimenVerdicts | None,
 ) -> Iterator[Support]:
-    """Each claim with its best patch, its calibrated value and, with limits, a verdict."""
     together = _best if specimen is None else top_mean
     heights = compared.heights(together)
     rows = zip(known, compared.cosines, compared.usual, heights, strict=True)
@@ -228,7 +223,6 @@ def calibration_of(encoder: ImageTextEncoder, kind: EntityType) -> ClaimCalibrat
 
 
 def _signature(encoder: ImageTextEncoder, decoys: Decoys, limits: Decisions | None) -> str:
-    """Everything that a grounding depends on beside image and report."""
     curves = [calibration_of(encoder, kind) for kind in CLAIMED]
     calibration = ";".join(f"{curve.slope:g},{curve.midpoint:g}" for curve in dict.fromkeys(curves))
     patch = f"patch={encoder.size},stride={encoder.size}"
@@ -332,13 +326,9 @@ def _combined(supports: tuple[Support, ...]) -> Support:
     if value is None:
         reasons = dict.fromkeys(each.unknown for each in supports if each.unknown is not None)
         unknown = "; ".join(reasons) or None
-        was_judged = any(support.verdict is not None for support in supports)
-        return Support(
-            claim=supports[0].claim,
-            unknown=unknown,
-            verdict="not_known" if was_judged else None,
-            why=unknown or "",
-        )
+        verdict = "not_known" if any(support.verdict for support in supports) else None
+        claim = supports[0].claim
+        return Support(claim=claim, unknown=unknown, verdict=verdict, why=unknown or "")
     votes = [None if support.value is None else support.verdict for support in supports]
     verdict = majority_verdict(votes)
     deciding = next(support for support in supports if support.value == value)
@@ -358,7 +348,6 @@ def _tally(votes: Sequence[GroundingVerdict | None], verdict: GroundingVerdict |
 
 
 def _cancer(checks: Sequence[CancerCheck]) -> CancerCheck | None:
-    """The check that most of the encoders that can tell agree on."""
     votes = [check for check in checks if check.verdict != "not_checked"]
     if not votes:
         return next(iter(checks), None)
@@ -369,7 +358,6 @@ def _cancer(checks: Sequence[CancerCheck]) -> CancerCheck | None:
 
 
 def _panel_notes(opinions: Sequence[Opinion], supports: Sequence[Support]) -> Iterator[str]:
-    """Notes of each encoder, or why it has no vote, and claims without any vote."""
     organs = {}
     for encoder, outcome in opinions:
         name = encoder.partition("@")[0]

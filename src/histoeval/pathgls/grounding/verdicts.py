@@ -60,7 +60,6 @@ _HALF = 0.5
 
 
 def judge_organ(margin: OrganMargin, limits: Limits) -> Judgement:
-    """An organ that stands so far above all that are unlike it."""
     own = limits[EntityType.SITE]
     verdict = own.verdict(margin.plain)
     if verdict == "supported" and own.verdict(margin.less) != "supported":
@@ -160,7 +159,6 @@ class SpecimenVerdicts:
 
     @property
     def claimed(self) -> frozenset[str]:
-        """The organs that the report names, as far as the encoder can tell them."""
         return frozenset(organ for place in self.places for organ in place.organs)
 
     def seen(self) -> OrganSeen:
@@ -180,7 +178,6 @@ class SpecimenVerdicts:
         return None
 
     def judged(self, support: Support, stands: float) -> Support:
-        """A known claim that stands so far above decoys, with its value and verdict."""
         claim, place = support.claim, self._place(support.claim)
         own = frozenset() if place is None else place.organs
         if claim.type is EntityType.SITE:
@@ -290,7 +287,6 @@ class SpecimenVerdicts:
     def _decided_by_organ(
         self, support: Support, judgement: Judgement, organs: frozenset[str]
     ) -> Support:
-        """A claim whose organ decides, with the number of patches that look like that."""
         agreeing = self.organs.agreeing(organs, self.limits[EntityType.SITE].supported)
         why = self._organ_reason(organs, self._organ(organs))
         update = {**judgement._asdict(), "why": why, "agreeing": agreeing}
@@ -424,21 +420,21 @@ def _denies_any(claims: Claims) -> bool:
 
 def stated_behaviour(claims: Claims) -> StatedBehaviour:
     """The behaviour that a report gives its tissue: one that names no malignancy says benign."""
+    # Findings count where the catalogue has them as diagnoses, as chronic inflammation.
     asserted, denied, uncertain = (
-        [side_of(claim.phrase) for claim in part if _is_diagnosis(claim)] for part in claims
+        [
+            side_of(claim.phrase)
+            for claim in part
+            if claim.type is EntityType.DIAGNOSIS
+            or (claim.type is EntityType.FINDING and main_concept(claim.phrase) is not None)
+        ]
+        for part in claims
     )
     if "malignant" in asserted:
         return "open" if _denies_any(claims) else "malignant"
     if None in asserted or any(side != "benign" for side in uncertain):
         return "open"
     return "benign" if asserted or denied else "nothing"
-
-
-def _is_diagnosis(claim: Claim) -> bool:
-    """Findings count where the catalogue has them as diagnoses, as chronic inflammation."""
-    return claim.type is EntityType.DIAGNOSIS or (
-        claim.type is EntityType.FINDING and main_concept(claim.phrase) is not None
-    )
 
 
 def judge_behaviour(score: float, side: BehaviourSide, limits: BehaviourLimits) -> Judgement:
@@ -448,7 +444,6 @@ def judge_behaviour(score: float, side: BehaviourSide, limits: BehaviourLimits) 
 
 
 def behaviour_reason(claim: Claim, verdict: GroundingVerdict) -> str:
-    """Why a diagnosis is not supported by an image that looks too little like its behaviour."""
     side = side_of(claim.phrase)
     opposite = "benign" if side == "malignant" else "malignant"
     if verdict == "contradicted":

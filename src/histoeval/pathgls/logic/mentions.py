@@ -108,7 +108,6 @@ class GradeMention(NamedTuple):
 
 
 def gradings(passages: Iterable[ReportSentence]) -> Iterator[GradeMention]:
-    """The grades of the lesion as a whole, in the order of the text."""
     for passage in passages:
         for found in find_grades(passage.text):
             mention = passage.at(found.start, found.end)
@@ -121,7 +120,6 @@ def gradings(passages: Iterable[ReportSentence]) -> Iterator[GradeMention]:
 
 
 def implied_by(name: DiagnosisMention) -> Iterator[GradeMention]:
-    """The grades that the name of a diagnosis implies."""
     for row in GRADE.entry("implied"):
         if any(diagnosis_tree().is_a(name.concept.id, id_) for id_ in row["diagnoses"]):
             tiers = frozenset(row["tiers"])
@@ -219,4 +217,4 @@ def normal_at(passage: ReportSentence) -> re.Match[str] | None:
     if passage.has("around"):
         return None
     words = _NORMAL, pattern("called_normal"), pattern("looks_normal")
-    return next((found for each in words if (found := each.search(passage.text))), None)
+    return next((match for each in words if (match := each.search(passage.text))), None)

@@ -16,7 +16,6 @@ _SIDES = (Side.LEFT, Side.RIGHT)
 
 
 def are_of_two_places(one: str, other: str) -> bool:
-    """True if two sentences name two organs, or two places of one."""
     organs = _organs(one), _organs(other)
     return (all(organs) and not organs[0] & organs[1]) or are_marked_apart(one, other)
 
@@ -36,18 +35,17 @@ def are_marked_apart(one: str, other: str) -> bool:
 def are_by_two_methods(one: str, other: str) -> bool:
     """True for the results of two tests: on HE and on an immunostain."""
     first, second = (
-        {found.group().casefold() for found in pattern("methods").finditer(text)}
+        {match.group().casefold() for match in pattern("methods").finditer(text)}
         for text in (one, other)
     )
     return bool(first and second) and not first & second
 
 
 def _are_on_two_margins(one: str, other: str) -> bool:
-    """True if two sentences are on margins that have different names."""
     if not all(pattern("margin_word").search(text) for text in (one, other)):
         return False
     first, second = (
-        {found.group().casefold() for found in pattern("margin_names").finditer(text)}
+        {match.group().casefold() for match in pattern("margin_names").finditer(text)}
         for text in (one, other)
     )
     return bool(first and second) and not first & second and "all" not in first | second

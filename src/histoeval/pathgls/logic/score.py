@@ -55,7 +55,6 @@ class Top(Noun):
         return self
 
     def of(self, pairs: int) -> int:
-        """How many of this number of pairs."""
         most = pairs if self.number is None else self.number
         share = pairs if self.share is None else max(1, ceil(self.share * pairs - _SLACK))
         return min(pairs, most, share)
@@ -74,10 +73,6 @@ DEFAULT_TOP = Top(share=0.3, number=3)
 class _Judged(NamedTuple):
     found: Contradiction
     places: tuple[int, int]
-
-    @property
-    def probability(self) -> float:
-        return self.found.probability
 
 
 def equation_2(probabilities: Sequence[float], k: int) -> float:
@@ -107,16 +102,20 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
     settled = {each.places for each in ruled}
     left = [pair for pair in pairs[:MAX_PAIRS] or whole if pair.places not in settled]
     k = top.of(len(ruled) + len(left))
-    judged = [*ruled, *_by_model(left, entailer, k, [each.probability for each in ruled])]
-    worst = sorted((each.found for each in judged), key=_rank)[:k]
+    judged = [*ruled, *_by_model(left, entailer, k, [each.found.probability for each in ruled])]
+    found = [each.found for each in judged]
+    notes = [f"only the first {len(passages.all)} sentences were read"] if passages.cut else []
+    if len(pairs) > MAX_PAIRS:
+        notes.append(f"of {len(pairs)} pairs of statements the first {MAX_PAIRS} were compared")
+    worst = sorted(found, key=lambda c: (-c.probability, c.first.start, c.second.start))[:k]
     return Logic(
-        value=min(1.0, max(0.0, equation_2([each.probability for each in judged], k))),
+        value=min(1.0, max(0.0, equation_2([each.found.probability for each in judged], k))),
         pairs=len(ruled) + len(left),
         top=k,
         contradictions=tuple(
             _with_clauses(each, passages) for each in worst if each.probability > _SHOWN
         ),
-        notes=tuple(_notes(passages, len(pairs))),
+        notes=tuple(notes),
         signature=signature,
     )
 
@@ -138,10 +137,6 @@ def _with_clauses(found: Contradiction, passages: Passages) -> Contradiction:
         return span if passage is None else passage.clause_span(span)
 
     return found.model_copy(update={"first": clause(found.first), "second": clause(found.second)})
-
-
-def _rank(found: Contradiction) -> tuple[float, int, int]:
-    return -found.probability, found.first.start, found.second.start
 
 
 def _at_odds(
@@ -200,7 +195,6 @@ def _of_sentences(probability: float, pair: StatementPair) -> float:
 
 
 def _corrected(probability: float, share: float) -> float:
-    """A model's probability where this share of the pairs are contradictions, by Bayes' rule."""
     rarer = (share / (1 - share)) / (_TRAINED / (1 - _TRAINED))
     return probability * rarer / (probability * rarer + 1 - probability)
 
@@ -211,10 +205,3 @@ def _places(found: Contradiction, passages: Passages) -> tuple[int, int]:
         for span in (found.first, found.second)
     )
     return first, second
-
-
-def _notes(passages: Passages, pairs: int) -> Iterator[str]:
-    if passages.cut:
-        yield f"only the first {len(passages.all)} sentences were read"
-    if pairs > MAX_PAIRS:
-        yield f"of {pairs} pairs of statements the first {MAX_PAIRS} were compared"

@@ -64,12 +64,10 @@ class ReportSentence:
         return self.concludes or bool(_HEAD.match(self.text))
 
     def has(self, *lists: str) -> bool:
-        """True if it has a word of any of these lists of `logic.toml`."""
         return any(pattern(name).search(self.text) for name in lists)
 
     def names(self, list_: str) -> frozenset[str]:
-        """The words of a list that it has, in lower case."""
-        return frozenset(found.group().lower() for found in pattern(list_).finditer(self.text))
+        return frozenset(match.group().lower() for match in pattern(list_).finditer(self.text))
 
     def clause(self, start: int, end: int) -> str:
         """A stretch of the text with what is around it, up to a comma or `with` on each side."""
@@ -102,8 +100,6 @@ class ReportSentence:
 
 @dataclass(frozen=True, slots=True)
 class ReportMention(Generic[Value]):
-    """Something that a report mentions at one place."""
-
     value: Value
     span: ReportSpan
     passage: ReportSentence
@@ -133,7 +129,6 @@ class Passages:
 
 
 def passages_of(text: str) -> Passages:
-    """The sentences of a text that assert something about the slide."""
     silent = LOGIC.ids("sections", "silent")
     passages = [
         passage
@@ -201,10 +196,10 @@ def _labelled(layout: Sequence[Section]) -> Iterator[tuple[Section, str]]:
 
 def _number(title: str) -> str:
     """The number of a part, or of its letter; the title itself where it has neither."""
-    found = _ORDINAL.match(title)
-    if not found:
+    match = _ORDINAL.match(title)
+    if not match:
         return title.strip().casefold()
-    return str(int(found[1])) if found[1] else str(ord(found[2].upper()) - ord("A") + 1)
+    return str(int(match[1])) if match[1] else str(ord(match[2].upper()) - ord("A") + 1)
 
 
 def _lettered(passages: Sequence[ReportSentence]) -> Iterator[ReportSentence]:

@@ -32,7 +32,6 @@ from histoeval.terms.assertion import stance_at
 from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.terms.values.grades import Grade
-from histoeval.terms.values.laterality import Side
 from histoeval.terms.values.marker_results import Result
 from histoeval.terms.values.measurements import Measurement
 from histoeval.terms.values.stages import Stage
@@ -60,7 +59,6 @@ class Specimen:
     findings: tuple[ReportMention[FindingFact], ...]
     markers: tuple[ReportMention[tuple[str, Result]], ...]
     grades: tuple[ReportMention[Grade], ...]
-    sides: tuple[ReportMention[Side], ...]
     stages: tuple[ReportMention[Stage], ...]
     measurements: tuple[ReportMention[Measurement], ...]
     entities: tuple[ReportMention[Entity], ...]
@@ -77,7 +75,6 @@ class Specimen:
         return tuple(each for each in self.diagnoses if not each.denied)
 
     def made_outside(self, passage: ReportSentence) -> tuple[ReportMention[Diagnosis], ...]:
-        """The diagnoses that other sentences affirm without doubt."""
         return tuple(e for e in self.made if e.passage != passage and not e.value.hedged)
 
     @cached_property
@@ -99,7 +96,6 @@ class Specimen:
 
     @cached_property
     def is_of_one_kind(self) -> bool:
-        """True if it is of one lesion that is nowhere called mixed."""
         return self.is_of_one_lesion and not self.has("of_two_kinds")
 
     @cached_property
@@ -146,7 +142,6 @@ class Specimen:
 
 
 def own_concept(diagnosis: Diagnosis) -> Concept | None:
-    """What the words of a diagnosis name by themselves."""
     return diagnosis.wide or diagnosis.concept
 
 
@@ -164,8 +159,7 @@ def specimens_of(report: Report) -> tuple[tuple[Specimen, ...], Passages]:
     facts = facts_of(short)
     parts = dict.fromkeys(passage.part for passage in passages.all)
     reading = _Reading(short, passages, facts, scope_of(short.text))
-    found = [reading.of(part) for part in parts]
-    return tuple(found), passages
+    return tuple(map(reading.of, parts)), passages
 
 
 def _up_to(report: Report, passages: Passages) -> Report:
@@ -200,10 +194,9 @@ class _Reading:
             text=self.report.text,
             passages=tuple(here),
             diagnoses=tuple(self._diagnoses(part)),
-            findings=tuple(self._findings(facts.findings, part)),
+            findings=tuple(self._findings(part)),
             markers=tuple(self._markers(here)),
             grades=tuple(self._sited(facts.grades, part)),
-            sides=tuple(self._sited(facts.sides, part)),
             stages=tuple(self._sited(facts.stages, part)),
             measurements=tuple(self._sited(facts.measurements, part)),
             entities=tuple(self._sited([ValueMention(e, e) for e in self.report.entities], part)),
@@ -226,17 +219,19 @@ class _Reading:
         for _, each in sorted(named.items()):
             denied = each.entity.assertion == Assertion.ABSENT
             passage = self._passage(each.entity, part)
-            if not passage or _is_shouted(each.entity, passage):
+            if not passage:
+                continue
+            # A short word only looks like an abbreviation: the ALL of a text in capitals.
+            capitals, small = (sum(map(case, passage.text)) for case in (str.isupper, str.islower))
+            if len(each.entity.text) <= _SHORT_WORD and capitals > 2 * small:
                 continue
             if denied and is_place_of_denial(self.report.text[passage.start : each.entity.start]):
                 continue
             if each.concept and self._is_plain(each.entity, denied):
                 yield ReportMention(each, _span(each.entity), passage, denied)
 
-    def _findings(
-        self, findings: Sequence[FindingFact], part: str
-    ) -> Iterator[ReportMention[FindingFact]]:
-        for each in sorted(findings, key=lambda fact: fact.entity.start):
+    def _findings(self, part: str) -> Iterator[ReportMention[FindingFact]]:
+        for each in sorted(self.facts.findings, key=lambda fact: fact.entity.start):
             passage = self._passage(each.entity, part)
             if passage and each.id and self._is_plain(each.entity, each.denied):
                 yield ReportMention(each, _span(each.entity), passage, each.denied)
@@ -245,10 +240,9 @@ class _Reading:
         """False where something around an entity contradicts how it is read."""
         if entity.assertion == Assertion.UNCERTAIN:
             return False
-        of_markers = pattern("triple_negative").match(self.report.text[entity.end :].lstrip(" ,"))
-        return bool(of_markers) or (
-            stance_at(self.report.text, entity.start, entity.end) is not denied
-        )
+        text = self.report.text
+        of_markers = pattern("triple_negative").match(text[entity.end :].lstrip(" ,"))
+        return bool(of_markers) or stance_at(text, entity.start, entity.end) is not denied
 
     def _markers(
         self, here: Sequence[ReportSentence]
@@ -271,13 +265,6 @@ class _Reading:
                 result = _NEGATIVE if _LACKS.search(before) else sited.value
                 if result is not None and result.tested:
                     yield ReportMention((key, result), _span(sited.entity), passage)
-
-
-def _is_shouted(entity: Entity, passage: ReportSentence) -> bool:
-    """True if a short word only looks like an abbreviation: the ALL of a text in capitals."""
-    capitals = sum(letter.isupper() for letter in passage.text)
-    small = sum(letter.islower() for letter in passage.text)
-    return len(entity.text) <= _SHORT_WORD and capitals > 2 * small
 
 
 def _span(entity: Entity) -> ReportSpan:

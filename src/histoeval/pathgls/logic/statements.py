@@ -104,7 +104,6 @@ def _diagnosed(diagnosis: ReportMention[Diagnosis]) -> dict[str, str]:
 
 
 def _place(diagnosis: ReportMention[Diagnosis], specimen: Specimen) -> str:
-    """The site that a diagnosis is linked to, if its name does not have it."""
     for head, tail in specimen.relations:
         if head.start == diagnosis.span.start and tail.type == EntityType.SITE:
             site = _lowered(tail.text)
@@ -181,7 +180,6 @@ class StatementPair:
 
     @property
     def opposed(self) -> bool:
-        """True if they differ on a topic that both have."""
         return not self.are_beside and bool(self.differing)
 
     @property
@@ -200,7 +198,6 @@ class StatementPair:
 
     @property
     def of_two_places(self) -> bool:
-        """True if they are about two sides, organs or other places."""
         both = self.first.passage.text, self.second.passage.text
         is_of_markers = any(topic.startswith("marker:") for topic in self.differing)
         return are_of_two_places(*both) or (is_of_markers and are_by_two_methods(*both))
@@ -215,51 +212,44 @@ def statements_of(specimen: Specimen) -> tuple[Statement, ...]:
 
 def pairs_of(statements: Sequence[Statement]) -> list[StatementPair]:
     """The pairs of one specimen that are worth judging, the most informative first."""
-    kept = statements[:_MAX_STATEMENTS]
-    pairs = [*_on_one_topic(kept), *_described_and_concluded(kept)]
-    return _distinct(pairs) or _distinct(_whatever(kept))
+    statements = statements[:_MAX_STATEMENTS]
+    diagnoses = [each for each in statements if each.role == "diagnosis"]
+    on_one_topic = [
+        StatementPair(one, other)
+        for one, other in combinations([each for each in statements if each.topics], 2)
+        if one.passage != other.passage and one.topics.keys() & other.topics.keys() - {LEANING}
+    ]
+    concluded = [each for each in diagnoses if each.passage.concludes] or diagnoses
+    described = [each for each in statements if each.role == "morphology"]
+    described_and_concluded = [
+        StatementPair(seen, diagnosis)
+        for diagnosis, seen in product(concluded, described)
+        if diagnosis.passage != seen.passage
+    ]
+    if pairs := _distinct([*on_one_topic, *described_and_concluded]):
+        return pairs
+    return _distinct(
+        StatementPair(diagnosis, other)
+        for diagnosis, other in product(diagnoses[:1] or statements[:1], statements)
+        if diagnosis is not other
+        and (diagnosis.passage != other.passage or "morphology" not in (diagnosis.role, other.role))
+    )
 
 
 def _distinct(pairs: Iterable[StatementPair]) -> list[StatementPair]:
     """Each pair of texts once, none of a statement with itself or on another place."""
-    kept = {
-        frozenset({pair.first.text.casefold(), pair.second.text.casefold()}): pair
-        for pair in reversed(list(pairs))
-        if pair.first.text.casefold() != pair.second.text.casefold() and not pair.of_two_places
-    }
-    return list(kept.values())[::-1]
-
-
-def _on_one_topic(statements: Sequence[Statement]) -> Iterator[StatementPair]:
-    written = [each for each in statements if each.topics]
-    for one, other in combinations(written, 2):
-        shared = one.topics.keys() & other.topics.keys() - {LEANING}
-        if one.passage != other.passage and shared:
-            yield StatementPair(one, other)
-
-
-def _described_and_concluded(statements: Sequence[Statement]) -> Iterator[StatementPair]:
-    concluded = [each for each in statements if each.role == "diagnosis" and each.passage.concludes]
-    concluded = concluded or [each for each in statements if each.role == "diagnosis"]
-    described = [each for each in statements if each.role == "morphology"]
-    for diagnosis, seen in product(concluded, described):
-        if diagnosis.passage != seen.passage:
-            yield StatementPair(seen, diagnosis)
-
-
-def _whatever(statements: Sequence[Statement]) -> Iterator[StatementPair]:
-    diagnoses = [each for each in statements if each.role == "diagnosis"][:1] or statements[:1]
-    for diagnosis, other in product(diagnoses, statements):
-        twice = diagnosis.passage == other.passage and "morphology" in (diagnosis.role, other.role)
-        if diagnosis is not other and not twice:
-            yield StatementPair(diagnosis, other)
+    distinct: dict[frozenset[str], StatementPair] = {}
+    for pair in reversed(list(pairs)):
+        texts = frozenset({pair.first.text.casefold(), pair.second.text.casefold()})
+        if len(texts) > 1 and not pair.of_two_places:
+            distinct[texts] = pair
+    return list(distinct.values())[::-1]
 
 
 # --- sentences as they stand ---------------------------------------------------------------------
 
 
 def _morphology(specimen: Specimen) -> Iterator[Statement]:
-    """Sentences that describe what is seen, and make no diagnosis."""
     diagnosed = {each.passage for each in specimen.diagnoses}
     for passage in specimen.passages:
         seen = [each for each in specimen.findings if each.passage == passage]
@@ -291,7 +281,9 @@ def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
     sentences = [
         sentence_statement(passage, {k: v for k, v in _topics(passage, specimen) if v})
         for passage in specimen.passages
-        if _is_whole(passage)
+        # Not of what is around the lesion, or of some of its cells.
+        if not passage.has("beyond", "partly")
+        and (not passage.has("some_cells", "of_gene") or passage.has("tumour_cells"))
     ]
     sent = _names_what_was_sent(specimen)
     pairs = [
@@ -375,12 +367,6 @@ def _denies_another(one: str, other: str) -> bool:
         and not tree.are_kin(each.id, made)
         for each, made in product(here, there)
     )
-
-
-def _is_whole(passage: ReportSentence) -> bool:
-    """False for a sentence on what is around the lesion or on some of its cells."""
-    cells = passage.has("some_cells", "of_gene") and not passage.has("tumour_cells")
-    return not cells and not passage.has("beyond", "partly")
 
 
 def _about(passage: ReportSentence) -> frozenset[str]:

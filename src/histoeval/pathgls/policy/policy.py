@@ -214,7 +214,6 @@ def _wanted(place: Sequence[str]) -> str:
 
 
 def weights_of(text: str) -> DimensionWeights:
-    """Weights from a text: `0.4,0.3,0.3`, in the order of the dimensions."""
     cells = text.split(",")
     try:
         numbers = [float(cell) for cell in cells]
@@ -232,7 +231,6 @@ def weights_of(text: str) -> DimensionWeights:
 
 
 def policy_text(policy: Policy, comments: Sequence[str]) -> str:
-    """A policy as a file that `read_policy` reads, with comments on top."""
     content = policy.model_dump(mode="json")
     content["floors"] = {k: v for k, v in content["floors"].items() if v is not None}
     if policy.meaning is None:

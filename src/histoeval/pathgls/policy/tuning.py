@@ -96,7 +96,6 @@ def set_thresholds(
     values, at = np.unique(trust, return_inverse=True)
 
     def below(rows: Flags) -> Numbers:
-        """Count the rows below each possible threshold."""
         counts = np.bincount(at[rows], minlength=len(values))
         return np.concatenate([[0.0], np.cumsum(counts)])
 
@@ -228,8 +227,6 @@ class FoldResult(NamedTuple):
 
 
 class TunedPolicy(NamedTuple):
-    """The policy that all reports chose, and how it fares on reports that did not choose it."""
-
     policy: Policy
     objective: Objective
     # The objective on the very reports that chose the weights, for the gap to be seen
@@ -238,7 +235,6 @@ class TunedPolicy(NamedTuple):
 
 
 def grid(parts: int, without: tuple[Dimension, ...] = ()) -> Numbers:
-    """Every way to deal 1 in equal parts to the dimensions."""
     dealt = np.array(
         [(g, lo, parts - g - lo) for g in range(parts + 1) for lo in range(parts + 1 - g)]
     )

@@ -35,9 +35,7 @@ Both = tuple[Score, Score]  # a comparison in both directions
 
 class Distance(Protocol):
     @property
-    def identity(self) -> str:
-        """The measure and everything that its numbers depend on."""
-
+    def identity(self) -> str: ...
     def between(self, first: str, second: str) -> float | Problem:
         """From 0 to 1, the same in both directions; or why there is none."""
 
@@ -50,7 +48,7 @@ class ConcordanceDistance:
 
     def __init__(self, reader: Reader | None = None, aligner: Aligner | None = None) -> None:
         self._given = (reader, aligner)
-        self._compared = lru_cache(maxsize=256)(self._compare)
+        self.compared = lru_cache(maxsize=256)(self._compare)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ConcordanceDistance, self._given
@@ -82,11 +80,8 @@ class ConcordanceDistance:
             return ()
         return tuple(dict.fromkeys(_line(error) for error in scores[0].evidence["errors"]))
 
-    def compared(self, first: str, second: str) -> Both | Problem:
-        """The comparison in both directions; a problem where neither report states anything."""
-        return self._compared(first, second)
-
     def _compare(self, first: str, second: str) -> Both | Problem:
+        """The comparison in both directions; a problem where neither report states anything."""
         pairs = [
             Pair(id="there", reference=first, candidate=second),
             Pair(id="back", reference=second, candidate=first),
@@ -98,8 +93,6 @@ class ConcordanceDistance:
 
 
 class _ModelDistance(ABC):
-    """A measure by a model; what changed is taken from the comparison of facts."""
-
     def __init__(self, identity: str, facts: ConcordanceDistance) -> None:
         self.identity = identity
         self._facts = facts
@@ -131,7 +124,6 @@ class NliDistance(_ModelDistance):
         return _bounded(1 - fmean([self._support(one, other), self._support(other, one)]))
 
     def _support(self, stated: Sequence[str], known: Sequence[str]) -> float:
-        """The mean over the sentences of their best support by the known ones."""
         if not stated or not known:
             return 0.0
         doubtful = [sentence for sentence in stated if sentence not in known]
@@ -149,10 +141,8 @@ class EmbeddingDistance(_ModelDistance):
         self, aligner: Aligner | None = None, facts: ConcordanceDistance | None = None
     ) -> None:
         self.aligner = aligner or BuiltinAligner()
-        super().__init__(
-            f"embedding,aligner={self.aligner.identity},pooling=mean",
-            facts or ConcordanceDistance(aligner=aligner),
-        )
+        identity = f"embedding,aligner={self.aligner.identity},pooling=mean"
+        super().__init__(identity, facts or ConcordanceDistance(aligner=aligner))
 
     def _between(self, first: str, second: str) -> float | Problem:
         parts = [sentences_of(text) for text in (first, second)]
@@ -181,7 +171,6 @@ def open_distance(
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a report that have words, each once, with white space normalised."""
     stripped = (" ".join(sentence.of(text).split()) for sentence in sentences(text))
     return list(dict.fromkeys(each for each in stripped if any(map(str.isalpha, each))))
 

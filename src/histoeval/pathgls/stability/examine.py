@@ -1,11 +1,9 @@
 """Gets reports from the model under test: on an image as it is, re-stained, and under each attack.
 
-A picture is described once for each; the tiles of a slide one by one, and the answers are merged,
-by the model itself or by joining. Every answer is cached as it comes, so that a run that was
-stopped resumes without asking twice.
-
-Prompts are data: YAML files in `prompts/`, or the user's own. An attack wraps the neutral task, so
-that the false history, the wrong site or the leading question is all that differs.
+The tiles of a slide are described one by one, and the answers merged, by the model or by joining.
+Every answer is cached as it comes, so that a run that was stopped does not ask twice. Prompts are
+data: YAML files in `prompts/`, or the user's own. An attack wraps the neutral task, so that it is
+all that differs.
 """
 
 import hashlib
@@ -44,7 +42,6 @@ def task_of(neutral: Instruction, specimen: str = "") -> str:
 
 
 def attack_of(attack: Instruction, task: str, known: str, seed: int, key: str) -> str:
-    """The task with the attack around it; `known` is what a wrong site must not agree with."""
     text = attack.text.strip().replace(TASK, task)
     return text.replace(SITE, wrong_site(attack, known, seed, key)) if attack.sites else text
 
@@ -90,7 +87,6 @@ def load_instruction(name: str, kind: Kind) -> Instruction:
 
 
 def load_attacks(names: Sequence[str] = ()) -> tuple[Instruction, ...]:
-    """The attacks that are named, or all of this package; no two by one name."""
     attacks = tuple(
         load_instruction(name, "attack") for name in names or known_instructions("attack")
     )
@@ -127,38 +123,37 @@ def write_all(
 ) -> list[TileReport | Problem]:
     """The report of each draft, or why there is none; without `merge` texts are plainly joined.
 
-    Where one picture of several has no answer because a request failed, there is no report: it
-    would be incomplete without showing it. Empty answers are counted in a note.
+    One picture of several without an answer leaves no report: it would be incomplete, unseen.
     """
     answers = iter(model.describe_all([ask for draft in drafts for ask in draft.asks]))
     gathered = [_gathered(draft, [next(answers) for _ in draft.asks]) for draft in drafts]
     waiting = [
-        Ask(merge, merge_of(merge, parts.texts))
+        Ask(merge, merge_of(merge, parts[0]))
         for parts in gathered
-        if merge is not None and isinstance(parts, _Parts) and len(parts.texts) > 1
+        if merge is not None and not isinstance(parts, Problem) and len(parts[0]) > 1
     ]
     merged = iter(model.describe_all(waiting))
     reports: list[TileReport | Problem] = []
     for draft, parts in zip(drafts, gathered, strict=True):
         if isinstance(parts, Problem):
             reports.append(parts)
-        elif merge is None or len(parts.texts) == 1:
-            reports.append(TileReport("\n\n".join(parts.texts), parts.notes))
+            continue
+        texts, notes = parts
+        if merge is None or len(texts) == 1:
+            reports.append(TileReport("\n\n".join(texts), notes))
         elif isinstance(whole := next(merged), Problem):
             message = f"when reports on tiles were merged: {whole.message}"
             reports.append(Problem(whole.code, message))
         else:
             cut = (f"{draft.name}: the merged report hit the token limit",) if whole.cut else ()
-            reports.append(TileReport(whole.text, (*parts.notes, *cut)))
+            reports.append(TileReport(whole.text, (*notes, *cut)))
     return reports
 
 
-class _Parts(NamedTuple):
-    texts: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def _gathered(draft: TileReportDraft, answers: Sequence[VlmAnswer | Problem]) -> _Parts | Problem:
+def _gathered(
+    draft: TileReportDraft, answers: Sequence[VlmAnswer | Problem]
+) -> tuple[tuple[str, ...], tuple[str, ...]] | Problem:
+    """The answers on the pictures of a draft, with notes."""
     written = [answer for answer in answers if isinstance(answer, VlmAnswer)]
     problems = [answer for answer in answers if isinstance(answer, Problem)]
     if failed := [problem for problem in problems if problem.code != "empty_report"]:
@@ -170,7 +165,7 @@ def _gathered(draft: TileReportDraft, answers: Sequence[VlmAnswer | Problem]) ->
         notes.append(f"{draft.name}: empty answers on {len(problems)} of {len(answers)} tiles")
     if cut := sum(answer.cut for answer in written):
         notes.append(f"{draft.name}: {cut} of {len(answers)} answers hit the token limit")
-    return _Parts(tuple(answer.text for answer in written), tuple(notes))
+    return tuple(answer.text for answer in written), tuple(notes)
 
 
 JOIN = "join"  # in place of a merge prompt: the reports on tiles one after the other
@@ -189,7 +184,6 @@ class Examination(Noun):
     form: Form = "jpeg"
 
     def pins(self) -> dict[str, str]:
-        """Settings that enter a signature."""
         return {
             "neutral": self.neutral.identity,
             "prompts": "+".join(attack.identity for attack in self.attacks),
@@ -198,7 +192,6 @@ class Examination(Noun):
         }
 
     def views_pins(self) -> dict[str, str]:
-        """The same for what is shown, and for how tiles become a slide."""
         return {
             "merge": JOIN if self.merge is None else self.merge.identity,
             "look": f"{self.look},tiles={self.tiles},form={self.form},mpp={self.mpp or 'file'}",
@@ -236,10 +229,7 @@ def stability_for(
     *,
     specimen: str = "",
 ) -> Stability | Problem:
-    """The stability of a report on an image, measured on the model that wrote it.
-
-    The model writes the neutral report even where an original is given; a note has the distance.
-    """
+    """The stability of a report on an image, measured on the model that wrote it."""
     reports = reports_for(image, model, examination, original=original, specimen=specimen)
     if isinstance(reports, Problem):
         return reports
@@ -273,16 +263,10 @@ def reports_for(
     neutral = unattacked.pop(NEUTRAL)
     report = original or (neutral.text if isinstance(neutral, TileReport) else "")
     known, key = f"{report}\n{specimen}", Path(image).name
-    drafts = [
-        draft(
-            attack.name,
-            attack_of(attack, task, known, examination.seed, key),
-            views[NEUTRAL],
-            examination,
-            attack,
-        )
-        for attack in examination.attacks
-    ]
+    drafts = []
+    for attack in examination.attacks:
+        text = attack_of(attack, task, known, examination.seed, key)
+        drafts.append(draft(attack.name, text, views[NEUTRAL], examination, attack))
     attacked = write_all(drafts, model, examination.merge)
     under = {view.name: report for view, report in zip(drafts, attacked, strict=True)}
     notes = [note for view in views.values() for note in view.notes]
@@ -302,13 +286,8 @@ def reports_for(
 
 
 def views_in(image: Path | str, examination: Examination) -> ImageViews | Problem:
-    return views_of(
-        image,
-        tiles=examination.tiles,
-        seed=examination.seed,
-        look=examination.look,
-        mpp=examination.mpp,
-    )
+    chosen = examination.model_dump(include={"tiles", "seed", "look", "mpp"})
+    return views_of(image, **chosen)
 
 
 def draft(
@@ -318,14 +297,9 @@ def draft(
     examination: Examination,
     instruction: Instruction | None = None,
 ) -> TileReportDraft:
+    shown = [encoded(view.pixels, examination.form) for view in views.shown]
     instruction = instruction or examination.neutral
-    return TileReportDraft(
-        name,
-        tuple(
-            Ask(instruction, text, (encoded(view.pixels, examination.form),))
-            for view in views.shown
-        ),
-    )
+    return TileReportDraft(name, tuple(Ask(instruction, text, (picture,)) for picture in shown))
 
 
 def _shown(image: Path | str, examination: Examination) -> dict[str, ImageViews] | Problem:
@@ -342,14 +316,12 @@ def _shown(image: Path | str, examination: Examination) -> dict[str, ImageViews]
 
 
 def _repeated(original: str, neutral: str | Problem, distance: Distance) -> str:
-    """A note on the distance of what the model writes now from the report that was given."""
     if isinstance(neutral, Problem):
         return f"asked anew without an attack, the model gave no report: {neutral.message}"
     far = distance.between(original, neutral)
     if isinstance(far, Problem):
-        return (
-            f"asked anew without an attack, the model wrote what cannot be compared: {far.message}"
-        )
+        why = f"what cannot be compared: {far.message}"
+        return f"asked anew without an attack, the model wrote {why}"
     return (
         f"asked anew without an attack, the model's report lies {far:.2f} from the given one; "
         "where that is far, the given one was written with another prompt: name that prompt"

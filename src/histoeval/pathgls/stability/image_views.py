@@ -66,11 +66,7 @@ def views_of(
 
 
 def restained(views: ImageViews, seed: int, key: str) -> ImageViews | Problem:
-    """The views as another laboratory might have stained the slide, by a seed.
-
-    The stains are those of all views together. Where these cannot be separated, each view is tried
-    by itself, and one that cannot be re-stained is skipped, with a note.
-    """
+    """The views as another laboratory might have stained the slide, by their common stains."""
     from histoeval.slides.stain import Factors, draw_factors, restain
 
     factors = Factors(*map(_strong, draw_factors(seed, key)))

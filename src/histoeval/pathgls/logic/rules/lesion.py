@@ -49,7 +49,6 @@ def diagnosis(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _was_named(later: DiagnosisMention, first: DiagnosisMention, specimen: Specimen) -> bool:
-    """True if an earlier sentence has such a name, in whatever role, or one nearly as specific."""
     before = {
         match.id
         for passage in specimen.passages
@@ -167,11 +166,11 @@ def _grave(specimen: Specimen, final: ReportSentence) -> Iterator[ReportMention[
 def _called_harmless(specimen: Specimen) -> Iterator[ReportMention[str]]:
     """Where the lesion as a whole is called benign or none: in a conclusion, or in prose."""
     for passage in specimen.passages:
-        found = pattern("called_benign").search(passage.text)
-        if not found and passage.concludes:
-            found = pattern("called_normal").search(passage.text)
-        if found and (passage.concludes or specimen.is_prose):
-            mention = passage.found(found)
+        match = pattern("called_benign").search(passage.text)
+        if not match and passage.concludes:
+            match = pattern("called_normal").search(passage.text)
+        if match and (passage.concludes or specimen.is_prose):
+            mention = passage.found(match)
             of_some = any(pattern(name).search(mention.clause) for name in ("elsewhere", "partly"))
             if not of_some:
                 yield mention
@@ -238,7 +237,14 @@ def _is_against(row: Mapping[str, Any], concept: Concept) -> bool:
 
 def appearance(specimen: Specimen) -> Iterator[Contradiction]:
     """A sign that none of the concluded diagnoses goes with, in another sentence of the lesion."""
-    final = _final(specimen) if specimen.is_of_one_kind else []
+    names = [each for each in specimen.names if each.concept.id not in listed("umbrellas")]
+    if not names or not specimen.is_of_one_kind:
+        return
+    # What is concluded; where nothing is, the names in the first sentence that has any.
+    first = [each for each in names if each.passage == names[0].passage]
+    final = [each for each in names if each.passage.is_conclusion] or [
+        each for each in first if each.concept.behaviour != Behaviour.NON_NEOPLASTIC
+    ]
     if not final:
         return
     for passage in specimen.passages:
@@ -248,32 +254,23 @@ def appearance(specimen: Specimen) -> Iterator[Contradiction]:
     yield from _stained(final, specimen)
 
 
-def _final(specimen: Specimen) -> list[DiagnosisMention]:
-    """What is concluded; where nothing is, the names in the first sentence that has any."""
-    names = [each for each in specimen.names if each.concept.id not in listed("umbrellas")]
-    concluded = [each for each in names if each.passage.is_conclusion]
-    first = [each for each in names if each.passage == names[0].passage]
-    return concluded or [e for e in first if e.concept.behaviour != Behaviour.NON_NEOPLASTIC]
-
-
 def _against(
     passage: ReportSentence, final: Sequence[DiagnosisMention], specimen: Specimen
 ) -> Iterator[Contradiction]:
     whole = " ".join(each.text for each in specimen.passages)
     for kind in ("seen", "denied"):
         for row, words, unless in _signs(kind):
-            found = words.search(passage.text)
-            if not found or (kind == "seen" and is_denied(passage.text, *found.span())):
+            match = words.search(passage.text)
+            if not match or (kind == "seen" and is_denied(passage.text, *match.span())):
                 continue
             if unless and unless.search(whole):
                 continue
             if all(_is_against(row, each.concept) for each in final):
-                why = f"{found.group()} does not go with {final[0].span.text}"
-                yield clash("appearance", passage.found(found), final[0], why)
+                why = f"{match.group()} does not go with {final[0].span.text}"
+                yield clash("appearance", passage.found(match), final[0], why)
 
 
 def _stained(final: Sequence[DiagnosisMention], specimen: Specimen) -> Iterator[Contradiction]:
-    """A stain of the tumour that none of the concluded diagnoses goes with."""
     for stain in specimen.markers:
         marker, result = stain.value
         if stain.passage.has("some_cells", "of_gene"):
@@ -304,9 +301,12 @@ def morphology(specimen: Specimen) -> Iterator[Contradiction]:
         others = [p for p in specimen.passages if p != final.passage]
         signs: list[ReportMention[Any]]
         if behaviour_of(final) == Behaviour.MALIGNANT:
-            spread = "metasta" in final.passage.text.lower()
-            seen = () if spread else _harmless_signs(others, specimen)
-            signs = [*_harmless_at_head(others, concluded, specimen), *seen]
+            # A harmless diagnosis at the head of a report that ends with another.
+            head = [e for e in concluded if e.passage == specimen.passages[0] != final.passage]
+            is_harmless = all(behaviour_of(each) in HARMLESS for each in head)
+            signs = head[:1] if is_harmless and not specimen.has("beside") else []
+            if "metasta" not in final.passage.text.lower():
+                signs = [*signs, *_harmless_signs(others, specimen)]
         elif all(behaviour_of(each) in HARMLESS for each in concluded):
             signs = [*_malignant_signs(others)]
         else:
@@ -316,22 +316,9 @@ def morphology(specimen: Specimen) -> Iterator[Contradiction]:
             yield clash("morphology", final, sign, why)
 
 
-def _harmless_at_head(
-    others: Sequence[ReportSentence],
-    concluded: Sequence[ReportMention[Diagnosis]],
-    specimen: Specimen,
-) -> Iterator[ReportMention[Any]]:
-    """A harmless diagnosis at the head of a report that ends with another."""
-    first = [e for e in concluded if e.passage == specimen.passages[0] and e.passage in others]
-    beside = specimen.has("beside")
-    if first and not beside and all(behaviour_of(each) in HARMLESS for each in first):
-        yield first[0]
-
-
 def _harmless_signs(
     described: Sequence[ReportSentence], specimen: Specimen
 ) -> Iterator[ReportMention[Any]]:
-    """Signs of a harmless lesion, where nothing that is described suggests a tumour."""
     of_lesion = [p for p in described if not p.has("around")]
     if any(map(mentions_tumour, of_lesion)):
         return
@@ -349,9 +336,8 @@ def _harmless_signs(
 
 
 def _malignant_signs(described: Sequence[ReportSentence]) -> Iterator[ReportMention[str]]:
-    """Signs of a malignancy, where there are several."""
     signs = {sign for passage in described for sign in signs_of(passage, "malignant")}
     for passage in described if len(signs) >= _ENOUGH else ():
-        for found in pattern("looks_malignant").finditer(passage.text):
-            if found.group().lower() in signs_of(passage, "malignant"):
-                yield passage.found(found)
+        for match in pattern("looks_malignant").finditer(passage.text):
+            if match.group().lower() in signs_of(passage, "malignant"):
+                yield passage.found(match)

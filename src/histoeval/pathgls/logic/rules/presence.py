@@ -17,7 +17,6 @@ from histoeval.terms.findings import findings, is_kind_of
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import find_sites, organ_of
 from histoeval.terms.values.laterality import side_of
-from histoeval.terms.values.marker_results import Result
 
 _MARGIN = "margin_involvement"
 _ONE_THING = ({"necrosis", "tumor_necrosis"},)  # findings that a report names by two names
@@ -37,7 +36,6 @@ _MIN_WORDS = 4  # fewer words than this are no sentence of their own
 
 
 def presence(specimen: Specimen) -> Iterator[Contradiction]:
-    """A finding that is both affirmed and denied."""
     local = listed("local_findings")
     whole = [
         each
@@ -80,25 +78,19 @@ def denial(specimen: Specimen) -> Iterator[Contradiction]:
     """
     if len(specimen.organs) > 1:
         return
-    mentions = [
-        each
-        for each in specimen.diagnoses
-        if not _is_elsewhere(each)
-        and (not each.denied or (_denies_all(each, specimen) and not specimen.is_of_a_grade(each)))
-    ]
+    mentions = []
+    for each in specimen.diagnoses:
+        # Of what is made, its own name may hold such a word: the name is left aside.
+        around = each.passage.text if each.denied else f"{each.before} {each.after}"
+        if pattern("elsewhere").search(around):
+            continue
+        if not each.denied or (_denies_all(each, specimen) and not specimen.is_of_a_grade(each)):
+            mentions.append(each)
     for yes, no in both_ways(mentions, _is_denied_by):
         yield clash("denial", yes, no, f"{yes.span.text} is diagnosed, {no.span.text} is denied")
 
 
-def _is_elsewhere(mention: ReportMention[Diagnosis]) -> bool:
-    """True if its sentence is of another place, the name of what is there left aside."""
-    if mention.denied:
-        return mention.passage.has("elsewhere")
-    return bool(pattern("elsewhere").search(f"{mention.before} {mention.after}"))
-
-
 def _denies_all(denied: ReportMention[Diagnosis], specimen: Specimen) -> bool:
-    """True if a denial is of the whole specimen."""
     concept, sentence = own_concept(denied.value), denied.passage.text
     if pattern("suggested").search(denied.clause) or _OF_A_KIND.search(
         f"{denied.before}{denied.span.text}"
@@ -132,19 +124,15 @@ def _is_denied_by(made: Diagnosis, denied: Diagnosis) -> bool:
 
 
 def marker(specimen: Specimen) -> Iterator[Contradiction]:
-    """A marker that is positive and negative, in the same cells."""
-    tested = [
-        ReportMention(_tested(each), each.span, each.passage, each.value[1].polarity == "negative")
-        for each in specimen.markers
-        if each.value[1].polarity in ("positive", "negative") and not each.passage.has("some_cells")
-    ]
+    tested = []
+    for stain in specimen.markers:
+        (name, result), passage = stain.value, stain.passage
+        if result.polarity in ("positive", "negative") and not passage.has("some_cells"):
+            # Whether its gene is tested, and for which variants: one may be there alone.
+            variants = frozenset(match.group().lower() for match in _VARIANT.finditer(passage.text))
+            key = name, passage.has("of_gene"), variants
+            tested.append(ReportMention(key, stain.span, passage, result.polarity == "negative"))
     for yes, no in both_ways(tested, lambda one, other: one == other):
         if are_by_two_methods(yes.passage.text, no.passage.text):
             continue
         yield clash("marker", yes, no, f"{yes.value[0]} is both positive and negative")
-
-
-def _tested(marker: ReportMention[tuple[str, Result]]) -> tuple[str, bool, frozenset[str]]:
-    """A marker, whether its gene is tested, and for which variants: one may be there alone."""
-    variants = frozenset(found.group().lower() for found in _VARIANT.finditer(marker.passage.text))
-    return marker.value[0], marker.passage.has("of_gene"), variants

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any
 
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.pathgls.logic.contradiction import clash
@@ -159,11 +160,6 @@ def _sided_diagnoses(
                     yield each, (organ, side)
 
 
-class _Place(NamedTuple):
-    organ: str
-    mention: ReportMention[str]
-
-
 # --- tissue or a tumour of an organ that was not sent ---------------------------------------------
 
 
@@ -199,7 +195,6 @@ def _is_far_from_all(organ: str, sent: Sequence[tuple[ReportMention[Any], str]])
 def _entities(
     specimen: Specimen, passage: ReportSentence
 ) -> Iterator[tuple[ReportMention[Any], str]]:
-    """The sites of a sentence as the reader marks them, each with its organ."""
     for each in specimen.entities:
         if each.passage != passage or each.value.type != EntityType.SITE:
             continue
@@ -211,36 +206,32 @@ def _entities(
 def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
     """What was sent is of one organ, and a later sentence is about another one far from it."""
     head, sent = _sent(specimen)
-    organs = {place.organ for place in sent}
+    organs = {place.value for place in sent}
     if head is None or len(organs) > _FEW or any(map(is_region, organs)):
         return
     for passage in specimen.passages:
         for place in _places(passage) if passage.start >= head.start else ():
-            if place not in sent and _is_of_lesion(place) and _is_foreign(place, organs):
-                first, other = sent[0].mention, place.mention
-                why = f"{other.span.text}, in a specimen of {first.span.text}"
-                yield clash("site", first, other, why)
+            is_the_tumour = _THE_OR_THIS.search(place.before) and _TUMOUR.match(place.after)
+            is_foreign = all(are_far(place.value, each) for each in organs) or (
+                is_the_tumour and all(site_closeness(place.value, each) == 0 for each in organs)
+            )
+            if place not in sent and is_foreign and _is_of_lesion(place):
+                why = f"{place.span.text}, in a specimen of {sent[0].span.text}"
+                yield clash("site", sent[0], place, why)
 
 
-def _is_of_lesion(place: _Place) -> bool:
+def _is_of_lesion(place: ReportMention[str]) -> bool:
     """True if an organ is where the lesion is, not where it spreads or what it resembles."""
-    before = re.split(r"[.;:]", place.mention.before)[-1]
-    text, start = place.mention.passage.text, len(place.mention.before)
+    before = re.split(r"[.;:]", place.before)[-1]
+    text, start = place.passage.text, len(place.before)
     denied = denies(re.split(r"\band\b", before)[-1]) or is_denied(
-        text, start, start + len(place.mention.span.text)
+        text, start, start + len(place.span.text)
     )
-    aside = place.mention.passage.has("supposed", "not_now")
+    aside = place.passage.has("supposed", "not_now")
     return not aside and not denied and not ORGAN.has(before, "words", "towards")
 
 
-def _is_foreign(place: _Place, organs: set[str]) -> bool:
-    the_tumour = _THE_OR_THIS.search(place.mention.before) and _TUMOUR.match(place.mention.after)
-    if the_tumour and all(site_closeness(place.organ, each) == 0 for each in organs):
-        return True
-    return all(are_far(place.organ, each) for each in organs)
-
-
-def _sent(specimen: Specimen) -> tuple[ReportSentence | None, Sequence[_Place]]:
+def _sent(specimen: Specimen) -> tuple[ReportSentence | None, Sequence[ReportMention[str]]]:
     """The first sentence that names an organ, and which: up to a colon, where it has one.
 
     The heading of what was sent comes before all sentences. None where there may be several
@@ -253,19 +244,19 @@ def _sent(specimen: Specimen) -> tuple[ReportSentence | None, Sequence[_Place]]:
     for passage in (*_heading(specimen), *specimen.passages):
         if places := list(_places(passage)):
             colon = passage.start + passage.text.find(":")
-            return passage, [each for each in places if each.mention.span.end <= colon] or places
+            return passage, [each for each in places if each.span.end <= colon] or places
     return None, ()
 
 
 def _heading(specimen: Specimen) -> Iterator[ReportSentence]:
     """What stands before the first sentence, where it says what was sent."""
     end = specimen.passages[0].start if specimen.passages else 0
-    if found := _SENT.search(specimen.text[:end][-_HEAD:]):
-        start = max(0, end - _HEAD) + found.end()
+    if match := _SENT.search(specimen.text[:end][-_HEAD:]):
+        start = max(0, end - _HEAD) + match.end()
         yield ReportSentence(start, end, specimen.text[start:end], "", "specimen")
 
 
-def _places(passage: ReportSentence) -> Iterator[_Place]:
+def _places(passage: ReportSentence) -> Iterator[ReportMention[str]]:
     """The organs that a sentence names, without those that are anywhere and ambiguous words."""
     text = passage.text
     sites = find_sites(text)
@@ -278,7 +269,7 @@ def _places(passage: ReportSentence) -> Iterator[_Place]:
         unclear = text[start:end].lower() in ORGAN.ids("organs", "unclear")
         eponym = ORGAN.pattern("words", "named_by").match(text[end:].lstrip())
         if is_organ(id_) and not unclear and not eponym:
-            yield _Place(organ_of(id_), passage.at(start, end))
+            yield replace(passage.at(start, end), value=organ_of(id_))
 
 
 @cache
@@ -342,12 +333,11 @@ def no_home(specimen: Specimen) -> Iterator[Contradiction]:
         homes = home_of(each.concept.id)
         unclear = each.span.text.lower() in ORGAN.ids("organs", "unclear_names")
         organs = {organ_of(id_) for id_ in homes} | homes
-        at_home = any(not are_far(place.organ, organ) for place in sent for organ in organs)
-        region = any(is_region(place.organ) for place in sent)
+        at_home = any(not are_far(place.value, organ) for place in sent for organ in organs)
+        region = any(is_region(place.value) for place in sent)
         if homes and each.settled and not (unclear or region or at_home):
-            first = sent[0].mention
-            why = f"{each.span.text} does not arise in {first.span.text}"
-            yield clash("home", first, each, why)
+            why = f"{each.span.text} does not arise in {sent[0].span.text}"
+            yield clash("home", sent[0], each, why)
 
 
 @cache
@@ -363,7 +353,6 @@ def home_of(*ids: str) -> frozenset[str]:
 
 
 def procedure(specimen: Specimen) -> Iterator[Contradiction]:
-    """A biopsy at the head that is a resection later, or the reverse."""
     if not specimen.is_of_one_lesion or not specimen.passages:
         return
     head = specimen.passages[0]
@@ -372,14 +361,14 @@ def procedure(specimen: Specimen) -> Iterator[Contradiction]:
         if not first or _procedure(there).search(head.text):
             continue
         for passage in specimen.passages[1:]:
-            found = _procedure(there).search(passage.text)
-            if not found or not _THIS_PROCEDURE.search(passage.text[: found.start()]):
+            match = _procedure(there).search(passage.text)
+            if not match or not _THIS_PROCEDURE.search(passage.text[: match.start()]):
                 continue
             aside = passage.has("supposed", "not_now") or _AFTER_THIS.match(
-                passage.text, found.end()
+                passage.text, match.end()
             )
             if not aside:
-                one, other = head.found(first), passage.found(found)
+                one, other = head.found(first), passage.found(match)
                 why = f"{one.span.text} at the head, and {other.span.text}"
                 yield clash("procedure", one, other, why)
 

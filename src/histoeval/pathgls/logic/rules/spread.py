@@ -61,13 +61,12 @@ def in_situ(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _not_invasive(specimen: Specimen) -> Iterator[ReportMention[str]]:
-    """Where invasion is denied of the lesion as a whole, and no place is named."""
     for passage in specimen.passages:
         only = pattern("in_situ_only").search(passage.text) if specimen.is_prose else None
-        found = only or pattern("not_invasive").search(passage.text)
+        match = only or pattern("not_invasive").search(passage.text)
         of_some = find_sites(passage.text) or passage.has("elsewhere", "partly")
-        if found and (only or not of_some):
-            yield passage.found(found)
+        if match and (only or not of_some):
+            yield passage.found(match)
 
 
 def _staged_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
@@ -79,26 +78,25 @@ def _measured_in_situ(specimen: Specimen) -> Iterator[Contradiction]:
     """A lesion that is in situ, and how deep it invades; also in one sentence."""
     early = [each for each in _only_in_situ(specimen) if behaviour_of(each) == Behaviour.IN_SITU]
     for passage in specimen.passages:
-        found = _MEASURED.search(passage.text)
-        for each in early[:1] if found and not passage.has("beyond", "partly") else ():
-            if found:
-                deep = passage.found(found)
+        match = _MEASURED.search(passage.text)
+        for each in early[:1] if match and not passage.has("beyond", "partly") else ():
+            if match:
+                deep = passage.found(match)
                 why = f"it says {each.span.text}, and {deep.span.text}"
                 yield clash("in_situ", each, deep, why)
 
 
 def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
-    """A lesion that is in situ, benign or confined, and a sentence in which it invades."""
     confined: list[ReportMention[Any]] = [
         *_confined(specimen),
         *_staged_in_situ(specimen),
         *_only_in_situ(specimen),
     ]
     for passage in specimen.passages:
-        found = _INVADES.search(passage.text)
-        if not found or denies(passage.text) or passage.has("inflamed"):
+        match = _INVADES.search(passage.text)
+        if not match or denies(passage.text) or passage.has("inflamed"):
             continue
-        seen = passage.found(found)
+        seen = passage.found(match)
         for each in [each for each in confined if each.passage != passage][:1]:
             why = f"it says {each.span.text}, and {seen.span.text}"
             yield clash("in_situ", each, seen, why)
@@ -107,9 +105,9 @@ def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
 def _confined(specimen: Specimen) -> Iterator[ReportMention[str]]:
     for passage in specimen.passages:
         only = pattern("in_situ_only").search(passage.text)
-        found = only or pattern("confined").search(passage.text)
-        if found and not passage.has("elsewhere"):
-            yield passage.found(found)
+        match = only or pattern("confined").search(passage.text)
+        if match and not passage.has("elsewhere"):
+            yield passage.found(match)
 
 
 def _only_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
@@ -154,7 +152,6 @@ def margin_by_name(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def margin_in_words(specimen: Specimen) -> Iterator[Contradiction]:
-    """All margins free and one involved; in prose."""
     read = list(_read(specimen)) if specimen.is_prose else []
     free = [
         each
@@ -235,7 +232,6 @@ def _against_stage(
 
 
 def _in_words(specimen: Specimen) -> Iterator[Contradiction]:
-    """Nodes that are called free and involved, or differ from the stage."""
     called = list(_called(specimen))
     free, involved = [e for e in called if e.denied], [e for e in called if not e.denied]
     for no, yes in product(free, involved):

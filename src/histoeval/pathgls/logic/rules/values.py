@@ -58,7 +58,6 @@ _SEVERAL = 10  # from this share of cells on no marker is negative
 
 
 def grade(specimen: Specimen) -> Iterator[Contradiction]:
-    """Two grades of one scheme for the one tumour of a specimen."""
     if specimen.is_of_one_tumour:
         given = [
             each
@@ -147,7 +146,6 @@ def _otherwise_described(
 
 
 def _is_any_of(ids: Iterable[str], specimen: Specimen) -> bool:
-    """True if the lesion is called one of these diagnoses, or a kind of one."""
     tree = diagnosis_tree()
     return any(tree.is_a(each.concept.id, id_) for each in specimen.names for id_ in ids)
 
@@ -178,7 +176,6 @@ def _ranks(row: Mapping[str, list[float]], found: re.Match[str]) -> frozenset[in
 
 
 def size(specimen: Specimen) -> Iterator[Contradiction]:
-    """Two largest dimensions of the one tumour of a specimen that are far apart."""
     if not specimen.is_of_one_tumour or specimen.has_several_tumours:
         return
     sizes = [
@@ -260,29 +257,29 @@ def figures(specimen: Specimen) -> Iterator[Contradiction]:
     for marker in specimen.markers:
         yield from _called(marker)
     for passage in specimen.passages:
-        for found in _SUM.finditer(passage.text) if "leason" in passage.text else ():
-            if int(found["one"]) + int(found["other"]) != int(found["sum"]):
-                one, other = passage.at(*found.span("terms")), passage.at(*found.span("sum"))
-                yield clash("figures", one, other, f"{found['terms']} is not {found['sum']}")
+        for match in _SUM.finditer(passage.text) if "leason" in passage.text else ():
+            if int(match["one"]) + int(match["other"]) != int(match["sum"]):
+                one, other = passage.at(*match.span("terms")), passage.at(*match.span("sum"))
+                yield clash("figures", one, other, f"{match['terms']} is not {match['sum']}")
 
 
 def _called(marker: ReportMention[tuple[str, Result]]) -> Iterator[Contradiction]:
     passage, name = marker.passage, marker.value[0]
     begin = marker.span.start - passage.start
     clause = re.split(r"[;.](?:\s|$)|,\s", passage.text[begin:])[0]
-    found = _CALLED.search(clause)
-    if found is None or passage.has("some_cells", "of_gene"):
+    match = _CALLED.search(clause)
+    if match is None or passage.has("some_cells", "of_gene"):
         return
-    is_positive = found["word"].lower() == "positive"
-    if found["share"]:
-        share = int(found["share"])
+    is_positive = match["word"].lower() == "positive"
+    if match["share"]:
+        share = int(match["share"])
         is_at_odds = share == 0 if is_positive else share >= _SEVERAL
     else:
-        score = int(found["score"])
+        score = int(match["score"])
         is_at_odds = name == _HER2 and (score <= _WEAK if is_positive else score >= _STRONG)
     if is_at_odds:
         word, figure = (
-            passage.at(begin + found.start(part), begin + found.end(part))
+            passage.at(begin + match.start(part), begin + match.end(part))
             for part in ("word", "figure")
         )
         yield clash("figures", word, figure, f"{name} is {word.span.text} by {figure.span.text}")

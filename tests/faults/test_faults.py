@@ -10,7 +10,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,10 @@ def as_json(**cells: Any) -> bytes:
     return json.dumps(cells).encode() + b"\n"
 
 
+def changed_json(change: Mapping[str, Any], number: int) -> bytes:
+    return as_json(**{"id": number, "reference": "a", "candidate": "b", **change})
+
+
 CSV_BREAKERS: dict[str, tuple[str, Breaker]] = {
     "no id": ("missing_id", lambda n: as_csv("", "a", "b")),
     "the id of another row": ("duplicate_id", lambda n: as_csv("good-0", "a", "b")),
@@ -48,33 +52,25 @@ CSV_BREAKERS: dict[str, tuple[str, Breaker]] = {
     "a quote left open": ("broken_quotes", lambda n: f'x{n},"a text,b\r\n'.encode()),
     "text after a quote": ("broken_quotes", lambda n: f'x{n},"a" text,b\r\n'.encode()),
 }
+JSON_CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "no id": ("missing_id", {"id": None}),
+    "the id of another row": ("duplicate_id", {"id": "good-0"}),
+    "null": ("missing_value", {"reference": None}),
+    "an empty text": ("empty_text", {"reference": ""}),
+    "a list": ("not_text", {"reference": ["a"]}),
+    "a number": ("not_text", {"candidate": 3.5}),
+    "half a character": ("lone_surrogate", {"candidate": "b \ud83d"}),
+    "control characters": ("binary_text", {"reference": "\1\2\3\4"}),
+}
 JSON_BREAKERS: dict[str, tuple[str, Breaker]] = {
-    "no id": ("missing_id", lambda n: as_json(id=None, reference="a", candidate="b")),
-    "the id of another row": (
-        "duplicate_id",
-        lambda n: as_json(id="good-0", reference="a", candidate="b"),
-    ),
+    name: (code, partial(changed_json, change)) for name, (code, change) in JSON_CHANGES.items()
+} | {
     "no candidate": ("missing_value", lambda n: as_json(id=n, reference="a")),
-    "an empty text": ("empty_text", lambda n: as_json(id=n, reference="", candidate="b")),
-    "a list": ("not_text", lambda n: as_json(id=n, reference=["a"], candidate="b")),
-    "a number": ("not_text", lambda n: as_json(id=n, reference="a", candidate=3.5)),
     "a byte of another encoding": (
         "not_utf8",
-        lambda n: b'{"id": %d, "reference": "caf\xe9", "candidate": "b"}\n' % n,
+        lambda n: changed_json({"reference": "caf_"}, n).replace(b"_", b"\xe9"),
     ),
-    "half a character": (
-        "lone_surrogate",
-        lambda n: as_json(id=n, reference="a", candidate="b \ud83d"),
-    ),
-    "control characters": (
-        "binary_text",
-        lambda n: as_json(id=n, reference="\1\2\3\4", candidate="b"),
-    ),
-    "null": ("missing_value", lambda n: as_json(id=n, reference=None, candidate="b")),
-    "a line cut off": (
-        "broken_json",
-        lambda n: as_json(id=n, reference="a", candidate="b")[:-9] + b"\n",
-    ),
+    "a line cut off": ("broken_json", lambda n: changed_json({}, n)[:-9] + b"\n"),
     "no object": ("not_an_object", lambda n: b'["a", "b"]\n'),
 }
 

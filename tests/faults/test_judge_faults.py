@@ -14,7 +14,7 @@ from histoeval.llm.access import RetryPolicy
 from histoeval.run.judge import run_judges
 from histoeval.run.settings import JudgeSettings
 from tests.support.fake_server import CRITERIA, Call, Loopback, Wrong, right_answer, stream
-from tests.support.judge_pairs import Scores, bench_at, deserved, make_pair, write_pairs
+from tests.support.judge_pairs import bench_at, deserved, make_pair, write_pairs
 
 PAIRS = [make_pair(number) for number in range(200)]
 EVENTS = (("Content-Type", "text/event-stream"),)
@@ -77,46 +77,31 @@ def test_all_rows_are_each_right_or_missing_by_name_and_cost_nothing_again(
     assert spoiling.spoilt > 60
     assert [row.id for row in rows] == [pair.id for pair in PAIRS]
     for number, row in enumerate(rows):
-        _is_right_or_missing(row, deserved(number))
+        if row.errors:
+            assert row.scores == {}
+            assert row.errors[0].code in ("judge_unreadable", "judge_unreachable")
+        else:
+            parts = row.scores["judge_rubric4"].parts
+            assert parts == dict(zip(CRITERIA, deserved(number), strict=True))
     missing = [row.id for row in rows if row.errors]
     assert {"case-13", "case-150"} <= set(missing)
     assert len(missing) < 30
-    _summary_counts(tmp_path / "out", missing)
-    _raw_answers_are_kept(tmp_path / "out", missing)
-    _asked_again_only_for_what_was_not_reached(loopback, tmp_path, rows)
 
-
-def _is_right_or_missing(row: ResultRow, expected: Scores) -> None:
-    if row.errors:
-        assert row.scores == {}
-        assert row.errors[0].code in ("judge_unreadable", "judge_unreachable")
-    else:
-        found = row.scores["judge_rubric4"].parts
-        assert found == dict(zip(CRITERIA, expected, strict=True))
-
-
-def _asked_again_only_for_what_was_not_reached(
-    server: Loopback, folder: Path, first: list[ResultRow]
-) -> None:
-    server.calls.clear()
-    server.fault = lambda call: None
-    second = {row.id: row for row in judge(server, folder, "again")}
-    unreached = {r.id for r in first if r.errors and r.errors[0].code == "judge_unreachable"}
-    assert len(server.calls) <= 2 * len(unreached)
-    for row in first:
-        assert row.id in unreached or second[row.id] == row
-
-
-def _summary_counts(output: Path, missing: list[str]) -> None:
-    summary = json.loads((output / "summary.json").read_text("utf-8"))
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
     totals = summary["metrics"]["judge_rubric4"]["systems"]["candidate"]
     assert totals["scored"] == 200 - len(missing)
     assert totals["coverage"] == pytest.approx(1 - len(missing) / 200)
     assert summary["rows_with_errors"] == len(missing)
 
+    lines = (tmp_path / "out" / "missing.jsonl").read_text("utf-8").splitlines()
+    raw = {line["id"]: line["raw"] for line in map(json.loads, lines)}
+    assert list(raw) == missing
+    assert raw["case-13"] == ['{"critical_finding_concordance": "four"}'] * 2
 
-def _raw_answers_are_kept(output: Path, missing: list[str]) -> None:
-    lines = (output / "missing.jsonl").read_text("utf-8").splitlines()
-    kept = {line["id"]: line["raw"] for line in map(json.loads, lines)}
-    assert list(kept) == missing
-    assert kept["case-13"] == ['{"critical_finding_concordance": "four"}'] * 2
+    loopback.calls.clear()  # asked again only for what was not reached
+    loopback.fault = lambda call: None
+    second = {row.id: row for row in judge(loopback, tmp_path, "again")}
+    unreached = {r.id for r in rows if r.errors and r.errors[0].code == "judge_unreachable"}
+    assert len(loopback.calls) <= 2 * len(unreached)
+    for row in rows:
+        assert row.id in unreached or second[row.id] == row

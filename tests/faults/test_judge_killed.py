@@ -72,17 +72,13 @@ def test_a_stopped_run_goes_on_and_asks_for_nothing_twice(here: Here, number: in
     assert here.judge(*HOW).code in (0, 1)
     twice = {asked: times for asked, times in finished(here.server.answered).items() if times > 1}
     assert sum(twice.values()) - len(twice) <= AT_A_TIME, "only what was under way at the kill"
-    _every_row_is_right_or_missing(here)
-
-
-def _every_row_is_right_or_missing(here: Here) -> None:
     rows = here.lines("scores.jsonl")
     assert [row["id"] for row in rows] == [f"case-{n}" for n in range(PAIRS)]
-    for number, row in enumerate(rows):
+    for place, row in enumerate(rows):
         if row["errors"]:
             assert row["scores"] == {}
             assert row["errors"][0]["code"] in ("judge_unreadable", "judge_unreachable")
         else:
             found = row["scores"]["judge_rubric4"]["parts"]
-            assert found == dict(zip(CRITERIA, deserved(number), strict=True))
+            assert found == dict(zip(CRITERIA, deserved(place), strict=True))
     assert sum(bool(row["errors"]) for row in rows) < PAIRS * 0.15

@@ -58,11 +58,6 @@ def test_a_metric_that_was_loaded_and_used_works_in_a_forked_child(
             answer.write_bytes(pickle.dumps(metric.score(PAIRS[:4])))
         finally:
             os._exit(0)
-    wait_for(child)
-    assert pickle.loads(answer.read_bytes()) == metric.score(PAIRS[:4])
-
-
-def wait_for(child: int) -> None:
     late = time.monotonic() + SECONDS
     while os.waitpid(child, os.WNOHANG) == (0, 0):
         if time.monotonic() > late:
@@ -70,6 +65,7 @@ def wait_for(child: int) -> None:
             os.waitpid(child, 0)
             pytest.fail("the child hangs")
         time.sleep(0.05)
+    assert pickle.loads(answer.read_bytes()) == metric.score(PAIRS[:4])
 
 
 def test_a_pickled_metric_scores_the_same_in_a_fresh_process(metric: Metric) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,15 +63,3 @@ def test_the_order_is_told_by_the_names_of_the_answers() -> None:
 def test_answers_whose_names_say_nothing_are_refused(labels: dict[int, str]) -> None:
     with pytest.raises(ModelError, match="does not say which of its answers"):
         answer_order(labels, "m")
-
-
-def test_a_model_that_names_nothing_is_refused_when_it_is_loaded(
-    folder: Path, tmp_path: Path
-) -> None:
-    home = tmp_path / "unnamed"
-    shutil.copytree(folder, home)
-    config = json.loads((home / "config.json").read_text("utf-8"))
-    config["id2label"] = {str(n): f"LABEL_{n}" for n in range(3)}
-    (home / "config.json").write_text(json.dumps(config), "utf-8")
-    with pytest.raises(ModelError, match="LABEL_0, LABEL_1, LABEL_2"):
-        HuggingFaceEntailer(home, Runtime("cpu"))

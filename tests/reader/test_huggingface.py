@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,11 +56,6 @@ def assert_alike(found: list[Report], expected: list[Report]) -> None:
     assert scores[0] == pytest.approx(scores[1], abs=1e-5)
 
 
-def test_the_random_models_find_something_to_test_with(reports: list[Report]) -> None:
-    assert sum(len(report.entities) for report in reports) > 100
-    assert sum(len(report.relations) for report in reports) > 10
-
-
 def test_entities_are_slices_of_the_text_in_order_and_apart(
     reports: list[Report], texts: list[str]
 ) -> None:
@@ -80,7 +76,8 @@ def test_a_report_longer_than_the_model_is_read_to_its_end(reports: list[Report]
 
 def test_relations_hold_between_compatible_types_only(reports: list[Report]) -> None:
     kinds = {report.relation_type(r) for report in reports for r in report.relations}
-    assert kinds
+    assert sum(len(report.entities) for report in reports) > 100, "there is something to test with"
+    assert sum(len(report.relations) for report in reports) > 10
     assert kinds <= HARE_RELATION_TYPES
 
 
@@ -169,6 +166,7 @@ def test_embeddings_are_those_of_the_model_alone(tiny_models: ModelFolders, pool
     )
     phrases = ["ductal carcinoma", "ER", "lymph nodes of the left breast", "ER"]
     found = encoder.embed(phrases)
+    assert encoder.embed([]).shape == (0, 32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_models.aligner)
     model = transformers.AutoModel.from_pretrained(tiny_models.aligner).eval()
     for phrase, vector in zip(phrases, found, strict=True):
@@ -176,11 +174,6 @@ def test_embeddings_are_those_of_the_model_alone(tiny_models: ModelFolders, pool
             states = model(**tokenizer(phrase, return_tensors="pt")).last_hidden_state[0]
         expected = (states[0] if pooling == "cls" else states.mean(dim=0)).numpy()
         np.testing.assert_allclose(vector, expected / np.linalg.norm(expected), atol=1e-5)
-
-
-def test_nothing_embeds_to_nothing(tiny_models: ModelFolders) -> None:
-    encoder = HuggingFaceEncoder(tiny_models.aligner, runtime=CPU)
-    assert encoder.embed([]).shape == (0, 32)
 
 
 def test_a_model_that_gives_no_numbers_is_refused(tiny_models: ModelFolders) -> None:
@@ -248,8 +241,7 @@ def test_a_device_that_is_not_here_is_a_plain_mistake(
 
 
 def test_weights_that_were_cut_short_are_refused(tiny_models: ModelFolders, tmp_path: Path) -> None:
-    for file in tiny_models.aligner.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(tiny_models.aligner, tmp_path, dirs_exist_ok=True)
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:5000])
     with pytest.raises(ModelError, match="cannot load"):

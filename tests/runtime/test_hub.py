@@ -51,18 +51,16 @@ def test_a_folder_is_read_without_a_question_to_the_hub(
     assert asked.names == []
 
 
-def test_a_model_of_the_hub_is_asked_for_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ask(monkeypatch, None)
-    assert not only_here("owner/model")
-    assert asked.names == ["owner/model"]
-
-
-def test_what_was_kept_is_used_where_the_hub_cannot_be_reached(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("answer", "is_here"), [(None, False), (OSError("no network"), True)], ids=["hub", "cache"]
+)
+def test_a_model_is_asked_for_on_the_hub_and_its_copy_here_is_used_where_that_is_not_reached(
+    answer: Exception | None, is_here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask(monkeypatch, OSError("no network"))
+    asked = ask(monkeypatch, answer)
     keep(monkeypatch, "config.json")
-    assert only_here("owner/model")
+    assert only_here("owner/model") == is_here
+    assert asked.names == ["owner/model"]
 
 
 @pytest.mark.heavy

@@ -91,7 +91,9 @@ def test_outputs_can_be_chosen_by_name() -> None:
     assert found.shape == (COUNT, 5, 3)
 
 
-def test_a_graph_with_another_operator_is_refused(tmp_path: Path) -> None:
+def test_a_graph_with_another_operator_and_a_file_that_is_none_are_refused(
+    tmp_path: Path,
+) -> None:
     info = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph(
         [onnx.helper.make_node("Sin", ["x"], ["y"])], "g", [info("x", 1, [1])], [info("y", 1, [1])]
@@ -99,9 +101,6 @@ def test_a_graph_with_another_operator_is_refused(tmp_path: Path) -> None:
     onnx.save(onnx.helper.make_model(graph), str(tmp_path / "graph.onnx"))
     with pytest.raises(ModelError, match="its operator Sin is not known here"):
         TorchSession(tmp_path / "graph.onnx", "cpu")
-
-
-def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
     (tmp_path / "graph.onnx").write_bytes(b"no graph")
     with pytest.raises(ModelError, match="cannot be loaded"):
         TorchSession(tmp_path / "graph.onnx", "cpu")

@@ -1,1 +1,1 @@
-"""How alike two entities are."""
+"""Similarity of entities."""

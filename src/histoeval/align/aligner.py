@@ -1,4 +1,4 @@
-"""What every aligner can do: put phrases into a space where alike means near."""
+"""The interface of aligners, which put phrases into a space where alike means near."""
 
 from collections import Counter
 from collections.abc import Sequence

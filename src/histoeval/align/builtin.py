@@ -26,7 +26,7 @@ class ChannelUse(Noun):
 
 
 class AlignerManifest(ModelManifest):
-    """What `aligner.json` says: the files and their hashes, the size of vectors, the longest text.
+    """The content of `aligner.json`: files and their hashes, size of vectors, longest text.
 
     How tokens become one vector is part of the graph, and nothing that its users decide.
     """
@@ -97,8 +97,10 @@ class BuiltinAligner:
         ]
         distinct = list(dict.fromkeys(sequences))
         rows = self._encoder.rows([(tokens,) for tokens in distinct])
-        found = {tokens: unit(row[None])[0] for tokens, (row,) in zip(distinct, rows, strict=True)}
-        vectors = [found[tokens] for tokens in sequences]
+        vector_of = {
+            tokens: unit(row[None])[0] for tokens, (row,) in zip(distinct, rows, strict=True)
+        }
+        vectors = [vector_of[tokens] for tokens in sequences]
         if (use := self.manifest.channel) is None:
             return vectors
         return [

@@ -132,8 +132,11 @@ class HuggingFaceReader:
         whole = self.tagger.encodings(texts)
         sizes = [encoding.special_tokens_mask.count(0) for encoding in whole]
         if self.relater is not None and not self._has_one_tokenizer:
-            others = self.relater.encodings(texts, special=False)
-            sizes = [max(size, len(other.ids)) for size, other in zip(sizes, others, strict=True)]
+            encodings = self.relater.encodings(texts, special=False)
+            sizes = [
+                max(size, len(encoding.ids))
+                for size, encoding in zip(sizes, encodings, strict=True)
+            ]
         cut: list[list[Window]] = []
         encoded: list[list[Any]] = []
         for text, size, encoding in zip(texts, sizes, whole, strict=True):

@@ -1,4 +1,4 @@
-"""What the lines of a report look like, and at which line breaks a sentence ends."""
+"""Kinds of lines in a report, and the line breaks at which a sentence ends."""
 
 import re
 

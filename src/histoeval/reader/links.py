@@ -123,7 +123,7 @@ def _codes(text: str, mentions: Sequence[Mention], types: Integers, pairs: Integ
     padded = np.concatenate([[0, 0], types + 1, [0, 0]])
 
     def gap(entities: Integers, step: int) -> Integers:
-        """How far the entity before or after is, as a code; the highest where there is none."""
+        """Code of the distance to the entity before or after; the highest where there is none."""
         exists = (entities + step >= 0) & (entities + step < len(starts))
         beside = np.clip(entities + step, 0, len(starts) - 1)
         left, right = np.minimum(entities, beside), np.maximum(entities, beside)

@@ -1,4 +1,4 @@
-"""What a reading asks of its model, and who answers: for one text, or for many at once.
+"""Questions of a reading to its model, and their answers: for one text, or many at once.
 
 A reading is a generator that yields questions and is sent their answers. On a CPU it goes on by
 itself. On a GPU the readings of many texts go on side by side, and their questions are answered
@@ -20,7 +20,7 @@ class Tokenise(NamedTuple):
 
 
 class Encode(NamedTuple):
-    """What the encoder makes of a window: encoded tokens, logits of tags and assertions."""
+    """A window for the encoder, which answers with tokens, and logits of tags and assertions."""
 
     tokens: Integers
 

@@ -1,4 +1,4 @@
-"""What every reader can do: turn texts into reports with entities and relations."""
+"""The interface of readers, which turn texts into reports with entities and relations."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable

@@ -128,7 +128,9 @@ def _named(place: HeadingCandidate) -> Heading | None:
         return None
     title = match["title"]
     if match["mark"] in ":;":
-        return None if _is_field_here(place, match) else _known(match)
+        may_be_line = place.inside in {"diagnosis", "synoptic"} and not title.isupper()
+        is_line = may_be_line and may_be_field(title) and match.end() < place.end
+        return None if is_line else _known(match)  # a line of a checklist with its value
     is_heading = title.isupper() or (title[0].isupper() and " " in plain(title))
     return _known(match) if is_heading else None
 
@@ -139,12 +141,6 @@ def _named_line(place: HeadingCandidate) -> Heading | None:
     if match and not match["mark"] and match["title"][0].isupper():
         return _known(match)
     return _named(place)
-
-
-def _is_field_here(place: HeadingCandidate, match: re.Match[str]) -> bool:
-    if place.inside not in {"diagnosis", "synoptic"} or match["title"].isupper():
-        return False
-    return may_be_field(match["title"]) and match.end() < place.end
 
 
 def _before_list(place: HeadingCandidate) -> Heading | None:

@@ -46,7 +46,7 @@ class Sentence(TextSpan):
 @lru_cache(maxsize=1 << 8)  # a report is asked for its sentences by many
 def sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text, in order."""
-    found: list[Sentence] = []
+    spans: list[Sentence] = []
     # Some models write small letters only, with spaces around every stop; capitals then do not
     # tell where sentences begin. A short piece of text may lack them by chance.
     is_short = len(text) < _MIN_CHARS_WITHOUT_CAPITALS and " . " not in text
@@ -66,11 +66,11 @@ def sentences(text: str) -> tuple[Sentence, ...]:
             ends = stop_ends_sentence(text, start, at, after, has_capitals)
             ends = ends and not _holds(asides, after - 1)
         if ends:
-            found.append(_trimmed(text, start, end))
+            spans.append(_trimmed(text, start, end))
             start = _skip_space(text, end)
     if start < len(text):
-        found.append(_trimmed(text, start, len(text)))
-    return tuple(found)
+        spans.append(_trimmed(text, start, len(text)))
+    return tuple(spans)
 
 
 def _ends_at_line_break(

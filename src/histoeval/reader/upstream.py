@@ -92,24 +92,26 @@ class UpstreamReader:
     def _relations(
         self, texts: Sequence[str], entities: Sequence[Sequence[ChunkEntity]]
     ) -> list[list[tuple[str, str, float]]]:
-        for found in entities:
-            if (passes := len(found) * (len(found) - 1)) > MOST_PASSES:
+        for words in entities:
+            if (passes := len(words) * (len(words) - 1)) > MOST_PASSES:
                 raise ModelError(
-                    f"a report with {len(found)} entities needs {passes:,} passes of the relation "
+                    f"a report with {len(words)} entities needs {passes:,} passes of the relation "
                     f"model in upstream mode, more than {MOST_PASSES:,}; use mode=paper"
                 )
         pairs = [
             (number, head, tail)
-            for number, found in enumerate(entities)
-            for head, tail in permutations(found, 2)
+            for number, words in enumerate(entities)
+            for head, tail in permutations(words, 2)
         ]
         related: list[list[tuple[str, str, float]]] = [[] for _ in texts]
         for first in range(0, len(pairs), _PAIRS_AT_ONCE):
-            some = pairs[first : first + _PAIRS_AT_ONCE]
-            marked = [marked_as_published(texts[number], head, tail) for number, head, tail in some]
+            chunk = pairs[first : first + _PAIRS_AT_ONCE]
+            marked = [
+                marked_as_published(texts[number], head, tail) for number, head, tail in chunk
+            ]
             tokens = self._relater.tokenizer(marked, truncation=True, max_length=RELATION_TOKENS)
             logits = self._relater.forward(tokens["input_ids"], lambda output: output.logits)
-            for (number, head, tail), scores in zip(some, logits, strict=True):
+            for (number, head, tail), scores in zip(chunk, logits, strict=True):
                 probabilities = softmax(scores)
                 if int(probabilities.argmax()) == RELATED:
                     related[number].append((head.word, tail.word, float(probabilities[RELATED])))

@@ -326,7 +326,7 @@ class WindowedReader:
 
     def _decode(self, text: str, view: _View, after: int) -> Reading[list[Entity]]:
         path = yield Decode(np.log(view.tags + _LEAST))
-        found: list[Entity] = []
+        entities: list[Entity] = []
         for span in spans_of(path):
             # cut where the next line of a form begins: no name goes on there
             lines = [
@@ -354,9 +354,9 @@ class WindowedReader:
                 else:  # the model took it for the beginning of the next line
                     is_absent = entity.type in ASSERTED and is_denied(text, start, end)
                     assertion = Assertion.ABSENT if is_absent else Assertion.PRESENT
-                found.append(entity.model_copy(update={"assertion": assertion}))
+                entities.append(entity.model_copy(update={"assertion": assertion}))
                 after = end
-        return found
+        return entities
 
     def _link(
         self,

@@ -1,1 +1,1 @@
-"""What models run on: ONNX sessions, Transformers models, batching, caching, threads."""
+"""Runtime of models: ONNX sessions, Transformers models, batching, caching, threads."""

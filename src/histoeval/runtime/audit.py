@@ -1,4 +1,4 @@
-"""What was sent to another program or machine, for an audit: `sent.jsonl` beside the cache.
+"""A log of requests to other programs and machines, for an audit: `sent.jsonl` beside the cache.
 
 A line of JSON for each request: when, to which host, for which model and purpose, how long it was
 and its SHA-256; never its content, a key or a header. `HISTOEVAL_AUDIT` names another file, or

@@ -1,4 +1,4 @@
-"""How sequences of different length are put together for a model."""
+"""Batches of sequences of different length."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -52,16 +52,16 @@ class Memory(Generic[Key, T]):
         return Memory, (self._answer, self._most, self._size)
 
     def __call__(self, texts: Sequence[Key]) -> list[T]:
-        found: dict[Key, T] = {}
+        cached: dict[Key, T] = {}
         with self._lock:
             for text in texts:
                 if text in self._known:
-                    found[text] = self._known[text]
+                    cached[text] = self._known[text]
                     self._known.move_to_end(text)
-        unknown = [text for text in dict.fromkeys(texts) if text not in found]
+        unknown = [text for text in dict.fromkeys(texts) if text not in cached]
         if unknown:
             answers = dict(zip(unknown, self._answer(unknown), strict=True))
-            found |= answers
+            cached |= answers
             size = self._size or (lambda _: 1)
             with self._lock:
                 for text, answer in answers.items():
@@ -71,7 +71,7 @@ class Memory(Generic[Key, T]):
                 while self._held * _shared_by() > self._most:
                     forgotten, _ = self._known.popitem(last=False)
                     self._held -= size(forgotten)
-        return [found[text] for text in texts]
+        return [cached[text] for text in texts]
 
 
 _LOADED: dict[str, OrderedDict[Hashable, Any]] = {}
@@ -91,13 +91,13 @@ def shared_model(kind: str, key: Hashable, load: Callable[[], T]) -> T:
     Of each kind, such as `reader`, the last two are kept.
     """
     with _LOADING:
-        known = _LOADED.setdefault(kind, OrderedDict())
-        if key not in known:
-            known[key] = load()
-        known.move_to_end(key)
-        while len(known) > _MAX_LOADED:
-            known.popitem(last=False)
-        model: T = known[key]
+        models = _LOADED.setdefault(kind, OrderedDict())
+        if key not in models:
+            models[key] = load()
+        models.move_to_end(key)
+        while len(models) > _MAX_LOADED:
+            models.popitem(last=False)
+        model: T = models[key]
         return model
 
 

@@ -1,4 +1,4 @@
-"""What the shipped models run on: an ONNX session of one thread or a device, and a tokenizer."""
+"""Runtime of the shipped models: an ONNX session of one thread or a device, and a tokenizer."""
 
 import os
 from collections.abc import Mapping, Sequence

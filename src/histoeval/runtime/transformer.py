@@ -133,7 +133,7 @@ class Transformer:
     def forward(
         self, sequences: Sequence[Sequence[int]], pick: Callable[[Any], torch.Tensor]
     ) -> list[Vectors]:
-        """What `pick` takes from the model's output, one array per sequence, in their order.
+        """Run the model; `pick` takes one array per sequence from its output, in their order.
 
         An array with a row per token is cut to the tokens of its own sequence.
         """

@@ -51,12 +51,12 @@ class IsolatedSlide(Slide):
         self._name = str(path)
         self._start = None if path.is_absolute() else str(Path.cwd())
         facts, _ = self._ask(None)
-        known = facts["resolution"]
+        resolution = facts["resolution"]
         super().__init__(
             path,
             facts["format"],
             tuple(SlideLevel(*level) for level in facts["levels"]),
-            None if known is None else Resolution(*known),
+            None if resolution is None else Resolution(*resolution),
             tuple(facts["notes"]),
         )
 

@@ -186,8 +186,8 @@ class OpenSlides:
 
     def jpeg(self, path: Path, level: int, column: int, row: int) -> bytes:
         key = (file_state(path), level, column, row)
-        if (kept := self.tiles.get(key)) is not None:
-            return kept
+        if (cached := self.tiles.get(key)) is not None:
+            return cached
         with self.pyramid(path) as pyramid:
             pixels = pyramid.tile(level, column, row)
         stream = BytesIO()

@@ -69,16 +69,16 @@ def make_overview(slide: Slide, scale: float, workers: int = WORKERS) -> Overvie
     damaged, damage = np.zeros((height, width), bool), []
     blocks = _Block(0, 0, width, height).split(max(1, BLOCK // factor))
     for parts in in_order(partial(_reduced, slide, number, factor), blocks, workers):
-        for block, found in parts:
-            if isinstance(found, str):
+        for block, part in parts:
+            if isinstance(part, str):
                 damaged[block.window] = True
-                damage.append(found)
+                damage.append(part)
                 if len(damage) > MAX_DAMAGE:
                     raise InputError(
                         f"{slide.path} is damaged in more than {MAX_DAMAGE:,} places; {damage[0]}"
                     )
             else:
-                pixels[block.window] = found
+                pixels[block.window] = part
     return Overview(pixels, level.downsample * factor, damaged, tuple(damage))
 
 
@@ -105,7 +105,7 @@ def _reduced(
         side = max(1, SMALL_BLOCK // factor)
         if max(block.width, block.height) <= side:
             return [(block, str(error))]
-        smaller = (_reduced(slide, number, factor, each) for each in block.split(side))
+        smaller = (_reduced(slide, number, factor, quarter) for quarter in block.split(side))
         return [part for parts in smaller for part in parts]
     if factor > 1:
         pixels = np.asarray(Image.fromarray(pixels).reduce(factor))

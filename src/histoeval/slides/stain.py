@@ -41,7 +41,7 @@ class Stains:
 
 
 class Factors(NamedTuple):
-    """What the concentrations of the two stains are multiplied by."""
+    """Factors of the concentrations of the two stains."""
 
     first: float
     second: float

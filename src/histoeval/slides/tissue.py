@@ -79,13 +79,13 @@ def find_tissue(slide: Slide, workers: int = WORKERS) -> Tissue:
     return Tissue(mask, ink, black, overview.scale, white, overview.damaged, overview.damage)
 
 
-def tissue_mask(density: Density, other: Mask) -> Mask:
+def tissue_mask(density: Density, excluded: Mask) -> Mask:
     """Stained and not in `other`, with gaps of fat closed and specks and rims removed."""
     smooth = ndimage.uniform_filter(density, (1, 3, 3), mode="nearest")
-    stained = (smooth.max(axis=0) - smooth.min(axis=0) > STAIN) & ~other
+    stained = (smooth.max(axis=0) - smooth.min(axis=0) > STAIN) & ~excluded
     whole = _shrunk(_grown(stained, GAP), GAP)
     firm = _grown(_shrunk(whole, STRAND), STRAND)
-    return ~_without_small(~_without_small(firm, SPECK), HOLE) & ~other
+    return ~_without_small(~_without_small(firm, SPECK), HOLE) & ~excluded
 
 
 def find_ink(density: Density) -> Mask:
@@ -161,12 +161,12 @@ def _without_small(mask: Mask, least: int) -> Mask:
 
 def describe(slide: Slide, tissue: Tissue) -> dict[str, Any]:
     """The facts of a slide for JSON: size, levels, resolution and tissue."""
-    known = slide.resolution
+    resolution = slide.resolution
     area = None
-    if known is not None:
-        area = tissue.share * slide.width * known.x * slide.height * known.y / 1e6
+    if resolution is not None:
+        area = tissue.share * slide.width * resolution.x * slide.height * resolution.y / 1e6
     notes = [*slide.notes]
-    if known is None:
+    if resolution is None:
         notes.append("the file does not state its microns per pixel; give them with --mpp")
     if tissue.damage:
         notes.append(f"{tissue.damaged.mean():.1%} cannot be read: {tissue.damage[0]}")
@@ -177,14 +177,14 @@ def describe(slide: Slide, tissue: Tissue) -> dict[str, Any]:
         "format": slide.format,
         "width": slide.width,
         "height": slide.height,
-        "mpp": None if known is None else [known.x, known.y],
-        "mpp_source": "missing" if known is None else known.source,
+        "mpp": None if resolution is None else [resolution.x, resolution.y],
+        "mpp_source": "missing" if resolution is None else resolution.source,
         "levels": [
             {
                 "width": level.width,
                 "height": level.height,
                 "downsample": round(level.downsample, 4),
-                "mpp": None if known is None else round(known.mean * level.downsample, 4),
+                "mpp": None if resolution is None else round(resolution.mean * level.downsample, 4),
             }
             for level in slide.levels
         ],

@@ -50,11 +50,13 @@ def serve() -> None:
                 if request["region"] is not None:
                     send(answers, {}, slide.region(*request["region"]))
                     continue
-                known = slide.resolution
+                resolution = slide.resolution
                 facts = {
                     "format": slide.format,
                     "levels": slide.levels,
-                    "resolution": None if known is None else (known.x, known.y, known.source),
+                    "resolution": None
+                    if resolution is None
+                    else (resolution.x, resolution.y, resolution.source),
                     "notes": slide.notes,
                 }
                 send(answers, facts)

@@ -30,7 +30,7 @@ class Ask(NamedTuple):
 
 
 class VlmAnswer(NamedTuple):
-    """What the model answered, and whether it was cut off at the token limit."""
+    """An answer of the model; `cut` if it ends at the token limit."""
 
     text: str
     cut: bool = False

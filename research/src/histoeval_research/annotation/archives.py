@@ -116,7 +116,7 @@ def _on_disk(paths: Iterable[Path], folder: Path) -> list[_File]:
 
 
 class _Allowance:
-    """How much of an archive, with the archives in it, has been unpacked."""
+    """A limit on the files and bytes of an archive, with the archives in it."""
 
     def __init__(self, where: str) -> None:
         self._where = where

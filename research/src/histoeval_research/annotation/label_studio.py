@@ -86,7 +86,7 @@ def read_task(draft: PassageDraft, task: Mapping[str, Any]) -> None:
 
 
 def _result(task: Mapping[str, Any]) -> Sequence[Any]:
-    """What was annotated: by people, if by anybody."""
+    """The items of the annotation by people, else of the prediction."""
     if "data" not in task:
         return list(_minimal(task))
     annotations = task.get("annotations", task.get("completions")) or []

@@ -36,7 +36,7 @@ class RefusedPassage(Exception):  # noqa: N818 - not an error of the program: a 
 
 
 class Vocabulary:
-    """What labels mean: as the user defines them, else as is widely known."""
+    """Meanings of labels: as the user defines them, else as is widely known."""
 
     def __init__(self, labels: Mapping[str, str | None] | None = None) -> None:
         for name, meaning in (labels or {}).items():
@@ -80,7 +80,7 @@ def assertion_of(value: str) -> Assertion:
 
 
 def attribute(name: str, value: str | None) -> Assertion | None:
-    """What an attribute says of the assertion: `assertion=absent`, or `negated`, or nothing."""
+    """The assertion that an attribute states: `assertion=absent`, or `negated`, or none."""
     if plain(name) == ASSERTION:
         return assertion_of(value or "")
     named = assertion_named(name)

@@ -163,7 +163,7 @@ def _key(number: str | None, row: str) -> str:
 
 
 def _cells(cell: str) -> list[StackedValue]:
-    """What is stacked in a cell: `_` is nothing, `*` an annotation without a value."""
+    """The values stacked in a cell: `_` is nothing, `*` an annotation without a value."""
     values = []
     for part in [] if cell == "_" else _STACKED.findall(cell):
         match = _VALUE.fullmatch(part)

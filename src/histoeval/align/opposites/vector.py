@@ -86,12 +86,12 @@ def beside(vector: Vectors, phrase: str, weight: float) -> Vectors:
 def channel(phrase: str) -> Vectors:
     """The numbers of a phrase, not of length one: the more it says, the longer."""
     row = np.zeros(size(), dtype=np.float32)
-    known, at = lexicon().axes, places()
+    axes, at = lexicon().axes, places()
     meaning = meaning_of(phrase)
     signs = {axis: float(sign) for axis, sign in meaning.signs.items()}
     signs |= grade_signs(phrase)
     for axis, sign in signs.items():
-        row[at[axis]] = sign * (known[axis].weight if axis in known else 1.0)
+        row[at[axis]] = sign * (axes[axis].weight if axis in axes else 1.0)
     denials = meaning.denials + denying_codes(phrase)
     is_affirmed = denials or meaning.is_affirmed or affirming_codes(phrase) > 0
     row[at[POLARITY]] = -1 if denials % 2 else 1 if is_affirmed else _ASSUMED
@@ -155,8 +155,8 @@ def grade_signs(phrase: str) -> Iterator[tuple[str, float]]:
 def numbers(phrase: str) -> list[str]:
     """All different numbers: in digits, words, Roman numerals or as a letter after a code."""
     words = re.findall(r"[A-Za-z]+", phrase)
-    found = {*_FIGURES.findall(phrase)}
-    found |= {str(number) for word in words if (number := spelt_number(word)) is not None}
-    found |= {str(rank_number(roman)) for roman in _ROMAN.findall(phrase)}
-    found |= {letter.upper() for letter in _LETTER.findall(phrase)}
-    return sorted(found)
+    numerals = {*_FIGURES.findall(phrase)}
+    numerals |= {str(number) for word in words if (number := spelt_number(word)) is not None}
+    numerals |= {str(rank_number(roman)) for roman in _ROMAN.findall(phrase)}
+    numerals |= {letter.upper() for letter in _LETTER.findall(phrase)}
+    return sorted(numerals)

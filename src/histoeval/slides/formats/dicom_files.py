@@ -100,7 +100,7 @@ class DicomSlide(Slide):
         layers = list(self._wsi.pyramid)
         sizes = [(layer.size.width, layer.size.height) for layer in layers]
         levels = levels_of(sizes)
-        self._layers = [layers[sizes.index((each.width, each.height))].level for each in levels]
+        self._layers = [layers[sizes.index((level.width, level.height))].level for level in levels]
         spacing = self._wsi.mpp
         x, y = (None, None) if spacing is None else (spacing.width, spacing.height)
         super().__init__(path, "DICOM", levels, stated_resolution(x, y))

@@ -89,15 +89,15 @@ class DeepZoomSlide(Slide):
         if not self._folder.is_dir():
             raise InputError(f"{path} has no folder {self._folder.name} with its blocks beside it")
         top = math.ceil(math.log2(max(width, height))) if max(width, height) > 1 else 0
-        found = {
+        names = {
             (math.ceil(width / 2**step), math.ceil(height / 2**step)): top - step
             for step in range(top + 1)
             if (self._folder / str(top - step)).is_dir()
         }
-        if (width, height) not in found:
+        if (width, height) not in names:
             raise InputError(f"{path} has no blocks of its finest level, {top}")
-        levels = levels_of(list(found))
-        self._names = [found[level.width, level.height] for level in levels]
+        levels = levels_of(list(names))
+        self._names = [names[level.width, level.height] for level in levels]
         super().__init__(path, "DeepZoom", levels, None)
         self._decode = lru_cache(maxsize=CACHED_BLOCKS)(self._decoded)
 

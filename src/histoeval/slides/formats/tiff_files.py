@@ -175,8 +175,8 @@ class TiffSlide(Slide):
                 "save it as a tiled, pyramidal TIFF"
             )
         self._decode = lru_cache(maxsize=max(4, CACHE_BYTES // block))(self._decoded)
-        known = _resolution(self._tiff, self._pages[0][0])
-        super().__init__(path, "OME-TIFF" if self._tiff.is_ome else "TIFF", levels, known)
+        resolution = _resolution(self._tiff, self._pages[0][0])
+        super().__init__(path, "OME-TIFF" if self._tiff.is_ome else "TIFF", levels, resolution)
 
     def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
         pages = self._pages[level]

@@ -19,8 +19,6 @@ from histoeval.runtime.onnx import TokenRows, on_gpu, open_tokenizer, runner
 
 
 class ChannelUse(Noun):
-    """The use of `align.opposites.vector` beside the vector of the encoder."""
-
     version: Annotated[int, Field(ge=1)]
     weight: Annotated[float, Field(gt=0)]
 

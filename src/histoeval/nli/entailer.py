@@ -40,8 +40,6 @@ class LabelledPair(Noun):
 
 
 class Entailer(Protocol):
-    """An NLI model."""
-
     @property
     def identity(self) -> str:
         """The model and everything that its answers depend on."""

@@ -60,7 +60,6 @@ class ModelManifest(Noun):
         return manifest
 
     def write(self, folder: Path) -> None:
-        """Write the manifest, whole or not at all."""
         path = folder / self.home
         draft = path.with_name(f"{path.name}.part")
         draft.write_text(self.model_dump_json(indent=1) + "\n", "utf-8")

@@ -47,8 +47,6 @@ Encoded: TypeAlias = tuple[Any, Floats, Floats]
 
 
 class JointModel(Protocol):
-    """Runs the two halves of a joint model."""
-
     @property
     def takes_many(self) -> bool:
         """True if several questions at once are answered faster than one by one."""

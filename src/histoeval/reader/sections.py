@@ -228,7 +228,6 @@ class Section(TextSpan):
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of a text, in order, from its first character to its last."""
     headings = list(_nested(text))
     if text and (not headings or text[: headings[0][0].start].strip()):
         headings.insert(0, (Heading(0, 0, "", OTHER, is_known=False), ""))

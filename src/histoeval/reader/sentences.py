@@ -45,7 +45,6 @@ class Sentence(TextSpan):
 
 @lru_cache(maxsize=1 << 8)  # a report is asked for its sentences by many
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """The sentences of a text, in order."""
     spans: list[Sentence] = []
     # Some models write small letters only, with spaces around every stop; capitals then do not
     # tell where sentences begin. A short piece of text may lack them by chance.

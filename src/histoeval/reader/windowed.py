@@ -186,8 +186,6 @@ MAX_CACHED_CHARS = 1_500_000
 
 @dataclass(slots=True)
 class _View:
-    """A window as the encoder sees it."""
-
     window: Window
     length: int  # tokens, those that the tokenizer adds counted in
     shift: int  # tokens that it adds in front
@@ -313,7 +311,6 @@ class WindowedReader:
 
         @cache
         def measure(fragment: str) -> int:
-            """Tokens of a fragment, without those at its ends."""
             if fragment == text:
                 return int(encoded.special_tokens_mask.count(0))
             return len(self.tokenizer.encode(fragment, add_special_tokens=False).ids)

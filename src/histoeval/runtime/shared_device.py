@@ -185,7 +185,6 @@ OWNER = DeviceOwner()
 
 
 def _answer(model: Call, method: str, asked: Sequence[Waiting]) -> None:
-    """Answer questions to one method of one model together."""
     make, arguments = model
     try:
         opened = shared_model(f"device {make.__qualname__}", arguments, lambda: make(*arguments))

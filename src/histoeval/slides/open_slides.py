@@ -240,7 +240,6 @@ class OpenSlides:
                 self._sweep_later()
 
     def _sweep_later(self) -> None:
-        """Look for idle slides again, as long as any is open."""
         if self._slides and self._sweeper is None:
             self._sweeper = threading.Timer(self._idle_seconds, self.close_idle)
             self._sweeper.daemon = True

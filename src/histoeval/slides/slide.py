@@ -140,7 +140,6 @@ def levels_of(sizes: list[tuple[int, int]]) -> tuple[SlideLevel, ...]:
 
 
 def on_white(picture: Image.Image) -> Pixels:
-    """The pixels of an image on a white background, like glass."""
     if picture.mode == "RGBA" and picture.getchannel("A").getextrema()[0] < WHITE:
         page = Image.new("RGBA", picture.size, (WHITE,) * 4)
         picture = Image.alpha_composite(page, picture)

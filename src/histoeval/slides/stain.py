@@ -41,8 +41,6 @@ class Stains:
 
 
 class Factors(NamedTuple):
-    """Factors of the concentrations of the two stains."""
-
     first: float
     second: float
 

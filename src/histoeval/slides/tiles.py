@@ -122,8 +122,6 @@ class TilePlace:
 
 @dataclass(frozen=True)
 class TilePlan:
-    """The tiles that will be read, and what was skipped and why."""
-
     request: TileRequest
     magnification: Magnification
     mpp: float | None
@@ -195,7 +193,6 @@ def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
 def read_tiles(
     slide: Slide, plan: TilePlan, workers: int = WORKERS, places: Sequence[TilePlace] | None = None
 ) -> Iterator[Tile]:
-    """Read the tiles of a plan, or some of them, in order."""
     wanted = plan.places if places is None else places
     return in_order(partial(read_tile, slide, plan), wanted, workers)
 

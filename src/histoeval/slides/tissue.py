@@ -80,7 +80,7 @@ def find_tissue(slide: Slide, workers: int = WORKERS) -> Tissue:
 
 
 def tissue_mask(density: Density, excluded: Mask) -> Mask:
-    """Stained and not in `other`, with gaps of fat closed and specks and rims removed."""
+    """Stained and not in `excluded`, with gaps of fat closed and specks and rims removed."""
     smooth = ndimage.uniform_filter(density, (1, 3, 3), mode="nearest")
     stained = (smooth.max(axis=0) - smooth.min(axis=0) > STAIN) & ~excluded
     whole = _shrunk(_grown(stained, GAP), GAP)

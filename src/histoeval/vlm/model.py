@@ -105,8 +105,6 @@ class Vlm(Remade, ABC):
 
 
 class VlmConfig(EndpointConfig):
-    """Which model to ask, and how."""
-
     endpoint: str
     """An address that ends in /v1, or `local` for a Transformers model in this process."""
     model: str

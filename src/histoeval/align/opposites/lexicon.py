@@ -64,7 +64,6 @@ class AxisLexicon:
 
 @cache
 def lexicon() -> AxisLexicon:
-    """The content of `meanings.toml`, with the words for sides, yes and no."""
     content = load_toml("align/opposites/data/meanings.toml")
     made = AxisLexicon()
     made.put(phrase_words("denied"), POLARITY, -1)

@@ -81,13 +81,17 @@ def test_what_is_no_probe_is_told_with_its_line(tmp_path: Path, wrong: Any, said
     assert said in told
 
 
-def test_an_id_stands_for_one_probe(tmp_path: Path) -> None:
-    assert "two probes with the id 'a'" in refusal(written(tmp_path, row(), row()))
-
-
-def test_a_kind_of_edit_has_one_effect(tmp_path: Path) -> None:
-    other = row(id="b", edits=[HARMFUL | {"kind": "style"}])
-    assert "'style'" in refusal(written(tmp_path, row(), other))
+@pytest.mark.parametrize(
+    ("again", "said"),
+    [
+        (row(), "two probes with the id 'a'"),
+        (row(id="b", edits=[HARMFUL | {"kind": "style"}]), "'style'"),
+    ],
+)
+def test_an_id_stands_for_one_probe_and_a_kind_of_edit_for_one_effect(
+    tmp_path: Path, again: Any, said: str
+) -> None:
+    assert said in refusal(written(tmp_path, row(), again))
 
 
 def test_files_without_probes_are_told(tmp_path: Path) -> None:

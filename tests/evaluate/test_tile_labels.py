@@ -150,24 +150,29 @@ def test_usual_vectors_lie_at_a_distance_of_one_and_others_further_off() -> None
     assert scope.distances(np.array([[0, 0, 9]], np.float32))[0] > 3
 
 
+ROW = {
+    "key": "one",
+    "organ": "lung",
+    "concept": "normal lung",
+    "benign_or_malignant": "benign",
+    "stain": "H&E",
+    "slide_or_patient": "patient 6",
+    "case_group": "six",
+    "split": "train",
+}
+
+
+def index_of(folder: Path, *rows: dict[str, str]) -> list[LabelledTile]:
+    index = folder / "index.jsonl"
+    index.write_text("".join(f"{json.dumps(ROW | row)}\n" for row in rows), "utf-8")
+    return read_tiles(index)
+
+
 def test_tiles_of_lunghist_are_what_the_names_of_their_images_say(tmp_path: Path) -> None:
     """An index that was joined by image number calls carcinoma normal, and mixes up patients."""
-    row = {
-        "organ": "lung",
-        "concept": "normal lung",
-        "benign_or_malignant": "benign",
-        "stain": "H&E",
-        "slide_or_patient": "patient 6",
-        "case_group": "six",
-        "split": "train",
-    }
     names = ("aca_bd_20x_1", "aca_bd_40x_19", "aca_bd_20x_20", "scc_md_20x_1", "nor_20x_1")
-    rows = [row | {"key": f"LungHist700__{name}__hi_1_2"} for name in names]
-    rows.append(row | {"key": "another__hi_1_2"})
-    (tmp_path / "index.jsonl").write_text(
-        "".join(f"{json.dumps(each)}\n" for each in rows), "utf-8"
-    )
-    tiles = read_tiles(tmp_path / "index.jsonl")
+    keys = [*(f"LungHist700__{name}__hi_1_2" for name in names), "another__hi_1_2"]
+    tiles = index_of(tmp_path, *({"key": key} for key in keys))
     assert [tile.concept for tile in tiles] == [
         *["lung adenocarcinoma"] * 3,
         "lung squamous cell carcinoma",
@@ -181,16 +186,5 @@ def test_tiles_of_lunghist_are_what_the_names_of_their_images_say(tmp_path: Path
 
 
 def test_a_concept_of_the_index_may_be_any_of_our_wordings(tmp_path: Path) -> None:
-    index = tmp_path / "index.jsonl"
-    row = {
-        "key": "one",
-        "organ": "lung",
-        "concept": "benign lung tissue",
-        "benign_or_malignant": "benign",
-        "stain": "H&E",
-        "slide_or_patient": "one",
-        "case_group": "one",
-        "split": "train",
-    }
-    index.write_text(json.dumps(row), "utf-8")
-    assert [tile.concept for tile in read_tiles(index)] == ["normal lung"]
+    (tile,) = index_of(tmp_path, {"concept": "benign lung tissue"})
+    assert tile.concept == "normal lung"

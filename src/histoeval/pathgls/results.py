@@ -40,8 +40,6 @@ class Spot(Noun):
 
 
 class Support(Noun):
-    """How well an image supports one claim, and where on it."""
-
     claim: Claim
     cosine: FiniteFloat | None = None
     # Calibrated against decoys; missing where the claim is out of the encoder's scope

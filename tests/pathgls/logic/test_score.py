@@ -143,18 +143,22 @@ def test_a_pair_of_which_only_one_way_is_known_is_never_among_the_highest() -> N
     assert found.value == pytest.approx(1 / 10.5, abs=0.01)
 
 
-def test_a_model_alone_counts_for_less_where_nothing_is_opposed() -> None:
-    found = logic(TRUE, FixedEntailer(0.9), top=Top(number=1))
-    odds = 9 * (0.04 / 0.96) / 0.5
-    assert found.value == pytest.approx(1 - odds / (1 + odds), abs=1e-6)
-
-
-def test_a_model_counts_for_much_where_the_look_is_opposed_to_the_diagnosis() -> None:
-    text = "There is no nuclear atypia. The diagnosis is squamous cell carcinoma of the skin."
-    found = logic(text, FixedEntailer(0.8), top=Top(number=1))
-    odds = 4 * (0.4 / 0.6) / (1 / 2)
-    assert found.value == pytest.approx(1 / (1 + odds))
-    assert found.contradictions[0].source == "nli"
+@pytest.mark.parametrize(
+    ("text", "probability", "share"),
+    [
+        (TRUE, 0.9, 0.04),
+        ("There is no nuclear atypia. The diagnosis is squamous cell carcinoma.", 0.8, 0.4),
+    ],
+    ids=["nothing opposed", "look opposed to the diagnosis"],
+)
+def test_a_model_counts_for_less_where_less_is_opposed(
+    text: str, probability: float, share: float
+) -> None:
+    """By Bayes' rule, where models learned from pairs of which a third are contradictions."""
+    found = logic(text, FixedEntailer(probability), top=Top(number=1))
+    odds = probability / (1 - probability) * (share / (1 - share)) / (1 / 2)
+    assert found.value == pytest.approx(1 / (1 + odds), abs=1e-6)
+    assert all(each.source == "nli" for each in found.contradictions)
 
 
 @pytest.mark.parametrize("text", ["", "See comment.", "\n\n", "\U0001f52c"])

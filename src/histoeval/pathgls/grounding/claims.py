@@ -159,7 +159,6 @@ def _tissues(sites: Sequence[str]) -> list[str]:
 
 
 def _tissues_apart(own: Set[str], sites: Sequence[str]) -> list[str]:
-    """The tissues of sites, if none of them is one of these organs or in every organ."""
     if not own or _are_near(own, sites):
         return []
     return [each for each in _tissues(sites) if each not in _wording()["everywhere"]]

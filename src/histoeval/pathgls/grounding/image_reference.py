@@ -147,7 +147,6 @@ class ReferencedSlideEncoder(ReferencedEncoder):
         return self.encoder.slides(features, spots)
 
     def unknown_images(self, vectors: Vectors) -> list[str | None]:
-        """Nothing is unknown: patches are no part of the space."""
         return [None] * len(vectors)
 
     def unknown_slides(self, vectors: Vectors) -> list[str | None]:

@@ -304,7 +304,6 @@ def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """The beginnings of the words of a sentence that are not in all of them."""
     stems = {word[:_STEM] for word in _WORD.findall(text.lower())}
     return frozenset(stems - listed("everywhere"))
 

@@ -243,7 +243,6 @@ def grid(parts: int, without: tuple[Dimension, ...] = ()) -> Numbers:
 
 
 def objectives(trust: Numbers, goodness: Numbers, objective: Objective) -> Numbers:
-    """The objective of each row of trust values; NaN where either side is constant."""
     from scipy import stats
 
     ranks = stats.rankdata(np.round(trust, DIGITS), axis=1)
@@ -346,7 +345,6 @@ def fit(labelled: LabelledReports, plan: TuningPlan, objective: Objective) -> Po
 
 
 def routes(labelled: LabelledReports, policy: Policy) -> NDArray[np.int64]:
-    """Counts of right and wrong reports by route (routes x right, wrong)."""
     counts = np.zeros((len(ROUTES), 2), dtype=np.int64)
     if labelled.wrong is not None:
         for row, wrong in zip(labelled.dimensions, labelled.wrong, strict=True):

@@ -44,8 +44,6 @@ class Distance(Protocol):
 
 
 class ConcordanceDistance:
-    """1 minus the mean concordance of both directions."""
-
     def __init__(self, reader: Reader | None = None, aligner: Aligner | None = None) -> None:
         self._given = (reader, aligner)
         self.compared = lru_cache(maxsize=256)(self._compare)

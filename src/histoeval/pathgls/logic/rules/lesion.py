@@ -154,7 +154,6 @@ def behaviour(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _grave(specimen: Specimen, final: ReportSentence) -> Iterator[ReportMention[Any]]:
-    """Where a malignancy is diagnosed, or what only a malignancy does."""
     for each in specimen.made_outside(final):
         if behaviour_of(each) == Behaviour.MALIGNANT:
             yield each
@@ -177,7 +176,6 @@ def _called_harmless(specimen: Specimen) -> Iterator[ReportMention[str]]:
 
 
 def line_of(diagnosis: Diagnosis) -> str | None:
-    """The line of differentiation of a malignancy, if it is one of those in the table."""
     concept = own_concept(diagnosis)
     if concept is None or concept.behaviour != Behaviour.MALIGNANT:
         return None

@@ -249,7 +249,6 @@ def _sent(specimen: Specimen) -> tuple[ReportSentence | None, Sequence[ReportMen
 
 
 def _heading(specimen: Specimen) -> Iterator[ReportSentence]:
-    """What stands before the first sentence, where it says what was sent."""
     end = specimen.passages[0].start if specimen.passages else 0
     if match := _SENT.search(specimen.text[:end][-_HEAD:]):
         start = max(0, end - _HEAD) + match.end()
@@ -342,7 +341,6 @@ def no_home(specimen: Specimen) -> Iterator[Contradiction]:
 
 @cache
 def home_of(*ids: str) -> frozenset[str]:
-    """The organs where diagnoses arise, if all of these arise in the same few."""
     for row in LOGIC.entry("home"):
         if all(any(diagnosis_tree().is_a(id_, root) for root in row["diagnoses"]) for id_ in ids):
             return frozenset(row["organs"])

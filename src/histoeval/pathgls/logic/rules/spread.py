@@ -75,7 +75,6 @@ def _staged_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
 
 
 def _measured_in_situ(specimen: Specimen) -> Iterator[Contradiction]:
-    """A lesion that is in situ, and how deep it invades; also in one sentence."""
     early = [each for each in _only_in_situ(specimen) if behaviour_of(each) == Behaviour.IN_SITU]
     for passage in specimen.passages:
         match = _MEASURED.search(passage.text)
@@ -111,7 +110,6 @@ def _confined(specimen: Specimen) -> Iterator[ReportMention[str]]:
 
 
 def _only_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
-    """What is concluded to be in situ or benign, where nothing malignant is diagnosed."""
     if any(behaviour_of(each) == Behaviour.MALIGNANT for each in specimen.made):
         return
     for each in specimen.made:

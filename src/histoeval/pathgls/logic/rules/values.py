@@ -108,7 +108,6 @@ def grade_in_words(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _may_differ(one: GradeMention, other: GradeMention) -> bool:
-    """True if two grades stand in two sentences, or are a score and its group."""
     if one.passage != other.passage:
         return True
     groups = [bool(_GROUP.search(each.span.text)) for each in (one, other)]
@@ -151,7 +150,6 @@ def _is_any_of(ids: Iterable[str], specimen: Specimen) -> bool:
 
 
 def _share_of(what: str, passage: ReportSentence) -> re.Match[str] | None:
-    """Where a sentence gives how much of the tumour is solid, or forms glands."""
     word = rf"\b{what}\w*\b"
     return re.search(rf"{word}[^.;]{{0,40}}?{_SHARE}", passage.text, re.IGNORECASE) or re.search(
         rf"{_SHARE}[^.;]{{0,45}}?{word}", passage.text, re.IGNORECASE

@@ -21,8 +21,7 @@ from histoeval.run.models import Models
 torch = imported("torch", "torchmetrics")
 torchmetrics = imported("torchmetrics", "torchmetrics")
 
-# numbers that a corpus value may be counted from; every process has room for so many
-MOST_COUNTS = 64
+MOST_COUNTS = 64  # numbers of a corpus value; every process has room for so many
 
 
 class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]

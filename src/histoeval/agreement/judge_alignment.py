@@ -28,8 +28,6 @@ FOLDS = 5
 
 
 class AgreementFigures(Noun):
-    """Agreement with experts: shares of equal and nearly equal scores, kappa, mean error."""
-
     exact: Estimate
     within_one: Estimate
     kappa: Estimate
@@ -37,15 +35,11 @@ class AgreementFigures(Noun):
 
 
 class ConfusionMatrix(Noun):
-    """Counts of the scores of the judge (rows) beside those of experts (columns)."""
-
     levels: tuple[int, ...]
     counts: tuple[tuple[int, ...], ...]
 
 
 class ScoreGap(Noun):
-    """A pair on which judge and experts differ."""
-
     id: str
     system: str = ""
     criterion: str
@@ -64,8 +58,7 @@ class CriterionAlignment(Noun):
     mapping: ScoreMapping
     offset: Estimate  # by how much experts score higher
     before: AgreementFigures
-    # on cases that were not fitted on; None where nothing was fitted
-    after: AgreementFigures | None = None
+    after: AgreementFigures | None = None  # on cases not fitted on; None: nothing was
     chosen: Mapping[str, int] = {}  # in how many folds each kind of mapping was chosen
     reason: str = ""  # why nothing was fitted
     confusion: ConfusionMatrix
@@ -189,8 +182,7 @@ def confusion(scored: ScoredCriterion) -> ConfusionMatrix:
     return ConfusionMatrix(levels=levels, counts=tuple(tuple(map(int, row)) for row in counts))
 
 
-# from the simplest to the freest; the simplest wins unless another is clearly better
-KINDS: tuple[MappingKind, ...] = get_args(MappingKind)
+KINDS: tuple[MappingKind, ...] = get_args(MappingKind)  # the simplest first, which is preferred
 
 Scale = tuple[float, float]
 Rows = NDArray[np.bool_]

@@ -172,13 +172,10 @@ def share_of_ties(scores: Numbers) -> float | None:
     return float((sizes * (sizes - 1)).sum() / (len(scores) * (len(scores) - 1)))
 
 
-# the reason of such a test if groups have several rows
-ASSUMES_ROWS = "it assumes independent rows, and is too optimistic here"
+ASSUMES_ROWS = "it assumes independent rows, and is too optimistic here"  # a reason for groups
 
 
 class Test(Noun):
-    """The p-value of one test, and the same with Holm's correction for all pairs of metrics."""
-
     p: FiniteFloat | None = None
     holm: FiniteFloat | None = None
     reason: str | None = None
@@ -260,7 +257,6 @@ def rank(
 
 
 def _corrected(pairs: Sequence[Rivals]) -> Sequence[Rivals]:
-    """The same with Holm's correction, separately for each test."""
     for name in ("perm_cases", "perm_both", "williams"):
         tests: list[Test] = [getattr(pair, name) for pair in pairs]
         corrected = holm([test.p for test in tests])

@@ -15,8 +15,7 @@ from histoeval.statistics.correlation import grouped
 from histoeval.statistics.regression import Range
 from histoeval.statistics.resampling import Numbers, Positions
 
-# the file beside `agreement.json` that holds the scores of experts and metrics
-PANEL = "panel.json"
+PANEL = "panel.json"  # lies beside `agreement.json`: scores of experts and metrics
 
 
 def _known(values: Numbers) -> list[float | None]:
@@ -32,8 +31,6 @@ Scores = Annotated[Numbers, PlainValidator(_column), PlainSerializer(_known)]
 
 @dataclass(frozen=True)
 class Column:
-    """The scores of one metric, NaN if missing, with their range and direction."""
-
     values: Scores
     signature: str = ""
     range: Range | None = None
@@ -67,7 +64,6 @@ class Panel:
 
     @property
     def expert(self) -> Numbers:
-        """The mean of the raters who scored a row."""
         table = self.ratings
         is_rated = ~np.isnan(table)
         return np.asarray(np.where(is_rated, table, 0.0).sum(axis=1) / is_rated.sum(axis=1))

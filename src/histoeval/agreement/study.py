@@ -58,8 +58,6 @@ class Rater(Noun):
 
 
 class RaterPair(Noun):
-    """Two raters on the pairs that both have scored, and their quadratic kappa."""
-
     one: str
     other: str
     n: int
@@ -67,8 +65,6 @@ class RaterPair(Noun):
 
 
 class Raters(Noun):
-    """Agreement of experts with each other, and the ceiling that this sets."""
-
     names: tuple[str, ...]
     each: tuple[Rater, ...] = ()
     pairs: tuple[RaterPair, ...] = ()
@@ -90,7 +86,6 @@ class Study(Noun):
 
 
 def study(panel: Panel, plan: StudyPlan) -> Study:
-    """Study how well the metrics of a panel agree with its experts."""
     if plan.positive_only:
         panel = panel.above(0.0)
     if not len(panel):
@@ -102,7 +97,6 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
     has_groups = len(set(panel.groups)) < len(panel)
 
     def follow_metric(name: str) -> MetricVsExperts:
-        """A metric over all rows and, if groups have several rows, within them."""
         within = follow_within(name, panel, drawn) if has_groups else None
         whole = follow(name, panel, plan.expert_range, drawn)
         return whole.model_copy(update={"within": within, "apart": most_apart(name, panel)})

@@ -25,8 +25,7 @@ from histoeval.statistics.resampling import (
 )
 from histoeval.statistics.significance import LEVEL, holm, significance_clusters
 
-# cases whose swaps are drawn together; a multiple of 4, which the same seed draws alike
-_CASES = 64
+_CASES = 64  # cases whose swaps are drawn together: the same draws for every multiple of 4
 _ROUNDING = 1e-12
 
 
@@ -58,8 +57,6 @@ class SystemScore(Noun):
 
 
 class Contest(Noun):
-    """All systems, the best first, and every two of them."""
-
     pairs: int
     cases: int
     systems: tuple[SystemScore, ...]

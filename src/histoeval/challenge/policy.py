@@ -58,8 +58,7 @@ class Limits(Noun):
 
     # characters of a report; a longer one counts as missing
     max_chars: Annotated[int, Field(ge=1, le=MAX_CHARS)] = 20_000
-    # a report that took longer counts as missing, where the file or the platform gives times
-    seconds_per_case: Seconds | None = None
+    seconds_per_case: Seconds | None = None  # a slower report counts as missing
     seconds_in_all: Seconds | None = None  # a team that took longer for all its cases is not ranked
 
 
@@ -74,26 +73,17 @@ class PlatformRule(Noun):
 
 
 class ChallengePolicy(Noun):
-    """The content of `policy.yaml`."""
-
     name: Text = "challenge"
     metrics: Annotated[dict[str, MetricRule], Field(min_length=1)]
     # metrics are averaged and teams ranked by that; or ranked by each, and ranks averaged
     combine: Literal["mean-then-rank", "rank-then-mean"] = "mean-then-rank"
-    # places of equal teams: 1 1 3, 1 1 2, or 1.5 1.5 3
-    ties: Literal["min", "dense", "average"] = "min"
-    # `all` of the truth, the ids `shared` by all teams, or a file with a list of ids
-    cases: Text = "all"
-    # accept ids that differ from those asked for only in ending, case, spaces or zeros
-    loose_ids: bool = False
-    # a case without a score has the worst value; or its team is not ranked
-    missing: Literal["worst", "exclude"] = "worst"
-    # the score that counts where the truth has several reports on a case
-    references: Literal["best", "mean"] = "best"
-    # a table of id and case: what is of one case (or patient) is resampled together
-    groups: Text | None = None
-    # a table of id and subgroup, such as the organ, for tables of their own
-    subgroups: Text | None = None
+    ties: Literal["min", "dense", "average"] = "min"  # 1 1 3, 1 1 2, or 1.5 1.5 3
+    cases: Text = "all"  # all of the truth, those `shared` by all teams, or a file with ids
+    loose_ids: bool = False  # ids may differ in ending, case, spaces or zeros
+    missing: Literal["worst", "exclude"] = "worst"  # the worst value, or the team is not ranked
+    references: Literal["best", "mean"] = "best"  # of several reports of the truth on a case
+    groups: Text | None = None  # a table of id and case: rows of one are resampled together
+    subgroups: Text | None = None  # a table of id and subgroup, such as the organ
     limits: Limits = Limits()
     platform: PlatformRule = PlatformRule()
     resamples: Annotated[int, Field(ge=100)] = RESAMPLES

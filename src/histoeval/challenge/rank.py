@@ -31,14 +31,11 @@ from histoeval.run.models import Models, load_metrics
 from histoeval.run.settings import choose_engine
 from histoeval.version import __version__
 
-# the folder of what was scored; it has texts of the truth, and is for organisers only
-SCORED = "scores"
+SCORED = "scores"  # a folder with texts of the truth: for organisers only
 
 
 @dataclass(frozen=True)
 class RankedTeams:
-    """A ranking with the values of every case."""
-
     ranking: ChallengeRanking
     values: Values
     scores: TeamScores
@@ -184,7 +181,6 @@ def ranked(
 
 
 def _cases(challenge: Challenge, teams: Sequence[Team]) -> tuple[tuple[str, ...], list[str]]:
-    """The ids that count, and what to know of them."""
     if challenge.policy.cases != "shared":
         return challenge.ids, []
     taking = [team for team in teams if team.excluded is None]

@@ -132,8 +132,7 @@ class Ranker:
             name: np.array([row for row, label in enumerate(labels) if label == name], np.intp)
             for name in sorted({label for label in labels if label is not None})
         }
-        # places where one metric does not count, for each of several metrics
-        self.without: dict[str, Numbers] = {}
+        self.without: dict[str, Numbers] = {}  # places without one of several metrics
         for place, name in enumerate(values.metrics):
             rest = values.weights.copy()
             rest[place] = 0.0

@@ -23,13 +23,10 @@ class MetricStanding(Noun):
 
     mean: Estimate
     place: FiniteFloat
-    # the place of the team where this metric does not count
-    place_without: FiniteFloat | None = None
+    place_without: FiniteFloat | None = None  # the team's place without this metric
 
 
 class SubgroupStanding(Noun):
-    """The score of a team on some of the cases, and its place there."""
-
     score: Estimate
     place: FiniteFloat
     metrics: dict[str, FiniteFloat]
@@ -70,8 +67,6 @@ class TeamStanding(Noun):
 
 
 class Unranked(Noun):
-    """A team that is out, and why."""
-
     team: str
     reason: str
     scored: int
@@ -80,8 +75,6 @@ class Unranked(Noun):
 
 
 class MetricUsed(Noun):
-    """Weight, direction and bounds of a metric in the ranking."""
-
     signature: str
     weight: FiniteFloat
     higher_is_better: bool
@@ -127,7 +120,6 @@ class ChallengeRanking(Noun):
     __str__ = __repr__
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records, one for each team, as in `ranking.csv`."""
         for standing in self.teams:
             cells: dict[str, float | None] = {}
             for name, metric in standing.metrics.items():

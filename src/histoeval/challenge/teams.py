@@ -51,12 +51,10 @@ class Team:
     problems: tuple[SubmissionProblem, ...] = ()
     sha256: str = ""
     excluded: str | None = None
-    # remarks on how the file was read, such as an encoding that was guessed
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on how the file was read: a guessed encoding
 
 
 def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team:
-    """A file of predictions, checked against the ids that are asked for and the limits."""
     truth, policy = challenge.truth, challenge.policy
     limits = policy.limits
     jobs = platform_jobs(path)
@@ -176,7 +174,6 @@ def _is_job(item: object) -> bool:
 def _from_jobs(
     jobs: Sequence[Any], home: Path, truth: Truth, policy: ChallengePolicy
 ) -> tuple[Submission, dict[str, float]]:
-    """The reports of all jobs, read as one table, and the seconds of each case."""
     rows: list[dict[str, Any]] = []
     problems: list[SubmissionProblem] = []
     seconds: dict[str, float] = {}
@@ -292,15 +289,12 @@ MOST_NAMED = 10  # ids that are named of more
 
 
 class FileCheck(Noun):
-    """The faults that `check` finds in a file of predictions."""
-
     file: str
     asked: int
     usable: int
     faults: tuple[SubmissionProblem, ...]
     excluded: str | None = None
-    # remarks on how the file was read, such as an encoding that was guessed
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on how the file was read: a guessed encoding
 
     @property
     def is_complete(self) -> bool:
@@ -339,7 +333,6 @@ def check_predictions(
 
 
 def _not_english(policy: ChallengePolicy, team: Team) -> Iterator[SubmissionProblem]:
-    """The reports that some metrics of the policy cannot read; plug-ins may be elsewhere."""
     reading = []
     for name in policy.metrics:
         metric = create(name) if name.partition(":")[0] in metric_entries() else None

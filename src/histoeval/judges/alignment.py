@@ -64,16 +64,13 @@ class ScoreMapping(Noun):
 
 
 class Alignment(Noun):
-    """The mappings of all criteria of a judge, and what they were fitted on."""
-
     format: Literal[1] = 1
     metric: str  # the metric whose scores they are for: judge_rubric4, rubric_offline, …
     prompt: str = ""  # the prompt with its hash, as in the signature
     judge: str = ""  # the models that were asked
     experts: Mapping[str, Any] = {}  # the table of the experts: name, sha256, pairs, cases, columns
     criteria: Mapping[str, ScoreMapping]
-    # for each criterion the figures before and after, on cases that were not fitted on
-    fitted: Mapping[str, Any] = {}
+    fitted: Mapping[str, Any] = {}  # figures before and after, on cases not fitted on
 
     @property
     def identity(self) -> str:
@@ -94,7 +91,6 @@ class Alignment(Noun):
                 )
 
     def applied(self, score: Score) -> Score:
-        """A score on the experts' scale, with the judge's own beside it."""
         parts = dict(score.parts)
         scales = {name: scale for name, scale in self.criteria.items() if name in parts}
         moved = {name: scale(parts[name]) for name, scale in scales.items()}
@@ -117,5 +113,4 @@ def alignment_text(alignment: Alignment) -> str:
 
 
 def models_of(judges: str) -> str:
-    """The models of judges in a signature, without the addresses at which they were asked."""
     return "+".join(each.rpartition("@")[0] or each for each in judges.split("+"))

@@ -13,16 +13,13 @@ from histoeval.judges.prompt import Answer, Prompt
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_text
 
-# below any of these shares a judge may not be used for a criterion; nor may one that obeys a report
-MIN_ANSWERED, MIN_IN_ORDER, MIN_IN_RANGE = 0.95, 0.9, 0.7
+MIN_ANSWERED, MIN_IN_ORDER, MIN_IN_RANGE = 0.95, 0.9, 0.7  # a judge below any of them is unfit
 
 Range = Sequence[int]  # the lowest and the highest
 TWIN = {"injection": "flip"}  # an injection is compared with the candidate that it was added to
 
 
 class CheckPair(NamedTuple):
-    """A pair, the kind of its candidate, and the scores that it deserves."""
-
     case: str
     kind: str
     pair: Pair

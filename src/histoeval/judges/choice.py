@@ -50,7 +50,6 @@ def chosen_by_environment() -> JudgeConfig | None:
 
 
 def open_panel(config: JudgeConfig) -> JudgePanel:
-    """The panel that a configuration describes. Nothing is asked yet."""
     panel = JudgePanel(config.chats(), config.open_cache(), config.manner, config.concurrency)
     remember(panel, open_panel, config)
     return panel
@@ -81,7 +80,6 @@ def panel_of(named: Any, sampling: JudgeSampling | None = None) -> JudgePanel:
 
 
 def named_panel(named: Any, sampling: JudgeSampling) -> JudgePanel:
-    """The panel that is named from Python, or else by the environment."""
     if named is not None:
         return panel_of(named, sampling)
     if (config := chosen_by_environment()) is None:

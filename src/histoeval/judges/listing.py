@@ -73,8 +73,6 @@ _FORMS: dict[str, type[BaseModel]] = {"statements": _Verdicts, "errors": _Errors
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A judge's lists about a pair, as evidence has them."""
-
     content: dict[str, Any]
 
 

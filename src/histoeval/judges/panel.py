@@ -51,8 +51,6 @@ class JudgeAnswer(NamedTuple):
 
 
 class JudgePanel(Remade):
-    """Some judges, how they are asked, and the cache of their replies."""
-
     def __init__(
         self, chats: Sequence[Chat], cache: Cache, manner: JudgeSampling, concurrency: int = 16
     ) -> None:
@@ -62,8 +60,7 @@ class JudgePanel(Remade):
         self.manner = manner
         self.concurrency = concurrency
         self.usage = {chat.identity: Usage() for chat in chats}
-        # called, in a thread of the panel's own, for each question that has an outcome
-        self.settled: Callable[[], None] = lambda: None
+        self.settled: Callable[[], None] = lambda: None  # in a thread of ours, for each outcome
         self._reachable: set[str] = set()
         self._queue: JudgeQueue | None = None
         self._asked: tuple[str, Sequence[Pair]] | None = None
@@ -134,8 +131,7 @@ class RequestEstimate(Noun):
     cached: int
     tokens_in: int
     tokens_out: int
-    # True if tokens are estimated from earlier replies of this judge, and not guessed
-    measured: bool
+    measured: bool  # True if tokens are estimated from earlier replies, and not guessed
     seconds: float | None  # None where the judge has never answered before
     cost: float | None
     currency: str

@@ -28,8 +28,7 @@ REASONING = "reasoning"  # the key of the answer that holds text and not a score
 STRICT = ConfigDict(extra="forbid", strict=True)
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-# the report that is shown first: the reference, as usual, or the candidate
-Order = Literal["usual", "swapped"]
+Order = Literal["usual", "swapped"]  # the reference is shown first, or the candidate
 
 
 def fenced_pair(reference: str, candidate: str, order: Order, mark: str) -> str:
@@ -38,8 +37,6 @@ def fenced_pair(reference: str, candidate: str, order: Order, mark: str) -> str:
 
 
 class JudgePrompt(Noun, ABC):
-    """Instructions to a judge, and how its answer is read."""
-
     name: Name
     version: Annotated[int, Field(ge=1)]
     system: str
@@ -85,8 +82,6 @@ class JudgePrompt(Noun, ABC):
 
 
 class Criterion(Noun):
-    """A question and its scale: each step with what it means."""
-
     name: Name
     question: str
     levels: Annotated[dict[int, str], Field(min_length=2)]
@@ -144,15 +139,11 @@ class Rule(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A judge's scores for a pair, with the reasoning."""
-
     scores: dict[str, int]
     reasoning: str
 
 
 class Prompt(JudgePrompt):
-    """A prompt whose answer is a score for each of its criteria."""
-
     criteria: Annotated[tuple[Criterion, ...], Field(min_length=1)]
     reasoning: str
     examples: tuple[PromptExample, ...] = ()
@@ -219,7 +210,6 @@ _FOLDER = resource_path("judges/prompts")
 
 
 def load_prompt(name: str) -> Prompt:
-    """A prompt of this package by its name, or your own by its file."""
     path = _FOLDER / f"{name}.yaml" if name in known_prompts() else Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
         known = ", ".join(known_prompts())

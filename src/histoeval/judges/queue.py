@@ -82,8 +82,7 @@ def repair_key(key: str, reply: Reply) -> str:
     return hashlib.sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()
 
 
-# a judge is given up after this many failures in a row, and at least one for each slot
-MIN_FAILURES = 8
+MIN_FAILURES = 8  # a judge is given up after so many in a row, or one for each slot
 GRACE_S = 10.0  # time for requests in flight to be answered once a judge is given up
 
 
@@ -113,7 +112,6 @@ class JudgeQueue:
 
     @property
     def is_over(self) -> bool:
-        """True if all outcomes are handed out, or no more can be asked."""
         return not self._tasks or self._failure is not None
 
     def submit(self, questions: Iterable[Question]) -> None:
@@ -177,8 +175,6 @@ class JudgeQueue:
 
 
 class _Asker:
-    """Asks one judge, and gives it up when it is gone."""
-
     def __init__(
         self, chat: Chat, cache: Cache, usage: Usage, concurrency: int, reachable: set[str]
     ) -> None:

@@ -14,21 +14,16 @@ from histoeval.judges.prompt import Prompt
 
 MAX_PAIRS = 5_000
 RESAMPLES = 500
-
-# from so many pairs on it is told that all have the same scores; fewer may deserve them
-MANY_ALIKE = 5
+MANY_ALIKE = 5  # pairs from which on equal scores of all are told; fewer may deserve them
 
 Answer = Mapping[str, Any]  # an answer as the evidence of a score has it
 
 
 class AnswerStability:
-    """Takes rows and summarises how far the answers agree."""
-
     def __init__(self, prompt: Prompt, judges: Sequence[str]) -> None:
         self._prompt = prompt
         self._judges = judges
-        # the case and the answers of each pair
-        self._sample: list[tuple[str, Sequence[Answer]]] = []
+        self._sample: list[tuple[str, Sequence[Answer]]] = []  # cases and answers
         self._random = random.Random(0)
         self.scored = self.inconsistent = 0
         self._first: Mapping[str, float] | None = None

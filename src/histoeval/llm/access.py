@@ -58,8 +58,6 @@ class Secret:
 
 
 class Tls(Noun):
-    """Certificates beyond those of the system, all as PEM files."""
-
     ca: Annotated[
         Path | None,
         Option("PEM file of private certificate authorities, trusted beside the system's.", ACCESS),
@@ -242,8 +240,6 @@ Positive = Annotated[float, Field(gt=0)]
 
 
 class RetryPolicy(Noun):
-    """Timeouts, retries and rate limits of an endpoint."""
-
     timeout_s: Annotated[
         Positive, Option("Seconds to wait for an answer.", REQUESTS, name="--timeout", min=0.01)
     ] = 120.0
@@ -265,8 +261,6 @@ class RetryPolicy(Noun):
 
 @dataclass(frozen=True)
 class AccessOptions:
-    """Keys, headers and certificates for each endpoint, in their order."""
-
     key_env: Annotated[
         list[str] | None,
         Option(
@@ -324,8 +318,6 @@ class AccessOptions:
 
 @dataclass(frozen=True)
 class VlmAccess(AccessOptions):
-    """Key, headers and certificates for the endpoint of the model under test."""
-
     key_env: Annotated[
         list[str] | None,
         Option(
@@ -362,8 +354,6 @@ def _json_object(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """Extra fields, concurrency, retries, log and cache of requests."""
-
     body: Annotated[
         Mapping[str, Any],
         Option(

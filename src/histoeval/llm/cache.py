@@ -23,8 +23,7 @@ from histoeval.errors import OutputError
 from histoeval.llm.chat import Reply
 from histoeval.runtime.audit import cache_folder
 
-# which tables a file has, as written into it; the one before is migrated
-_LAYOUT, _LAYOUT_BEFORE = 4, 3
+_LAYOUT, _LAYOUT_BEFORE = 4, 3  # written into each file; the one before is migrated
 _REPLY = ", ".join(Reply._fields)
 
 _TABLE = """CREATE TABLE IF NOT EXISTS replies (
@@ -57,8 +56,6 @@ _ADVICE = "name another file with --cache, or delete it and have everything aske
 
 
 class CacheStats(NamedTuple):
-    """Cached replies of one judge to one prompt."""
-
     judge: str
     prompt: str
     replies: int

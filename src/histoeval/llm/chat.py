@@ -23,22 +23,18 @@ Message = dict[str, Any]  # a role and its content: a text, or a list of text an
 
 Kind = Literal["neutral", "attack", "merge"]
 
-# placeholders of an instruction, filled by plain replacement so that other braces are kept
-TASK, SITE, REPORTS = "{task}", "{site}", "{reports}"
+TASK, SITE, REPORTS = "{task}", "{site}", "{reports}"  # replaced plainly: other braces stay
 
 _NEEDED: dict[Kind, tuple[str, ...]] = {"neutral": (), "attack": (TASK,), "merge": (REPORTS,)}
 
 
 class Instruction(Noun):
-    """One instruction to the model that writes reports."""
-
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     version: Annotated[int, Field(ge=1)]
     kind: Kind
     text: Annotated[str, Field(min_length=1)]
     system: str | None = None  # system message, for models that take one; most are prompted without
-    # organs that `{site}` is drawn from; never one that the report or the specimen names
-    sites: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()  # organs for `{site}`; never one that the report names
     most_tokens: Annotated[int, Field(ge=16)] = 768  # the longest answer
 
     @model_validator(mode="after")
@@ -77,8 +73,7 @@ class Request:
     messages: Sequence[Message]
     schema: Mapping[str, Any] = field(repr=False)  # JSON schema of the answer; empty for free text
     parameters: str  # as JSON
-    # must not be quoted in any message of ours
-    texts: tuple[str, ...] = field(default=(), repr=False)
+    texts: tuple[str, ...] = field(default=(), repr=False)  # no message of ours may quote them
 
     @property
     def characters(self) -> int:

@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 16 * 2**20  # longest answer that is read, counted after decompression
 DROPPED = "the connection was dropped, or what answered does not speak HTTP"
 REFUSED = "connection refused; is the server running?"
-
-# variables that name CA certificates, the first that is set counts
-_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")  # the first one counts
 
 
 class ClientError(Exception):
@@ -228,9 +226,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 T = TypeVar("T")
-
-# a waiting thread looks for Ctrl-C this often where a lock cannot be interrupted (Windows)
-POLL_S = 0.5
+POLL_S = 0.5  # between looks for Ctrl-C, where a lock cannot be interrupted (Windows)
 
 
 class BackgroundLoop:

@@ -70,7 +70,6 @@ class RateLimit:
         return at - now
 
     def correct(self, tokens: float) -> None:
-        """Count N tokens more, or fewer, than were reserved."""
         if self._tokens:
             self._token_at += tokens * 60 / self._tokens
 
@@ -85,7 +84,6 @@ def wait_before(retry: int, headers: Mapping[str, str], chance: random.Random) -
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait, in either form of the header."""
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.replace(".", "", 1).isdigit():
         return float(value)
@@ -96,8 +94,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-# ways to have a server enforce the schema, the strictest first
-FORMATS = ("json_schema", "json_object", "plain")
+FORMATS = ("json_schema", "json_object", "plain")  # enforced by servers; the strictest first
 
 KEY_ADVICE = (
     f"give the key in the environment as {JUDGE_KEY} (for generate, trust and experiment: "
@@ -124,8 +121,7 @@ class EndpointConfig(Access):
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
     cache: Path | None = None
     keep: bool = True  # True to cache replies on disk
-    # a file to which every request is appended, without its headers
-    log_requests: Path | None = None
+    log_requests: Path | None = None  # every request is appended, without its headers
     device: str | None = None  # of a model in this process
 
     def open_cache(self) -> Cache:
@@ -362,7 +358,6 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 def _streamed(body: bytes) -> dict[str, Any]:
-    """A stream of events put together; one that does not end is an error."""
     text = ""
     usage = finish = None
     for line in body.decode("utf-8", "replace").split("\n"):

@@ -20,8 +20,6 @@ Money = Annotated[float, Field(ge=0)]
 
 
 class Price(Noun):
-    """The price of a million tokens."""
-
     model: str  # a name, or a pattern with * as in file names
     input: Money
     output: Money
@@ -34,7 +32,6 @@ class Prices(Noun):
     price: tuple[Price, ...] = ()
 
     def of(self, judge: str) -> Price | None:
-        """The price of `model@endpoint`; None if it is unknown."""
         model, _, endpoint = judge.rpartition("@")
         for price in self.price:
             if fnmatchcase(model, price.model):
@@ -69,7 +66,6 @@ class Usage:
             setattr(self, name, getattr(self, name) + count)
 
     def take(self) -> "Usage":
-        """The counts, which then begin anew."""
         taken = replace(self)
         vars(self).update(vars(Usage()))
         return taken

@@ -26,15 +26,11 @@ from histoeval.report import Pair
 from histoeval.terms.language import Language, english_problem
 
 STRICT = ConfigDict(extra="forbid")
-
-# characters of a report that is read, some 30,000 words; a longer one is a problem of its row
-MAX_CHARS = 200_000
+MAX_CHARS = 200_000  # a longer report, of more than some 30,000 words, is a problem of its row
 
 Texts = str | Sequence[str]
 T = TypeVar("T")
-
-# old names of metric methods, which still work and warn
-RENAMED = {"obstacle": "unavailable_reason", "pins": "fingerprint"}
+RENAMED = {"obstacle": "unavailable_reason", "pins": "fingerprint"}  # old names, which still warn
 
 
 def _renamed(old: str, new: str, method: Callable[..., T]) -> Callable[..., T]:

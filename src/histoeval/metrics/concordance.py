@@ -48,9 +48,7 @@ from histoeval.runtime.memo import Memory
 from histoeval.runtime.threads import cores, in_order
 
 TOP = 5.0  # the best score of the experts' scale
-
-# cosines up to and from which two phrases have nothing, and everything, in common
-_STRANGE, _ALIKE = 0.4, 0.9
+_STRANGE, _ALIKE = 0.4, 0.9  # from nothing to everything in common, as cosines
 
 # words up to which reports are verified whatever they have in common, and the score from which on
 # longer ones are
@@ -60,15 +58,11 @@ _BLOCK = 32  # pairs that are compared together
 
 @plain_dataclass(frozen=True, slots=True)
 class ReportComparison:
-    """Two reports side by side: their facts, and each part of the comparison."""
-
     reference: Facts
     candidate: Facts
     parts: dict[str, ComparedPart]
-    # what each says of the statements of the other, where that was asked
-    verification: Verification | None = None
-    # errors that are none: the other report says the same in other words
-    entailed: Excused = NOTHING_EXCUSED
+    verification: Verification | None = None  # what each says of the other, where asked
+    entailed: Excused = NOTHING_EXCUSED  # errors that are none: said in other words there
 
     @property
     def says_something(self) -> bool:
@@ -279,8 +273,7 @@ class RubricOffline(Concordance):
     They are in `parts`, their mean on a scale from 0 to 1 is the value, and `evidence` says why.
     """
 
-    # a file of `histoeval judge align`; the scores as they are stay beside the aligned ones
-    alignment: str = ""
+    alignment: str = ""  # a file of `histoeval judge align`; the raw scores stay beside its own
 
     def __post_init__(self) -> None:
         if self.aligned is not None:

@@ -31,8 +31,6 @@ Weight = Annotated[FiniteFloat, Field(ge=0)]
 
 
 class ErrorWeights(Noun):
-    """Weights of errors of each severity and class, and of what both reports have in common."""
-
     severity: Mapping[Literal["critical", "major", "moderate", "minor"], Weight]
     classes: Annotated[Mapping[ErrorClass, Weight], Field(alias="class")]
     agreed: Mapping[str, Weight]
@@ -54,7 +52,6 @@ class ErrorWeights(Noun):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
     def score(self, evidence: Mapping[str, Any], signature: Signature) -> Score:
-        """The share of all weight that is right, with a weight on every match and every error."""
         matches, errors = [], []
         for match in evidence["matches"]:
             weight = self.agreed.get(match["part"], self.agreed[FINDING]) * match["similarity"]
@@ -88,8 +85,6 @@ def class_of(error: Mapping[str, Any]) -> ErrorClass:
 
 @dataclass(frozen=True)
 class WeighsErrors(SettledMetric):
-    """Weights of errors as a setting, signed by their hash."""
-
     weights: str = ""  # a TOML file; without one, the weights of this package
 
     def __post_init__(self) -> None:

@@ -32,9 +32,7 @@ _USUAL_IMPORTANCE = 2
 
 # means nothing without the thing that it belongs to
 CONTEXTUAL = frozenset({EntityType.RESULT, EntityType.MEASUREMENT})
-
-# of these a thing has one: another one contradicts it
-_VALUES = frozenset({*CONTEXTUAL, EntityType.GRADE, EntityType.STAGE})
+_VALUES = frozenset({*CONTEXTUAL, EntityType.GRADE, EntityType.STAGE})  # another one contradicts
 
 Link = tuple[int, int]
 Matrix = NDArray[np.float64]

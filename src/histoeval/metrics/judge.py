@@ -22,8 +22,7 @@ from histoeval.metrics.error_severity import WeighsErrors
 from histoeval.metrics.statements import NOTHING_STATED, Measure, statement_score
 from histoeval.report import Pair
 
-# questions that are prefetched for each slot: while one is retried, the others need not wait
-AHEAD = 16
+AHEAD = 16  # questions prefetched for each slot: while one is retried, others need not wait
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -71,7 +70,6 @@ class JudgedMetric(ModelMetric):
         return score_pairs([self.score_unasked(pair) or pair for pair in pairs], self._score_asked)
 
     def score_unasked(self, pair: Pair) -> Score | Problem | None:  # noqa: ARG002
-        """The score of a pair about which no judge need be asked."""
         return None
 
     def _score_asked(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
@@ -96,8 +94,7 @@ class JudgeMetric(JudgedMetric):
 
     prompt: str = "rubric4"
     seat: int | None = None
-    # a file of `histoeval judge align`; the scores of the judge stay beside the aligned ones
-    alignment: str = ""
+    alignment: str = ""  # a file of `histoeval judge align`; the raw scores stay beside its own
 
     def __post_init__(self) -> None:
         # a prompt or an alignment that cannot be used is reported before work begins

@@ -28,8 +28,7 @@ Measure = Literal["f1", "precision", "recall"]
 SUPPORTED, CONTRADICTED, NEITHER = VERDICTS = ("supported", "contradicted", "neither")
 NOTHING_STATED = "neither report has a statement that can be verified"
 
-# the statements of one report, each with its verdict and, if any, the one that decides it
-Statements = Sequence[Mapping[str, Any]]
+Statements = Sequence[Mapping[str, Any]]  # of one report, each with its verdict
 
 
 @dataclass(frozen=True, config=STRICT)

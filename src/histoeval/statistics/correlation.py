@@ -25,9 +25,7 @@ from histoeval.statistics.resampling import (
 
 MIN_PAIRS = 4  # with fewer pairs a correlation means nothing
 NO_SPREAD = 1e-12  # relative differences below this are rounding errors
-
-# models compute in float32: scores nearer than this, relative to the largest, are ties
-SINGLE = float(np.finfo(np.float32).eps)
+SINGLE = float(np.finfo(np.float32).eps)  # nearer scores, relative to the largest, are ties
 
 
 class Coefficient(StrEnum):
@@ -146,7 +144,6 @@ def ratio(above: Numbers, below: Numbers) -> Numbers:
 
 
 def standardised(scores: Numbers) -> Numbers:
-    """Scores with mean 0 and standard deviation 1 (or 0 if they are constant)."""
     spread = scores.std()
     return np.asarray((scores - scores.mean()) / (spread if spread > 0 else 1.0))
 
@@ -243,6 +240,5 @@ def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
 
 
 def signs(scores: Numbers) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
-    """For every two rows the sign of their difference."""
     more = scores[:, None] > scores
     return more.astype(np.int8) - more.T.astype(np.int8)

@@ -25,8 +25,7 @@ from histoeval.statistics.resampling import (
     pair_sums,
 )
 
-# resamples in which epsilon is chosen again, to estimate the optimism of the choice
-CALIBRATIONS = 60
+CALIBRATIONS = 60  # resamples in which epsilon is chosen again, for the optimism
 
 
 class Accuracy(Noun):

@@ -29,14 +29,10 @@ RESAMPLES = PERMUTATIONS = 10_000  # default numbers, the same from Python and t
 MIN_CASES = 4  # with fewer cases there are too few different resamples for an interval
 MAX_UNDEFINED = 0.1  # share of undefined resamples above which there is no interval
 _BLOCK = 80_000  # rows times resamples that are computed together: what fits the processor cache
-
-# draws made together. Another number would mean other draws for the same seed
-_DRAW_BLOCK = 1_000_000
+_DRAW_BLOCK = 1_000_000  # draws at a time; another number would mean other draws
 VALUES_KEPT = 10_000_000  # values of columns in all resamples that are kept at a time: 80 MB
 _STRIP = 96  # rows of a matrix that are multiplied together
-
-# integers up to here are exact in single precision, which is twice as fast
-_EXACT_IN_SINGLE = 2**24
+_EXACT_IN_SINGLE = 2**24  # in single precision, which is twice as fast
 
 
 class Estimate(Noun):
@@ -65,7 +61,6 @@ class Resamples:
 
 
 def resample(cases: Sequence[Hashable], resamples: int = RESAMPLES, seed: int = 0) -> Resamples:
-    """Draw resamples; `cases` gives the case of each row."""
     if resamples < 1:
         raise SettingError(f"{resamples} resamples cannot be drawn: give 1 or more")
     known: dict[Hashable, int] = {}

@@ -168,7 +168,6 @@ def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's correction for the tests that have a p-value."""
     known = sorted((p, test) for test, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     highest = 0.0

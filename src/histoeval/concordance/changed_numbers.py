@@ -35,8 +35,7 @@ _NUMBER_COST, _MAX_NUMBERS = 0.3, 0.5
 _DEGREE_COST = 0.2
 
 Place = tuple[int, int]
-Found = dict[object, list[Place]]
-"""Values with the places where each stands."""
+Found = dict[object, list[Place]]  # values with the places where each stands
 
 
 def with_numbers(

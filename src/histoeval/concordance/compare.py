@@ -44,8 +44,8 @@ from histoeval.facts.facts import Facts
 from histoeval.facts.normalise import NormalisedText
 from histoeval.report import Entity
 
+# The parts that an NLI model makes; all others are of facts
 OF_STATEMENTS = ("kept", "supported", "consistent")
-"""The parts that an NLI model makes; all others are of facts."""
 
 OF_FACTS = (
     "diagnosis",
@@ -64,8 +64,7 @@ OF_FACTS = (
     "specimens",
 )
 
-PARTS = (*OF_FACTS, *OF_STATEMENTS)
-"""The names of the parts, in the order in which they are shown."""
+PARTS = (*OF_FACTS, *OF_STATEMENTS)  # the names of the parts, in the order in which they are shown
 
 
 Texts = tuple[str, str]

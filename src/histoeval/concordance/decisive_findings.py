@@ -10,8 +10,8 @@ from histoeval.report import Entity, EntityType
 from histoeval.terms.decisive_findings import DecisiveFinding, Standing, read_decisive
 
 _FINDINGS = "findings"
+# Parts whose errors may be about such a finding
 _RATED = ("diagnosis", "findings", "no_inventions", "markers", "completeness", "soundness")
-"""Parts whose errors may be about such a finding."""
 
 
 def with_decisive(

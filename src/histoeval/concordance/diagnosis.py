@@ -35,8 +35,8 @@ from histoeval.terms.naming import arises_in, refine, without_site
 from histoeval.terms.plain import plain
 from histoeval.terms.spelling import respelt
 
+# How alike two phrases are, from 0 to 1, for words that the catalogue does not know
 Alike = Callable[[str, str], float]
-"""How alike two phrases are, from 0 to 1, for words that the catalogue does not know."""
 
 _NOTHING = {
     Behaviour.MALIGNANT: 0.0,
@@ -44,12 +44,11 @@ _NOTHING = {
     Behaviour.BORDERLINE: 0.2,
     Behaviour.UNSPECIFIED: 0.3,
 }
+# How well a behaviour agrees with a report that found nothing, or mentions nothing
 _NOTHING_HARMLESS = 0.6
-"""How well a behaviour agrees with a report that found nothing, or mentions nothing."""
-_MORE_EXACT = 0.9
-"""What a diagnosis counts for that is of the kind that is true, and says more."""
+_MORE_EXACT = 0.9  # what a diagnosis counts for that is of the kind that is true, and says more
+# What of a specific diagnosis an umbrella word that is nearly as exact still says
 _DEPTH_OF_DETAIL = 0.6
-"""What of a specific diagnosis an umbrella word that is nearly as exact still says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +58,8 @@ class Diagnoses:
     identity: ComparedPart
     behaviour: ComparedPart
     spread: ComparedPart
-    completeness: ComparedPart
-    """How much of the reference's diagnoses the candidate has."""
-    soundness: ComparedPart
-    """How much of the candidate's diagnoses the reference has."""
+    completeness: ComparedPart  # how much of the reference's diagnoses the candidate has
+    soundness: ComparedPart  # how much of the candidate's diagnoses the reference has
 
 
 def compare_diagnoses(

@@ -4,13 +4,10 @@ from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.terms.catalogue import HARMLESS, Behaviour, Concept, diagnosis_tree
 
-HEDGE = 0.75
-"""What is left of a match when only one of the two reports is sure."""
-MATCHED, SAME = 0.5, 0.85
-"""How near two diagnoses are that belong together, and that are the same."""
+HEDGE = 0.75  # what is left of a match when only one of the two reports is sure
+MATCHED, SAME = 0.5, 0.85  # how near two diagnoses are that belong together, and that are the same
 _INFECTION = "infection"
-_AKIN = 0.2
-"""From here on a diagnosis is one of the same group as another, and takes its place."""
+_AKIN = 0.2  # from here on a diagnosis is one of the same group as another, and takes its place
 _ATYPIA = "atypia"
 _ATYPICAL = "atypical_epithelial_proliferation"
 _BEHAVIOURS = {

@@ -49,8 +49,7 @@ class EntityMatch:
     reference: Entity
     candidate: Entity
     similarity: float
-    specimen: str = ""
-    """The part of the report that it is of; empty in a report of one."""
+    specimen: str = ""  # the part of the report that it is of; empty in a report of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +62,9 @@ class ReportError:
     reference: Entity | None
     candidate: Entity | None
     reference_called: str = ""
+    # The words for an entity that say more than its own: renal vein invasion
     candidate_called: str = ""
-    """The words for an entity that say more than its own: renal vein invasion."""
-    specimen: str = ""
-    """The part of the report that it is of; of two that were swapped, both."""
+    specimen: str = ""  # the part of the report that it is of; of two that were swapped, both
 
     @classmethod
     def one_sided(
@@ -145,15 +143,15 @@ def without_errors(part: ComparedPart, excused: Excused) -> ComparedPart:
 # --- what is listed ------------------------------------------------------------------------------
 
 
+# How many characters a bracket that was cut may have left, for it to be shown whole
 _BRACKET_REST = 30
-"""How many characters a bracket that was cut may have left, for it to be shown whole."""
 
+# Parts that speak of the same things: what one lists, the other need not list again
 _TOPICS = {"findings": "diagnosis", "no_inventions": "site"}
-"""Parts that speak of the same things: what one lists, the other need not list again."""
 
 _Place = tuple[int, int] | str | None
+# A topic, and what an error or a match about it is of in both reports
 _Key = tuple[str, _Place, _Place]
-"""A topic, and what an error or a match about it is of in both reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +159,7 @@ class ListedError:
     """An error as it is listed, once for all parts that count it."""
 
     shown: ReportError
-    counted: tuple[ReportError, ...]
-    """What the parts count for it."""
+    counted: tuple[ReportError, ...]  # what the parts count for it
 
 
 def listed(parts: Iterable[ComparedPart]) -> tuple[list[EntityMatch], list[ListedError]]:

@@ -22,27 +22,23 @@ from histoeval.terms.findings import finding_closeness, findings, is_kind_of
 from histoeval.terms.plain import words_of
 
 _SAME = 0.6
+# What is left of the closeness of a finding that is not the one looked for, nor a kind of it
 _BESIDE = 0.65
-"""What is left of the closeness of a finding that is not the one looked for, nor a kind of it."""
+# The same for the kind of finding that the one looked for is: invasion for venous invasion
 _WIDER = 0.75
-"""The same for the kind of finding that the one looked for is: invasion for venous invasion."""
-_ELSEWHERE = 0.5
-"""How close two words for growth are that concern different places."""
-_VERY = 0.95
-"""From here on two findings are one, and cannot both be affirmed and denied."""
+_ELSEWHERE = 0.5  # how close two words for growth are that concern different places
+_VERY = 0.95  # from here on two findings are one, and cannot both be affirmed and denied
 _OMITTED = {1: 0.1, 2: 0.25, 3: 0.4}
 _INVENTED = {1: 0.15, 2: 0.25, 3: 0.4}
+# What it costs to omit, to invent and to contradict a finding, by its importance
 _REVERSED = {1: 0.5, 2: 0.7, 3: 1.0}
-"""What it costs to omit, to invent and to contradict a finding, by its importance."""
-_DENIAL = 0.5
-"""What of that remains when only a denial is omitted."""
-_MAX_COST = 0.5
-"""The highest cost of omissions, or of hallucinations."""
+_DENIAL = 0.5  # what of that remains when only a denial is omitted
+_MAX_COST = 0.5  # the highest cost of omissions, or of hallucinations
 _UNKNOWN_IMPORTANCE = 1
-_SUPPORTING = 2
-"""The importance up to which the names of a finding are of several things."""
+_SUPPORTING = 2  # the importance up to which the names of a finding are of several things
 _OF_CANCER = "malignant_cells"
 _MARGIN, _SPREAD = "margin_involvement", "metastasis"
+# Findings that a stage tells by itself
 _DEPTHS = (
     "submucosal_invasion",
     "muscularis_propria_invasion",
@@ -55,9 +51,9 @@ _DEPTHS = (
     "soft_tissue_invasion",
     "extension",
 )
-"""Findings that a stage tells by itself."""
 
 
+# Findings of which there is more or less: `few` denies them for one writer, not for another
 _OF_DEGREE = frozenset(
     {
         "mitotic_activity",
@@ -73,7 +69,6 @@ _OF_DEGREE = frozenset(
         "inflammation",
     }
 )
-"""Findings of which there is more or less: `few` denies them for one writer, not for another."""
 
 
 def compare_findings(

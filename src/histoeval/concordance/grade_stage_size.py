@@ -36,8 +36,7 @@ from histoeval.terms.values.measurements import Measurement
 Value = TypeVar("Value")
 Places = dict[Value, deque[int]]
 
-_OMITTED, _MAX_OMITTED = 0.1, 0.25
-"""The cost of a value that is omitted, and of all of them."""
+_OMITTED, _MAX_OMITTED = 0.1, 0.25  # the cost of a value that is omitted, and of all of them
 _INVENTED, _MAX_INVENTED = 0.05, 0.15
 _RIGHT = 0.85
 _WRONG_AT_LEAST = 0.3
@@ -51,8 +50,7 @@ class _Sort:
     kind: ErrorKind
     wrong: Severity
     omitted: Severity
-    share: float = 1.0
-    """How much of the part a value costs that is all wrong."""
+    share: float = 1.0  # how much of the part a value costs that is all wrong
     is_detail: Callable[[ValueMention[Any]], bool] = lambda _: False
 
     def omission_of(self, mention: ValueMention[Any]) -> Severity:
@@ -109,8 +107,8 @@ def compare_measurements(
     return _compare(sort, ref, cand, _measurements_alike, elsewhere, excused, stated)
 
 
+# Whether the candidate has a value of the reference in words that were not read; and reverse
 Elsewhere = tuple[Callable[[ValueMention[Value]], bool], Callable[[ValueMention[Value]], bool]]
-"""Whether the candidate has a value of the reference in words that were not read; and reverse."""
 
 
 def _elsewhere(

@@ -20,8 +20,7 @@ from histoeval.terms.values.markers import known_markers
 _Marker = ValueMention[Result | None]
 
 _OMITTED, _INVENTED, _NO_RESULT = 0.85, 0.9, 0.95
-_MAX_ONE_SIDED = 0.3
-"""The highest cost of markers that were omitted or added, however many."""
+_MAX_ONE_SIDED = 0.3  # the highest cost of markers that were omitted or added, however many
 _FLIPPED, _SAME_POLARITY, _RIGHT = 0.3, 0.7, 0.85
 
 

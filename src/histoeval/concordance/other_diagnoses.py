@@ -23,17 +23,16 @@ from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.plain import plain
 from histoeval.terms.values.stated import clauses
 
+# The cost of an additional diagnosis that was omitted or hallucinated, and of all of them
 _ADDITIONAL, _MAX_ADDITIONAL = 0.2, 0.5
-"""The cost of an additional diagnosis that was omitted or hallucinated, and of all of them."""
 _REVERSED = {Behaviour.MALIGNANT: 0.9, Behaviour.IN_SITU: 0.8, Behaviour.BORDERLINE: 0.7}
-_REVERSED_OTHER = 0.5
-"""The cost of affirming what the other report denies, by behaviour."""
+_REVERSED_OTHER = 0.5  # the cost of affirming what the other report denies, by behaviour
 _DENIAL_OMITTED, _MAX_DENIALS_OMITTED = 0.2, 0.3
 _GRAVE = frozenset({Behaviour.MALIGNANT, Behaviour.IN_SITU})
-_GRAVE_LEFT = 0.7
-"""What is left of the behaviour when one of these was denied by one report only."""
+_GRAVE_LEFT = 0.7  # what is left of the behaviour when one of these was denied by one report only
 _OPEN = frozenset({Behaviour.MALIGNANT, Behaviour.UNSPECIFIED})
 _LOW_GRADE = "low_grade_dysplasia"
+# A whole statement that there is nothing to find
 _CLEAR = re.compile(
     r"(?:diagnosis:\s{0,3})?(?:no (?:(?:significant|specific|diagnostic|histolog\w+|patholog\w+"
     r"|microscopic|evident) ){0,2}(?:abnormalit\w+|patholog\w+|changes?|lesions?)"
@@ -43,7 +42,6 @@ _CLEAR = re.compile(
     r"|(?:histology )?within normal limits)",
     re.IGNORECASE,
 )
-"""A whole statement that there is nothing to find."""
 
 
 # --- additional diagnoses, where the leading one is right ---------------------------------------

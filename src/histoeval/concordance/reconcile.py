@@ -29,14 +29,10 @@ class _Read:
 
     report: Report
     words: Sequence[Word]
-    places: Mapping[str, Sequence[int]]
-    """Where each word stands."""
-    entities: Mapping[_Key, Sequence[int]]
-    """The entities of each wording."""
-    free: bytes
-    """For every character whether no entity has it."""
-    diagnoses: frozenset[str]
-    """What is named as a diagnosis, by id."""
+    places: Mapping[str, Sequence[int]]  # where each word stands
+    entities: Mapping[_Key, Sequence[int]]  # the entities of each wording
+    free: bytes  # for every character whether no entity has it
+    diagnoses: frozenset[str]  # what is named as a diagnosis, by id
 
     def standing(self, key: _Key) -> Iterator[tuple[int, int]]:
         """Where a phrase stands, from and to which character."""

@@ -5,28 +5,28 @@ from collections.abc import Iterable, Mapping
 from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity, listed
 from histoeval.concordance.weights import COVERED, Combination
 
+# The criteria with their highest score; the lowest is 1
 CRITERIA: Mapping[str, int] = {
     "critical_finding_concordance": 4,
     "factual_accuracy": 3,
     "factual_completeness": 3,
     "overall_equivalence": 4,
 }
-"""The criteria with their highest score; the lowest is 1."""
 
+# The terms of a criterion whose terms are not left to the fit. Completeness has one, a product: a
+# report with an invention is no less complete, and a short reference is not covered by a report
+# with a wrong diagnosis.
 TERMS_OF: Mapping[str, tuple[str, ...]] = {"factual_completeness": (COVERED,)}
-"""The terms of a criterion whose terms are not left to the fit. Completeness has one, a product: a
-report with an invention is no less complete, and a short reference is not covered by a report with
-a wrong diagnosis."""
 
+# How much is left out with an omission
 _OMITTED: Mapping[Severity, float] = {
     Severity.MINOR: 1,
     Severity.MODERATE: 2,
     Severity.MAJOR: 4,
     Severity.CRITICAL: 8,
 }
-"""How much is left out with an omission."""
+# How much is left out where half of the coverage is gone: a critical omission, two major ones
 _HALVED = 8.0
-"""How much is left out where half of the coverage is gone: a critical omission, two major ones."""
 
 _VERDICTS = {
     4: "The leading diagnosis is clinically the same.",
@@ -40,8 +40,7 @@ _ACTIONS = {
     2: "A clinician would reach another conclusion in part.",
     1: "A clinician would be misled.",
 }
-_MAX_CITED = 4
-"""How many errors the reasoning cites."""
+_MAX_CITED = 4  # how many errors the reasoning cites
 
 
 def judge(

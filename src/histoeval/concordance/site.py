@@ -31,12 +31,11 @@ from histoeval.terms.sites import (
 )
 
 _SAME_ORGAN, _OTHER_ORGAN = 0.5, 0.3
+# The nearness of two parts of one organ, and what is left when one is put for the other
 _SIBLINGS, _OTHER_PART = 0.6, 0.7
-"""The nearness of two parts of one organ, and what is left when one is put for the other."""
+# The cost of a site that only the candidate mentions, and of all of them
 _EXTRA_SITE, _MAX_EXTRA_SITES = 0.25, 0.5
-"""The cost of a site that only the candidate mentions, and of all of them."""
-_ONE_SILENT = 0.6
-"""What a site counts for that one of the two does not name."""
+_ONE_SILENT = 0.6  # what a site counts for that one of the two does not name
 
 
 def compare_sites(

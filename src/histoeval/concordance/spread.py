@@ -10,12 +10,10 @@ from histoeval.facts.lexical import ValueMention
 from histoeval.facts.spread import says_primary
 from histoeval.terms.sites import organ_of, site_closeness
 
-Near = Callable[[Diagnosis, Diagnosis], float]
-"""How near two diagnoses are, from 0 to 1."""
+Near = Callable[[Diagnosis, Diagnosis], float]  # how near two diagnoses are, from 0 to 1
 
 _SAME_ORGAN = 0.5
-_MAX_HOMES = 3
-"""A tumour that arises in more organs than this does not tell where it came from."""
+_MAX_HOMES = 3  # A tumour that arises in more organs than this does not tell where it came from
 
 
 def best_of(

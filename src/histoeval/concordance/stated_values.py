@@ -29,17 +29,16 @@ from histoeval.terms.values.stated import StatedValue, conflicts, with_alternati
 from histoeval.terms.values.stated_stages import read_stages, stage_severity
 from histoeval.terms.values.tumour_grades import CNS, NUCLEAR, TUMOUR
 
+# What a value takes off its part
 COST: Mapping[Severity, float] = {
     Severity.MINOR: 0.1,
     Severity.MODERATE: 0.3,
     Severity.MAJOR: 0.6,
     Severity.CRITICAL: 0.8,
 }
-"""What a value takes off its part."""
 
 _OF_TUMOURS = frozenset({"Gleason", TUMOUR, NUCLEAR, CNS})
-_COUNTED = frozenset({"Ki-67"})
-"""Markers that are shares of cells, and compared as such."""
+_COUNTED = frozenset({"Ki-67"})  # markers that are shares of cells, and compared as such
 _OF_MARGIN = re.compile(r"margin|excis|resect|edge|\bink|\bR[012]\b", re.IGNORECASE)
 
 Conflict = tuple[StatedValue, StatedValue, int]
@@ -50,11 +49,10 @@ class StatedValues:
     """What both reports state of one kind of value: where, and what does not agree."""
 
     errors: tuple[ReportError, ...]
+    # Where the reference states what the candidate states too
     reference: tuple[tuple[int, int], ...]
-    """Where the reference states what the candidate states too."""
     candidate: tuple[tuple[int, int], ...]
-    axes: frozenset[str] = frozenset()
-    """What both reports state a value of."""
+    axes: frozenset[str] = frozenset()  # what both reports state a value of
 
     def settles(self, entity: Entity, *, of_reference: bool) -> bool:
         """Whether the value of an entity is stated in words that were compared already."""
@@ -81,8 +79,7 @@ def _meet(one: Entity | None, other: Entity | None) -> bool:
     return bool(one and other and one.start < other.end and other.start < one.end)
 
 
-_MOST_CHARS = 20_000
-"""Of a text: in longer ones what follows is compared by entities alone."""
+_MOST_CHARS = 20_000  # of a text: in longer ones what follows is compared by entities alone
 
 
 @lru_cache(maxsize=1 << 11)

@@ -15,14 +15,13 @@ from histoeval.terms.plain import words_of
 
 _DECISIVE_WEIGHT = 3.0
 _LEAST_WORDS = 2
+# Where one statement ends and the next begins inside of what the reader takes for a sentence
 _BORDER = re.compile(r"\n[ \t]{0,8}(?=[A-Z0-9(*\u2022-])|;\s{1,3}")
-"""Where one statement ends and the next begins inside of what the reader takes for a sentence."""
-_WEIGHTY = 4
-"""Letters from which on a word has weight."""
+_WEIGHTY = 4  # letters from which on a word has weight
+# What an item of a list begins with
 _BULLET = re.compile(r"[\s>#*_\u2022-]{0,40}(?:\(?\d{1,2}[.)]\s{1,9})?[\s*_]{0,9}")
-"""What an item of a list begins with."""
+# A form's gap that was never filled in: [Redacted]
 _GAP = re.compile(r"[\[<{(][^\[\]<>{}()]{0,80}[\]>})]\.?")
-"""A form's gap that was never filled in: [Redacted]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +29,11 @@ class ReportStatement:
     """A sentence of a report, and how much it counts."""
 
     text: str
-    asked: str
-    """As a model is asked about it: on one line, without labels of parts."""
+    asked: str  # as a model is asked about it: on one line, without labels of parts
     span: TextSpan
     words: tuple[str, ...]
     weighty: frozenset[str]
-    decisive: bool
-    """It has a diagnosis, a grade, a stage or a marker."""
+    decisive: bool  # it has a diagnosis, a grade, a stage or a marker
 
     def holds(self, entity: Entity | None) -> bool:
         """Whether an entity stands in it."""

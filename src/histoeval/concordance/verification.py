@@ -20,30 +20,26 @@ from histoeval.report import Entity
 
 Parts = Mapping[str, ComparedPart]
 
+# Probabilities from which on a statement counts as entailed, and as contradicted
 ENTAILED, CONTRADICTED = 0.5, 0.8
-"""Probabilities from which on a statement counts as entailed, and as contradicted."""
 _CERTAIN = 0.95
+# The probability of entailment that it takes where the catalogue knows the diagnosis that is left
+# out or invented
 FIRM = 0.85
-"""The probability of entailment that it takes where the catalogue knows the diagnosis that is left
-out or invented."""
+# Words up to which a report is a premise as a whole, and all its statements are asked about
 _WHOLE = 70
-"""Words up to which a report is a premise as a whole, and all its statements are asked about."""
-_BRIEF = 40
-"""Words up to which it counts how much of two reports is entailed."""
-_NEAREST = 3
-"""Statements of a longer report that a statement is compared with."""
+_BRIEF = 40  # words up to which it counts how much of two reports is entailed
+_NEAREST = 3  # statements of a longer report that a statement is compared with
+# Statements that a statement is compared with once more, where it is not entailed by those
 _AT_ONCE = 4
-"""Statements that a statement is compared with once more, where it is not entailed by those."""
-_FEW = 0.5
-"""The share of statements that may be left open for that."""
+_FEW = 0.5  # the share of statements that may be left open for that
+# The probability from which on a report says nothing about a statement of another
 _UNRELATED = 0.5
-"""The probability from which on a report says nothing about a statement of another."""
-_MATCHED = 2
-"""How many words in common an entity is worth that both statements have."""
+_MATCHED = 2  # how many words in common an entity is worth that both statements have
 
+# The answers for a statement that the other report has word for word, and for one that has no word
+# of weight in common with it
 SAME, OPEN = Entailment(1.0, 0.0, 0.0), Entailment(0.0, 1.0, 0.0)
-"""The answers for a statement that the other report has word for word, and for one that has no word
-of weight in common with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +52,11 @@ class StatementQuestion:
 
     statement: ReportStatement
     known: Entailment | None = None
+    # The statements of the other report that it is put against, the nearest first
     premise: tuple[ReportStatement, ...] = ()
-    """The statements of the other report that it is put against, the nearest first."""
     pair: NliPair | None = None
+    # The statement put against what else the other report says in words of its own
     rest: tuple[NliPair, ...] = ()
-    """The statement put against what else the other report says in words of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +64,11 @@ class VerifiedStatement:
     """A statement of one report and what the other says of it."""
 
     statement: ReportStatement
+    # The statement of the other report that is nearest to it, or contradicts it
     nearest: ReportStatement | None
-    """The statement of the other report that is nearest to it, or contradicts it."""
     answer: Entailment
+    # How surely it and that statement contradict each other: the less sure way round
     opposed: float = 0.0
-    """How surely it and that statement contradict each other: the less sure way round."""
 
     @property
     def is_contradicted(self) -> bool:
@@ -92,8 +88,8 @@ class Verification:
 
     reference: tuple[VerifiedStatement, ...]
     candidate: tuple[VerifiedStatement, ...]
+    # Whether all statements were asked about, and not only those that were left unmatched
     whole: bool
-    """Whether all statements were asked about, and not only those that were left unmatched."""
 
     @property
     def brief(self) -> bool:

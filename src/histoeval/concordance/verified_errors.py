@@ -38,18 +38,17 @@ from histoeval.terms.plain import plain, words_of
 from histoeval.terms.sites import find_operated, find_sites
 from histoeval.terms.values.markers import find_markers
 
+# The probability of entailment below which the other report does not say a statement
 _UNSAID = 0.1
-"""The probability of entailment below which the other report does not say a statement."""
+# The probability of entailment below which a statement is new to a report that has no larger share
+# of its words of weight than this
 _REWORDED, _NEW = 0.6, 0.34
-"""The probability of entailment below which a statement is new to a report that has no larger share
-of its words of weight than this."""
-_LEAST_SHARED = 2
-"""Words of weight that two statements have, of which one says more."""
+_LEAST_SHARED = 2  # words of weight that two statements have, of which one says more
+# The probability of entailment that it takes where the comparison sees a finding reversed
 _REVERSED = 0.75
-"""The probability of entailment that it takes where the comparison sees a finding reversed."""
-_MUTUAL = 0.8
-"""The least entailment of any statement from which on two reports say the same."""
+_MUTUAL = 0.8  # the least entailment of any statement from which on two reports say the same
 
+# Errors that follow from not knowing that two phrases mean the same
 _DOUBTFUL = frozenset(
     {
         ErrorKind.OMISSION,
@@ -60,24 +59,21 @@ _DOUBTFUL = frozenset(
         ErrorKind.WRONG_SITE,
     }
 )
-"""Errors that follow from not knowing that two phrases mean the same."""
 
+# Errors between two values, each of which a rule reads in the words around it
 _READ_BY_RULE = frozenset({ErrorKind.MARKER_FLIP, ErrorKind.WRONG_GRADE, ErrorKind.WRONG_STAGE})
-"""Errors between two values, each of which a rule reads in the words around it."""
-_SURE = 0.95
-"""The probability of entailment, both ways, from which on a rule misread one of them."""
+_SURE = 0.95  # the probability of entailment, both ways, from which on a rule misread one of them
+# The share of words in common, and the number of others, that two wordings of one statement have:
+# at most, and more than. Where it is the same wording, the word that differs is the value.
 _REPHRASED, _ONE_EXCHANGED = 0.5, 2
-"""The share of words in common, and the number of others, that two wordings of one statement have:
-at most, and more than. Where it is the same wording, the word that differs is the value."""
+# What leaves a rule nothing to misread, whatever a model says
 _PLAIN_VALUE = re.compile(
     r"\d+|\+|positiv|negativ|absen|present|los[st]|retain|intact|deficien|proficien|amplif|mut|wild"
     r"|methylat|kappa|lambda|low|high|intermediate|moderate|poor|well|mild|severe|free|involved",
     re.IGNORECASE,
 )
-"""What leaves a rule nothing to misread, whatever a model says."""
 
-_SHORT = 3
-"""Letters of a word that does not tell what a text is about: up to so many."""
+_SHORT = 3  # letters of a word that does not tell what a text is about: up to so many
 
 _ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 _Sides = tuple[Facts, Facts]

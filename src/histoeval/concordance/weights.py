@@ -24,13 +24,14 @@ from histoeval.report import Noun
 
 Floats = NDArray[np.float64]
 
+# Parts that count by themselves, and two by two
 CORE = ("diagnosis", "behaviour", "site", "completeness", "soundness")
-"""Parts that count by themselves, and two by two."""
 
+# The right diagnosis at the right site, as far as the rest of the reference is there too. Only the
+# rubric has a coverage, and only its completeness is made of this.
 COVERED = "diagnosis*behaviour*site*coverage"
-"""The right diagnosis at the right site, as far as the rest of the reference is there too. Only the
-rubric has a coverage, and only its completeness is made of this."""
 
+# What can be given a weight: details count as far as the diagnosis is right
 TERMS = (
     *CORE,
     "diagnosis*behaviour",
@@ -39,8 +40,9 @@ TERMS = (
     *(f"diagnosis*behaviour*{part}" for part in OF_FACTS if part not in CORE),
     COVERED,
 )
-"""What can be given a weight: details count as far as the diagnosis is right."""
 
+# What the worst error leaves of the mean of all terms. Set by us: sheets of generated reports hold
+# too few candidates that are right but for one error.
 SAFETY: Mapping[Severity | None, float] = {
     None: 1.0,
     Severity.MINOR: 0.995,
@@ -48,19 +50,14 @@ SAFETY: Mapping[Severity | None, float] = {
     Severity.MAJOR: 0.9,
     Severity.CRITICAL: 0.75,
 }
-"""What the worst error leaves of the mean of all terms. Set by us: sheets of generated reports hold
-too few candidates that are right but for one error."""
 
-_ENTAILED = 0.5
-"""The share of statements from which on reports count as entailing each other."""
-UNENTAILED = 0.85
-"""What is left of the mean of all terms where nothing is entailed."""
+_ENTAILED = 0.5  # the share of statements from which on reports count as entailing each other
+UNENTAILED = 0.85  # what is left of the mean of all terms where nothing is entailed
 
-FACTORS = ("safety", "kept", "supported")
-"""Parts that all terms are multiplied by."""
+FACTORS = ("safety", "kept", "supported")  # parts that all terms are multiplied by
 
+# Of a mean: the next ones are of rounding, and would keep what is perfect below the top
 _DIGITS = 12
-"""Of a mean: the next ones are of rounding, and would keep what is perfect below the top."""
 
 Weight = Annotated[FiniteFloat, Field(ge=0)]
 
@@ -90,10 +87,8 @@ class Combination(Noun):
 
     weights: Mapping[str, Weight]
     curve: MonotoneCurve
-    floor: FiniteFloat = 0.0
-    """Anything below counts as zero, as an expert would have scored it."""
-    factored: bool = False
-    """Whether the worst error and what is entailed are factors of the mean."""
+    floor: FiniteFloat = 0.0  # anything below counts as zero, as an expert would have scored it
+    factored: bool = False  # whether the worst error and what is entailed are factors of the mean
 
     @model_validator(mode="after")
     def _knows_its_terms(self) -> Self:

@@ -13,16 +13,16 @@ from histoeval.terms.assertion import (
 from histoeval.terms.doubt import falls_short, is_one_of_two
 
 _FIELD_BEGINS = re.compile(r"(?:\A|\n)[ \t]*(?:[-*\u2022][ \t]*)?[\w ,/-]{0,30}\Z")
+# What stands around a heading of one line, and the value after its colon
 _FIELD = re.compile(r"[\w ,/-]{0,30}(?:\([^()\n]{1,40}\))?[ \t]*:[ \t]+(?P<value>[^\n]*\S)")
-"""What stands around a heading of one line, and the value after its colon."""
 _AFFIRMED_VALUE = re.compile(
     r"(?:yes|present|positive|identified|seen|\+|\d+[ ]?%|\d[\d./]*[ ]?(?:/|per|mm|cm)|mild|"
     r"moderate|severe|marked|extensive|numerous|sparse|focal|patchy|diffuse|few|scattered|occasional|rare|"
     r"many|non-?brisk|brisk|normal|unremarkable|intact|preserved|low|high|grade|type|stage)\b",
     re.IGNORECASE,
 )
+# What is denied by a distance or a count as well: its value tells only with words
 _JUDGED = re.compile(r"margin|edge|clearance|node|resection|\bends?\b", re.IGNORECASE)
-"""What is denied by a distance or a count as well: its value tells only with words."""
 
 
 def reconsidered(entity: Entity, text: str) -> Entity:

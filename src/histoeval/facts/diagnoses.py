@@ -22,6 +22,7 @@ from histoeval.terms.doubt import is_committed, is_left_open
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.spelling import respelt
 
+# Concepts that name spread, and not what has spread
 _DEPOSITS = frozenset(
     {
         "metastatic_neoplasm",
@@ -34,10 +35,10 @@ _DEPOSITS = frozenset(
         "isolated_tumour_cells_in_node",
     }
 )
-"""Concepts that name spread, and not what has spread."""
 
 _NO_SPREAD = frozenset({"negative_for_metastasis"})
 
+# What is a diagnosis by itself, and beside the disease that explains it only one of its signs
 _FEATURES = frozenset(
     {
         "atrophy",
@@ -58,28 +59,26 @@ _FEATURES = frozenset(
         "villous_atrophy",
     }
 )
-"""What is a diagnosis by itself, and beside the disease that explains it only one of its signs."""
 
+# Words by which a name that is not known may still be one of a disease
 _DISEASE = re.compile(
     r"oma(?:s|ta)?\b|(?:it|os|as|ys)[ie]s\b|[ae]?emia\b|(?:path|atroph|plas)(?:y|ies|ia|tic)\b|sarc|cancer|malign|"
     r"neoplas|tumou?r|disease|syndrome|disorder|infect|lesion|polyp|cyst|n(?:a?e)v(?:us|i)\b|reject|"
     r"infarct|abscess|ulcer|hernia|mole\b|metasta|deposit|in situ|dysplas|atypi",
     re.IGNORECASE,
 )
-"""Words by which a name that is not known may still be one of a disease."""
 _BEHAVIOUR = re.compile(r"malignant|benign|neoplastic|invasive|in situ", re.IGNORECASE)
 
+# What a reader may have cut a diagnosis into
 _PIECES = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING, EntityType.DESCRIPTOR})
-"""What a reader may have cut a diagnosis into."""
 
+# After a diagnosis: it is where a metastasis came from
 _ORIGIN = re.compile(r"\s+(?:primary|origin)\b(?!\s+(?:tumou?r|site|diagnosis))", re.IGNORECASE)
-"""After a diagnosis: it is where a metastasis came from."""
 
-_GAP = 8
-"""Spaces over which two pieces of a name still stand together."""
+_GAP = 8  # spaces over which two pieces of a name still stand together
 
-_HEADING = re.compile(r"[^.;:\n]{0,60}:(?=\s)")
-"""After a diagnosis that stands in a heading."""
+_HEADING = re.compile(r"[^.;:\n]{0,60}:(?=\s)")  # after a diagnosis that stands in a heading
+# Diagnoses that are also words for a specimen
 _LABELS = frozenset(
     {
         "melanocytic_naevus",
@@ -94,11 +93,11 @@ _LABELS = frozenset(
         "fistula",
     }
 )
-"""Diagnoses that are also words for a specimen."""
 _DYSPLASIA = frozenset(
     {"dysplasia", "low_grade_dysplasia", "moderate_dysplasia", "high_grade_dysplasia"}
 )
 _SLIGHT_DYSPLASIA = frozenset({"dysplasia", "low_grade_dysplasia", "moderate_dysplasia"})
+# What is dysplastic by definition
 _DYSPLASTIC = (
     "colorectal_adenoma",
     "gastric_adenoma",
@@ -113,10 +112,8 @@ _DYSPLASTIC = (
     "low_grade_appendiceal_mucinous_neoplasm",
     "dysplastic_naevus",
 )
-"""What is dysplastic by definition."""
 
-_MAX_HOMES = 4
-"""A diagnosis that arises in more organs than this does not tell the organ."""
+_MAX_HOMES = 4  # A diagnosis that arises in more organs than this does not tell the organ
 
 _RANKS = {
     Behaviour.MALIGNANT: 5.0,
@@ -139,14 +136,12 @@ class Diagnosis:
     entity: Entity
     concept: Concept | None
     concludes: bool
-    spread: str | None = None
-    """`metastatic` where the report says so of it."""
+    spread: str | None = None  # `metastatic` where the report says so of it
+    # What its words name by themselves, without what the rest of the report tells
     wide: Concept | None = None
-    """What its words name by themselves, without what the rest of the report tells."""
+    # The report is as good as sure of it: consistent with, in keeping with
     committed: bool = False
-    """The report is as good as sure of it: consistent with, in keeping with."""
-    heads: bool = False
-    """It stands before a colon, in the name of the specimen or of the test."""
+    heads: bool = False  # it stands before a colon, in the name of the specimen or of the test
 
     @property
     def known(self) -> bool:

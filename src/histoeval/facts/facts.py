@@ -38,19 +38,18 @@ from histoeval.terms.values.stages import Stage, read_stage
 
 Value = TypeVar("Value")
 
+# Sites that are everywhere, and say nothing of the organ
 _TISSUES = frozenset(
     {"blood_vessel", "lymph_node", "lymphatic_vessel", "soft_tissue", "nerve", "connective_tissue"}
 )
-"""Sites that are everywhere, and say nothing of the organ."""
 
+# Words by which a structure inside of any specimen is meant as often as an organ
 _BARE_TISSUE = re.compile(r"nerves?", re.IGNORECASE)
-"""Words by which a structure inside of any specimen is meant as often as an organ."""
 
-_GAP = 8
-"""Spaces over which a finding and its place still stand together."""
+_GAP = 8  # spaces over which a finding and its place still stand together
 
+# Findings that are only a word, and say something by the place that they are of
 BARE = frozenset({"invasion", "extension", "involvement", "penetration", "infiltration"})
-"""Findings that are only a word, and say something by the place that they are of."""
 
 
 _GROWTH = re.compile(
@@ -71,8 +70,7 @@ _QUALITY = re.compile(
 _SENTENCES = re.compile(r"[.;]\s")
 _STATEMENT_END = re.compile(r"[.;]\s|\n")
 
-_CONCLUSION = 3
-"""How many mentions a site counts for that stands with the diagnosis."""
+_CONCLUSION = 3  # how many mentions a site counts for that stands with the diagnosis
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +80,8 @@ class FindingFact:
     entity: Entity
     id: str | None
     denied: bool
-    place: str | None = None
-    """Where it is, for what is only a word such as invasion."""
-    called: str = ""
-    """Its words with that place, where they do not have it: renal vein invasion."""
+    place: str | None = None  # where it is, for what is only a word such as invasion
+    called: str = ""  # its words with that place, where they do not have it: renal vein invasion
 
     @property
     def known(self) -> bool:
@@ -97,36 +93,27 @@ class FindingFact:
 class Facts:
     """All that can be compared of one report."""
 
-    diagnoses: tuple[Diagnosis, ...]
-    """What it concludes, each concept once."""
-    others: tuple[Diagnosis, ...]
-    """What else it says is there, outside of its conclusion."""
-    made: tuple[Diagnosis, ...]
-    """All that it says is there, or may be, wherever it says so."""
+    diagnoses: tuple[Diagnosis, ...]  # what it concludes, each concept once
+    others: tuple[Diagnosis, ...]  # what else it says is there, outside of its conclusion
+    made: tuple[Diagnosis, ...]  # all that it says is there, or may be, wherever it says so
     denied: tuple[Diagnosis, ...]
-    nothing_found: bool
-    """It makes no diagnosis, and says that there is nothing."""
-    organs: Mapping[str, int]
-    """Sites that it names, with the number of mentions."""
-    homes: frozenset[str]
-    """Where its leading diagnoses arise, if that tells the organ."""
+    nothing_found: bool  # it makes no diagnosis, and says that there is nothing
+    organs: Mapping[str, int]  # sites that it names, with the number of mentions
+    homes: frozenset[str]  # where its leading diagnoses arise, if that tells the organ
     sites: tuple[ValueMention[str], ...]
     sides: tuple[ValueMention[Side], ...]
+    # Those of the sites that the leading diagnoses are linked to
     leading_sides: tuple[ValueMention[Side], ...]
-    """Those of the sites that the leading diagnoses are linked to."""
     grades: tuple[ValueMention[Grade], ...]
     stages: tuple[ValueMention[Stage], ...]
     markers: Mapping[str, ValueMention[Result | None]]
     findings: tuple[FindingFact, ...]
+    # Findings again, with those that the report takes for a diagnosis
     mentioned: tuple[FindingFact, ...]
-    """Findings again, with those that the report takes for a diagnosis."""
     measurements: tuple[ValueMention[Measurement], ...]
-    origins: tuple[ValueMention[str], ...]
-    """Organs from which it says that a tumour came."""
-    stated: LexicalFacts
-    """What its words say by themselves, however it was read."""
-    report: Report
-    """The reading that all this is from."""
+    origins: tuple[ValueMention[str], ...]  # organs from which it says that a tumour came
+    stated: LexicalFacts  # what its words say by themselves, however it was read
+    report: Report  # the reading that all this is from
 
     @property
     def leading(self) -> tuple[Diagnosis, ...]:

@@ -24,26 +24,24 @@ from histoeval.terms.values.stages import read_stage
 
 Value = TypeVar("Value")
 
+# What may be a word of a diagnosis that the reader missed: complete mole, placenta increta
 _ATTRIBUTES = frozenset({EntityType.DESCRIPTOR, EntityType.GRADE, EntityType.SITE})
-"""What may be a word of a diagnosis that the reader missed: complete mole, placenta increta."""
 _CLAUSES = re.compile(r"[,;()]")
 _CLAUSE_END = re.compile(
     r"[,;()\n]\s{0,3}(?:and|but|while|with|whereas)?\b|\.\s|\s(?:but|while|whereas)\s",
     re.IGNORECASE,
 )
+# A statement of several things at once
 _OF_SEVERAL = re.compile(
     r"(?P<neither>\bneither\s)?"
     r"(?<![\w-])(?P<subjects>(?:[\w-]{1,40}[ /,]{1,3}){1,12}?(?:and|n?or)\s(?:[\w-]{1,40}\s){1,5}?)"
     r"(?P<verb>is|are|was|were)\s(?P<verdict>(?:not\s)?(?:also\s)?[\w-]{1,40})",
     re.IGNORECASE,
 )
-"""A statement of several things at once."""
 _ITEMS = re.compile(r"\s{0,3},\s{0,3}(?:(?:and|n?or)\s)?|\s(?:and|n?or)\s", re.IGNORECASE)
 _STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
-_NUMBERED = re.compile(r"[A-Z]-\d")
-"""A grade, as in MF-1, and no diagnosis."""
-_CODE_AFTER = re.compile(r"-?\d|::")
-"""What makes of initials a grade or a gene: MF-1, PML::RARA."""
+_NUMBERED = re.compile(r"[A-Z]-\d")  # A grade, as in MF-1, and no diagnosis
+_CODE_AFTER = re.compile(r"-?\d|::")  # what makes of initials a grade or a gene: MF-1, PML::RARA
 _BARE_RANK = re.compile(
     r"(?:type|grade|class|stage|category|level|score|pattern)\s*(?:[IVX]{1,4}|\d)[A-Ca-c]?",
     re.IGNORECASE,
@@ -67,10 +65,8 @@ def distinct_values(mentions: Sequence[ValueMention[Value]]) -> list[ValueMentio
 class LexicalFacts:
     """What the sentences of a text mention."""
 
-    findings: frozenset[tuple[str, bool]]
-    """Findings by id, each with whether it is denied."""
-    sentences: tuple[frozenset[str], ...]
-    """The words of each sentence."""
+    findings: frozenset[tuple[str, bool]]  # findings by id, each with whether it is denied
+    sentences: tuple[frozenset[str], ...]  # the words of each sentence
     markers: frozenset[str]
     grades: frozenset[Grade]
     text: str

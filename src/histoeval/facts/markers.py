@@ -13,8 +13,7 @@ from histoeval.terms.values.marker_results import Result, read_result
 from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.markers import find_markers, singled_out
 
-_NEAR = 60
-"""Characters over which a marker and its result are shown together."""
+_NEAR = 60  # characters over which a marker and its result are shown together
 
 _LISTED = re.compile(
     r"\b(?P<result>positive|negative)\b(?:\s+(?:staining|stains?))?\s*(?:(?P<for>for\b)|:)"
@@ -24,10 +23,10 @@ _LISTED = re.compile(
 _LIST_REACH = 120
 _CLAUSE_END = re.compile(r"[.;,\n]")
 _MOST_CHARS = 50_000
+# Markers of which negative may be the normal result, or a deletion a positive one
 _OF_TWO_MEANINGS = frozenset(
     {"p53", "EGFR", "KIT mutation", "KRAS", "BRAF", "NRAS", "PDGFRA", "1p/19q codeletion"}
 )
-"""Markers of which negative may be the normal result, or a deletion a positive one."""
 
 
 def markers_of(

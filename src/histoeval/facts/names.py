@@ -10,21 +10,20 @@ from histoeval.terms.catalogue import Behaviour, Concept, concepts, diagnosis_tr
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.spelling import respelt
 
-_REACH = 70
-"""Characters before and after an entity that may belong to its name."""
+_REACH = 70  # characters before and after an entity that may belong to its name
 _LEFT = re.compile(r"(?<![\w'\u2019/-])(?:[\w'\u2019/-]{1,40}[ ]{1,3}){1,4}$")
+# Words after a name that may still belong to it, over commas: carcinoma, clear cell type
 _RIGHT = re.compile(
     r"(?:[,:]?[ ]+\(?(?!(?:with|without|no|not|and|or|is|are|was|were|in|at|on|by|involving|"
     r"arising|invading|see|but|also|margins?|nodes?)\b)[\w'\u2019/-]+\)?){1,6}"
     r"|[ ](?:is|was|are)[ ]of[ ](?:high|low)[ -]grade|[ ]with[ ](?:cytolog\w+[ ])?atypia",
     re.IGNORECASE,
 )
-"""Words after a name that may still belong to it, over commas: carcinoma, clear cell type."""
+# A line of its own for the grade, low or high
 _GRADED = re.compile(
     r"(?:^|\n)[ \t]*(?:histolog\w+ |tumou?r |overall )?grade:[ \t]*(?P<grade>high|low)\b",
     re.IGNORECASE,
 )
-"""A line of its own for the grade, low or high."""
 _NON_INVASIVE = re.compile(r"\bnon[ -]?invasive|\bin[ -]situ\b|\bpTa\b|\bTa\b", re.IGNORECASE)
 
 

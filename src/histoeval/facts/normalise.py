@@ -23,19 +23,18 @@ _TOKEN = re.compile(
     r"(?<![\w/-])(?<!::)[A-Za-z][A-Za-z0-9]*(?:-[A-Z]+)*(?![\w-]|::|/[a-z\d]|\s?\d|\.\s?\d)"
 )
 _HYPHENATED = re.compile(r"(?<![\w-])([^\W\d_]{2,})-([^\W\d_]{4,})(?![\w-])")
+# First words of a hyphen that are one with what follows for no reader: in situ, wild type
 _APART = frozenset({"non", "in", "wild"})
-"""First words of a hyphen that are one with what follows for no reader: in situ, wild type."""
+# Abbreviations that mostly stand for a marker, a score or the cause of something named with it
 _PART_OF_MORE = frozenset({"CMV", "HSV", "EBV", "HPV", "SLE", "MEST", "SRC"})
-"""Abbreviations that mostly stand for a marker, a score or the cause of something named with it."""
 _ROMAN = frozenset("IVX")
+# What stands before a Roman numeral that is a number: level VI, the sixth part of a report
 _COUNTED = re.compile(
     r"(?:\A|[\n\r]|\b(?:levels?|segments?|parts?|specimens?|types?|grades?|stages?|class|category|"
     r"bethesda|zone|and|to)|[-,(/])[ \t]{0,4}\Z",
     re.IGNORECASE,
 )
-"""What stands before a Roman numeral that is a number: level VI, the sixth part of a report."""
-_MAX_CHARS = 20_000
-"""In longer texts abbreviations of several meanings are left as they are."""
+_MAX_CHARS = 20_000  # in longer texts abbreviations of several meanings are left as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,8 @@ class NormalisedText:
 
     text: str
     original: str
+    # Start and end in the new text, start and end in the original, from left to right
     changes: tuple[tuple[int, int, int, int], ...] = ()
-    """Start and end in the new text, start and end in the original, from left to right."""
 
     def restored(self, entity: Entity) -> Entity:
         """An entity of the new text as the stretch of the original that it was read from."""

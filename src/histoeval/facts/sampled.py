@@ -31,8 +31,7 @@ _TWIN = re.compile(
 )
 _SINGLE = re.compile(r"\bsingleton\b", re.IGNORECASE)
 
-Named = tuple[int, int]
-"""Where some words stand."""
+Named = tuple[int, int]  # where some words stand
 
 
 @lru_cache(maxsize=1 << 10)

@@ -28,11 +28,11 @@ _TO_FILL_IN = (
     r"insert|specify|specific|provide|include|describe|enter|select|choose|name|date|e\.g|etc|if |"
     r"possible|_{2,}|\.{3}|signature|your|patient|pathologist|institution|type of|number"
 )
+# What a template leaves to be filled in: nothing in it is a statement
 _GAP = re.compile(
     rf"\[(?=[^\[\]\n]*(?:{_TO_FILL_IN}))[^\[\]\n]{{3,}}\]|<(?:insert|specify|name|date)[^<>\n]*>",
     re.IGNORECASE,
 )
-"""What a template leaves to be filled in: nothing in it is a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class TextScope:
     """The stretches of a text by what they are for."""
 
     diagnosis: tuple[Stretch, ...]
+    # Of a template; and what the clinician asked, where a diagnosis follows
     gaps: tuple[Stretch, ...]
-    """Of a template; and what the clinician asked, where a diagnosis follows."""
 
     def concludes(self, place: int) -> bool:
         """Whether this stands where the report says its diagnosis."""

@@ -9,8 +9,8 @@ from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
 from histoeval.terms.sites import find_sites, organ_of
 
 _METASTASIS = "metastatic_neoplasm"
+# What lies in a node or in a fluid only by having come there
 _TRAVELS = ("carcinoma", "melanoma", "sarcoma")
-"""What lies in a node or in a fluid only by having come there."""
 _REACH = 60
 _SPREAD = re.compile(
     r"\b(?:metasta\w+|secondary|secondaries|(?:subcapsular |tumou?r )?deposits?)\b", re.IGNORECASE
@@ -69,8 +69,7 @@ def speaks_of_tumour(text: str) -> bool:
     return any(not is_denied(text, *found.span()) for found in _TUMOUR.finditer(text))
 
 
-_STATEMENT = 400
-"""Characters before a diagnosis in which its statement begins."""
+_STATEMENT = 400  # characters before a diagnosis in which its statement begins
 
 
 def spread_of(concept: Concept | None, entity: Entity, text: str) -> str | None:

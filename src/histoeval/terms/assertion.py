@@ -20,54 +20,51 @@ _CONTRAST = re.compile(
 )
 _CONTRAST_OR_COMMA = re.compile(rf"{_CONTRAST.pattern}|,\s*(?!or\b|and\b|nor\b)", re.IGNORECASE)
 _LIST_GOES_ON = re.compile(r"(?:,\s*+(?:[\w-]++\s++){1,4}?){0,3}?,?\s*n?or\b", re.IGNORECASE)
+# A heading under which all that stands is denied
 _DENIED_LIST = re.compile(
     r"(?:^|[.;\n])[\s*-]{0,40}(?:not (?:seen|identified|present|found|detected)|absent"
     r"|negative(?: for)?|none of|no evidence of)\s*:[^.;:\n]*$",
     re.IGNORECASE,
 )
-"""A heading under which all that stands is denied."""
 _NOT = re.compile(r"\b(?:not|cannot(?: be)?)\s+(?:\w+\s+)?$", re.IGNORECASE)
+# Where a new statement begins: no necrosis and prominent nucleoli
 _ANEW = re.compile(
     r"\band\s+(?=(?:prominent|marked|extensive|numerous|abundant|conspicuous|scattered)\b)",
     re.IGNORECASE,
 )
-"""Where a new statement begins: no necrosis and prominent nucleoli."""
 _UP_TO_WORD = (
     r"[ ]*+(?:(?:,|/|\band\b|\bor\b|\bnor\b)[ ]*+)?"
     r"(?!but\b|with\b|which\b|is\b|are\b|was\b|were\b|not?\b|in\b|of\b|by\b|on\b)"
 )
+# Words between a thing and the verdict on it
 _UP_TO_VERDICT = (
     rf"(?:(?:{_UP_TO_WORD}[\w-]++){{0,4}}?|(?:{_UP_TO_WORD}[\w-]++){{0,3}}{_UP_TO_WORD}[\w-]+)"
     r"[ ]*(?:[:=(-]\s*|\b(?:is|are|was|were|be|been)\s+)?(?:both |all |also )?"
 )
-"""Words between a thing and the verdict on it."""
-_BETWEEN = re.compile(r"[\w\s,/:=(-]{1,400}")
-"""All characters that such words can have."""
+_BETWEEN = re.compile(r"[\w\s,/:=(-]{1,400}")  # all characters that such words can have
 _TO_BE = re.compile(r"\b(?:is|are|was|were)\s+$", re.IGNORECASE)
 _ASIDE = re.compile(r"\s?\([^()]{1,40}\)(?=\s\w)")
 _JOINED = re.compile(r"\b(?:and|n?or)\b|/", re.IGNORECASE)
 _OTHER_WORD = re.compile(r"\b(?!(?:is|are|was|were|be|been|both|all|also)\b)\w", re.IGNORECASE)
+# Words before a verdict that leave it open, or give it another subject or object
 _OPEN = re.compile(
     r"\b(?:cannot|can not|could|may|might|should|must|ha(?:s|ve|d)(?! been)|shows?|contains?|forms?"
     r"|to be|rest|others?|remaining|remainder)\b",
     re.IGNORECASE,
 )
-"""Words before a verdict that leave it open, or give it another subject or object."""
+# Before a name in brackets of what is denied: no malignant change (carcinoma)
 _NO_AND_BRACKET = re.compile(r"\b(?:no|without)\s+(?:[\w-]+\s+){1,4}\(\s*$", re.IGNORECASE)
-"""Before a name in brackets of what is denied: no malignant change (carcinoma)."""
-_ENDING = frozenset({"no", "no evidence", "nil", "0"})
-"""Verdicts only where nothing follows."""
+_ENDING = frozenset({"no", "no evidence", "nil", "0"})  # verdicts only where nothing follows
 _END = re.compile(r"\s*(?:[.,/](?!\d)|[;:)\]\n]|$)")
+# Verdicts unless they stand before a noun
 _ADJECTIVES = frozenset({"free", "clear", "negative", "positive", "absent", "lacking", "missing"})
-"""Verdicts unless they stand before a noun."""
 _GOES_ON = re.compile(
     r"-\w|\s+(?!(?:by|at|in|on|and|or|but|with|to|from|of|within|throughout|after|as|except|though"
     r"|although|while|bilaterally|histologically|microscopically)\b)\w",
     re.IGNORECASE,
 )
 _OF = re.compile(r"\s+of\b", re.IGNORECASE)
-_VERDICT_CHARS = 30
-"""No verdict is longer."""
+_VERDICT_CHARS = 30  # no verdict is longer
 _AFTER_COMMA = re.compile(r"\b(?:no|without|negative for)\b[^,]{0,80},[^,]{0,80}$", re.IGNORECASE)
 _ANEW_BEFORE = re.compile(
     r"\b(?:no|without|negative for)\b[^,]{0,80},\s{0,3}(?:(?:focal|a|an|single|small)\s{1,3}){0,3}"
@@ -75,11 +72,11 @@ _ANEW_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _ANEW_AFTER = re.compile(r"\s*(?:arising|present|seen|identified|measuring|invading|of)\b")
+# After a denial and a comma: words by which a new statement, and no further item, begins
 _LIST_ENDS = re.compile(r"^[^.;:]*\b(?:or|nor|and)\b|^[^.;:]*\b(?:not|absent)\b", re.IGNORECASE)
-"""After a denial and a comma: words by which a new statement, and no further item, begins."""
 _AFTER = 60
+# Before a diagnosis of which something was tested: fusion-negative rhabdomyosarcoma
 _OF_A_TEST = re.compile(r"[\w)]-negative\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
-"""Before a diagnosis of which something was tested: fusion-negative rhabdomyosarcoma."""
 _DENIED_VALUE = re.compile(
     r"(?:no|none|nil|absent|negative|free|clear|uninvolved|[-\u2212]|"
     r"not (?:seen|identified|present|found|detected|involved|evident|invaded|breached))"
@@ -92,14 +89,14 @@ _REACH, _CLAUSE_REACH = 100, 40
 CUES = Lexicon("terms/data/assertion.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])")
 _PHRASES = Lexicon("terms/data/assertion.toml", before=r"\b", after=r"\b", literal=True)
 _EDGES = " \t\r\n.,;:-/()[]\"'"
+# A word of denial, and what follows it up to the end of its clause
 _DENIED_STRETCH = re.compile(
     r"\b(?:no|not|without|absence of|lacks?|lacking|free of|negative for|nor)\b[^.;:]*?"
     r"(?=[.;:]|, (?!or\b|and no\b|nor\b)|\bbut\b|$)",
     re.IGNORECASE,
 )
-"""A word of denial, and what follows it up to the end of its clause."""
+# What is diagnosed somewhere is current; what was diagnosed in some year is not
 _NOW = re.compile(r"\b(?:is|are) diagnosed in\b", re.IGNORECASE)
-"""What is diagnosed somewhere is current; what was diagnosed in some year is not."""
 _PAST = re.compile(r"\bin (?:19|20)\d\d\b|\b(?:years?|months?) ago\b", re.IGNORECASE)
 
 

@@ -88,6 +88,7 @@ def _concept(id_: str, rows: dict[str, dict[str, Any]]) -> Concept:
 # --- how close two diagnoses are ------------------------------------------------------------------
 
 _MALIGNANT, _IN_SITU, _BORDERLINE, _BENIGN, _REACTIVE, _NORMAL, _UNSPECIFIED = Behaviour
+# The factor of a closeness where the behaviour differs; 0.2 for pairs that are not here
 _ALIKE = {
     frozenset({_MALIGNANT, _IN_SITU}): 0.6,
     frozenset({_MALIGNANT, _BORDERLINE}): 0.5,
@@ -98,7 +99,6 @@ _ALIKE = {
     frozenset({_BENIGN, _NORMAL}): 0.8,
     frozenset({_REACTIVE, _NORMAL}): 0.7,
 }
-"""The factor of a closeness where the behaviour differs; 0.2 for pairs that are not here."""
 _UNALIKE = 0.2
 _UNSPECIFIED_FACTOR = 0.9
 _SIBLINGS = 0.6

@@ -29,6 +29,7 @@ _SHOWN = re.compile(
     r"\b",
     re.IGNORECASE,
 )
+# Words that deny something, if not always what they stand beside
 _ANY_DENIAL = re.compile(
     r"\b(?:no|not|nor|non|none|neither|nil|without|negativ\w*|absen\w+|free|clear|lack\w*|missing"
     r"|exclu\w+|undetect\w+|pending|awaited|uninvolved|spared|intact|0(?![.,]\d)|margins?"
@@ -36,10 +37,8 @@ _ANY_DENIAL = re.compile(
     r"|\s[-\u2212](?=\s*(?:[,;.]|$))",
     re.IGNORECASE,
 )
-"""Words that deny something, if not always what they stand beside."""
 _PIECE = re.compile(r",|\bbut\b|\bwhile\b|\bwhereas\b", re.IGNORECASE)
-_ADJACENT = 30
-"""Characters between a structure and the verb that says that it is grown into."""
+_ADJACENT = 30  # characters between a structure and the verb that says that it is grown into
 
 
 class Standing(StrEnum):
@@ -60,12 +59,9 @@ class DecisiveFinding:
     start: int
     end: int
     severity: int
-    both: bool = False
-    """Whether it matters only where one text affirms it and the other denies it."""
-    compared: bool = False
-    """Whether it matters only where one text is silent about it."""
-    implied: bool = False
-    """Whether other words of the text, such as a stage, imply it."""
+    both: bool = False  # whether it matters only where one text affirms it and the other denies it
+    compared: bool = False  # whether it matters only where one text is silent about it
+    implied: bool = False  # whether other words of the text, such as a stage, imply it
 
 
 @lru_cache(maxsize=1 << 11)

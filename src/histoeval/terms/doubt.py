@@ -7,36 +7,36 @@ from histoeval.terms.catalogue import diagnosis_tree
 from histoeval.terms.naming import main_concept
 from histoeval.terms.spelling import respelt
 
+# Before a diagnosis: words by which pathologists commit themselves to it
 _LIKELY = re.compile(
     r"\b(?:consistent with|compatible with|in keeping with|diagnostic of|typical of|"
     r"favou?r(?:s|ed|ing)?|supports?|supporting|most likely|in line with|represents?|representing)"
     r"(?: (?:a|an|the))?(?: [\w-]+){0,3}\s*$",
     re.IGNORECASE,
 )
-"""Before a diagnosis: words by which pathologists commit themselves to it."""
 _FAVOURED = re.compile(
     r"[ ]{1,3}(?:is|are|being)?[ ]{0,3}(?:strongly |most |highly )?"
     r"(?:favou?red|likely|supported|would fit)\b",
     re.IGNORECASE,
 )
+# Words that leave a diagnosis open all the same
 _OPEN = re.compile(
     r"suspicious|suspected|cannot|could|not (?:diagnostic|excluded)|may |might|possib|versus|"
     r"\bvs\b|indefinite|indeterminate|equivocal|at least|\bif\b|not typical|not fully",
     re.IGNORECASE,
 )
-"""Words that leave a diagnosis open all the same."""
+# What makes of a denial a doubt: suspicious for, but not diagnostic of, carcinoma
 _SHORT_OF = re.compile(
     r"suspicious|suspected|worr(?:ying|isome)|short of|not (?:fully |entirely )?"
     r"(?:diagnostic|conclusive|established)|insufficient for|not sufficient for",
     re.IGNORECASE,
 )
-"""What makes of a denial a doubt: suspicious for, but not diagnostic of, carcinoma."""
+# After a diagnosis that is not excluded
 _NOT_EXCLUDED = re.compile(
     r"[^.;:]{0,20}(?:cannot|can not|could not) be (?:\w+ )?(?:excluded|ruled out)|"
     r"[^.;:]{0,20}\bnot (?:\w+ )?(?:excluded|ruled out)",
     re.IGNORECASE,
 )
-"""After a diagnosis that is not excluded."""
 
 _OR = r"[ ]?,?[ ](?:or|versus|vs\.?)[ ](?:an?[ ])?"
 _OR_AFTER = re.compile(rf"{_OR}(?P<name>[^\s.;:,()][^.;:,()\n]{{0,80}})", re.IGNORECASE)

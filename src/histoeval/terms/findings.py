@@ -20,20 +20,17 @@ from histoeval.terms.tree import Tree
 
 Suggests = Literal["malignant", "benign", "inflammatory", "normal", "none"]
 
-_DENIED = "!"
-"""Stands before the id of a finding that a name denies."""
-_MAX_SCATTERED = 14
-"""In phrases of more words, the words of a name must stand together."""
+_DENIED = "!"  # stands before the id of a finding that a name denies
+_MAX_SCATTERED = 14  # in phrases of more words, the words of a name must stand together
 _MAX_CACHED = 1_000
-_WIDEST_GAP = 4
-"""How many other words may stand between the words of a name."""
+_WIDEST_GAP = 4  # how many other words may stand between the words of a name
+# The same between a place and a word for growth: bone and mucosa of the sinus are invaded
 _WIDE_GAP = 7
-"""The same between a place and a word for growth: bone and mucosa of the sinus are invaded."""
 _GROWTH = "invasion"
 _STOP = re.compile(r"[.;:,()]")
 _BREAK = re.compile(r"[;:]")
+# Words that no name reaches over: margins that are not clear are not clear margins
 _REFUSING = frozenset({"no", "not", "without", "nor", "free", "clear", "spared", "uninvolved"})
-"""Words that no name reaches over: margins that are not clear are not clear margins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,7 @@ class Finding:
     names: tuple[str, ...]
     denials: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
-    treated: bool = False
-    """Whether it is treated, whatever the diagnosis."""
+    treated: bool = False  # whether it is treated, whatever the diagnosis
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +72,7 @@ class _Span:
     first: int
     last: int
     id: str
-    size: int
-    """How many words of the phrase the name uses, small words not counted."""
+    size: int  # how many words of the phrase the name uses, small words not counted
 
 
 def _data() -> dict[str, Any]:

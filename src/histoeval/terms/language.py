@@ -15,22 +15,20 @@ from histoeval.errors import Problem
 from histoeval.resources import load_toml
 
 _WORD = re.compile(r"[^\W\d_]+")
+# How much must speak for another language: one medical word or two others, and not one word in
+# many, as in the noise of a scan
 _LEAST, _LEAST_SHARE = 2.0, 0.2
-"""How much must speak for another language: one medical word or two others, and not one word in
-many, as in the noise of a scan."""
-_MAX_LENGTH = 60
-"""Longer words are noise."""
+_MAX_LENGTH = 60  # longer words are noise
 _ACCENTED = re.compile("[àáâãäåæçèéêëìíîïñòóôõöøùúûüýÿœß]")
 
-Language = Literal["en", "any"]
-"""Which reports are read: English ones, or whatever there is."""
+Language = Literal["en", "any"]  # which reports are read: English ones, or whatever there is
 
 Evidence = tuple[float, tuple[str, ...]]
 _NONE: Evidence = (0.0, ())
 
 
+# What whoever chose the metrics can do about a report in another language
 READ_AS_IT_IS = ', or read it as it is with --language any (Models(language="any"))'
-"""What whoever chose the metrics can do about a report in another language."""
 
 
 def english_problem(language: Language, **texts: str) -> Problem | None:

@@ -7,8 +7,7 @@ from typing import Any
 
 from histoeval.resources import load_toml
 
-WORD_START = r"(?<![^\W_])"
-"""Not inside of a word."""
+WORD_START = r"(?<![^\W_])"  # not inside of a word
 
 
 def any_of(

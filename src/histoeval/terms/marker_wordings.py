@@ -36,6 +36,7 @@ _Wording = str | Callable[[re.Match[str]], str]
 
 _ORGANISMS = ("fung", "bacilli", "mycobacteria", "organisms", "bacteria", "helicobacter", "pylori")
 
+# Each with how it is written, whether capitals matter, and what stands in all that it matches
 _WORDINGS: tuple[tuple[re.Pattern[str], _Wording, bool, tuple[str, ...]], ...] = tuple(
     (re.compile(pattern, 0 if cased else re.IGNORECASE), wording, cased, any_of)
     for pattern, wording, cased, any_of in (
@@ -156,15 +157,14 @@ _WORDINGS: tuple[tuple[re.Pattern[str], _Wording, bool, tuple[str, ...]], ...] =
         ),
     )
 )
-"""Each with how it is written, whether capitals matter, and what stands in all that it matches."""
 
 
 class PlainStatements(NamedTuple):
     """A text in such words, and where its stretches stood."""
 
     text: str
+    # Start and end in the new text, start and end in the original, from left to right
     changes: tuple[tuple[int, int, int, int], ...]
-    """Start and end in the new text, start and end in the original, from left to right."""
 
     def place(self, place: int, *, end: bool = False) -> int:
         """Where a place stood; within a stretch that was changed, where that began or ended."""

@@ -11,15 +11,14 @@ from typing import Any
 
 from histoeval.terms.plain import Word, words_of
 
+# An abbreviation: one word of capitals, or with two of them (IDC, B-ALL, pCR)
 _CASED = re.compile(r"(?=.*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*|(?=(?:.*[A-Z]){2})[A-Za-z0-9]+")
-"""An abbreviation: one word of capitals, or with two of them (IDC, B-ALL, pCR)."""
+# An abbreviation that no ordinary word can be taken for, in whatever case it is typed (CIN3)
 _WITH_DIGIT = re.compile(r"(?=.*\d).{3,}")
-"""An abbreviation that no ordinary word can be taken for, in whatever case it is typed (CIN3)."""
 _SMALL_LETTER = re.compile("[a-z]")
 _STOP = re.compile(r"[;!?]|\.(?=\s)|:(?=\s)")
 _MAX_WORDS_IN_CAPITALS = 3
-_MAX_CACHED = 1_000
-"""Phrases of more characters are not cached."""
+_MAX_CACHED = 1_000  # phrases of more characters are not cached
 _END = ""
 _Trie = dict[str, Any]
 
@@ -130,8 +129,8 @@ class _Statement:
         self.stops = [False] + [_stop_between(phrase, a, b) for a, b in pairwise(words)]
 
 
+# Phrases made ready: one is searched for names of many kinds
 _read = lru_cache(maxsize=1 << 8)(_Statement)
-"""Phrases made ready: one is searched for names of many kinds."""
 
 
 def _unplural(text: str) -> str:

@@ -5,10 +5,10 @@ from functools import cache
 
 from histoeval.terms.lexicon import Lexicon
 
+# Words by which numbers and quantities are read, in lower case
 QUANTITIES = Lexicon(
     "terms/data/quantities.toml", before="(?<![a-z0-9])", after="(?![a-z])", flags=0
 )
-"""Words by which numbers and quantities are read, in lower case."""
 
 _PLACE = r"(?<!inner )(?<!outer )(?<!upper )(?<!lower )(?<!second )(?<!first )(?<!lateral )"
 _ONE_IN = re.compile(r"\b(?:1|one) (?:[a-z-]+ ){0,3}?in (\d+)\b")

@@ -22,14 +22,13 @@ _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)*(?:['\u2018\u2019\u02bc][^\W_]+)?|[+%&]")
 _POSSESSIVE = re.compile(r"['\u2018\u2019\u02bc]s$")
 _APOSTROPHES = re.compile(r"['\u2018\u2019\u02bc]")
 _LIGATURES = {"æ": "ae", "œ": "oe", "ß": "ss", "ø": "o"}
-_SHORT = 3
-"""A word of up to this many letters is never taken for a plural (gas, CNS, AIS)."""
+_SHORT = 3  # A word of up to this many letters is never taken for a plural (gas, CNS, AIS)
 
+# The words of phrases up to so many characters are cached; of longer texts, those of the last few,
+# unless they are very long
 _MAX_CACHED, _LONG = 300, 5_000
-"""The words of phrases up to so many characters are cached; of longer texts, those of the last few,
-unless they are very long."""
+# Characters of a phrase in which a value is searched; an entity has some tens of them
 MAX_CHARS = 2_000
-"""Characters of a phrase in which a value is searched; an entity has some tens of them."""
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]")
 
 

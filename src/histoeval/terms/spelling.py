@@ -11,16 +11,13 @@ from histoeval.terms.findings import findings
 from histoeval.terms.plain import plain_word, words_of
 from histoeval.terms.sites import sites
 
-_LEAST = 7
-"""Shorter words are too easily taken for one another."""
+_LEAST = 7  # shorter words are too easily taken for one another
 _WORD = re.compile(rf"[^\W\d_]{{{_LEAST},}}")
 _VOWELS = frozenset("aeiouy")
-_PREFIX = 3
-"""Letters in which a vowel makes another word: macro- and micro-."""
+_PREFIX = 3  # letters in which a vowel makes another word: macro- and micro-
+# From this length on a word with two letters in each other's place is told from all others
 _LONG = 10
-"""From this length on a word with two letters in each other's place is told from all others."""
-_LAST = 2
-"""Letters at the end by which one of two words that could be meant is chosen."""
+_LAST = 2  # letters at the end by which one of two words that could be meant is chosen
 _MORE = (
     "differentiated moderately poorly undifferentiated grade nuclear histologic histological "
     "positive negative infiltrating lymphovascular perineural station stations"

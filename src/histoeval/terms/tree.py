@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-_PER_STEP = 0.85
-"""How close a thing is to what it is a kind of, for each step between them."""
+_PER_STEP = 0.85  # how close a thing is to what it is a kind of, for each step between them
 
 
 class Tree:

@@ -15,18 +15,18 @@ from histoeval.concordance.specimens.content import IN_SITU
 from histoeval.concordance.specimens.misnamed import PART
 from histoeval.facts.specimens.text import meeting
 
+# What an error between the parts leaves of the parts that it concerns
 _LEFT = {
     Severity.CRITICAL: 0.35,
     Severity.MAJOR: 0.65,
     Severity.MODERATE: 0.94,
     Severity.MINOR: 0.98,
 }
-"""What an error between the parts leaves of the parts that it concerns."""
 _CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
 _WORDED = (*_CONCERNED, "site", "spread")
 _PLACED = ("site", "laterality")
+# How much of what is lost in one part counts, by its worst error
 _SHARE = (0.1, 0.1, 0.3, 1.0, 1.0)
-"""How much of what is lost in one part counts, by its worst error."""
 
 
 def by_gravity(parts: Mapping[str, ComparedPart], gravity: int) -> dict[str, ComparedPart]:

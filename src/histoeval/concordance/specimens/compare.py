@@ -46,12 +46,12 @@ from histoeval.facts.specimens.text import Stretch, only
 from histoeval.report import Entity, EntityType
 from histoeval.terms.values.laterality import Side
 
+# How much the worst part pulls all of them down, by how grave its content is
 _IMPORTANCE = (0.5, 0.6, 0.85, 1.0, 1.0)
-"""How much the worst part pulls all of them down, by how grave its content is."""
+# What is wrong of necessity where two parts are swapped
 _PLACED = ("site", "laterality", "no_inventions")
-"""What is wrong of necessity where two parts are swapped."""
+# What is said outside of the parts is not said of each of them
 _GLOBAL = frozenset({EntityType.DIAGNOSIS, EntityType.SITE, EntityType.PROCEDURE})
-"""What is said outside of the parts is not said of each of them."""
 
 
 def compare_reports(

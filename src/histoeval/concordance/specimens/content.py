@@ -12,8 +12,8 @@ from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.plain import words_of
 
+# How grave what is found in a specimen is
 BENIGN, UNKNOWN, LOW_GRADE, IN_SITU, MALIGNANT = range(5)
-"""How grave what is found in a specimen is."""
 _GRAVITY = {
     Behaviour.MALIGNANT: MALIGNANT,
     Behaviour.IN_SITU: IN_SITU,
@@ -50,15 +50,11 @@ class Content:
 
     facts: Facts
     gravity: int
-    negative: bool
-    """It says that there is nothing, or nothing malignant."""
-    normal: bool
-    """It says nothing but that."""
+    negative: bool  # it says that there is nothing, or nothing malignant
+    normal: bool  # it says nothing but that
     features: frozenset[str]
-    first: Entity | None
-    """The first thing that it says is there."""
-    words: frozenset[str]
-    """Its words, without those of its heading."""
+    first: Entity | None  # the first thing that it says is there
+    words: frozenset[str]  # its words, without those of its heading
 
     @property
     def lead(self) -> Entity | None:

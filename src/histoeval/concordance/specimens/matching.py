@@ -13,14 +13,13 @@ from histoeval.facts.specimens.text import SpecimenText, Stretch, outside, super
 from histoeval.terms.plain import words_of
 
 _SAME_LABEL, _SAME_WORDS = 0.1, 0.15
-_MATCHED = 0.28
-"""How alike two parts must be to be one."""
+_MATCHED = 0.28  # how alike two parts must be to be one
+# How many words two parts must share to be one whose places have no word in common
 _SAME_CONTENT = 0.35
-"""How many words two parts must share to be one whose places have no word in common."""
+# Below these, neither the place of a part is named in prose nor what it holds
 _NEAR, _SOME = 0.2, 0.4
-"""Below these, neither the place of a part is named in prose nor what it holds."""
+# How much of what one part says stands elsewhere, where the other report divides otherwise
 _COVERED, _WHOLLY_COVERED = 0.5, 0.75
-"""How much of what one part says stands elsewhere, where the other report divides otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +27,12 @@ class SpecimenSide:
     """What one report says of a specimen."""
 
     name: str
-    stretches: tuple[Stretch, ...]
-    """Where it speaks of it, or may; empty where it does not."""
-    sure: tuple[Stretch, ...]
-    """Where it plainly speaks of it and of no other."""
+    stretches: tuple[Stretch, ...]  # where it speaks of it, or may; empty where it does not
+    sure: tuple[Stretch, ...]  # where it plainly speaks of it and of no other
     heading: str = ""
-    absent: bool = False
-    """Neither its place nor what it holds is anywhere in the report."""
+    absent: bool = False  # neither its place nor what it holds is anywhere in the report
+    # Where the report has its place on the other side of the body
     other_side: tuple[Stretch, ...] = ()
-    """Where the report has its place on the other side of the body."""
 
     @property
     def known(self) -> bool:
@@ -53,8 +49,7 @@ class SpecimenPair:
 
     reference: SpecimenSide
     candidate: SpecimenSide
-    swapped: bool = False
-    """What the candidate says of it stands with another."""
+    swapped: bool = False  # what the candidate says of it stands with another
 
     @property
     def name(self) -> str:
@@ -67,8 +62,7 @@ class MatchedSpecimens:
     """The specimens of two reports, and what is common to all of them."""
 
     pairs: tuple[SpecimenPair, ...]
-    divided: bool
-    """Both reports are written part by part, so that each fact stands in its part."""
+    divided: bool  # both reports are written part by part, so that each fact stands in its part
     reference_common: tuple[Stretch, ...] = ()
     candidate_common: tuple[Stretch, ...] = ()
 

@@ -18,19 +18,17 @@ from histoeval.report import EntityType, Report
 from histoeval.terms.sites import site_closeness
 from histoeval.terms.values.laterality import Side, side_of
 
-PART = "specimens"
-"""What errors between specimens are listed under."""
+PART = "specimens"  # what errors between specimens are listed under
 _OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}
 _HEAD = re.compile(r"\S[^\n]*")
+# How bad it is to miss a specimen, by how grave what is in it is
 SEVERITY = (*(Severity.MAJOR,) * IN_SITU, Severity.CRITICAL, Severity.CRITICAL)
-"""How bad it is to miss a specimen, by how grave what is in it is."""
+# Up to this nearness two sites are different ones; below the other, of different organs
 _OTHER_PLACE, _SAME_ORGAN = 0.6, 0.5
-"""Up to this nearness two sites are different ones; below the other, of different organs."""
 _NODES = re.compile(r"\b(?:nod(?:es?|al)|sentinels?|dissection|lymphadenectomy)\b", re.IGNORECASE)
-_NODE = "lymph_node"
-"""Nodes without a region, which may be those of any: neck dissection."""
+_NODE = "lymph_node"  # nodes without a region, which may be those of any: neck dissection
+# Numbers of places that nobody changes when parts are counted anew
 _NUMBERED = ("level", "station", "segment", "clock", "cm")
-"""Numbers of places that nobody changes when parts are counted anew."""
 
 
 def misnamed(

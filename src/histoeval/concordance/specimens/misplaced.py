@@ -19,8 +19,7 @@ from histoeval.terms.findings import findings as known_findings
 
 _SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
 _SWAPPED, _CROSSWISE = 0.7, 0.3
-_TELLING = 2
-"""From this importance on, a finding that stands with another part is an error."""
+_TELLING = 2  # from this importance on, a finding that stands with another part is an error
 
 
 def swapped_specimens(sides: Sides) -> dict[int, int]:

@@ -25,10 +25,10 @@ _CUT = re.compile(
 _DENIED = re.compile(
     r"\b(?:no|not|non|without|negative|absent|free|uninvolved|neither|nor|none)\b", re.IGNORECASE
 )
+# A single word is too easily another way to say the same, but for those that weigh
 _LEAST_WORDS = 2
-"""A single word is too easily another way to say the same, but for those that weigh."""
+# How much of a statement at most is left where it stood, and how much at least is elsewhere
 _GONE, _THERE = 0.5, 0.75
-"""How much of a statement at most is left where it stood, and how much at least is elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from histoeval.facts.facts import Facts
 from histoeval.facts.scope import stance_at
 from histoeval.report import Assertion, Entity
 
+# Errors that a reader makes who overlooks a phrase
 _MISSED = frozenset(
     {ErrorKind.OMISSION, ErrorKind.INVENTION, ErrorKind.WRONG_DIAGNOSIS, ErrorKind.UNDERCALL}
 )
-"""Errors that a reader makes who overlooks a phrase."""
 _ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 _POSITIVE_NODES = re.compile(
     r"\bnod(?:es?|al)\b[^.\n]{0,60}?\b(?:[1-9]\d? ?(?:/|of|out of) ?\d{1,2}\b|[1-9]\d? positive)"

@@ -7,16 +7,15 @@ from histoeval.facts.specimens.places import AHEAD, Clause, Gazetteer, Place, pl
 from histoeval.reader.sentences import sentences
 from histoeval.terms.values.laterality import Side
 
-_CLEAR = 0.34
-"""How much of a place a clause must name to be about it."""
+_CLEAR = 0.34  # how much of a place a clause must name to be about it
 _PIECES = re.compile(
     r"[;|\n]\s?|,\s(?:and|but|while|whereas|with the)?\s?|\s(?:whereas|while|but)\s|\sand the\s",
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"\([^()]{0,400}\)")
 _HEAD = re.compile(r"(?:^|(?<=\n))[^.:;\n]{3,110}(?::(?=\s)|[ ][-\u2013\u2014][ ])")
+# A heading inside of a text, which is not cut at its commas
 _HEADING = re.compile(r"[^.:;\n]{3,110}:(?=\s)")
-"""A heading inside of a text, which is not cut at its commas."""
 _BY_LABEL = 0.35
 
 

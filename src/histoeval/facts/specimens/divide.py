@@ -13,8 +13,7 @@ from histoeval.facts.specimens.labels import labelled_parts
 from histoeval.facts.specimens.references import written_labels
 from histoeval.facts.specimens.text import SpecimenText, Stretch
 
-_MAX_CHARS = 60_000
-"""A longer text is not divided."""
+_MAX_CHARS = 60_000  # A longer text is not divided
 
 
 @lru_cache(maxsize=1 << 10)

@@ -23,6 +23,7 @@ _OVER_LIST = re.compile(
     r"(?=[\n\r]{1,4}[ \t]{0,8}[-*>\u2022][ \t])",
     re.MULTILINE,
 )
+# Words of a head that is not the head of a specimen, but of a line of a checklist
 NO_SPECIMEN = re.compile(
     r"\b(?:margins?|stag(?:e|ing)|grade|type|size|receptors?|immuno\w*|ihc|background|comment|note|"
     r"addendum|amended|summary|synops\w*|synoptic|diagnos[ie]s|history|procedure|invasion|extension|"
@@ -32,7 +33,7 @@ NO_SPECIMEN = re.compile(
     r"characteristics|lines?|background \w+)\b",
     re.IGNORECASE,
 )
-"""Words of a head that is not the head of a specimen, but of a line of a checklist."""
+# A line of a checklist on the specimen that is named above it
 _CHECKLIST = re.compile(
     r"[ \t]{0,8}(?:(?:histolog\w*|tumou?r) )?(?:type|grade|size|subtype|margins?|depth|extent|"
     r"histology|extension|invasion|greatest dimension|dimensions?|differentiation|focality|in situ|"
@@ -40,18 +41,16 @@ _CHECKLIST = re.compile(
     r"excision)[^:\n]{0,24}:[ \t]",
     re.IGNORECASE,
 )
-"""A line of a checklist on the specimen that is named above it."""
+# What follows the name of an organ in the title of a report
 _TITLE = re.compile(
     r"\s{0,4}(?:synop\w+|report|check ?list|data ?set|protocol|case summary)\b", re.IGNORECASE
 )
-"""What follows the name of an organ in the title of a report."""
 _NUMBERED_PLACE = re.compile(
     r"\b\d{1,2}(?::00| o.?clock|[RL])\b|\b(?:station|level|segment|quadrant|ebus)\b", re.IGNORECASE
 )
-MAX_PARTS = 60
-"""A text of more labels is not divided."""
+MAX_PARTS = 60  # A text of more labels is not divided
+# How many words a heading has that names no known place, but stands between others that do
 SHORT_HEAD = 3
-"""How many words a heading has that names no known place, but stands between others that do."""
 
 
 def headed_parts(text: str) -> tuple[SpecimenText, ...]:

@@ -36,12 +36,12 @@ _HEAD_END = re.compile(
     r"|[ ](?:is|are|was|were|shows?|contains?|has|have|holds?|reveals?|consists?|comprises?|gave|"
     r"demonstrates?|includes?|yields?)[ ]"
 )
+# A line below a label that gives the place as if in a checklist
 _PLACE_FIELD = re.compile(
     r"\s{0,8}(?:(?:site|procedure|specimen|location|source|organ|anatomic(?:al)? site|side)\b"
     r"(?:[ ]?[/,&][ ]?|[ ]and[ ])?){1,3}[ \t]?:[ \t]{0,4}",
     re.IGNORECASE,
 )
-"""A line below a label that gives the place as if in a checklist."""
 _MAX_HEAD = 160
 _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _PLACE = re.compile(
@@ -51,15 +51,14 @@ _PLACE = re.compile(
     r"fundus|corpus|dome|trigone|pole|lip|smear|eus|ebus)\b",
     re.IGNORECASE,
 )
+# An item of a list of specimens that stands above what was found in them
 _ITEM = re.compile(
     r"(?:^|[:;,(]\s?|\band\s|\bspecimens?\s)(?P<label>[A-Z]|\d{1,2}|[IVX]{2,5})[).:=]?[ ]"
     r"(?P<head>\([^()\n]{3,80}\)|[A-Za-z][^;\n]{2,80}?)(?=[;.\n]|\Z|,?\sand\s(?:[A-Z]|\d)|,\s\d)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""An item of a list of specimens that stands above what was found in them."""
 _ROMANS = {"I": 1, "V": 5, "X": 10}
-_SPARE = 2
-"""How many labels of a sequence may be missing."""
+_SPARE = 2  # how many labels of a sequence may be missing
 _NAME_A_PLACE = 0.5
 
 
@@ -70,8 +69,7 @@ class _Begin:
     start: int
     after: int
     label: str
-    named: bool = False
-    """It says that it is one: part 2, specimen B."""
+    named: bool = False  # it says that it is one: part 2, specimen B
 
 
 def labelled_parts(text: str) -> tuple[SpecimenText, ...]:

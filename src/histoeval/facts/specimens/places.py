@@ -27,18 +27,16 @@ _CLOCK = re.compile(r"\b(?P<number>\d{1,2})(?::00|\s{0,2}o.?\s?clock)", re.IGNOR
 _DISTANCE = re.compile(r"\b(?P<number>\d{2}) cm\b")
 _ROMAN = {"I": 1, "V": 5, "X": 10}
 _LETTERS = 4
-_ENDING = 2
-"""How many letters of a word may differ at its end: rectum and rectal."""
+_ENDING = 2  # how many letters of a word may differ at its end: rectum and rectal
 _PROCEDURE, _SAME_ORGAN = 0.35, 0.25
 _SITE, _NUMBER, _SIDE, _WORD = 1.0, 1.5, 1.0, 0.8
 _SIDE_DIFFERS = 0.5
-AHEAD = 0.12
-"""How much more of a place a clause must name than of any other, to be about it alone."""
+AHEAD = 0.12  # how much more of a place a clause must name than of any other, to be about it alone
 _OTHER_SIDE = 0.45
+# How much of a place is named by its side alone, where no other part is from there
 _SIDE_ALONE = 0.4
-"""How much of a place is named by its side alone, where no other part is from there."""
+# How much tells a number of one part alone, and how much of a place it names by itself
 _OWN, _NUMBERED_PLACE = 0.9, 0.5
-"""How much tells a number of one part alone, and how much of a place it names by itself."""
 
 
 @dataclass(frozen=True)
@@ -145,10 +143,8 @@ class Clause:
     start: int
     end: int
     about: frozenset[int]
-    clear: bool
-    """It names the place of one part, or goes on about it in the same sentence."""
-    named: bool
-    """It names a place itself."""
+    clear: bool  # it names the place of one part, or goes on about it in the same sentence
+    named: bool  # it names a place itself
     place: Place
 
 
@@ -157,8 +153,7 @@ class Gazetteer:
     """The places of the parts of one report, to look others up in."""
 
     places: tuple[Place, ...]
-    rare: dict[tuple[str, str], float]
-    """How much a feature tells of which part it is."""
+    rare: dict[tuple[str, str], float]  # how much a feature tells of which part it is
     labels: tuple[str, ...]
 
     @classmethod

@@ -9,6 +9,7 @@ from histoeval.facts.specimens.text import ONE, Stretch, outside
 from histoeval.reader.sentences import sentences
 
 _LIST = rf"{ONE}(?:(?:,[ ]|,?[ ](?:and|or)[ ]|[ ]?&[ ]?){ONE}(?![\w/+%]))*"
+# A sentence that is about a part: in part B, (C), on A and B, block A2
 _REFERENCE = re.compile(
     rf"(?i:\b(?:parts?|specimens?|samples?|pots?|jars?|tumou?rs?|twins?)[ \t])"
     rf"(?P<part>{_LIST})(?![\w/+])"
@@ -17,11 +18,10 @@ _REFERENCE = re.compile(
     r"|(?<!\d )\b(?:in|on|of|from|for)[ \t]"
     rf"(?P<prep>[A-Z](?:(?:,[ ]|,?[ ]and[ ])[A-Z](?!\w))*(?=[\s,.;:)]|\Z)|\d{{1,2}}(?=[:;)]))"
 )
-"""A sentence that is about a part: in part B, (C), on A and B, block A2."""
 _EACH = re.compile(rf"\b{ONE}\b")
 _CLAUSE_START = re.compile(r"(?:\A|[.;:]\s|,\s(?:and\s|but\s|while\s|whereas\s)?)[^.;:,]{0,2}\Z")
+# A label, what is said of its part outside of it, and where the label stands in that
 Referring = tuple[str, Stretch, tuple[Stretch, ...]]
-"""A label, what is said of its part outside of it, and where the label stands in that."""
 
 
 def referring(text: str, labels: Collection[str], stretches: Iterable[Stretch]) -> list[Referring]:
@@ -47,8 +47,7 @@ class _Reference:
     end: int
     labels: frozenset[str]
     written: tuple[Stretch, ...]
-    leads: bool
-    """What is said of them follows: A: positive. Else it stands before: positive in A."""
+    leads: bool  # what is said of them follows: A: positive. Else it stands before: positive in A.
 
 
 def _references(text: str, start: int, end: int, labels: Collection[str]) -> Iterator[Referring]:

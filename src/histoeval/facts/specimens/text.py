@@ -29,13 +29,10 @@ _LATER = re.compile(r"\b(?:final|permanents?|paraffin|amended|corrected|revised)
 class SpecimenText:
     """One part of a report: what it is called, and where the report speaks of it."""
 
-    label: str
-    """Its letter or number; empty where it has only a heading."""
-    heading: str
-    """The site and the procedure, as far as the report names them with the label."""
+    label: str  # its letter or number; empty where it has only a heading
+    heading: str  # the site and the procedure, as far as the report names them with the label
     stretches: tuple[Stretch, ...]
-    labels: tuple[Stretch, ...] = ()
-    """Where its label stands."""
+    labels: tuple[Stretch, ...] = ()  # where its label stands
 
     @property
     def name(self) -> str:

@@ -13,10 +13,11 @@ from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.values.laterality import side_of
 
+# Where another specimen may begin inside of a sentence
 _BORDER = re.compile(
     r"[;\n]\s{0,4}|,\s(?:and|but|while|whereas)\s|\s(?:while|whereas)\s", re.IGNORECASE
 )
-"""Where another specimen may begin inside of a sentence."""
+# The first words of a sentence, up to its verb or a comma
 _SUBJECT = re.compile(
     r"(?:[-*\u2022]\s|(?:and|but|while|whereas|in|on|of|from|sections?|the)\s|"
     r"(?:first|second|third|fourth|fifth|sixth|last|other|one)"
@@ -28,11 +29,9 @@ _SUBJECT = re.compile(
     r"there)\s)",
     re.IGNORECASE,
 )
-"""The first words of a sentence, up to its verb or a comma."""
+# Words for what was taken, which alone do not say from where
 _WHAT = re.compile(r"\b(?:mucosa|lesions?|mass|nodules?|tumou?rs?|polyps?)\b", re.IGNORECASE)
-"""Words for what was taken, which alone do not say from where."""
-_MAX_CHARS, _MOST = 20_000, 20
-"""A longer text, or one of more places, is not looked through."""
+_MAX_CHARS, _MOST = 20_000, 20  # A longer text, or one of more places, is not looked through
 
 
 @lru_cache(maxsize=1 << 10)

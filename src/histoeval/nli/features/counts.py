@@ -7,10 +7,8 @@ from histoeval.nli.features.parse import Statements
 from histoeval.terms.values.counts import COUNTS, CountRange, Range
 from histoeval.terms.values.quantity_relations import Fits
 
-_NEAR = 4.0
-"""Per cent by which a share may be off the count it is made of."""
-_GENERAL = frozenset({"region"})
-"""Places that may be meant where others are named."""
+_NEAR = 4.0  # per cent by which a share may be off the count it is made of
+_GENERAL = frozenset({"region"})  # places that may be meant where others are named
 
 
 def of_counts(one: Statements, other: Statements) -> dict[str, float]:

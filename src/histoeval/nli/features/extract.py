@@ -33,11 +33,11 @@ _OPPOSED = [
         "contrast"
     ).split(),
 ]
+# Other parts, other ways, other times of examination: one says nothing about the other
 _ELSEWHERE = (
     "label_other scene_frozen scene_earlier scene_sample scene_imaging scene_depth side_heading "
     "side_another size_apart"
 ).split()
-"""Other parts, other ways, other times of examination: one says nothing about the other."""
 _NOT_PLAIN = (
     "denied_one denied_other doubt_one past_one past_other beside_other site_moved site_beside "
     "site_finer site_new side_new grade_new size_new"

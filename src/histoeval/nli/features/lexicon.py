@@ -13,8 +13,8 @@ CUES, PAIRS = (
 )
 
 
+# One for all: an empty set takes as much memory as one of four
 _NONE: frozenset[int] = frozenset()
-"""One for all: an empty set takes as much memory as one of four."""
 
 
 @cache

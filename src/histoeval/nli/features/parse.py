@@ -23,13 +23,12 @@ _CLAUSES = re.compile(
 )
 _LISTED = re.compile(r",\s|;|\s(?:and|but|while|or)\s")
 _LEADS = re.compile(r"\b(?:positive|negative|reactive|stain\w*|express\w*) (?:for )?\S+,")
+# Parts whose degree is no grade of the tumour
 _OTHER_PARTS = frozenset({"mitoses", "necrosis", "pattern"})
-"""Parts whose degree is no grade of the tumour."""
 _WORD = re.compile(r"[a-z][a-z0-9-]{2,}")
 _AT = re.compile(r"\b(?:(?P<clock>\d{1,2}) ?o'clock|at (?P<deep>\d{1,2}) ?cm\b)")
 _ASSERTION = ("denied", "doubt", "past")
-_MAX_CHARS = 600
-"""Characters of a text that are read."""
+_MAX_CHARS = 600  # characters of a text that are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +38,20 @@ class Statements:
     text: str
     words: frozenset[str]
     sides: frozenset[tuple[Side, str | None]]
-    grades: tuple[tuple[grades.Grade, bool], ...]
-    """Grades, each with whether it is denied."""
+    grades: tuple[tuple[grades.Grade, bool], ...]  # grades, each with whether it is denied
     stages: tuple[stages.Stage, ...]
     markers: tuple[tuple[str, marker_results.Result | None], ...]
-    diagnoses: frozenset[tuple[str, bool]]
-    """Diagnoses by id, each with whether it is denied."""
+    diagnoses: frozenset[tuple[str, bool]]  # diagnoses by id, each with whether it is denied
     findings: frozenset[tuple[str, bool]]
     sites: frozenset[str]
     quantities: tuple[Quantity, ...]
     counts: tuple[CountRange, ...]
     labels: frozenset[str]
     places: frozenset[str]
-    contrasts: tuple[frozenset[int], ...]
-    """For each row of opposites, which of them it has."""
-    bare: bool
-    """Whether it has hardly more than a diagnosis."""
-    nodes: bool | None
-    """Whether lymph nodes are involved, where that is given."""
-    components: frozenset[str]
-    """What a grade may be of besides the tumour."""
+    contrasts: tuple[frozenset[int], ...]  # for each row of opposites, which of them it has
+    bare: bool  # whether it has hardly more than a diagnosis
+    nodes: bool | None  # whether lymph nodes are involved, where that is given
+    components: frozenset[str]  # what a grade may be of besides the tumour
 
     def has(self, cue: str) -> bool:
         """Whether it denies, doubts or tells of the past, or has a word of `cues.toml`."""

@@ -15,8 +15,7 @@ from histoeval.terms.number_words import in_figures
 from histoeval.terms.values.stated import CRITICAL, MINOR, StatedValue, clauses
 
 _NUMBER = r"(?<![\w.,/])\d+(?:[.,]\d+)?"
-_GAP = r"\s{0,16}"
-"""Space, which may stand for the rest of a number in words."""
+_GAP = r"\s{0,16}"  # space, which may stand for the rest of a number in words
 _BOUND = rf"[<>\u2264\u2265]{_GAP}|\b(?:less|more|over|under|below) (?:than )?"
 _MORE = rf"{_GAP}(?:mm|cm)?{_GAP}(?:x|\u00d7|by|-|\u2013|to){_GAP}\d+(?:[.,]\d+)?"
 _LENGTH = re.compile(
@@ -52,10 +51,8 @@ _RATE = re.compile(
     r"(?P<unit>HPFs?|high[- ]power(?:ed)? fields?|mm2|mm\u00b2|square mm|Mb|megabase)",
     re.IGNORECASE,
 )
-_FIELDS_OF_MM2 = 5
-"""High-power fields of a square millimetre."""
-_BELOW = 0.999
-"""What is less than 1 % ends below it."""
+_FIELDS_OF_MM2 = 5  # high-power fields of a square millimetre
+_BELOW = 0.999  # what is less than 1 % ends below it
 _WORDS = re.compile(r"[,;()]")
 _VIABLE = re.compile(r"\bviab|\bresidual\b", re.IGNORECASE)
 

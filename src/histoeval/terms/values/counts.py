@@ -10,8 +10,8 @@ from histoeval.terms.lexicon import Lexicon, any_of
 from histoeval.terms.number_words import in_digits
 from histoeval.terms.values.quantities import ending
 
+# Words by which counts are read, in lower case
 COUNTS = Lexicon("terms/data/counts.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])", flags=0)
-"""Words by which counts are read, in lower case."""
 
 Range = tuple[float, float]
 _SENTENCES = re.compile(r"[;\n]|\.(?!\d)")
@@ -30,12 +30,10 @@ class CountRange(NamedTuple):
     """N of M of a thing, as ranges; None where one is not given."""
 
     noun: str
-    part: Range | None
-    """How many have what is looked for."""
+    part: Range | None  # how many have what is looked for
     total: Range | None
     where: frozenset[str]
-    free: Range | None = None
-    """How many do not have it."""
+    free: Range | None = None  # how many do not have it
 
 
 @cache

@@ -10,6 +10,7 @@ _RANK = r"(?:[1-5]|I{1,3}|IV)\b(?:\s*(?:/|of|out of|-|to)\s*(?:[1-5]|III|IV)\b)?
 _SCHEMES = (
     r"(?:Nottingham|FIGO|Fuhrman|WHO/ISUP|ISUP|CNS WHO|WHO|FNCLCC|Edmondson(?:-Steiner)?|nucleolar)"
 )
+# All ways to give a grade that `read_grade` can read
 _PHRASE = re.compile(
     r"\bGleason\b[^.;,]{0,25}?\d\s*\+\s*\d(?:\s*=\s*\d+)?"
     r"|\bGleason (?:score |sum )?(?:of )?(?:10|[6-9])\b"
@@ -28,13 +29,12 @@ _PHRASE = re.compile(
     r"|\b(?:CIN|VIN|AIN) ?(?:[1-3]|I{1,3})\b",
     re.IGNORECASE,
 )
-"""All ways to give a grade that `read_grade` can read."""
+# Scores of tubules, nuclei and mitoses
 _SCORES = re.compile(
     r"\btub\w+\D{0,20}?([1-3])\b\D{1,20}?\b(?:nucle\w+|pleo\w+)\D{0,20}?([1-3])\b"
     r"\D{1,20}?\bmito\w+\D{0,20}?([1-3])\b",
     re.IGNORECASE,
 )
-"""Scores of tubules, nuclei and mitoses."""
 _OF_GROUP = re.compile(r"group (?:is|of) ", re.IGNORECASE)
 
 
@@ -44,8 +44,7 @@ class GradePhrase(NamedTuple):
     grade: Grade
     start: int
     end: int
-    summed: bool = False
-    """Whether it is the sum of three scores."""
+    summed: bool = False  # whether it is the sum of three scores
 
 
 def find_grades(text: str) -> Iterator[GradePhrase]:

@@ -31,8 +31,8 @@ _NO_GRADE = re.compile(
     r"\bgx\b|\bcannot be (?:assessed|graded|determined)"
     r"|\bnot (?:graded|assessed|applicable|assessable)"
 )
+# No Roman numeral: a left lower lobe, lobular carcinoma, lymphatic invasion
 _ABBREVIATION = re.compile(r"[ILV]*L[ILV]*C?|L\d")
-"""No Roman numeral: a left lower lobe, lobular carcinoma, lymphatic invasion."""
 _DEGREE = (
     r"(?P<degree>(?:mild|slight|moderate|severe|marked)(?:\s*(?:-|to)+\s*(?:moderate|severe))?)"
 )
@@ -50,11 +50,11 @@ _TIDY = tuple(
 _DEGREES = {"low": 1.0, "mild": 1.0, "intermediate": 2.0, "moderate": 2.0}
 _DEGREES |= {"high": 3.0, "severe": 3.0, "marked": 3.0}
 _DEGREE_OF_PART = re.compile(rf"\b(?:{'|'.join(_DEGREES)})\b")
+# Systems whose overall grade is that of the nuclei
 _WITH_NUCLEI = frozenset({"Fuhrman", "WHO/ISUP renal", "Van Nuys"})
-"""Systems whose overall grade is that of the nuclei."""
 _ANY_TUMOR = "grade"
+# The highest score of a receptor: of eight points, only those of a named system are a grade
 _ALLRED = 8
-"""The highest score of a receptor: of eight points, only those of a named system are a grade."""
 _TIERS_OF = {
     2: ("low", "high"),
     3: ("low", "intermediate", "high"),

@@ -20,13 +20,10 @@ class ImpliedGrades(NamedTuple):
     """The grades that a text leaves open on each scale; empty where it gives none."""
 
     number: frozenset[str] = frozenset()
-    group: frozenset[str] = frozenset()
-    """Of the prostate."""
+    group: frozenset[str] = frozenset()  # of the prostate
     tier: frozenset[str] = frozenset()
-    gleason: frozenset[str] = frozenset()
-    """Both patterns in their order."""
-    worked: bool = False
-    """Whether the number was worked out."""
+    gleason: frozenset[str] = frozenset()  # both patterns in their order
+    worked: bool = False  # whether the number was worked out
 
 
 _GRADES = Lexicon("terms/data/implied_grades.toml", before="", flags=0)

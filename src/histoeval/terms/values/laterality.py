@@ -11,13 +11,13 @@ from histoeval.terms.plain import Word, words_of
 from histoeval.terms.sites import find_sites
 
 _WORDS = Lexicon("terms/data/laterality.toml")
+# Angles, and what remains
 _OTHERWISE = re.compile(
     r"right angle|left (?:in place|behind|over|alone|untreated)"
     r"|\b(?:is|are|was|were|be|been|tissue|nothing|none|tumou?r|carcinoma|material|cells) "
     r"left(?=\s*(?:$|[.;,]|in\b|at\b|after))",
     re.IGNORECASE,
 )
-"""Angles, and what remains."""
 
 
 class Side(StrEnum):

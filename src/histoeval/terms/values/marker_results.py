@@ -25,19 +25,18 @@ _SIGN = re.compile(
     r"|(?P<positive>(?<![+\d/])(?<!\d\s)\+(?![+\d/]|\s?[\d/]|\s?\+|ve))"
     r"|(?P<negative>^-$|\(-\)|(?<=\w)\s?-$)"
 )
+# A noun for the result itself: "no expression", "an amplification"
 _SHOWN = re.compile(
     r"(?:\b(?P<no>no|without|lack of|absence of)\b(?:[^\w,;]+[\w/-]+){0,4}?\W+)?(?<!loss of )"
     r"\b(?:over)?(?:expression|amplification|staining|immunoreactivity|rearrangement)\b"
 )
-"""A noun for the result itself: "no expression", "an amplification"."""
 _OF_POINTS = r"\D{0,15}?(?P<points>\d{1,3})(?:\s*/\s*\d+)?"
 _PD_L1 = re.compile(r"(\b[ct]ps\D{0,12}\d+(?:\s*-\s*\d+)?)(?![\d.]|\s*[%-])")
 _BARE_NUMBER = re.compile(r"(?<![\d.])(\d{1,2}|100)(?:\s*-\s*(\d{1,2}|100))?(?![\d.%+/])")
 _OWN_NUMBER = re.compile(r"\bki\W{0,2}67|\bmib\W?1")
 _LONG_WORD = 6
 _SAME_WORD = 0.84
-_OVERALL = 10.0
-"""Per cent from which a marker without a cut-off of its own is positive."""
+_OVERALL = 10.0  # per cent from which a marker without a cut-off of its own is positive
 _EXTENTS = ("none", "rare", "focal", "patchy", "diffuse")
 _RANKS = {extent: rank for rank, extent in enumerate(_EXTENTS)} | {"partial": 3}
 

@@ -38,8 +38,7 @@ class _Piece(NamedTuple):
 
 class _Name(NamedTuple):
     markers: tuple[str, ...]
-    cased: frozenset[str] | None
-    """The only ways to write it, where it is also an ordinary word."""
+    cased: frozenset[str] | None  # the only ways to write it, where it is also an ordinary word
 
 
 _Key = tuple[str, ...]

@@ -18,12 +18,12 @@ Bound = Literal["at least", "at most"]
 _NUMBER = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,5}(?!\d)|\d+(?:[.,]\d+)?|[.]\d+)"
 _TIMES = r"\s*(?:x|\xd7|\*|by)\s*"
 _TO = r"\s*(?:-|to|and)\s*"
+# A unit as it is written once tidied, what it measures, and how many mm, mm², ml or g it is
 _UNITS: dict[str, tuple[Kind, float]] = {
     "mm2": ("area", 1), "cm2": ("area", 100), "cm3": ("volume", 1), "mm": ("length", 1),
     "cm": ("length", 10), "um": ("length", 0.001), "ml": ("volume", 1), "cc": ("volume", 1),
     "l": ("volume", 1000), "kg": ("weight", 1000), "mg": ("weight", 0.001), "g": ("weight", 1),
 }  # fmt: skip
-"""A unit as it is written once tidied, what it measures, and how many mm, mm², ml or g it is."""
 
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})(?![a-z0-9])"
 _SIZES = re.compile(
@@ -77,12 +77,9 @@ _TIDY = tuple(
         (r"\s+", " "),
     )
 )
-_PER_MM2 = 2.0
-"""Ten high-power fields are taken for two square millimetres."""
-_NEAR = 1.1
-"""Two sizes no further apart than by this factor are the same."""
-_FAR = 2.0
-"""Two sizes further apart than by this factor have nothing in common."""
+_PER_MM2 = 2.0  # ten high-power fields are taken for two square millimetres
+_NEAR = 1.1  # two sizes no further apart than by this factor are the same
+_FAR = 2.0  # two sizes further apart than by this factor have nothing in common
 _MAX = 1e9
 
 

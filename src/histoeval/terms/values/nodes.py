@@ -47,12 +47,12 @@ _COUNTS = re.compile(
     rf"|(?:lymph\s+)?nodes?\b[^\d.;/]{{0,60}}?[\s(]{_PART_OF_ALL.replace('?P<', '?P<late_')})",
     re.IGNORECASE,
 )
+# Some of the nodes, and not all
 _COUNTED = re.compile(
     r"\b(?:[1-9]\d*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|most|some)"
     r"\s+(?:of|out of|other|others|further)\b",
     re.IGNORECASE,
 )
-"""Some of the nodes, and not all."""
 
 
 class NodeCount(NamedTuple):

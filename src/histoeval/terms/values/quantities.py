@@ -17,8 +17,7 @@ from histoeval.terms.number_words import QUANTITIES, in_digits
 _NUMBER = r"\d+(?:\.\d+)?"
 _SENTENCES = re.compile(r"[;\n]|\.(?!\d)")
 _CUT = re.compile(r",(?!\d)|\band\b|\bwith\b|\bbut\b|\bwhere\b|\(|\)")
-_DISTANCE = re.compile(rf"\bat {_NUMBER} ?cm")
-"""How far in something lies, which is no size of it."""
+_DISTANCE = re.compile(rf"\bat {_NUMBER} ?cm")  # how far in something lies, which is no size of it
 _BETWEEN = re.compile(
     rf"\b(between|from) ~?({_NUMBER})\s*(?:%|cm|mm|g)?(?: [a-z ]{{3,25}}?)? (?:and|to) "
     rf"~?({_NUMBER})(?=\s*(?:%|cm|mm|g))"
@@ -34,8 +33,7 @@ _RATE = re.compile(
     rf"(?![\d.]* ?(?:%|mm|cm))|(?<!\d)(?P<mitoses>{_NUMBER}) mitos"
 )
 _ABOUT_SHARE = 0.15
-_SHORT = 0.8
-"""Just under 3 cm is not far below."""
+_SHORT = 0.8  # just under 3 cm is not far below
 
 
 class Quantity(NamedTuple):
@@ -44,10 +42,9 @@ class Quantity(NamedTuple):
     kind: str
     low: float
     high: float
-    subject: str | None
-    """Empty for the lesion itself, None where it is not given."""
+    subject: str | None  # empty for the lesion itself, None where it is not given
+    # Whether it is the highest, the lowest, the sum, or one of several
     tags: frozenset[str] = frozenset()
-    """Whether it is the highest, the lowest, the sum, or one of several."""
     parts: frozenset[str] = frozenset()
     where: frozenset[str] = frozenset()
     scenes: frozenset[str] = frozenset()
@@ -56,8 +53,7 @@ class Quantity(NamedTuple):
 class _Written(NamedTuple):
     kind: str
     values: tuple[float, ...]
-    spread: bool
-    """Whether the values are the ends of a range of several."""
+    spread: bool  # whether the values are the ends of a range of several
     start: int
     end: int
 

@@ -7,11 +7,11 @@ from enum import StrEnum
 from histoeval.terms.values.quantities import Quantity
 
 _ROUNDING = 0.06
+# Lengths that are never meant where nothing is named
 _OF_THEIR_OWN = frozenset({"margin", "apart", "depth", "wall", "width", "duct", "cord"})
-"""Lengths that are never meant where nothing is named."""
 
+# What is never meant where nothing is named
 _ELSEWHERE = frozenset({"metastasis", "blood", "adrenal"})
-"""What is never meant where nothing is named."""
 
 
 class Fits(StrEnum):

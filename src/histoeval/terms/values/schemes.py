@@ -57,8 +57,7 @@ class _Scheme:
     codes: tuple[re.Pattern[str], ...]
     words: tuple[tuple[re.Pattern[str], str], ...]
     same: Mapping[str, frozenset[str]]
-    place: Mapping[str, int]
-    """In which group of the order a value is."""
+    place: Mapping[str, int]  # in which group of the order a value is
     within: int
     steps: tuple[int, ...]
     pairs: Mapping[frozenset[str], int]

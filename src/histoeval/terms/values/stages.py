@@ -39,8 +39,7 @@ DUKES = re.compile(
     r"\bduke'?s?'?\W+(?:stage\W+|class\W+)?(?P<letter>[a-d])(?P<sub>[12])?\b", re.IGNORECASE
 )
 _BANFF = re.compile(r"\b(?:Banff|banff|tubulitis|ci[0-3]|cv[0-3]|i[0-3])\b")
-_BANFF_SCORE = re.compile(r"\bc?t[0-3]\b")
-"""Scores of a transplant, and no stage."""
+_BANFF_SCORE = re.compile(r"\bc?t[0-3]\b")  # scores of a transplant, and no stage
 _ROMANS = ("0", "I", "II", "III", "IV")
 _ORDER = {"x": -1.0, "a": 0.5, "is": 0.5, "+": 1.0}
 _UNKNOWN = "x"

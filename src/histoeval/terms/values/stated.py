@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+# How severe it is to state one value for another: from trivial to what could harm a patient
 MINOR, MODERATE, MAJOR, CRITICAL = 1, 2, 3, 4
-"""How severe it is to state one value for another: from trivial to what could harm a patient."""
 
 _BREAK = re.compile(r"[;\n|]|\.(?=\s|$)")
 _OR = r"\s?(?:,\s?)?(?:(?:\band/or|\bor|\bversus|\bvs\.?)\s|/(?=[a-z]))\s?"
@@ -32,8 +32,7 @@ class StatedValue:
     end: int
     low: float = 0.0
     high: float = 0.0
-    total: float | None = None
-    """Of how many, for a count of some."""
+    total: float | None = None  # of how many, for a count of some
 
     def of(self, text: str) -> str:
         """The words that state it."""
@@ -60,8 +59,8 @@ def with_alternatives(text: str, read: Read) -> Iterator[StatedValue]:
                         yield replace(other, start=start, end=end)
 
 
+# How severe it is to state the second value for the first; 0 where they agree
 Severity = Callable[[StatedValue, StatedValue], int]
-"""How severe it is to state the second value for the first; 0 where they agree."""
 
 
 def conflicts(

@@ -30,8 +30,7 @@ _NOT_STAGE = re.compile(
 )
 _BLADDER = re.compile(r"bladder|urothelial|TURB", re.IGNORECASE)
 _INVASIVE, _OF_LYMPHOMA = "muscle", "lymphoma"
-_DISTANT = "4"
-"""The group of distant metastases, but for lymphomas."""
+_DISTANT = "4"  # the group of distant metastases, but for lymphomas
 
 
 @lru_cache(maxsize=1 << 11)
@@ -40,8 +39,7 @@ def read_stages(text: str) -> tuple[StatedValue, ...]:
     return (*_categories(text), *_groups(text))
 
 
-_REACH = 80
-"""Characters in which an N stands before its M."""
+_REACH = 80  # characters in which an N stands before its M
 
 
 def _categories(text: str) -> Iterator[StatedValue]:
@@ -100,8 +98,7 @@ def stage_severity(one: StatedValue, other: StatedValue) -> int:
     return CRITICAL if muscle or _T_STEPS.index(high) - _T_STEPS.index(low) >= 2 else MAJOR
 
 
-_T_STEPS = (0, 0.5, 1, 2, 3, 4)
-"""No tumour, a tumour that does not invade, and pT1 to pT4."""
+_T_STEPS = (0, 0.5, 1, 2, 3, 4)  # no tumour, a tumour that does not invade, and pT1 to pT4
 
 
 def _step(value: str) -> float:

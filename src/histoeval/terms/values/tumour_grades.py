@@ -28,20 +28,20 @@ _OF = (
     r"|edmondson(?:[- ]steiner)?)"
 )
 _ASPECT = r"(?:\bnuclear |\bnucleolar |\bcytologic(?:al)? )"
+# Systems that need no further word before the grade
 _ALONE = rf"(?:fnclcc|fuhrman|(?:{_WHO}/)?isup|nottingham|sbr)"
-"""Systems that need no further word before the grade."""
 _GRADE = re.compile(
     rf"(?P<of>\b{_OF}\s+)?(?P<what>{_ASPECT})?\bgrade[\s:=(-]{{0,3}}(?:of |is )?{_RANK}{_RANGE}"
     rf"|\b{_ALONE}[\s:=(,-]{{0,3}}(?:(?:grade|g)\W{{0,2}})?{_RANK.replace('<a>', '<a2>')}"
     r"|(?<![\w/])(?-i:G)(?P<g>[1-4])(?![\w/]|[ ,]*[LSR]\d)",
     re.IGNORECASE,
 )
+# Three scores of 1 to 3: up to 5 is grade 1, up to 7 grade 2
 _SUM_OF_NINE = re.compile(
     r"\b(?:nottingham|sbr|elston[- ]ellis|bloom[- ]richardson)(?: (?:total|combined|histologic))?"
     r"(?: score)?[\s:=(]{1,3}(?P<sum>[3-9]) ?(?:/|of|out of) ?9\b",
     re.IGNORECASE,
 )
-"""Three scores of 1 to 3: up to 5 is grade 1, up to 7 grade 2."""
 _CNS = re.compile(
     rf"\b(?:cns[ -]{_WHO}|{_WHO}[ -]cns)\W+(?:20\d\d\W+)?(?:grade\W{{0,2}})?{_RANK}",
     re.IGNORECASE,
@@ -139,10 +139,10 @@ _IN_SITU_BEFORE = re.compile(r"(?:DCIS|LCIS|in situ)[\s,:(-]*$")
 _NEAR = 20
 _DEGREES = {"mild": "low", "slight": "low", "severe": "high", "marked": "high"}
 _LEVELS = {"none": 0, "indefinite": 1, "low": 2, "high": 3}
+# Where dysplasia is another name of an intraepithelial neoplasia
 _CERVIX = re.compile(r"\b(?:cervix|cervical|LLETZ|LEEP|CIN|VIN|VaIN|AIN|NILM)\b(?! (?:node|lymph))")
-"""Where dysplasia is another name of an intraepithelial neoplasia."""
+# Moderate dysplasia is of low grade in some organs, of high grade in others
 _EITHER = frozenset({"low", "high"})
-"""Moderate dysplasia is of low grade in some organs, of high grade in others."""
 
 
 def read_tumour_grades(text: str) -> list[StatedValue]:

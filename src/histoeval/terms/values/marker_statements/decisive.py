@@ -10,11 +10,10 @@ from histoeval.terms.values.stated import CRITICAL, MAJOR, MINOR, MODERATE, Stat
 
 MISMATCH, LIGHT_CHAIN, VARIANT = "mismatch repair status", "light chain", " variant"
 MISMATCH_LOST = "lost mismatch repair proteins"
-MISMATCH_PAIRS = (("MLH1", "PMS2"), ("MSH2", "MSH6"))
-"""Proteins that are lost together."""
+MISMATCH_PAIRS = (("MLH1", "PMS2"), ("MSH2", "MSH6"))  # proteins that are lost together
 LIGHT_CHAINS = ("kappa light chain", "lambda light chain")
+# Where another therapy begins, in per cent of tumour cells and in points
 _SHARES = {"PD-L1": (1.0, 50.0), "PD-L1 CPS": (1.0, 5.0, 10.0, 20.0)}
-"""Where another therapy begins, in per cent of tumour cells and in points."""
 REARRANGED = {
     "c-MYC": "MYC rearrangement",
     "BCL2": "BCL2 rearrangement",

@@ -70,6 +70,7 @@ _HER2_SCORE = re.compile(
     re.IGNORECASE,
 )
 _GENE_TEST = re.compile(r"rearrang|translocat|break|split|fusion|\bFISH\b", re.IGNORECASE)
+# Words behind a marker that tell of another test than its stain
 _OWN_AXES = tuple(
     (marker, re.compile(words, re.IGNORECASE), axis)
     for marker, words, axis in (
@@ -80,7 +81,6 @@ _OWN_AXES = tuple(
         ("MLH1", r"^\s*promoter|^\s*(?:hyper)?methyl", "MLH1 promoter methylation"),
     )
 )
-"""Words behind a marker that tell of another test than its stain."""
 
 
 class _Group(NamedTuple):

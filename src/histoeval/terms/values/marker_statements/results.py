@@ -93,12 +93,9 @@ class MarkerPhrases(NamedTuple):
     behind: str
     heading: re.Match[str] | None
     denied: bool
-    last: bool
-    """Whether it is the last of those that share a result."""
-    apart: bool
-    """Whether it stands after a comma, and may have a result of its own."""
-    doubted: bool
-    """Whether the words between it and the marker before it deny anything."""
+    last: bool  # whether it is the last of those that share a result
+    apart: bool  # whether it stands after a comma, and may have a result of its own
+    doubted: bool  # whether the words between it and the marker before it deny anything
 
     def near(self, marker: str) -> str:
         """The words behind the marker up to a comma; HER2 2+ is decided by what follows."""
@@ -110,10 +107,8 @@ class _Reading(NamedTuple):
     """A result, if there is one, and where it stands."""
 
     result: Result | None
-    ahead: bool = False
-    """Before its marker."""
-    whole: bool = False
-    """In all of the words up to the next marker."""
+    ahead: bool = False  # before its marker
+    whole: bool = False  # in all of the words up to the next marker
 
 
 def heading_before(before: str) -> re.Match[str] | None:

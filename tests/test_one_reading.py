@@ -27,7 +27,7 @@ VALUES = {
 ALLOWED = {
     "concordance/specimens/content.py": "whether a part of a report holds a tumour at all",
     "concordance/specimens/statements.py": "whether two statements differ in a word of denial",
-    "facts/assertions.py": "values of a checklist that affirm its heading",
+    "facts/facts.py": "values of a checklist that affirm its heading",
     "facts/names.py": "where the name of a diagnosis ends",
     "facts/sampled.py": "where a specimen is from, in the words of a heading",
     "facts/spread.py": "metastases by any word for them, with denial from terms.assertion",

@@ -41,8 +41,8 @@ from histoeval.concordance.stated_values import (
     without_settled_numbers,
 )
 from histoeval.facts.facts import Facts
-from histoeval.facts.normalise import NormalisedText
 from histoeval.report import Entity
+from histoeval.terms.rewriting import RewrittenText
 
 # The parts that an NLI model makes; all others are of facts
 OF_STATEMENTS = ("kept", "supported", "consistent")
@@ -170,7 +170,7 @@ def _without(part: ComparedPart, known: Sequence[ReportError]) -> ComparedPart:
 
 
 def restored(
-    part: ComparedPart, reference: NormalisedText, candidate: NormalisedText
+    part: ComparedPart, reference: RewrittenText, candidate: RewrittenText
 ) -> ComparedPart:
     """A part with its evidence in the words of the two reports, none cut before a bracket."""
     return ComparedPart(
@@ -194,5 +194,5 @@ def restored(
     )
 
 
-def _original(entity: Entity, text: NormalisedText) -> Entity:
+def _original(entity: Entity, text: RewrittenText) -> Entity:
     return closed(text.restored(entity), text.original)

@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from histoeval.facts.names import sharpened
 from histoeval.facts.scope import TextScope, before, clause_before, has_wording
@@ -24,40 +23,17 @@ from histoeval.terms.spelling import respelt
 
 # Concepts that name spread, and not what has spread
 _DEPOSITS = frozenset(
-    {
-        "metastatic_neoplasm",
-        "metastatic_carcinoma",
-        "metastatic_adenocarcinoma",
-        "lymph_node_metastasis",
-        "negative_for_metastasis",
-        "nodal_macrometastasis",
-        "nodal_micrometastasis",
-        "isolated_tumour_cells_in_node",
-    }
+    "metastatic_neoplasm metastatic_carcinoma metastatic_adenocarcinoma lymph_node_metastasis "
+    "negative_for_metastasis nodal_macrometastasis nodal_micrometastasis "
+    "isolated_tumour_cells_in_node".split()
 )
-
 _NO_SPREAD = frozenset({"negative_for_metastasis"})
 
 # What is a diagnosis by itself, and beside the disease that explains it only one of its signs
 _FEATURES = frozenset(
-    {
-        "atrophy",
-        "atypia",
-        "embolism",
-        "fibrosis",
-        "granulomatous_inflammation",
-        "haemorrhage",
-        "hepatic_fibrosis",
-        "hyperplasia",
-        "inflammation",
-        "lesion",
-        "metaplasia",
-        "necrosis",
-        "oedema",
-        "reactive_lymphoid_hyperplasia",
-        "steatosis",
-        "villous_atrophy",
-    }
+    "atrophy atypia embolism fibrosis granulomatous_inflammation haemorrhage hepatic_fibrosis "
+    "hyperplasia inflammation lesion metaplasia necrosis oedema reactive_lymphoid_hyperplasia "
+    "steatosis villous_atrophy".split()
 )
 
 # Words by which a name that is not known may still be one of a disease
@@ -80,38 +56,19 @@ _GAP = 8  # spaces over which two pieces of a name still stand together
 _HEADING = re.compile(r"[^.;:\n]{0,60}:(?=\s)")  # after a diagnosis that stands in a heading
 # Diagnoses that are also words for a specimen
 _LABELS = frozenset(
-    {
-        "melanocytic_naevus",
-        "abscess",
-        "ulcer",
-        "functional_ovarian_cyst",
-        "nasal_polyp",
-        "colorectal_polyp",
-        "benign_polyp",
-        "cyst",
-        "thyroid_nodular_hyperplasia",
-        "fistula",
-    }
-)
-_DYSPLASIA = frozenset(
-    {"dysplasia", "low_grade_dysplasia", "moderate_dysplasia", "high_grade_dysplasia"}
+    "melanocytic_naevus abscess ulcer functional_ovarian_cyst nasal_polyp colorectal_polyp "
+    "benign_polyp cyst thyroid_nodular_hyperplasia fistula".split()
 )
 _SLIGHT_DYSPLASIA = frozenset({"dysplasia", "low_grade_dysplasia", "moderate_dysplasia"})
+_DYSPLASIA = _SLIGHT_DYSPLASIA | {"high_grade_dysplasia"}
 # What is dysplastic by definition
 _DYSPLASTIC = (
-    "colorectal_adenoma",
-    "gastric_adenoma",
-    "small_intestinal_adenoma",
-    "adenoma",
-    "intraductal_papillary_mucinous_neoplasm",
-    "pancreatic_mucinous_cystic_neoplasm",
-    "mucinous_cystic_neoplasm_of_liver",
-    "intraductal_papillary_neoplasm_of_bile_duct",
-    "intracholecystic_papillary_neoplasm",
-    "traditional_serrated_adenoma",
-    "low_grade_appendiceal_mucinous_neoplasm",
-    "dysplastic_naevus",
-)
+    "colorectal_adenoma gastric_adenoma small_intestinal_adenoma adenoma "
+    "intraductal_papillary_mucinous_neoplasm pancreatic_mucinous_cystic_neoplasm "
+    "mucinous_cystic_neoplasm_of_liver intraductal_papillary_neoplasm_of_bile_duct "
+    "intracholecystic_papillary_neoplasm traditional_serrated_adenoma "
+    "low_grade_appendiceal_mucinous_neoplasm dysplastic_naevus"
+).split()
 
 _MAX_HOMES = 4  # A diagnosis that arises in more organs than this does not tell the organ
 
@@ -145,22 +102,18 @@ class Diagnosis:
 
     @property
     def known(self) -> bool:
-        """Whether the catalogue knows it."""
+        """True if the catalogue has it."""
         return self.concept is not None
 
     @property
     def hedged(self) -> bool:
-        """Whether the report is not sure."""
         return self.entity.assertion == Assertion.UNCERTAIN and not self.committed
 
     @property
     def labels(self) -> bool:
-        """Whether it is only a word for the specimen: colon polyp, ovarian cyst."""
-        return (
-            self.heads
-            and self.concept is not None
-            and (self.concept.generic or self.concept.id in _LABELS)
-        )
+        """True if it is only a word for the specimen: colon polyp, ovarian cyst."""
+        concept = self.concept
+        return self.heads and concept is not None and (concept.generic or concept.id in _LABELS)
 
     @property
     def primary(self) -> Concept | None:
@@ -171,12 +124,11 @@ class Diagnosis:
 
     @property
     def behaviour(self) -> Behaviour:
-        """How it behaves, as far as its name says."""
         return self.concept.behaviour if self.concept else Behaviour.UNSPECIFIED
 
     @property
     def rank(self) -> float:
-        """How much it matters beside others of its report; one in doubt a little less.
+        """Importance beside others of its report; one in doubt has a little less.
 
         A phrase that no catalogue knows matters least: it is often no diagnosis at all.
         """
@@ -192,10 +144,10 @@ def named_diagnoses(
     scope: TextScope,
     text: str,
 ) -> Iterator[Diagnosis]:
-    """What entities name a diagnosis, with what the likely sites of the report tell of it."""
+    """Entities that name a diagnosis, with what the likely sites of the report tell of it."""
     named = list(entities)
     heads = sorted((e for e in named if e.type == EntityType.DIAGNOSIS), key=lambda e: e.start)
-    starts = [each.start for each in heads]
+    starts = [entity.start for entity in heads]
     for entity, stretch in zip(named, _neighbours(named, text), strict=True):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
@@ -219,7 +171,7 @@ def named_diagnoses(
 
 
 def _heads(entity: Entity, text: str) -> bool:
-    """Whether a colon follows, and after it in the same line a diagnosis or nothing at all."""
+    """True if a colon follows, and after it in the same line a diagnosis or nothing at all."""
     heading = _HEADING.match(text, entity.end)
     if heading is None:
         return False
@@ -231,22 +183,20 @@ def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
     """The stretch that each entity makes together with those that stand right before and after."""
     starts = {e.start: e.end for e in entities if e.type in _PIECES}
     ends = {e.end: e.start for e in entities if e.type in _PIECES}
-    found = []
+    stretches = []
     for entity in entities:
-        left, right = (
-            text[max(0, entity.start - _GAP) : entity.start],
-            text[entity.end : entity.end + _GAP],
-        )
+        left = text[max(0, entity.start - _GAP) : entity.start]
+        right = text[entity.end : entity.end + _GAP]
         before = entity.start - len(left) + len(left.rstrip(" "))
         after = entity.end + len(right) - len(right.lstrip(" "))
-        found.append((ends.get(before, entity.start), starts.get(after, entity.end)))
-    return found
+        stretches.append((ends.get(before, entity.start), starts.get(after, entity.end)))
+    return stretches
 
 
 def _as_one(
     entity: Entity, stretch: tuple[int, int], text: str, likely: frozenset[str]
 ) -> Concept | None:
-    """What an entity and its neighbours are one name of, if a reader has cut that up."""
+    """Name that an entity makes with its neighbours, if a reader has cut that up."""
     if stretch == (entity.start, entity.end):
         return None
     phrase = respelt(text[slice(*stretch)])
@@ -255,7 +205,7 @@ def _as_one(
 
 
 def _concept(entity: Entity, linked: Iterable[Entity], likely: frozenset[str]) -> Concept | None:
-    """What an entity names; with its grade or descriptor if that names something more exact."""
+    """Concept of an entity; with its grade or descriptor if that names something more exact."""
     phrase = respelt(entity.text)
     concept = main_concept(phrase, likely)
     for detail in linked:
@@ -267,14 +217,14 @@ def _concept(entity: Entity, linked: Iterable[Entity], likely: frozenset[str]) -
 
 
 def _is_sharper(exact: Concept, concept: Concept) -> bool:
-    """Whether a detail names a kind of a diagnosis, or turns it (non-invasive carcinoma)."""
+    """True if a detail names a kind of a diagnosis, or turns it (non-invasive carcinoma)."""
     if diagnosis_tree().is_a(exact.id, concept.id):
         return True
     return exact.behaviour != concept.behaviour and closeness(exact, concept) >= _AKIN
 
 
 def is_made(diagnosis: Diagnosis, text: str) -> bool:
-    """Whether the report says that it is there, or may be.
+    """True if the report says that it is there, or may be.
 
     Advice and history do not count, nor does the primary of a metastasis.
     """
@@ -292,22 +242,22 @@ def is_made(diagnosis: Diagnosis, text: str) -> bool:
 def concluded_of(
     made: Sequence[Diagnosis], scope: TextScope, nothing: bool
 ) -> tuple[Diagnosis, ...]:
-    """What the report concludes: what stands under its diagnosis, or else anywhere."""
-    by_name = [each for each in made if each.entity.type == EntityType.DIAGNOSIS]
+    """Diagnoses that a report concludes: those under its diagnosis, or else anywhere."""
+    by_name = [d for d in made if d.entity.type == EntityType.DIAGNOSIS]
     if scope.diagnosis:
-        there = [each for each in by_name if each.concludes] or [e for e in made if e.concludes]
-        if there or nothing or any(scope.concludes(start) for start, _ in scope.gaps):
-            return _distinct(there)
+        concluded = [d for d in by_name if d.concludes] or [d for d in made if d.concludes]
+        if concluded or nothing or any(scope.concludes(start) for start, _ in scope.gaps):
+            return _distinct(concluded)
     return _distinct(by_name or made)
 
 
 def is_label(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
-    """Whether it is a word for the specimen (polyp, cyst) of which a diagnosis follows."""
+    """True if it is a word for the specimen (polyp, cyst) of which a diagnosis follows."""
     return diagnosis.labels and any(not each.labels and each.concept for each in made)
 
 
 def goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
-    """Whether another diagnosis has it in it: an adenoma is dysplastic, of low grade at least."""
+    """True if another diagnosis includes it: an adenoma is dysplastic, of low grade at least."""
     tree = diagnosis_tree()
     if diagnosis.concept is None or diagnosis.concept.id not in _SLIGHT_DYSPLASIA:
         return False
@@ -319,17 +269,17 @@ def goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool
 
 
 def is_dysplasia(diagnosis: Diagnosis) -> bool:
-    """Whether it is dysplasia of some grade, and of no further name."""
+    """True if it is dysplasia of some grade, and of no further name."""
     return diagnosis.concept is not None and diagnosis.concept.id in _DYSPLASIA
 
 
 def names_only_spread(diagnosis: Diagnosis) -> bool:
-    """Whether it says that a tumour has spread, and not which."""
+    """True if it says that a tumour has spread, and not which."""
     return diagnosis.concept is not None and diagnosis.concept.id in _DEPOSITS - _NO_SPREAD
 
 
 def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
-    """Whether this only says that a tumour which is named elsewhere has spread: a finding."""
+    """True if this only says that a tumour which is named elsewhere has spread: a finding."""
     concept = diagnosis.concept
     if concept is None or concept.id not in _DEPOSITS:
         return False
@@ -340,7 +290,7 @@ def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
 
 
 def is_feature(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
-    """Whether this is only a sign of a disease that is named as well: fibrosis in hepatitis.
+    """True if this is only a sign of a disease that is named as well: fibrosis in hepatitis.
 
     So is a phrase that no catalogue knows and that has no word for a disease.
     """
@@ -371,18 +321,19 @@ def others_beside(made: Sequence[Diagnosis], concluded: Sequence[Diagnosis]) -> 
 def _distinct(diagnoses: Sequence[Diagnosis]) -> tuple[Diagnosis, ...]:
     """Each diagnosis once, without words that are only umbrellas of another that is there."""
     ids = {each.concept.id for each in diagnoses if each.concept}
-    kept: dict[object, Diagnosis] = {}
-    for each in diagnoses:
-        key = each.concept.id if each.concept else each.entity.text.casefold()
-        if each.concept and _is_umbrella(each.concept, ids):
+    distinct: dict[object, Diagnosis] = {}
+    for diagnosis in diagnoses:
+        concept = diagnosis.concept
+        if concept and _is_umbrella(concept, ids):
             continue
-        if key not in kept or (kept[key].hedged and not each.hedged):
-            kept[key] = each
-    return tuple(kept.values())
+        key = concept.id if concept else diagnosis.entity.text.casefold()
+        if key not in distinct or (distinct[key].hedged and not diagnosis.hedged):
+            distinct[key] = diagnosis
+    return tuple(distinct.values())
 
 
 def _is_umbrella(concept: Concept, ids: set[str]) -> bool:
-    """Whether something more exact of the same behaviour is named as well."""
+    """True if something more exact of the same behaviour is named as well."""
     return any(
         id_ != concept.id
         and diagnosis_tree().is_a(id_, concept.id)
@@ -392,25 +343,19 @@ def _is_umbrella(concept: Concept, ids: set[str]) -> bool:
 
 
 def ranked(diagnoses: Sequence[Diagnosis], within: float) -> tuple[Diagnosis, ...]:
-    """Those that matter most, and those that come so near to them."""
+    """Diagnoses that matter most, and those that come so near to them."""
     top = max((each.rank for each in diagnoses), default=0.0)
     return tuple(each for each in diagnoses if each.rank >= top - within)
 
 
-@cache
-def _implied() -> tuple[tuple[re.Pattern[str], str], ...]:
-    wordings = table("diagnoses")["wording"]["implied"]
-    return tuple((re.compile(rf"\b{w}\b", re.IGNORECASE), id_) for w, id_ in wordings.items())
-
-
 def implied(text: str) -> Iterator[Diagnosis]:
-    """What a scheme presupposes in a report that names no diagnosis: Gleason 4+3 is of a cancer."""
-    for wording, id_ in _implied():
-        if found := wording.search(text):
+    """Diagnosis that a scheme presupposes where none is named: Gleason 4+3 is of a cancer."""
+    for wording, id_ in table("diagnoses")["wording"]["implied"].items():
+        if match := re.search(rf"\b{wording}\b", text, re.IGNORECASE):
             entity = Entity(
-                text=found.group(),
-                start=found.start(),
-                end=found.end(),
+                text=match.group(),
+                start=match.start(),
+                end=match.end(),
                 type=EntityType.DIAGNOSIS,
                 assertion=Assertion.PRESENT,
                 score=0.5,

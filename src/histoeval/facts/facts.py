@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from histoeval.facts.assertions import reconsidered
 from histoeval.facts.diagnoses import (
     Diagnosis,
     concluded_of,
@@ -26,6 +25,14 @@ from histoeval.facts.names import widened
 from histoeval.facts.scope import TextScope, concluding_text, has_wording, scope_of
 from histoeval.facts.spread import origins
 from histoeval.report import Assertion, Entity, EntityType, Report
+from histoeval.terms.assertion import (
+    begins_anew,
+    denies,
+    denies_as_value,
+    is_denied,
+    is_of_test,
+)
+from histoeval.terms.doubt import falls_short, is_one_of_two
 from histoeval.terms.findings import FoundFinding, find_findings
 from histoeval.terms.plain import plain
 from histoeval.terms.sites import find_operated, find_sites, organ_of
@@ -85,7 +92,7 @@ class FindingFact:
 
     @property
     def known(self) -> bool:
-        """Whether the catalogue knows it."""
+        """True if the catalogue has it."""
         return self.id is not None
 
 
@@ -122,16 +129,18 @@ class Facts:
 
     @property
     def first(self) -> tuple[Diagnosis, ...]:
-        """Only the diagnoses that matter most."""
         return ranked(self.diagnoses, 0.1)
 
 
 def facts_of(report: Report) -> Facts:
     """Read a report's entities in terms of what they mean."""
     scope = scope_of(report.text)
-    tails = _tails(report)
+    tails: dict[int, list[Entity]] = {}
+    for relation in report.relations:
+        tails.setdefault(relation.head, []).append(report.entities[relation.tail])
     organs = _organs(report.text, scope)
-    likely = _likely(organs)
+    most = max(organs.values(), default=0)
+    likely = frozenset(site for site, count in organs.items() if count == most)
     read = [
         retyped(entity, tails.get(place, ()), report.text)
         for place, entity in enumerate(report.entities)
@@ -146,21 +155,20 @@ def facts_of(report: Report) -> Facts:
     entities = [reconsidered(entity, report.text) for entity in entities]
     details = {typed[head].start: linked for head, linked in tails.items()}
     named = list(named_diagnoses(entities, likely, details, scope, report.text))
-    made = [each for each in named if is_made(each, report.text)]
-    made = [each for each in made if not is_label(each, made)]
+    made = [diagnosis for diagnosis in named if is_made(diagnosis, report.text)]
+    made = [diagnosis for diagnosis in made if not is_label(diagnosis, made)]
     if not named:
         made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
     concluded = concluded_of(made, scope, nothing)
-    signs = [each for each in made if is_feature(each, concluded)]
-    concluded = tuple(
-        each for each in concluded if not is_deposit(each, concluded) and each not in signs
-    )
+    signs = [diagnosis for diagnosis in made if is_feature(diagnosis, concluded)]
+    concluded = tuple(d for d in concluded if not is_deposit(d, concluded) and d not in signs)
+    deposits = [d.entity for d in named if is_deposit(d, concluded)]
     return Facts(
         diagnoses=concluded,
         others=tuple(others_beside([e for e in made if e not in signs], concluded)),
         made=tuple(made),
-        denied=tuple(each for each in named if each.entity.assertion == Assertion.ABSENT),
+        denied=tuple(d for d in named if d.entity.assertion == Assertion.ABSENT),
         nothing_found=nothing and not concluded,
         organs=organs,
         homes=homes_of(ranked(concluded, 1.0)),
@@ -175,29 +183,17 @@ def facts_of(report: Report) -> Facts:
         markers=markers_of(report, tails, scope),
         findings=(
             *_observed(_of(entities, EntityType.FINDING), report, details),
-            *_observed([e.entity for e in named if is_deposit(e, concluded)], report, details),
-            *_observed([e.entity for e in signs if _is_diagnosis(e.entity)], report, details),
+            *_observed(deposits, report, details),
+            *_observed(_of((d.entity for d in signs), EntityType.DIAGNOSIS), report, details),
         ),
         mentioned=tuple(
             _observed(_of(entities, EntityType.FINDING, EntityType.DIAGNOSIS), report, details)
         ),
         measurements=tuple(_valued(_of(entities, EntityType.MEASUREMENT), read_measurement)),
-        origins=tuple(ValueMention(*each) for each in origins(report.text)),
+        origins=tuple(ValueMention(entity, organ) for entity, organ in origins(report.text)),
         stated=lexical_facts(report.text),
         report=report,
     )
-
-
-def _is_diagnosis(entity: Entity) -> bool:
-    return entity.type == EntityType.DIAGNOSIS
-
-
-def _tails(report: Report) -> dict[int, list[Entity]]:
-    """What is linked to each entity, by its place in the report."""
-    found: dict[int, list[Entity]] = {}
-    for relation in report.relations:
-        found.setdefault(relation.head, []).append(report.entities[relation.tail])
-    return found
 
 
 def _linked_sites(
@@ -243,14 +239,7 @@ def _organs(text: str, scope: TextScope) -> dict[str, int]:
     return dict(found)
 
 
-def _likely(organs: Mapping[str, int]) -> frozenset[str]:
-    """The sites that a report names most."""
-    most = max(organs.values(), default=0)
-    return frozenset(site for site, count in organs.items() if count == most)
-
-
 def _grades_in_names(diagnoses: Iterable[Diagnosis]) -> Iterator[ValueMention[Grade]]:
-    """Grades that are part of a diagnosis, as in HSIL."""
     for each in diagnoses:
         if each.concept and (grade := read_grade(each.concept.name)) is not None:
             yield ValueMention(each.entity, grade)
@@ -278,7 +267,10 @@ def _observed(
         linked = [
             e.text
             for e in details.get(entity.start, ())
-            if e.type == EntityType.SITE and _in_one_statement(entity, e, report.text)
+            if e.type == EntityType.SITE
+            and not _STATEMENT_END.search(
+                report.text, min(e.end, entity.end), max(e.start, entity.start)
+            )
         ]
         if called == entity.text:
             called = f"{called} ({linked[0]})" if linked and plain(called) in BARE else ""
@@ -288,14 +280,8 @@ def _observed(
 
 
 def _is_quality(found: FoundFinding, phrase: str) -> bool:
-    """Whether only a word was recognised that is said of anything: intact, effaced, disrupted."""
+    """True if only a word was recognised that is said of anything: intact, effaced, disrupted."""
     return _QUALITY.fullmatch(respelt(phrase)[found.start : found.end]) is not None
-
-
-def _in_one_statement(one: Entity, other: Entity, text: str) -> bool:
-    """Whether no sentence or line ends between two entities."""
-    first, second = sorted((one, other), key=lambda each: each.start)
-    return not _STATEMENT_END.search(text, first.end, second.start)
 
 
 def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:
@@ -314,3 +300,54 @@ def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:
         if any(each.id not in BARE for each in find_findings(respelt(phrase))):
             return phrase
     return entity.text if start is None else text[start : entity.end]
+
+
+_FIELD_BEGINS = re.compile(r"(?:\A|\n)[ \t]*(?:[-*\u2022][ \t]*)?[\w ,/-]{0,30}\Z")
+# What stands around a heading of one line, and the value after its colon
+_FIELD = re.compile(r"[\w ,/-]{0,30}(?:\([^()\n]{1,40}\))?[ \t]*:[ \t]+(?P<value>[^\n]*\S)")
+_AFFIRMED_VALUE = re.compile(
+    r"(?:yes|present|positive|identified|seen|\+|\d+[ ]?%|\d[\d./]*[ ]?(?:/|per|mm|cm)|mild|"
+    r"moderate|severe|marked|extensive|numerous|sparse|focal|patchy|diffuse|few|scattered|occasional|rare|"
+    r"many|non-?brisk|brisk|normal|unremarkable|intact|preserved|low|high|grade|type|stage)\b",
+    re.IGNORECASE,
+)
+# What is denied by a distance or a count as well: its value tells only with words
+_JUDGED = re.compile(r"margin|edge|clearance|node|resection|\bends?\b", re.IGNORECASE)
+
+
+def reconsidered(entity: Entity, text: str) -> Entity:
+    """Correct what was read as denied or made, where the words around it say something else."""
+    assertion: Assertion | None = None
+    if entity.type in (EntityType.DIAGNOSIS, EntityType.FINDING):
+        assertion = _as_field(entity, text)
+    if assertion is None and entity.type == EntityType.DIAGNOSIS:
+        assertion = _reconsidered(entity, text)
+    return entity if assertion is None else entity.model_copy(update={"assertion": assertion})
+
+
+def _as_field(entity: Entity, text: str) -> Assertion | None:
+    """Assertion of a heading by the value of its line, if an entity is one."""
+    field = _FIELD.match(text, entity.end)
+    if field is None or not _FIELD_BEGINS.search(text[max(0, entity.start - 60) : entity.start]):
+        return None
+    value = field["value"]
+    if denies_as_value(value):
+        return Assertion.ABSENT
+    if _JUDGED.search(entity.text) or entity.assertion != Assertion.ABSENT:
+        return None
+    affirmed = _AFFIRMED_VALUE.match(value) and not denies(value)
+    return Assertion.PRESENT if affirmed else None
+
+
+def _reconsidered(entity: Entity, text: str) -> Assertion | None:
+    if entity.assertion == Assertion.PRESENT:
+        if is_denied(text, entity.start, entity.end):
+            return Assertion.ABSENT
+        return Assertion.UNCERTAIN if is_one_of_two(text, entity.start, entity.end) else None
+    if entity.assertion != Assertion.ABSENT:
+        return None
+    if is_of_test(text, entity.start):
+        return Assertion.PRESENT
+    if falls_short(text, entity.start):
+        return Assertion.UNCERTAIN
+    return Assertion.PRESENT if begins_anew(text, entity.start, entity.end) else None

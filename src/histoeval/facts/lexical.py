@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from histoeval.facts.scope import TextScope, before, has_wording, stance_at
 from histoeval.reader.sentences import sentences
 from histoeval.report import Assertion, Entity, EntityType, Report
-from histoeval.resources import load_toml
 from histoeval.terms.catalogue import Behaviour, concepts
 from histoeval.terms.findings import find_findings
+from histoeval.terms.lexicon import Lexicon
 from histoeval.terms.matching import is_cased
 from histoeval.terms.naming import find_diagnoses, main_concept
 from histoeval.terms.plain import words_of
@@ -42,6 +42,7 @@ _ITEMS = re.compile(r"\s{0,3},\s{0,3}(?:(?:and|n?or)\s)?|\s(?:and|n?or)\s", re.I
 _STAIN = re.compile(r"stain|immuno|IHC|PCR|ISH\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Z]-\d")  # A grade, as in MF-1, and no diagnosis
 _CODE_AFTER = re.compile(r"-?\d|::")  # what makes of initials a grade or a gene: MF-1, PML::RARA
+_SCHEMES = Lexicon("terms/data/schemes.toml", before=r"\b", after=r"\b", literal=True, flags=0)
 _BARE_RANK = re.compile(
     r"(?:type|grade|class|stage|category|level|score|pattern)\s*(?:[IVX]{1,4}|\d)[A-Ca-c]?",
     re.IGNORECASE,
@@ -58,7 +59,7 @@ class ValueMention(Generic[Value]):
 
 def distinct_values(mentions: Sequence[ValueMention[Value]]) -> list[ValueMention[Value]]:
     """Each value at its first mention."""
-    return list({each.value: each for each in reversed(mentions)}.values())[::-1]
+    return list({mention.value: mention for mention in reversed(mentions)}.values())[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,11 @@ class LexicalFacts:
     text: str
 
     def has_words(self, phrase: str) -> bool:
-        """Whether all words of a phrase stand in one sentence."""
         words = frozenset(word.plain for word in words_of(respelt(phrase)))
         return bool(words) and any(words <= sentence for sentence in self.sentences)
 
     def has_word_of(self, phrase: str) -> bool:
-        """Whether every word of a phrase stands somewhere, small ones aside."""
+        """True if every word of a phrase stands somewhere, small ones aside."""
         words = {word.plain for word in words_of(phrase)} - {"of", "the", "and", "or"}
         return words <= frozenset().union(*self.sentences)
 
@@ -135,7 +135,14 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
             if (
                 not scope.is_gap(start)
                 and not any(taken[start:end])
-                and not _is_code(start, end, report.text)
+                and not (
+                    # Initials may be the beginning or the end of a grade or of a fusion of genes
+                    is_cased(report.text[start:end])
+                    and (
+                        _CODE_AFTER.match(report.text, end)
+                        or report.text[max(0, start - 2) : start] == "::"
+                    )
+                )
                 and _is_more(start, end, places)
             ):
                 taken[start:end] = b"1" * (end - start)
@@ -150,19 +157,12 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
                 )
 
 
-def _is_code(start: int, end: int, text: str) -> bool:
-    """Whether initials are only the beginning or the end of a grade or of a fusion of genes."""
-    if not is_cased(text[start:end]):
-        return False
-    return bool(_CODE_AFTER.match(text, end)) or text[max(0, start - 2) : start] == "::"
-
-
 def _is_more(start: int, end: int, places: Iterable[Entity]) -> bool:
-    """Whether a stretch goes beyond each place that it meets, and cuts none."""
-    met = [each for each in places if each.start < end and start < each.end]
+    """True if a stretch goes beyond each place that it meets, and cuts none."""
     return all(
-        start <= each.start and each.end <= end and end - start > each.end - each.start
-        for each in met
+        start <= place.start and place.end <= end and end - start > place.end - place.start
+        for place in places
+        if place.start < end and start < place.end
     )
 
 
@@ -176,7 +176,7 @@ def _known_diagnoses(
 
 
 def _known_findings(sentence: str) -> Iterator[tuple[int, int, EntityType, bool]]:
-    """Only what matters much, and only by its abbreviation: words are the reader's business."""
+    """Findings by their abbreviations only: words are the reader's business."""
     for found in find_findings(sentence):
         if is_cased(sentence[found.start : found.end]):
             yield found.start, found.end, EntityType.FINDING, found.denied
@@ -201,41 +201,26 @@ def retyped(entity: Entity, linked: Iterable[Entity], text: str) -> Entity:
 
 
 def is_stain(phrase: str) -> bool:
-    """Whether a phrase names a stain or a test, and not what it looks for."""
+    """True if a phrase names a stain or a test, and not what it looks for."""
     return bool(_STAIN.search(phrase))
 
 
-@cache
-def _eponyms() -> re.Pattern[str]:
-    names = sorted(load_toml("terms/data/schemes.toml")["eponyms"], key=len, reverse=True)
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
-
-
-def _is_rank(phrase: str) -> bool:
-    """Whether what no catalogue knows is a class of some scheme: Krenn type II, Clark V."""
-    return bool(_eponyms().search(phrase) or _BARE_RANK.fullmatch(phrase.strip(" ,.;")))
-
-
 def _names_no_site(phrase: str) -> bool:
-    """Whether what was read as a site is as a whole the name of a disease: placenta increta."""
+    """True if what was read as a site is as a whole the name of a disease: placenta increta."""
     whole = [m for m in find_diagnoses(phrase) if m.end - m.start == len(phrase)]
     placed = any(m.end - m.start == len(phrase) for m in find_sites(phrase))
     return bool(whole) and not placed and not concepts()[whole[0].id].generic
 
 
-def _is_disease(entity: Entity) -> bool:
-    """Whether a procedure or a site is none, but a disease by its initials or by its whole name."""
-    if entity.type == EntityType.PROCEDURE:
-        return is_cased(entity.text) and main_concept(entity.text) is not None
-    return entity.type == EntityType.SITE and _names_no_site(entity.text)
-
-
 def _kind(entity: Entity) -> EntityType:
     """The type that the words of an entity have."""
     known = main_concept(entity.text) is not None
-    if _is_disease(entity):
-        return EntityType.DIAGNOSIS
     match entity.type:
+        # A procedure or a site may be a disease, by its initials or by its whole name
+        case EntityType.PROCEDURE if known and is_cased(entity.text):
+            return EntityType.DIAGNOSIS
+        case EntityType.SITE if _names_no_site(entity.text):
+            return EntityType.DIAGNOSIS
         case EntityType.MARKER if not find_markers(entity.text):
             if known and not _NUMBERED.search(entity.text) and not is_stain(entity.text):
                 return EntityType.DIAGNOSIS
@@ -250,6 +235,9 @@ def _kind(entity: Entity) -> EntityType:
 def _kind_of_unknown(entity: Entity) -> EntityType:
     """The type of a diagnosis or finding that is no diagnosis of the catalogue."""
     observed = bool(find_findings(entity.text))
-    if _is_rank(entity.text) and not (observed and entity.type == EntityType.FINDING):
+    # A class of some scheme: Krenn type II, Clark V
+    has_eponym = _SCHEMES.pattern("eponyms").search(entity.text)
+    is_rank = has_eponym or _BARE_RANK.fullmatch(entity.text.strip(" ,.;"))
+    if is_rank and not (observed and entity.type == EntityType.FINDING):
         return EntityType.GRADE
     return EntityType.FINDING if observed else entity.type

@@ -43,17 +43,15 @@ def markers_of(
         if len(known) > 1:
             known = singled_out(known, report.text[entity.end : entity.end + _NEAR])
         for key in known or (_unknown(entity) if result else ()):
-            value = read_result(result, key) if result else _awaited(report.text, entity, key)
+            if result:
+                value = read_result(result, key)
+            else:  # the words behind a marker may say that the test is still to be done
+                behind = _CLAUSE_END.split(report.text[entity.end : entity.end + _NEAR])[0]
+                value = read_result(behind, key)
+                value = value if value and not value.tested else None
             if key not in found or found[key].value is None:
                 found[key] = ValueMention(_together(report, [entity, *results]), value)
     return _as_stated(found, report.text)
-
-
-def _awaited(text: str, marker: Entity, key: str) -> Result | None:
-    """No result because the test is still to be done, as the words behind a marker say."""
-    behind = _CLAUSE_END.split(text[marker.end : marker.end + _NEAR])[0]
-    result = read_result(behind, key)
-    return result if result and not result.tested else None
 
 
 def _as_stated(
@@ -70,10 +68,10 @@ def _as_stated(
         if stated[key] == {polarity}
     }
     return {
-        key: ValueMention(each.entity, settled[key])
-        if key in settled and each.value and each.value.polarity != settled[key].polarity
-        else each
-        for key, each in found.items()
+        key: ValueMention(marker.entity, settled[key])
+        if key in settled and marker.value and marker.value.polarity != settled[key].polarity
+        else marker
+        for key, marker in found.items()
     }
 
 
@@ -89,7 +87,7 @@ def _heading(text: str, marker: Entity, results: Sequence[Entity]) -> str | None
     After `for` only where nothing that follows the marker is its result.
     """
     found = _LISTED.search(text[max(0, marker.start - _LIST_REACH) : marker.start])
-    if found is None or (found["for"] and any(each.start > marker.start for each in results)):
+    if found is None or (found["for"] and any(r.start > marker.start for r in results)):
         return None
     return found["result"]
 
@@ -97,17 +95,13 @@ def _heading(text: str, marker: Entity, results: Sequence[Entity]) -> str | None
 def _own_results(report: Report, place: int, linked: Iterable[Entity]) -> list[Entity]:
     """The results that are linked to a marker; those before the next marker if there are any."""
     results = [
-        each
-        for each in linked
-        if each.type == EntityType.RESULT and not report.text.startswith(":", each.end)
+        entity
+        for entity in linked
+        if entity.type == EntityType.RESULT and not report.text.startswith(":", entity.end)
     ]
-    following = (
-        other.start for other in report.entities[place + 1 :] if other.type == EntityType.MARKER
-    )
-    own = report.entities[place]
-    end = next(following, len(report.text))
-    near = [each for each in results if own.start <= each.start < end]
-    return near or results
+    following = (e.start for e in report.entities[place + 1 :] if e.type == EntityType.MARKER)
+    start, end = report.entities[place].start, next(following, len(report.text))
+    return [result for result in results if start <= result.start < end] or results
 
 
 def _together(report: Report, entities: Sequence[Entity]) -> Entity:
@@ -125,5 +119,5 @@ def _together(report: Report, entities: Sequence[Entity]) -> Entity:
 
 
 def _is_cut(stretch: str) -> bool:
-    """Whether a bracket is open at its end."""
+    """True if a bracket is open at its end."""
     return stretch.count("(") > stretch.count(")")

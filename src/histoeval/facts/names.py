@@ -42,22 +42,17 @@ def widened(entity: Entity, taken: Sequence[Entity], text: str, likely: frozense
             concept, whole = main_concept(respelt(entity.text), likely), concepts()[match.id]
             if whole.behaviour == Behaviour.NORMAL or whole == concept:
                 return entity
-            if not _is_for_all(whole, start + match.start, start + match.end, taken, likely):
+            first, last = start + match.start, start + match.end
+            within = [e for e in taken if first <= e.start and e.end <= last]
+            read = [e.text for e in within if e.type == EntityType.DIAGNOSIS]
+            named = [main_concept(respelt(name), likely) for name in read] if len(read) > 1 else []
+            if any(c and not diagnosis_tree().is_a(whole.id, c.id) for c in named):
                 return entity
             if entity.type == EntityType.FINDING and (whole.generic or concept is not None):
                 return entity
-            return _stretched(entity, start + match.start, start + match.end, text)
+            update = {"text": text[first:last], "start": first, "end": last}
+            return entity.model_copy(update=update | {"type": EntityType.DIAGNOSIS})
     return entity
-
-
-def _is_for_all(
-    whole: Concept, start: int, end: int, taken: Sequence[Entity], likely: frozenset[str]
-) -> bool:
-    """Whether a name is one of every diagnosis that was read within a stretch."""
-    within = [e for e in taken if start <= e.start and e.end <= end]
-    read = [e.text for e in within if e.type == EntityType.DIAGNOSIS]
-    named = [main_concept(respelt(each), likely) for each in read] if len(read) > 1 else []
-    return all(each is None or diagnosis_tree().is_a(whole.id, each.id) for each in named)
 
 
 def _window(entity: Entity, text: str) -> tuple[int, str]:
@@ -67,17 +62,6 @@ def _window(entity: Entity, text: str) -> tuple[int, str]:
     start = entity.start - len(re.split(r"[.;:\n]", before)[-1])
     end = entity.end + len(re.split(r"[.;:\n]", after)[0])
     return start, text[start:end]
-
-
-def _stretched(entity: Entity, start: int, end: int, text: str) -> Entity:
-    return entity.model_copy(
-        update={
-            "text": text[start:end],
-            "start": start,
-            "end": end,
-            "type": EntityType.DIAGNOSIS,
-        }
-    )
 
 
 def sharpened(
@@ -133,29 +117,21 @@ def _is_kind(exact: Concept, concept: Concept, phrase: str) -> bool:
     if diagnosis_tree().is_a(exact.id, concept.id):
         return exact.behaviour == concept.behaviour or bool(_NON_INVASIVE.search(phrase))
     into_situ = (concept.behaviour, exact.behaviour) == (Behaviour.MALIGNANT, Behaviour.IN_SITU)
-    return into_situ and bool(_NON_INVASIVE.search(phrase)) and _precedes(exact, concept)
-
-
-def _precedes(early: Concept, late: Concept) -> bool:
-    if early.precursor_of is None:
+    if exact.precursor_of is None or not into_situ or not _NON_INVASIVE.search(phrase):
         return False
-    return diagnosis_tree().are_kin(concepts()[early.precursor_of].id, late.id)
-
-
-def _names_disease(entity: Entity) -> bool:
-    """Whether a phrase is a diagnosis by itself, and no piece of the name before it."""
-    concept = main_concept(respelt(entity.text))
-    return concept is not None and not (
-        concept.generic and concept.behaviour == Behaviour.NON_NEOPLASTIC
-    )
+    return diagnosis_tree().are_kin(concepts()[exact.precursor_of].id, concept.id)
 
 
 def _phrases(entity: Entity, taken: Sequence[Entity], text: str) -> Iterator[str]:
     """An entity with the words before it, and with those after it."""
+    # Diagnoses by themselves, which are no pieces of the name before them
     others = [
         e
         for e in taken
-        if e.type == EntityType.DIAGNOSIS and e.start != entity.start and _names_disease(e)
+        if e.type == EntityType.DIAGNOSIS
+        and e.start != entity.start
+        and (concept := main_concept(respelt(e.text)))
+        and not (concept.generic and concept.behaviour == Behaviour.NON_NEOPLASTIC)
     ]
     before_from = max([0, entity.start - _REACH, *(e.end for e in others if e.end <= entity.start)])
     after_to = min([entity.end + _REACH, *(e.start for e in others if e.start >= entity.end)])

@@ -6,16 +6,15 @@ what they say. Evidence is shown in the words of the report itself.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from histoeval.report import Entity
 from histoeval.terms.catalogue import Behaviour, concepts, table
 from histoeval.terms.matching import is_cased
 from histoeval.terms.naming import arises_in, find_diagnoses
 from histoeval.terms.plain import plain, plain_word, words_of
+from histoeval.terms.rewriting import RewrittenText
 from histoeval.terms.sites import find_sites
 from histoeval.terms.spelling import is_known, respelt
 
@@ -37,47 +36,9 @@ _COUNTED = re.compile(
 _MAX_CHARS = 20_000  # in longer texts abbreviations of several meanings are left as they are
 
 
-@dataclass(frozen=True, slots=True)
-class NormalisedText:
-    """A text with some stretches written in other words, and where these stood."""
-
-    text: str
-    original: str
-    # Start and end in the new text, start and end in the original, from left to right
-    changes: tuple[tuple[int, int, int, int], ...] = ()
-
-    def restored(self, entity: Entity) -> Entity:
-        """An entity of the new text as the stretch of the original that it was read from."""
-        if not self.changes:
-            return entity
-        start, end = self._before(entity.start, 2), self._before(entity.end - 1, 3)
-        return entity.model_copy(
-            update={"text": self.original[start:end], "start": start, "end": end}
-        )
-
-    def _before(self, place: int, bound: int) -> int:
-        """Where a character stood; one of a stretch that was changed, where that began or ended."""
-        at = bisect_right(self.changes, place, key=lambda change: change[0]) - 1
-        last = int(bound == 3)
-        if at < 0:
-            return place + last
-        _, new_end, _, old_end = self.changes[at]
-        return self.changes[at][bound] if place < new_end else place - new_end + old_end + last
-
-
-def normalised(text: str) -> NormalisedText:
-    """The text with typos corrected and abbreviations expanded."""
-    pieces: list[str] = []
-    changes: list[tuple[int, int, int, int]] = []
-    at = length = 0
-    for start, end, written in sorted((*_expanded(text), *_corrected(text))):
-        if start < at:
-            continue
-        pieces += [text[at:start], written]
-        length += start - at
-        changes.append((length, length + len(written), start, end))
-        length, at = length + len(written), end
-    return NormalisedText("".join([*pieces, text[at:]]), text, tuple(changes))
+def normalised(text: str) -> RewrittenText:
+    """Correct typos and expand abbreviations."""
+    return RewrittenText.of(text, (*_expanded(text), *_corrected(text)))
 
 
 # --- abbreviations -------------------------------------------------------------------------------
@@ -93,26 +54,21 @@ class _Short:
 
 @cache
 def _abbreviations() -> Mapping[str, _Short]:
-    found = {}
-    for row in table("abbreviations")["abbreviation"]:
-        meanings = row.get("expansions") or [row["expansion"]]
-        hints = row.get("hints") or [()] * len(meanings)
-        paired = tuple(
-            (m, tuple(plain(h) for h in some)) for m, some in zip(meanings, hints, strict=True)
-        )
-        found[row["short"]] = _Short(paired, row.get("capitals_only", False))
-    return _diagnoses_by_initials() | found
-
-
-def _diagnoses_by_initials() -> dict[str, _Short]:
-    """The abbreviations of the catalogue of diagnoses, each with the name of the diagnosis."""
-    return {
+    abbreviations = {
         name: _Short(((concept.name, ()),), only_capitals=True)
         for concept in concepts().values()
         if not concept.generic and concept.behaviour != Behaviour.NORMAL
         for name in concept.names
         if len(name) > 2 and is_cased(name) and _TOKEN.fullmatch(name) and name not in _PART_OF_MORE
     }
+    for row in table("abbreviations")["abbreviation"]:
+        meanings = row.get("expansions") or [row["expansion"]]
+        hints = row.get("hints") or [()] * len(meanings)
+        paired = tuple(
+            (m, tuple(plain(h) for h in some)) for m, some in zip(meanings, hints, strict=True)
+        )
+        abbreviations[row["short"]] = _Short(paired, row.get("capitals_only", False))
+    return abbreviations
 
 
 def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
@@ -137,13 +93,8 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
             yield token.start(), token.end(), meaning + ("s" if plural else "")
 
 
-def _is_number(text: str, place: int) -> bool:
-    """Whether a Roman numeral counts something there: level VI, or the sixth part of a report."""
-    return bool(_COUNTED.search(text[max(0, place - 20) : place]))
-
-
 def _is_uninformative(text: str, place: int) -> bool:
-    """Whether capitals tell nothing: the line has only capitals, or a number makes them a unit."""
+    """True if capitals tell nothing: the line has only capitals, or a number makes them a unit."""
     if text[:place].rstrip(" \t")[-1:].isdigit():
         return True
     start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
@@ -155,7 +106,8 @@ def _meant(short: _Short, words: str, text: str) -> str | None:
     """The one meaning that most in the report speaks for."""
     organs = _organs(text)
     scores = [
-        sum(f" {hint} " in words for hint in hints) + _belongs(meaning, organs)
+        sum(f" {hint} " in words for hint in hints)
+        + any(arises_in(concepts()[match.id], organs) for match in find_diagnoses(meaning))
         for meaning, hints in short.meanings
     ]
     best = max(scores)
@@ -167,11 +119,6 @@ def _meant(short: _Short, words: str, text: str) -> str | None:
 @lru_cache(maxsize=256)
 def _organs(text: str) -> frozenset[str]:
     return frozenset(match.id for match in find_sites(text))
-
-
-def _belongs(meaning: str, organs: frozenset[str]) -> bool:
-    """Whether a meaning is a diagnosis of one of these sites."""
-    return any(arises_in(concepts()[match.id], organs) for match in find_diagnoses(meaning))
 
 
 # --- typos ---------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What was sampled: the sites that a report begins with, where its tumour arose, a transplant."""
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from histoeval.terms.matching import NameMatch
@@ -42,28 +41,28 @@ def heading_sites(text: str) -> tuple[NameMatch, ...]:
         return ()
     lead = len(text) - len(text.lstrip())
     words = heading.group()
-    found = [*find_sites(words), *find_operated(words)]
-    found = [each for each in found if not _KIND.match(words, each.end)]
-    return tuple(NameMatch(each.start + lead, each.end + lead, each.id) for each in found)
+    return tuple(
+        NameMatch(match.start + lead, match.end + lead, match.id)
+        for match in (*find_sites(words), *find_operated(words))
+        if not _KIND.match(words, match.end)
+    )
 
 
 @lru_cache(maxsize=1 << 10)
 def tumour_sites(text: str) -> tuple[NameMatch, ...]:
     """The sites that a report calls a tumour one of: carcinoma of the ampulla."""
-    return tuple(_tumour_sites(text))
-
-
-def _tumour_sites(text: str) -> Iterator[NameMatch]:
-    for found in _ARISES.finditer(text):
-        end = found.end()
+    sites: list[NameMatch] = []
+    for match in _ARISES.finditer(text):
+        end = match.end()
         named = find_sites(text[end : end + 40])
         if named and named[0].start == 0:
-            yield NameMatch(end, end + named[0].end, named[0].id)
+            sites.append(NameMatch(end, end + named[0].end, named[0].id))
+    return tuple(sites)
 
 
 @lru_cache(maxsize=1 << 10)
 def host_of(text: str) -> tuple[str, Named] | None:
-    """Whether the organ of a text is `native` or a `graft`, or it is of one or of `several`."""
+    """Host of a text, with where it says so: `native`, `graft`, `several` or `single`."""
     heading = _HEADING.match(text.lstrip())
     end = len(text) - len(text.lstrip()) + (heading.end() if heading else 0)
     for kind, pattern in (
@@ -78,5 +77,4 @@ def host_of(text: str) -> tuple[str, Named] | None:
 
 
 def may_be_graft(text: str) -> bool:
-    """Whether any word of a text belongs to transplantation."""
     return _OF_TRANSPLANTATION.search(text) is not None

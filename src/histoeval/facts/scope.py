@@ -44,11 +44,9 @@ class TextScope:
     gaps: tuple[Stretch, ...]
 
     def concludes(self, place: int) -> bool:
-        """Whether this stands where the report says its diagnosis."""
         return _inside(place, self.diagnosis)
 
     def is_gap(self, place: int) -> bool:
-        """Whether this stands where the report states nothing of its own."""
         return _inside(place, self.gaps)
 
 

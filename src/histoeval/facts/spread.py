@@ -60,12 +60,12 @@ _TUMOUR = re.compile(
 
 
 def states_spread(text: str) -> bool:
-    """Whether a text affirms metastases, or nodes that are involved."""
+    """True if a text affirms metastases, or nodes that are involved."""
     return any(not is_denied(text, *found.span()) for found in _POSITIVE.finditer(text))
 
 
 def speaks_of_tumour(text: str) -> bool:
-    """Whether a text speaks of a tumour that it does not name, and does not deny."""
+    """True if a text speaks of a tumour that it does not name, and does not deny."""
     return any(not is_denied(text, *found.span()) for found in _TUMOUR.finditer(text))
 
 
@@ -89,7 +89,7 @@ def spread_of(concept: Concept | None, entity: Entity, text: str) -> str | None:
 
 
 def _is_elsewhere(concept: Concept | None, entity: Entity, text: str) -> bool:
-    """Whether a tumour that arises in some organ is found in a node or in a fluid."""
+    """True if a tumour that arises in some organ is found in a node or in a fluid."""
     tree = diagnosis_tree()
     if concept is None or not any(tree.is_a(concept.id, kind) for kind in _TRAVELS):
         return False
@@ -100,7 +100,7 @@ def _is_elsewhere(concept: Concept | None, entity: Entity, text: str) -> bool:
 
 
 def says_primary(entity: Entity, text: str) -> bool:
-    """Whether a report calls a diagnosis primary."""
+    """True if a report calls a diagnosis primary."""
     return bool(_PRIMARY.search(text[max(0, entity.start - 40) : entity.start]))
 
 
@@ -111,23 +111,20 @@ def origins(text: str) -> Iterator[tuple[Entity, str]]:
         lead = _BEFORE_SITE.search(re.split(r"[.;\n]", before)[-1])
         tail = _AFTER_SITE.match(text, match.end)
         if lead or tail:
-            end = tail.end() if tail else match.end
-            yield _mention(text, match.start, end), match.id
-
-
-def _mention(text: str, start: int, end: int) -> Entity:
-    return Entity(
-        text=text[start:end],
-        start=start,
-        end=end,
-        type=EntityType.SITE,
-        assertion=Assertion.PRESENT,
-        score=0.5,
-    )
+            start, end = match.start, tail.end() if tail else match.end
+            entity = Entity(
+                text=text[start:end],
+                start=start,
+                end=end,
+                type=EntityType.SITE,
+                assertion=Assertion.PRESENT,
+                score=0.5,
+            )
+            yield entity, match.id
 
 
 def primary_of(concept: Concept) -> str:
-    """What a metastasis is one of, by id: the first that it is and that is no metastasis."""
+    """Id of what a metastasis is one of: the first that it is and that is no metastasis."""
     tree = diagnosis_tree()
     if not tree.is_a(concept.id, _METASTASIS):
         return concept.id

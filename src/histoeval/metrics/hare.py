@@ -21,7 +21,7 @@ from pydantic.dataclasses import dataclass
 from histoeval.align.aligner import Aligner, LexicalAligner, Vectors
 from histoeval.callers import argument
 from histoeval.errors import HistoEvalError, Problem
-from histoeval.facts.normalise import NormalisedText, normalised
+from histoeval.facts.normalise import normalised
 from histoeval.facts.scope import scope_of
 from histoeval.metric import Score
 from histoeval.metrics.base import EnglishMetric
@@ -51,6 +51,7 @@ from histoeval.report import (
     Report,
 )
 from histoeval.resources import resource_bytes
+from histoeval.terms.rewriting import RewrittenText
 
 PAPER_THRESHOLD = 0.7
 
@@ -214,7 +215,7 @@ class Hare(EnglishMetric):
         self,
         judged: tuple[JudgedReport, JudgedReport],
         mentions: tuple[ReportMentions, ReportMentions],
-        texts: tuple[NormalisedText, NormalisedText],
+        texts: tuple[RewrittenText, RewrittenText],
     ) -> Score:
         reference, candidate = judged
         whole = weighted_agreement(
@@ -312,7 +313,7 @@ def _matches(own: _Reading, other: _Reading) -> list[dict[str, Any]]:
 
 
 def _judged_entities(
-    side: JudgedReport, own: ReportMentions, other: ReportMentions, text: NormalisedText
+    side: JudgedReport, own: ReportMentions, other: ReportMentions, text: RewrittenText
 ) -> list[dict[str, Any]]:
     """Each thing of one report with what the other has for it, in the words of the report."""
     rows = []

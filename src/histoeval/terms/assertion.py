@@ -8,7 +8,6 @@ expressions between word bounds in `[cues]` (`has_cue`).
 import re
 from functools import cache, lru_cache
 
-from histoeval.resources import load_toml
 from histoeval.terms.lexicon import WORD_START, Lexicon
 
 _BREAK = re.compile(r"[.;:\n]")
@@ -87,6 +86,7 @@ _REACH, _CLAUSE_REACH = 100, 40
 
 
 CUES = Lexicon("terms/data/assertion.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])")
+_WORDINGS = Lexicon("terms/data/assertion.toml", literal=True)
 _PHRASES = Lexicon("terms/data/assertion.toml", before=r"\b", after=r"\b", literal=True)
 _EDGES = " \t\r\n.,;:-/()[]\"'"
 # A word of denial, and what follows it up to the end of its clause
@@ -101,45 +101,42 @@ _PAST = re.compile(r"\bin (?:19|20)\d\d\b|\b(?:years?|months?) ago\b", re.IGNORE
 
 
 def has_cue(kind: str, text: str) -> bool:
-    """Whether a text has a cue of a kind anywhere: `denied`, `doubt` or `past`."""
+    """True if a text has a cue of a kind anywhere: `denied`, `doubt` or `past`."""
     return CUES.has(text, "cues", kind)
 
 
 def denies(text: str) -> bool:
-    """Whether a text denies anything at all."""
     return has_cue("denied", text)
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether a text denies what stands at a place of it."""
     if _NO_AND_BRACKET.search(before(text, start)):
         return True
     return stance_at(text, start, end) is False
 
 
 def affirmed_text(text: str) -> str:
-    """A text without what it denies."""
+    """Drop what a text denies."""
     return _DENIED_STRETCH.sub(" ", text)
 
 
 def asserts_now(sentence: str) -> bool:
-    """Whether a sentence tells what is found, and not the past or what should be done."""
+    """True if a sentence tells what is found, and not the past or what should be done."""
     text = _NOW.sub("", sentence)
     return not (has_wording("history", text) or has_wording("advice", text) or _PAST.search(text))
 
 
 def before(text: str, place: int) -> str:
-    """The words before a place in the same statement, near enough to concern it."""
+    """Words before a place in the same statement, near enough to concern it."""
     return _BREAK.split(text[max(0, place - _REACH) : place])[-1]
 
 
 def clause_before(text: str, place: int) -> str:
-    """The same, within one clause."""
     return _CLAUSE.split(text[max(0, place - _CLAUSE_REACH) : place])[-1]
 
 
 def is_of_test(text: str, start: int) -> bool:
-    """Whether `negative` before a place is a test's result, and denies nothing of what follows."""
+    """True if `negative` before a place is the result of a test and denies nothing after it."""
     return bool(_OF_A_TEST.search(before(text, start)))
 
 
@@ -153,27 +150,37 @@ def begins_anew(text: str, start: int, end: int) -> bool:
 
 
 def denies_as_value(value: str) -> bool:
-    """Whether the value of a heading, such as `none` or `not seen`, denies the heading."""
+    """True if the value of a heading, such as `none` or `not seen`, denies the heading."""
     return bool(_DENIED_VALUE.match(value))
 
 
 @lru_cache(maxsize=1 << 12)
 def stance_at(text: str, start: int, end: int) -> bool | None:
-    """Whether the words around a stretch affirm it or deny it, if they plainly do either.
+    """True if the words around a place plainly affirm it, False if they deny it, else None.
 
     `No` before it denies it and `absent` after it, `present` affirms it; and what is itself denied
     denies nothing: a margin that is not free is involved.
     """
     if _DENIED_LIST.search(text[max(0, start - _REACH) : start]):
         return False
-    words = _within_list(_subject(before(text, start)), text[end : end + _REACH])
+    words = before(text, start)
+    if copula := _TO_BE.search(
+        words
+    ):  # "none of the nodes is" before "involved": none of the nodes
+        words = _CLAUSE.split(words[: copula.start()])[-1]
+    # In a list that ends in `or`, a word of denial concerns all items
+    is_in_list = _LIST_GOES_ON.match(text[end : end + _REACH])
+    words = (_CONTRAST if is_in_list else _CONTRAST_OR_COMMA).split(words)[-1]
     if anew := _last(_ANEW, words + text[start:end]):
         words = words[anew.start() :]
-    if denial := _last(_wording("denial"), words):
+    if denial := _last(_WORDINGS.pattern("denial"), words):
         return bool(_NOT.search(words[: denial.start()]))
     text = text[:end] + _without_aside(text[end : end + 2 * _REACH])
+    # Most places have no verdict within reach, and are spared the search of all ways to part words
+    between = _BETWEEN.match(text, end)
+    reach = (between.end() if between else end) + _VERDICT_CHARS
     if (
-        _may_have_verdict(text, end)
+        _verdict("").search(text, end, reach)
         and (verdict := _verdict().match(text, end))
         and _is_on(text, start, end, verdict)
     ):
@@ -182,7 +189,7 @@ def stance_at(text: str, start: int, end: int) -> bool | None:
 
 
 def _is_on(text: str, start: int, end: int, verdict: re.Match[str]) -> bool:
-    """Whether a verdict is one, and on this thing rather than on what stands between them.
+    """True if a verdict is one, and on this thing rather than on what stands between them.
 
     In "carcinoma, margins free" the margins are free; "clear cytoplasm" and "no granulomas" say
     nothing of what stands before them; what cannot be excluded is neither there nor not.
@@ -210,43 +217,17 @@ def _without_aside(after: str) -> str:
     return after[: aside.start()] + after[aside.end() :]
 
 
-def _subject(words: str) -> str:
-    """The words before a thing; before what is said of a subject, the subject alone.
-
-    So that none of the nodes is involved where "none of the nodes is" stands before "involved".
-    """
-    said = _TO_BE.search(words)
-    return _CLAUSE.split(words[: said.start()])[-1] if said else words
-
-
-def _within_list(words: str, after: str) -> str:
-    """The words that concern what follows them; in a list that ends in `or`, from its beginning."""
-    break_at = _CONTRAST if _LIST_GOES_ON.match(after) else _CONTRAST_OR_COMMA
-    return break_at.split(words)[-1]
-
-
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    found = None
-    for found in pattern.finditer(text):  # noqa: B007
+    match = None
+    for match in pattern.finditer(text):  # noqa: B007
         pass
-    return found
-
-
-def _may_have_verdict(text: str, end: int) -> bool:
-    """Whether a verdict begins before anything that cannot stand between it and its thing.
-
-    It spares most places the search by `_verdict`, which tries every way to part the words.
-    """
-    between = _BETWEEN.match(text, end)
-    reach = (between.end() if between else end) + _VERDICT_CHARS
-    return _verdict("").search(text, end, reach) is not None
+    return match
 
 
 @cache
 def _verdict(before: str = _UP_TO_VERDICT) -> re.Pattern[str]:
-    """A verdict with the words before it: of two that could be meant, the longer."""
     denied, affirmed = (
-        "|".join(re.escape(each) for each in sorted(_listed()[kind], key=len, reverse=True))
+        "|".join(re.escape(word) for word in sorted(CUES.entry(kind), key=len, reverse=True))
         for kind in ("denied_after", "affirmed_after")
     )
     return re.compile(
@@ -256,8 +237,7 @@ def _verdict(before: str = _UP_TO_VERDICT) -> re.Pattern[str]:
 
 
 def has_wording(kind: str, text: str) -> bool:
-    """Whether a wording of a kind (`assertion.toml`) begins somewhere in a text."""
-    return bool(_wording(kind).search(text))
+    return _WORDINGS.has(text, kind)
 
 
 def without_denial(phrase: str) -> tuple[str, bool]:
@@ -266,15 +246,15 @@ def without_denial(phrase: str) -> tuple[str, bool]:
     "No necrosis" and "necrosis not seen" are denied; "polyp without dysplasia" is a polyp.
     """
     text = _PHRASES.pattern("phrases", "harmless").sub(" ", phrase.lower())
-    found = _PHRASES.pattern("phrases", "denying").search(text)
-    if found is None:
+    denial = _PHRASES.pattern("phrases", "denying").search(text)
+    if denial is None:
         return text, False
-    before, after = (part.strip(_EDGES) for part in (text[: found.start()], text[found.end() :]))
+    before, after = (part.strip(_EDGES) for part in (text[: denial.start()], text[denial.end() :]))
     return before or after, not (before and after)
 
 
 def drop_denying_words(text: str) -> str:
-    """A text with gaps in the place of words of denial."""
+    """Put gaps in the place of words of denial."""
     return _PHRASES.pattern("phrases", "denying").sub(" ", text)
 
 
@@ -282,14 +262,3 @@ def phrase_words(kind: str) -> list[str]:
     """The words by which a short phrase as a whole is `denied` or `affirmed`."""
     words: list[str] = CUES.entry("phrases", kind)
     return words
-
-
-@cache
-def _listed() -> dict[str, list[str]]:
-    return load_toml("terms/data/assertion.toml")
-
-
-@cache
-def _wording(kind: str) -> re.Pattern[str]:
-    either = "|".join(re.escape(each) for each in _listed()[kind])
-    return re.compile(rf"(?<![^\W_])(?:{either})", re.IGNORECASE)

@@ -42,15 +42,13 @@ class Concept:
     names: tuple[str, ...]
 
 
-@cache
 def table(name: str) -> dict[str, Any]:
-    """One data file of this package."""
     return load_toml(f"terms/data/{name}.toml")
 
 
 @cache
 def diagnosis_tree() -> Tree:
-    """Which diagnosis is a kind of which."""
+    """Diagnoses, each with those of which it is a kind."""
     return Tree(
         {
             row["id"]: [*([row["parent"]] if row["parent"] else []), *row.get("also", [])]
@@ -61,7 +59,6 @@ def diagnosis_tree() -> Tree:
 
 @cache
 def concepts() -> dict[str, Concept]:
-    """All diagnoses by id, with what they have from their lineage."""
     rows = {row["id"]: row for row in table("diagnoses")["concept"]}
     return {id_: _concept(id_, rows) for id_ in rows}
 
@@ -110,7 +107,7 @@ _HARMLESS_UMBRELLA = 0.35
 
 @lru_cache(maxsize=1 << 14)
 def closeness(a: Concept, b: Concept) -> float:
-    """How much of one diagnosis is right when the other is true, from 0 to 1, either way round.
+    """Share of one diagnosis that is right when the other is true, from 0 to 1, either way round.
 
     The same is 1; a diagnosis and what it is a kind of 0.8, less 0.05 for every further step
     down to 0.6; others 0.6 times the square of the tree's closeness (Wu and Palmer); all times a
@@ -120,23 +117,23 @@ def closeness(a: Concept, b: Concept) -> float:
     """
     if a.id == b.id:
         return 1.0
+    has_umbrella = a.generic or b.generic
     return max(
         _kinship(a, b) * _behaviour_factor(a, b),
         _stages(a, b),
         _stages(b, a),
-        _harmless(a, b),
+        _BOTH_NORMAL if a.behaviour == b.behaviour == _NORMAL else 0.0,
+        _HARMLESS_UMBRELLA if has_umbrella and {a.behaviour, b.behaviour} <= HARMLESS else 0.0,
         _INTERCHANGEABLE if _are_interchangeable(a, b) else 0.0,
     )
 
 
 def _are_interchangeable(a: Concept, b: Concept) -> bool:
-    """Whether two diagnoses are names of one thing in different schools, or kinds of such names."""
     tree = diagnosis_tree()
-    apart = a.organs and b.organs and not any(contains(x, y) for x in a.organs for y in b.organs)
-    if apart:
+    if a.organs and b.organs and not any(contains(x, y) for x in a.organs for y in b.organs):
         return False
     for group in table("diagnoses")["wording"]["interchangeable"]:
-        first, second = ({one for one in group if tree.is_a(c.id, one)} for c in (a, b))
+        first, second = ({id_ for id_ in group if tree.is_a(c.id, id_)} for c in (a, b))
         if first and second and first != second:
             return True
     return False
@@ -166,10 +163,3 @@ def _stages(early: Concept, late: Concept) -> float:
     return _PRECURSOR * (
         1.0 if target.id == late.id else _kinship(target, late) * _behaviour_factor(target, late)
     )
-
-
-def _harmless(a: Concept, b: Concept) -> float:
-    if a.behaviour == b.behaviour == _NORMAL:
-        return _BOTH_NORMAL
-    umbrella = (a.generic or b.generic) and {a.behaviour, b.behaviour} <= HARMLESS
-    return _HARMLESS_UMBRELLA if umbrella else 0.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Any, Self
+from typing import Self
 
 from histoeval.terms.assertion import asserts_now, stance_at
 from histoeval.terms.lexicon import Lexicon, any_of
@@ -42,8 +42,6 @@ _ADJACENT = 30  # characters between a structure and the verb that says that it 
 
 
 class Standing(StrEnum):
-    """What a text says of a finding."""
-
     AFFIRMED = "affirmed"
     DENIED = "denied"
     MENTIONED = "mentioned"
@@ -67,22 +65,17 @@ class DecisiveFinding:
 @lru_cache(maxsize=1 << 11)
 def read_decisive(text: str) -> Mapping[str, DecisiveFinding]:
     """The decisive findings that a text speaks of, by name; an affirmation counts most."""
-    found: dict[str, DecisiveFinding] = {}
-    for each in (*_read(text, "finding", _standing), *_read(text, "structure", _reached)):
-        held = found.get(each.name)
-        implied = each.implied or (held is not None and held.implied)
-        if held is None or _RANK[each.standing] > _RANK[held.standing]:
-            held = each
-        found[each.name] = replace(held, implied=implied)
-    return found
+    findings: dict[str, DecisiveFinding] = {}
+    for finding in (*_read(text, "finding", _standing), *_read(text, "structure", _reached)):
+        best = findings.get(finding.name)
+        implied = finding.implied or (best is not None and best.implied)
+        if best is None or _RANKS.index(finding.standing) > _RANKS.index(best.standing):
+            best = finding
+        findings[finding.name] = replace(best, implied=implied)
+    return findings
 
 
-_RANK = {
-    Standing.IMPLIED: 0,
-    Standing.MENTIONED: 1,
-    Standing.DENIED: 2,
-    Standing.AFFIRMED: 3,
-}
+_RANKS = (Standing.IMPLIED, Standing.MENTIONED, Standing.DENIED, Standing.AFFIRMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +87,10 @@ class _Words:
 
     @classmethod
     def of(cls, expressions: Sequence[str]) -> Self:
-        found = (_BEGINNING.match(each) for each in expressions)
+        beginnings = map(_BEGINNING.match, expressions)
         return cls(
             any_of(expressions, after=_WORD_END),
-            tuple(each["fixed"].lower() if each else "" for each in found),
+            tuple(match["fixed"].lower() if match else "" for match in beginnings),
         )
 
     def find(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
@@ -123,31 +116,28 @@ class _Entry:
 
 @cache
 def _entries(table: str) -> tuple[_Entry, ...]:
-    return tuple(_entry(row) for row in _LEXICON.entry(table))
-
-
-def _entry(row: Mapping[str, Any]) -> _Entry:
-    return _Entry(
-        row["name"],
-        _Words.of(row["words"]),
-        _Words.of(row.get("mention", ())),
-        _Words.of(row.get("implied", ())),
-        row.get("severity", MAJOR),
-        row.get("both", False),
-        row.get("compared", False),
-        row.get("explicit", False),
+    return tuple(
+        _Entry(
+            row["name"],
+            _Words.of(row["words"]),
+            _Words.of(row.get("mention", ())),
+            _Words.of(row.get("implied", ())),
+            row.get("severity", MAJOR),
+            row.get("both", False),
+            row.get("compared", False),
+            row.get("explicit", False),
+        )
+        for row in _LEXICON.entry(table)
     )
 
 
+_clauses_of = lru_cache(maxsize=1 << 4)(lambda text: list(clauses(text)))
+
+
 def _sentence(text: str, place: int) -> tuple[int, int]:
-    found = _clauses_of(text)
-    at = bisect_right(found, place, key=lambda clause: clause[0]) - 1
-    return found[at] if at >= 0 and place < found[at][1] else (0, len(text))
-
-
-@lru_cache(maxsize=1 << 4)  # asked for by each word that is found in a text
-def _clauses_of(text: str) -> list[tuple[int, int]]:
-    return list(clauses(text))
+    spans: list[tuple[int, int]] = _clauses_of(text)
+    at = bisect_right(spans, place, key=lambda span: span[0]) - 1
+    return spans[at] if at >= 0 and place < spans[at][1] else (0, len(text))
 
 
 def _read(
@@ -156,7 +146,7 @@ def _read(
     lowered = text.lower()
     for entry in _entries(table):
 
-        def found(match: re.Match[str], said: Standing, entry: _Entry = entry) -> DecisiveFinding:
+        def finding(match: re.Match[str], said: Standing, entry: _Entry = entry) -> DecisiveFinding:
             return DecisiveFinding(
                 entry.name,
                 said,
@@ -172,11 +162,11 @@ def _read(
             said = standing(text, *match.span())
             if entry.explicit and said == Standing.AFFIRMED and not stance_at(text, *match.span()):
                 said = Standing.MENTIONED
-            yield found(match, said)
+            yield finding(match, said)
         for match in islice(entry.mention.find(text, lowered), 1):
-            yield found(match, Standing.MENTIONED)
+            yield finding(match, Standing.MENTIONED)
         for match in islice(entry.implied.find(text, lowered), 1):
-            yield found(match, Standing.IMPLIED)
+            yield finding(match, Standing.IMPLIED)
 
 
 def _standing(text: str, start: int, end: int) -> Standing:
@@ -198,19 +188,19 @@ def _standing(text: str, start: int, end: int) -> Standing:
 
 
 def _reached(text: str, start: int, end: int) -> Standing:
-    """Whether the words beside a structure say that a tumour grows into it, or that none does."""
+    """Standing of a structure: the words beside it say that a tumour grows into it, or does not."""
     first, last = _sentence(text, start)
     if not asserts_now(text[first:last]):
         return Standing.MENTIONED
     before = _PIECE.split(text[first:start])[-1]
     behind = _PIECE.split(text[end:last])[0]
     verb = _LEXICON.pattern("growth", "verbs")
-    grown = [each for each in verb.finditer(before) if len(before) - each.end() <= _ADJACENT]
-    grown += [each for each in verb.finditer(behind) if each.start() <= _ADJACENT]
+    grows = any(len(before) - match.end() <= _ADJACENT for match in verb.finditer(before))
+    grows = grows or any(match.start() <= _ADJACENT for match in verb.finditer(behind))
     piece = f"{before}{text[start:end]}{behind}"
     if _spares().search(piece):
         return Standing.DENIED
-    if not grown or _ANY_DENIAL.search(piece):
+    if not grows or _ANY_DENIAL.search(piece):
         return Standing.MENTIONED
     direct = _LEXICON.has(piece, "growth", "direct")
     known = direct or _LEXICON.has(text[first:last], "growth", "subjects")
@@ -219,7 +209,6 @@ def _reached(text: str, start: int, end: int) -> Standing:
 
 @cache
 def _spares() -> re.Pattern[str]:
-    """Words that say of a structure that nothing grows into it."""
     verbs = "|".join(_LEXICON.entry("growth", "verbs"))
     return re.compile(
         rf"\bnot (?:\w+ ){{0,2}}(?:{verbs})\b|\bno (?:\w+ ){{0,3}}(?:{verbs})\b"

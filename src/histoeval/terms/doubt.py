@@ -47,24 +47,23 @@ _REACH = 100
 
 
 def is_committed(text: str, start: int, end: int) -> bool:
-    """Whether a doubt about what stands at a place is only the usual way to put a diagnosis."""
+    """True if a doubt about a diagnosis is only the usual way to put it."""
     words = before(text, start)
-    said = _LIKELY.search(words) or _FAVOURED.match(text, end)
-    return said is not None and not (_OPEN.search(words) or is_one_of_two(text, start, end))
+    commitment = _LIKELY.search(words) or _FAVOURED.match(text, end)
+    return commitment is not None and not (_OPEN.search(words) or is_one_of_two(text, start, end))
 
 
 def is_left_open(text: str, end: int) -> bool:
-    """Whether a text says of what ends at a place that it cannot be excluded."""
+    """True if a text says of what ends at a place that it cannot be excluded."""
     return bool(_NOT_EXCLUDED.match(text, end))
 
 
 def falls_short(text: str, start: int) -> bool:
-    """Whether the words before a place make of a denial a doubt."""
     return bool(_SHORT_OF.search(before(text, start)))
 
 
 def is_one_of_two(text: str, start: int, end: int) -> bool:
-    """Whether a text leaves open if it is this diagnosis or another: carcinoma or adenoma."""
+    """True if a text leaves open if it is this diagnosis or another: carcinoma or adenoma."""
     diagnosis = text[start:end]
     if denies(diagnosis):
         return False

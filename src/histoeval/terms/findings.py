@@ -82,20 +82,21 @@ def _data() -> dict[str, Any]:
 @cache
 def findings() -> Mapping[str, Finding]:
     """All findings by id."""
-    return MappingProxyType({row["id"]: _finding(row) for row in _data()["finding"]})
-
-
-def _finding(row: Mapping[str, Any]) -> Finding:
-    return Finding(
-        id=row["id"],
-        name=row["name"],
-        importance=row["importance"],
-        suggests=row["suggests"],
-        parent=row.get("parent"),
-        names=(row["name"], *row["aliases"]),
-        denials=tuple(row.get("denied_aliases", ())),
-        alone=tuple(row.get("alone", ())),
-        treated=row.get("treated", False),
+    return MappingProxyType(
+        {
+            row["id"]: Finding(
+                id=row["id"],
+                name=row["name"],
+                importance=row["importance"],
+                suggests=row["suggests"],
+                parent=row.get("parent"),
+                names=(row["name"], *row["aliases"]),
+                denials=tuple(row.get("denied_aliases", ())),
+                alone=tuple(row.get("alone", ())),
+                treated=row.get("treated", False),
+            )
+            for row in _data()["finding"]
+        }
     )
 
 
@@ -111,9 +112,11 @@ def find_findings(phrase: str) -> tuple[FoundFinding, ...]:
 
 def finding_of(phrase: str) -> FoundFinding | None:
     """The one finding that a phrase is most about: the most important, then the longest name."""
-    found = find_findings(phrase)
-    rank = findings()
-    return max(found, key=lambda f: (rank[f.id].importance, f.end - f.start), default=None)
+    return max(
+        find_findings(phrase),
+        key=lambda f: (findings()[f.id].importance, f.end - f.start),
+        default=None,
+    )
 
 
 def finding_closeness(a: str, b: str) -> float:
@@ -122,7 +125,6 @@ def finding_closeness(a: str, b: str) -> float:
 
 
 def is_kind_of(a: str, b: str) -> bool:
-    """Whether a finding is another, or a kind of it, by id."""
     return _tree().is_a(a, b)
 
 
@@ -156,19 +158,15 @@ def _find(phrase: str) -> tuple[FoundFinding, ...]:
     words = words_of(phrase)
     if id_ := _alone().get(" ".join(word.plain for word in words)):
         return (FoundFinding(words[0].start, words[-1].end, id_, denied=False),)
-    spans = _with_shared_heads(_together(phrase, words), phrase, words)
+    first = {word.start: i for i, word in enumerate(words)}
+    last = {word.end: i for i, word in enumerate(words)}
+    spans = [_span(first[m.start], last[m.end], m.id, words) for m in _matcher().find(phrase)]
+    spans = _with_shared_heads(spans, phrase, words)
     spans = _with_scattered(spans, phrase, words)
     return _judged(sorted(spans, key=lambda s: (s.first, s.last)), phrase, words)
 
 
 _cached_find = lru_cache(maxsize=1 << 13)(_find)
-
-
-def _together(phrase: str, words: Sequence[Word]) -> list[_Span]:
-    """Names that stand in the phrase as they are written."""
-    first = {word.start: i for i, word in enumerate(words)}
-    last = {word.end: i for i, word in enumerate(words)}
-    return [_span(first[m.start], last[m.end], m.id, words) for m in _matcher().find(phrase)]
 
 
 def _span(first: int, last: int, id_: str, words: Sequence[Word]) -> _Span:
@@ -222,9 +220,8 @@ def _with_scattered(spans: list[_Span], phrase: str, words: Sequence[Word]) -> l
 def _scattered(words: Sequence[Word]) -> Iterator[_Span]:
     last = _key_words(words)
     first = {word: len(words) - 1 - i for word, i in _key_words(reversed(words)).items()}
-    yield from _scattered_at(last, words)
-    if first != last:
-        yield from _scattered_at(first, words)
+    for places in [last] if first == last else [last, first]:
+        yield from _scattered_at(places, words)
 
 
 def _scattered_at(places: Mapping[str, int], words: Sequence[Word]) -> Iterator[_Span]:
@@ -232,7 +229,7 @@ def _scattered_at(places: Mapping[str, int], words: Sequence[Word]) -> Iterator[
     for word in places:
         for needed, id_ in _by_rarest_word().get(word, ()):
             if needed <= places.keys():
-                at = sorted(places[each] for each in needed)
+                at = sorted(places[word] for word in needed)
                 between = {word.plain for word in words[at[0] : at[-1]]} - needed
                 widest = _WIDE_GAP if _GROWTH in needed else _WIDEST_GAP
                 if at[-1] - at[0] >= len(at) + widest:
@@ -240,12 +237,9 @@ def _scattered_at(places: Mapping[str, int], words: Sequence[Word]) -> Iterator[
                 if not between & _REFUSING:
                     yield _Span(at[0], at[-1], id_, len(at))
                 elif _GROWTH in needed and words[at[-1] - 1].plain in _REFUSING:
-                    yield _Span(at[0], at[-1], _opposite(id_), len(at))
-
-
-def _opposite(id_: str) -> str:
-    """The id of a name that a word of denial stands in: nerves are not invaded."""
-    return id_.removeprefix(_DENIED) if id_.startswith(_DENIED) else _DENIED + id_
+                    # A word of denial within the name turns it round: nerves are not invaded
+                    opposite = id_.removeprefix(_DENIED) if id_[0] == _DENIED else _DENIED + id_
+                    yield _Span(at[0], at[-1], opposite, len(at))
 
 
 # --- a head that several share -----------------------------------------------------------------
@@ -255,7 +249,13 @@ def _with_shared_heads(spans: list[_Span], phrase: str, words: Sequence[Word]) -
     """The spans, with those whose last word stands only once, after an and, an or or a comma."""
     for span in sorted(spans, key=lambda s: -s.first):
         head, first = words[span.last].text, span.first
-        while (end := _joined_before(first, phrase, words)) is not None:
+        while first >= 1:
+            if first >= 2 and words[first - 1].plain in ("and", "or"):
+                end = first - 2
+            elif phrase[words[first - 1].end : words[first].start].strip() in (",", "/"):
+                end = first - 1
+            else:
+                break
             new = _with_head(end, head, words)
             rivals = [s for s in spans if new and s.first <= new.last and new.first <= s.last]
             if new is None or any(rival.size > 1 for rival in rivals):
@@ -263,15 +263,6 @@ def _with_shared_heads(spans: list[_Span], phrase: str, words: Sequence[Word]) -
             spans = [s for s in spans if s not in rivals] + [new]
             first = new.first
     return spans
-
-
-def _joined_before(first: int, phrase: str, words: Sequence[Word]) -> int | None:
-    """The last word of what a list names before the word `first`, if it is part of a list."""
-    if first >= 2 and words[first - 1].plain in ("and", "or"):
-        return first - 2
-    if first >= 1 and phrase[words[first - 1].end : words[first].start].strip() in (",", "/"):
-        return first - 1
-    return None
 
 
 def _with_head(end: int, head: str, words: Sequence[Word]) -> _Span | None:
@@ -286,7 +277,7 @@ def _with_head(end: int, head: str, words: Sequence[Word]) -> _Span | None:
 
 
 def _judged(spans: Sequence[_Span], phrase: str, words: Sequence[Word]) -> tuple[FoundFinding, ...]:
-    """Each span with whether its name, or a word before or after it, denies it."""
+    """Findings of the spans, denied by their names or by a word before or after them."""
     found: list[FoundFinding] = []
     for span in spans:
         start, end = words[span.first].start, words[span.last].end

@@ -32,13 +32,13 @@ READ_AS_IT_IS = ', or read it as it is with --language any (Models(language="any
 
 
 def english_problem(language: Language, **texts: str) -> Problem | None:
-    """Why texts, each by what it is called, cannot be read; None where they can."""
+    """Problem of texts, each by what it is called, that cannot be read; None where they can."""
     for what, text in texts.items() if language == "en" else ():
-        if found := foreign_language(text):
+        if foreign := foreign_language(text):
             return Problem(
                 code="not_english",
-                message=f"the {what} seems to be written in {found}, and only English can be read: "
-                f"translate it, leave it out{READ_AS_IT_IS}",
+                message=f"the {what} seems to be written in {foreign}, and only English can be "
+                f"read: translate it, leave it out{READ_AS_IT_IS}",
             )
     return None
 
@@ -58,7 +58,7 @@ def foreign_language(text: str) -> str | None:
             languages[language] += count * theirs
     if foreign <= english or foreign < max(_LEAST, _LEAST_SHARE * words.total()):
         return None
-    return max(languages, key=lambda each: languages[each], default="another language")
+    return max(languages, key=languages.__getitem__, default="another language")
 
 
 def _script_of(words: Counter[str]) -> str | None:
@@ -110,12 +110,11 @@ def _english(word: str) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def _both_ways(word: str) -> tuple[float, Evidence]:
-    """How much a word speaks for English, and how much against it."""
     return (_english(word), _evidence(word)) if len(word) <= _MAX_LENGTH else (0.0, _NONE)
 
 
 def _evidence(word: str) -> Evidence:
-    """How much a word speaks against English, and for which languages."""
+    """Weight of a word against English, and the languages that it speaks for."""
     accent = 1.0 if _ACCENTED.search(word) else 0.0
     if len(word) + accent < 2 or _english(word) or word in _lists()["shared"]["words"]:
         return _NONE

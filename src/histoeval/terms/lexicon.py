@@ -18,15 +18,7 @@ def any_of(
     literal: bool = False,
     flags: int = re.IGNORECASE,
 ) -> re.Pattern[str]:
-    """A pattern for any of these expressions, or of these words as they are written.
-
-    Args:
-        words: A list, or one alternation.
-        before: What must hold where one begins; by default the start of a word.
-        after: What must hold where it ends; nothing, unless whole words are wanted.
-        literal: Whether these are plain words and not expressions.
-        flags: Those of `re`; case does not count by default.
-    """
+    """A pattern for any of these expressions (a list, or one alternation) or `literal` words."""
     if not isinstance(words, str):
         words = "|".join(map(re.escape, words) if literal else words)
     return re.compile(f"{before}(?:{words}){after}", flags)
@@ -51,15 +43,14 @@ class Lexicon:
 
     @cached_property
     def table(self) -> dict[str, Any]:
-        """The whole file."""
         return load_toml(self._place)
 
     def entry(self, *keys: str) -> Any:
         """Whatever stands under these keys."""
-        found: Any = self.table
+        entry: Any = self.table
         for key in keys:
-            found = found[key]
-        return found
+            entry = entry[key]
+        return entry
 
     def any_of(self, words: str | Iterable[str]) -> re.Pattern[str]:
         """A pattern for words that are not a list of their own, as those of this file are read."""
@@ -73,16 +64,16 @@ class Lexicon:
 
     def pattern(self, *keys: str) -> re.Pattern[str]:
         """A list of the file as a pattern."""
-        if (found := self._patterns.get(keys)) is None:
-            found = self._patterns[keys] = self.any_of(self.entry(*keys))
-        return found
+        if (pattern := self._patterns.get(keys)) is None:
+            pattern = self._patterns[keys] = self.any_of(self.entry(*keys))
+        return pattern
 
     def has(self, text: str, *keys: str) -> bool:
-        """Whether a text has one of the words of a list."""
+        """True if a text has one of the words of a list."""
         return self.pattern(*keys).search(text) is not None
 
     def ids(self, *keys: str) -> frozenset[str]:
         """A list of the file as a set: ids, schemes and other names."""
-        if (found := self._sets.get(keys)) is None:
-            found = self._sets[keys] = frozenset(self.entry(*keys))
-        return found
+        if (ids := self._sets.get(keys)) is None:
+            ids = self._sets[keys] = frozenset(self.entry(*keys))
+        return ids

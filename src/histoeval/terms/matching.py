@@ -33,12 +33,12 @@ class NameMatch:
 
 
 def is_cased(name: str) -> bool:
-    """Whether a name must stand as it is written, capitals included, because MM is not mm."""
+    """True if a name must stand as it is written, capitals included, because MM is not mm."""
     return bool(_CASED.fullmatch(name)) and not _WITH_DIGIT.fullmatch(name)
 
 
 def in_capitals(phrase: str, words: Sequence[Word]) -> bool:
-    """Whether a phrase is typed in capitals, so that they say nothing (ALL MARGINS ARE FREE)."""
+    """True if a phrase is typed in capitals, so that they say nothing (ALL MARGINS ARE FREE)."""
     if len(words) <= _MAX_WORDS_IN_CAPITALS or _SMALL_LETTER.search(phrase):
         return False
     return phrase.isascii() or not any(c.islower() for c in phrase)
@@ -59,21 +59,17 @@ class NameMatcher:
         self.learn(names)
 
     def learn(self, names: Mapping[str, str]) -> None:
-        """Take more names."""
         for name, id_ in names.items():
-            self._add(name, id_)
+            words = words_of(name)
+            if not words:
+                raise ValueError(f"a name of {id_} has no word: {name!r}")
+            cased = is_cased(name)
+            node = self._cased if cased else self._plain
+            for word in words:
+                node = node.setdefault(word.text if cased else word.plain, {})
+            if node.setdefault(_END, id_) != id_:
+                raise ValueError(f"{name!r} names both {node[_END]} and {id_}")
         self._cached.cache_clear()
-
-    def _add(self, name: str, id_: str) -> None:
-        words = words_of(name)
-        if not words:
-            raise ValueError(f"a name of {id_} has no word: {name!r}")
-        cased = is_cased(name)
-        node = self._cased if cased else self._plain
-        for word in words:
-            node = node.setdefault(word.text if cased else word.plain, {})
-        if node.setdefault(_END, id_) != id_:
-            raise ValueError(f"{name!r} names both {node[_END]} and {id_}")
 
     def find(self, phrase: str) -> tuple[NameMatch, ...]:
         """All names in a phrase, from left to right; where two overlap, the longer one."""
@@ -88,23 +84,22 @@ class NameMatcher:
     def _find(self, phrase: str) -> tuple[NameMatch, ...]:
         statement = _read(phrase) if len(phrase) <= _MAX_CACHED else _Statement(phrase)
         words = statement.words
-        found = [
+        names = [
             (start, end, id_)
             for start in self._starts(statement)
             for end, id_ in self._from(start, statement)
         ]
-        if not found:
+        if not names:
             return ()
         taken = [False] * len(words)
         matches: list[NameMatch] = []
-        for start, end, id_ in sorted(found, key=lambda f: (f[0] - f[1], f[0])):
+        for start, end, id_ in sorted(names, key=lambda name: (name[0] - name[1], name[0])):
             if not any(taken[start:end]):
                 taken[start:end] = [True] * (end - start)
                 matches.append(NameMatch(words[start].start, words[end - 1].end, id_))
         return tuple(sorted(matches, key=lambda m: m.start))
 
     def _starts(self, statement: _Statement) -> list[int]:
-        """The words that a name may begin with."""
         plain, cased = self._plain, self._cased
         if not statement.cased:
             return [i for i, word in enumerate(statement.plain) if word in plain]
@@ -125,7 +120,12 @@ class _Statement:
         self.words = words = words_of(phrase)
         self.plain = [word.plain for word in words]
         trusted = not in_capitals(phrase, words)
-        self.cased = [_unplural(word.text) for word in words] if trusted else []
+        texts = [word.text for word in words] if trusted else []
+        # An abbreviation may have a plural s (NETs)
+        self.cased = [
+            text[:-1] if len(text) > 2 and text[-1] == "s" and text[:-1].isupper() else text
+            for text in texts
+        ]
         self.stops = [False] + [_stop_between(phrase, a, b) for a, b in pairwise(words)]
 
 
@@ -133,13 +133,8 @@ class _Statement:
 _read = lru_cache(maxsize=1 << 8)(_Statement)
 
 
-def _unplural(text: str) -> str:
-    """An abbreviation without its plural s (NETs)."""
-    return text[:-1] if len(text) > 2 and text[-1] == "s" and text[:-1].isupper() else text
-
-
 def _stop_between(phrase: str, before: Word, after: Word) -> bool:
-    """Whether a statement ends between two words; the point of an initial is no end (H. pylori)."""
+    """True if a statement ends between two words; the point of an initial is no end (H. pylori)."""
     gap = phrase[before.end : after.start]
     if gap in (" ", "-", ", "):
         return False

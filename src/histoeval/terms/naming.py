@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -22,17 +22,14 @@ _Words = frozenset[str]
 def _matcher() -> NameMatcher:
     names = {name: concept.id for concept in concepts().values() for name in concept.names}
     matcher = NameMatcher(names)
-    matcher.learn({short: id_ for short, id_ in _expanded(matcher) if not matcher.exact(short)})
-    return matcher
-
-
-def _expanded(known: NameMatcher) -> Iterator[tuple[str, str]]:
-    """The abbreviations of one meaning that is a diagnosis, and which one."""
+    shorts: dict[str, str] = {}
     for row in table("abbreviations")["abbreviation"]:
         meanings = [row.get("expansion", ""), *row.get("also", [])]
-        ids = [id_ for meaning in meanings if (id_ := known.exact(meaning))]
-        if ids and "expansions" not in row:
-            yield row["short"], ids[0]
+        ids = [id_ for meaning in meanings if (id_ := matcher.exact(meaning))]
+        if ids and "expansions" not in row and not matcher.exact(row["short"]):
+            shorts[row["short"]] = ids[0]
+    matcher.learn(shorts)
+    return matcher
 
 
 @cache
@@ -44,7 +41,7 @@ def _ambiguous() -> dict[str, tuple[str, ...]]:
 
 
 def arises_in(concept: Concept, organs: Iterable[str]) -> bool:
-    """Whether a diagnosis belongs to one of these sites, to its part or to what it is part of."""
+    """True if a diagnosis belongs to one of these sites, to its part or to what it is part of."""
     return any(contains(own, organ) for own in concept.organs for organ in organs)
 
 
@@ -83,7 +80,8 @@ def main_concept(phrase: str, organs: frozenset[str] = frozenset()) -> Concept |
     """
     named = [name for statement in _statements(phrase, organs) for name in statement.names()]
     ids = {name.id for name in named}
-    best = [name for name in named if not _is_umbrella_of_another(name.id, ids)]
+    is_a = diagnosis_tree().is_a
+    best = [name for name in named if not any(i != name.id and is_a(i, name.id) for i in ids)]
     if not best:
         return None
     chosen = max(best, key=_weight)
@@ -93,7 +91,7 @@ def main_concept(phrase: str, organs: frozenset[str] = frozenset()) -> Concept |
 
 
 def _called_here(phrase: str, chosen: _Name, organs: frozenset[str]) -> str | None:
-    """What the words of a phrase name at these sites, if that says more than what they name alone.
+    """Name of the diagnosis of these sites, if that says more than what the words name alone.
 
     Ductal adenocarcinoma is one thing in the prostate and another in the pancreas.
     """
@@ -118,20 +116,19 @@ def _called_here(phrase: str, chosen: _Name, organs: frozenset[str]) -> str | No
 @cache
 def _local_names() -> dict[str, list[_Name]]:
     """Names of diagnoses of some organs without the words for these, each under its rarest word."""
+    folded = set(table("diagnoses")["wording"]["inflammation"]["words"])
+
+    def unfolded(name: str) -> str:  # gastritis is inflammation, of an organ that the site gives
+        words = [word.plain for word in words_of(name)]
+        return " ".join("inflammation" if word in folded else word for word in words)
+
     return _under_rarest_word(
         _Name(concept.id, words)
         for concept in concepts().values()
         if concept.organs
         for name in concept.names
-        for words in {_content(_without_sites(name)), _content(_unfolded(name))}
+        for words in {_content(_without_sites(name)), _content(unfolded(name))}
     )
-
-
-def _unfolded(name: str) -> str:
-    """A name with `inflammation` for the word that says of which organ it is one."""
-    words = [word.plain for word in words_of(name)]
-    folded = set(table("diagnoses")["wording"]["inflammation"]["words"])
-    return " ".join("inflammation" if word in folded else word for word in words)
 
 
 class _Name(NamedTuple):
@@ -166,7 +163,7 @@ class _Statement:
         return [n for n in standing if len(n.words) > longest or self._sharpens(n)]
 
     def _sharpens(self, name: _Name) -> bool:
-        """Whether a name says more precisely, by some word, what another one says."""
+        """True if a name says more precisely, by some word, what another one says."""
         return any(
             not name.words <= other.words and diagnosis_tree().is_a(name.id, other.id)
             for other in self.found
@@ -174,7 +171,6 @@ class _Statement:
 
 
 def _statements(phrase: str, organs: frozenset[str]) -> list[_Statement]:
-    """The parts of a phrase, with the diagnoses that begin in each."""
     wording = table("diagnoses")["wording"]
     matches = {match.start: match for match in find_diagnoses(phrase, organs)}
     parts, before, within = [_Statement()], "", 0
@@ -198,10 +194,6 @@ def _name(phrase: str, match: NameMatch, before: Sequence[str]) -> _Name:
     return _Name(match.id, _content(concept.name if is_cased(text) else text))
 
 
-def _is_umbrella_of_another(id_: str, ids: set[str]) -> bool:
-    return any(other != id_ and diagnosis_tree().is_a(other, id_) for other in ids)
-
-
 def _weight(name: _Name) -> tuple[int, bool, int]:
     """The rank of a diagnosis as the main one; dysplasia ranks no higher than a benign lesion.
 
@@ -214,7 +206,6 @@ def _weight(name: _Name) -> tuple[int, bool, int]:
 
 
 def _content(name: str) -> _Words:
-    """The words of a name that say something, each in one wording."""
     return _content_of([word.plain for word in words_of(name)])
 
 
@@ -230,7 +221,6 @@ def _empty() -> _Words:
 
 @cache
 def _by_rarest_word() -> dict[str, list[_Name]]:
-    """The names of two words or more, each under its rarest word."""
     return _under_rarest_word(
         _Name(concept.id, words)
         for concept in concepts().values()
@@ -262,19 +252,15 @@ def refine(concept: Concept, organs: frozenset[str]) -> Concept:
     here = [c for c in _at_sites(concept.id) if _fits(concepts()[c], organs)]
     if not here and concept.generic:
         here = [c for c in _at_sites(concept.id) if arises_in(concepts()[c], organs)]
-    nearest = [c for c in here if _at_organ(concepts()[c], organs)] or here
+    organs_of_sites = {organ_of(organ) for organ in organs}
+    nearest = [c for c in here if set(map(organ_of, concepts()[c].organs)) <= organs_of_sites]
+    nearest = nearest or here
     most = [c for c in nearest if all(diagnosis_tree().is_a(c, other) for other in nearest)]
     return concepts()[most[0]] if most else concept
 
 
 def _fits(concept: Concept, organs: frozenset[str]) -> bool:
-    """Whether one of these sites lies within those of a diagnosis."""
     return any(site_tree().is_a(organ, own) for own in concept.organs for organ in organs)
-
-
-def _at_organ(concept: Concept, organs: frozenset[str]) -> bool:
-    """Whether a diagnosis belongs to nothing but the organs of these sites."""
-    return {organ_of(own) for own in concept.organs} <= {organ_of(organ) for organ in organs}
 
 
 @cache

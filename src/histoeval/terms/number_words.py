@@ -1,6 +1,7 @@
 """Numbers in words as digits ("two thirds", "half a centimetre"), and ranks in Roman numerals."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from histoeval.terms.lexicon import Lexicon
@@ -21,15 +22,20 @@ _ONE = re.compile(
 )
 
 
+def _number(words: Iterable[str], flags: int = 0) -> re.Pattern[str]:
+    numbers = QUANTITIES.entry("numbers")
+    tens = "|".join(word for word, value in numbers.items() if value >= 20)
+    ones = "|".join(["one", *(word for word, value in numbers.items() if 0 < value < 10)])
+    return re.compile(
+        rf"\b(?:(?P<tens>{tens})(?:[- ](?P<ones>{ones}))?|(?P<all>{'|'.join(words)}))\b", flags
+    )
+
+
 @cache
 def _words() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    numbers, fractions = QUANTITIES.entry("numbers"), "|".join(QUANTITIES.entry("fractions"))
-    tens = "|".join(word for word, value in numbers.items() if value >= 20)
-    units = "|".join(["one", *(word for word, value in numbers.items() if 0 < value < 10)])
+    fractions = "|".join(QUANTITIES.entry("fractions"))
     return (
-        re.compile(
-            rf"\b(?:(?P<tens>{tens})(?:[- ](?P<ones>{units}))?|(?P<all>{'|'.join(numbers)}))\b"
-        ),
+        _number(QUANTITIES.entry("numbers")),
         re.compile(rf"\b(?:(?P<count>an?|one|\d) )?(?P<part>{fractions}) {_OF_UNIT}"),
         re.compile(rf"{_PLACE}\b(?:(?P<count>an?|one|\d)[ -])?(?P<part>{fractions})\b"),
     )
@@ -37,13 +43,8 @@ def _words() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 @cache
 def _spelt() -> re.Pattern[str]:
-    numbers = QUANTITIES.entry("numbers")
-    tens = "|".join(word for word, value in numbers.items() if value >= 20)
-    ones = "|".join(["one", *(word for word, value in numbers.items() if 0 < value < 10)])
-    every = "|".join(sorted({"one", *numbers}, key=len, reverse=True))
-    return re.compile(
-        rf"\b(?:(?P<tens>{tens})(?:[- ](?P<ones>{ones}))?|(?P<all>{every}))\b", re.IGNORECASE
-    )
+    words = {"one", *QUANTITIES.entry("numbers")}
+    return _number(sorted(words, key=len, reverse=True), re.IGNORECASE)
 
 
 def in_figures(text: str) -> str:
@@ -56,7 +57,15 @@ def in_digits(low: str) -> str:
     number, of_unit, fraction = _words()
     text = number.sub(_figure, low)
     text = of_unit.sub(lambda found: f"{_share(found) / 100:g} {found['unit']}", text)
-    text = fraction.sub(_percent, text)
+    # "the third" and "a second" are ranks, and no shares
+    text = fraction.sub(
+        lambda match: (
+            f"~{_share(match):g}%"
+            if match["count"] or match["part"] in ("half", "halves")
+            else match.group()
+        ),
+        text,
+    )
     text = _ONE_IN.sub(lambda found: f"~{100 / max(1, int(found[1])):g}%", text)
     return _ONE.sub("1", text)
 
@@ -73,13 +82,6 @@ def _share(found: re.Match[str]) -> float:
     return float(times * QUANTITIES.entry("fractions")[found["part"]])
 
 
-def _percent(found: re.Match[str]) -> str:
-    """A share; "the third" and "a second" are none."""
-    if found["count"] is None and found["part"] not in ("half", "halves"):
-        return found.group()
-    return f"~{_share(found):g}%"
-
-
 def spelt_number(word: str) -> int | None:
     """The number that a word stands for, as a count or as a rank: two, second, none."""
     spelt: dict[str, int] = {"one": 1} | QUANTITIES.entry("numbers") | QUANTITIES.entry("ranks")
@@ -88,6 +90,8 @@ def spelt_number(word: str) -> int | None:
 
 def rank_number(rank: str) -> int:
     """A rank in Arabic or Roman numerals, with l and | misread for I."""
-    if rank[-1] in "vV":
-        return 4 if len(rank) == 2 else 5
-    return int(rank) if rank.isdigit() and len(rank) == 1 else len(rank)
+    if rank.isdigit() and len(rank) == 1:
+        return int(rank)
+    if rank[0] in "vV":
+        return 4 + len(rank)
+    return 4 if rank[-1] in "vV" else len(rank)

@@ -136,17 +136,7 @@ def words_of(phrase: str) -> list[Word]:
     """
     if len(phrase) > _LONG:
         return _words_of(phrase)
-    return list(_cached_words(phrase) if len(phrase) <= _MAX_CACHED else _cached_texts(phrase))
-
-
-@lru_cache(maxsize=1 << 6)
-def _cached_texts(text: str) -> tuple[Word, ...]:
-    return tuple(_words_of(text))
-
-
-@lru_cache(maxsize=1 << 11)
-def _cached_words(phrase: str) -> tuple[Word, ...]:
-    return tuple(_words_of(phrase))
+    return list((_cached_words if len(phrase) <= _MAX_CACHED else _cached_texts)(phrase))
 
 
 def _words_of(phrase: str) -> list[Word]:
@@ -159,6 +149,10 @@ def _words_of(phrase: str) -> list[Word]:
             word = _joined(words.pop(), word, phrase)
         words.append(word)
     return words
+
+
+_cached_words = lru_cache(maxsize=1 << 11)(_words_of)
+_cached_texts = lru_cache(maxsize=1 << 6)(_words_of)
 
 
 def _continues(prefix: Word, word: Word, phrase: str) -> bool:

@@ -36,7 +36,6 @@ def _data() -> dict[str, Any]:
 
 @cache
 def sites() -> dict[str, Site]:
-    """All sites by id."""
     return {
         row["id"]: Site(
             id=row["id"],
@@ -51,7 +50,7 @@ def sites() -> dict[str, Site]:
 
 @cache
 def site_tree() -> Tree:
-    """System, organ, part of an organ."""
+    """Sites as a tree: system, organ, part of an organ."""
     return Tree({site.id: [site.parent] if site.parent else [] for site in sites().values()})
 
 
@@ -77,12 +76,17 @@ def find_places(phrase: str) -> tuple[NameMatch, ...]:
     if stated := [match for match in named if _is_stated(phrase, match.start)]:
         return tuple(stated)
     if has_wording("metastatic", phrase):
-        return tuple(m for m in named if _is_deposit(phrase, m.end))
+        # "Metastatic colonic carcinoma" came from the colon; a "colonic metastasis" lies there
+        return tuple(
+            match
+            for match in named
+            if (after := words_of(phrase[match.end :])) and after[0].plain in _listed("deposit")
+        )
     return tuple(named)
 
 
 def is_place(text: str, start: int, end: int) -> bool:
-    """Whether a site named at a stretch of a text is one where something is.
+    """True if a site named at a stretch of a text is one where something is.
 
     Something may only look like it (gastric-type mucin, heterotopic pancreas), or come from there
     (of colonic origin).
@@ -104,19 +108,13 @@ def is_place(text: str, start: int, end: int) -> bool:
 
 
 def _is_stated(phrase: str, start: int) -> bool:
-    """Whether a site stands after a word such as in, with no other word of place between."""
+    """True if a site stands after a word such as in, with no other word of place between."""
     for word in reversed(words_of(phrase[:start])):
         if word.plain in _listed("there"):
             return True
         if word.plain in _listed("elsewhere"):
             return False
     return False
-
-
-def _is_deposit(phrase: str, end: int) -> bool:
-    """Whether a metastasis is named after a site that stands before it."""
-    after = words_of(phrase[end:])
-    return bool(after) and after[0].plain in _listed("deposit")
 
 
 @cache
@@ -146,41 +144,29 @@ def organ_of(site: str) -> str:
 
 @cache
 def system_of(site: str) -> str:
-    """The system that a site belongs to."""
     return site_tree().lineage(site)[-1]
 
 
 @cache
 def contains(a: str, b: str) -> bool:
-    """Whether one of two sites is the other, or a part of it."""
+    """True if one of two sites is the other, or a part of it."""
     return site_tree().are_kin(a, b)
 
 
 @cache
 def is_everywhere(site: str) -> bool:
-    """Whether a site is named after the region that it is in: skin, muscle, vessels, nodes."""
+    """True if a site is named after the region that it is in: skin, muscle, vessels, nodes."""
     return not {system_of(site), organ_of(site)}.isdisjoint(_data()["specimens"]["everywhere"])
 
 
 def share_specimens(one: str, other: str) -> bool:
-    """Whether a specimen may be called after either of two organs: the uterus, the placenta."""
-    return {one, other} in _specimens()
-
-
-@cache
-def _specimens() -> tuple[frozenset[str], ...]:
-    return tuple(map(frozenset, _data()["specimens"]["alike"]))
-
-
-@cache
-def _regions() -> dict[str, str]:
-    """Regions of the body, each with the nodes that lie there."""
-    return dict(_data()["wording"]["regions"])
+    """True if a specimen may be called after either of two organs: the uterus, the placenta."""
+    return {one, other} in map(set, _data()["specimens"]["alike"])
 
 
 @cache
 def site_closeness(a: str, b: str) -> float:
-    """How near two sites are.
+    """Closeness of two sites.
 
     The same site is 1; a site and a part of it 0.8; two parts of an organ 0.6; neighbours that
     hang together (ovary and tube), or a system and what is in it, 0.5; two organs of a system
@@ -188,7 +174,8 @@ def site_closeness(a: str, b: str) -> float:
     """
     if a == b:
         return 1.0
-    if _regions().get(a) == b or _regions().get(b) == a:
+    nodes_of_region = _data()["wording"]["regions"]
+    if nodes_of_region.get(a) == b or nodes_of_region.get(b) == a:
         return _NEIGHBOUR
     if system_of(a) != system_of(b):
         return 0.0

@@ -27,11 +27,10 @@ _MORE = (
 @lru_cache(maxsize=1 << 14)
 def respelt(phrase: str) -> str:
     """The phrase with typos of one letter corrected, in words of the catalogues."""
-    return _WORD.sub(lambda found: _meant(found.group()), phrase)
+    return _WORD.sub(lambda match: _meant(match.group()), phrase)
 
 
 def is_known(word: str) -> bool:
-    """Whether a word in plain form is one of the catalogues."""
     return word in _known()
 
 
@@ -42,7 +41,7 @@ def _meant(word: str) -> str:
         return word
     near = list(dict.fromkeys([*_near(plain_word(word)), *_near(word.lower())]))
     if len(near) > 1:
-        near = [each for each in near if each[-_LAST:] == word.lower()[-_LAST:]]
+        near = [known for known in near if known[-_LAST:] == word.lower()[-_LAST:]]
     near = near or _exchanged(plain_word(word))
     return near[0] if len(near) == 1 else word
 
@@ -73,7 +72,7 @@ def _exchanged(plain: str) -> list[str]:
 
 
 def _is_typo(word: str, meant: str) -> bool:
-    """Whether two words that are a letter apart are one word; `sampled` and `sample` are two.
+    """True if two words that are a letter apart are one word; `sampled` and `sample` are two.
 
     So are those that differ in nothing but their last letter, unless that was doubled, or in one
     vowel of their beginning (macro- and micro-).
@@ -97,12 +96,9 @@ def _known() -> frozenset[str]:
         *(name for finding in findings().values() for name in finding.names),
     ]
     words = {word.plain for name in names for word in words_of(name)}
-    return frozenset(words | {plain_word(word) for word in (*_MORE, *_ordinary())})
-
-
-def _ordinary() -> list[str]:
-    """Ordinary words that are a letter off one of the catalogues."""
-    return list(table("spelling")["ordinary"]["words"])
+    # Ordinary words that are a letter off one of the catalogues
+    ordinary = table("spelling")["ordinary"]["words"]
+    return frozenset(words | {plain_word(word) for word in (*_MORE, *ordinary)})
 
 
 @cache

@@ -68,15 +68,13 @@ class Tree:
         return tuple(seen)[1:]
 
     def depth(self, id_: str) -> int:
-        """Steps from a thing to its root, up its lineage."""
         return len(self.lineage(id_)) - 1
 
     def is_a(self, a: str, b: str) -> bool:
-        """Whether a is b, or a kind of it."""
+        """True if a is b, or a kind of it."""
         return b in self.ancestors(a)
 
     def are_kin(self, a: str, b: str) -> bool:
-        """Whether either is the other, or a kind of it."""
         return self.is_a(a, b) or self.is_a(b, a)
 
     def distance(self, a: str, b: str) -> int | None:
@@ -85,7 +83,7 @@ class Tree:
         return min((up_a[c] + up_b[c] for c in up_a if c in up_b), default=None)
 
     def _closeness(self, a: str, b: str) -> float:
-        """How much of what they are two things share, from 0 to 1.
+        """Share of what they are that two things have in common, from 0 to 1.
 
         As Wu and Palmer have it: twice the depth of the common ancestor, over that and the steps
         to it, for the ancestor that gives most; a root counts for nothing. A thing and what it is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from histoeval.evaluate.probes import pairs_of, read_probes
-from histoeval.terms.marker_wordings import _WORDINGS
+from histoeval.terms.marker_wordings import wordings
 from histoeval.terms.values.marker_statements.decisive import LIGHT_CHAIN, MISMATCH, marker_severity
 from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.stated import conflicts
@@ -74,11 +74,11 @@ def test_no_wording_matches_a_text_that_lacks_what_it_is_searched_for() -> None:
     found = set()
     for text in dict.fromkeys(texts):
         small = text.casefold()
-        for at, (pattern, _, cased, any_of) in enumerate(_WORDINGS):
+        for at, (pattern, _, cased, any_of) in enumerate(wordings()):
             if pattern.search(text):
                 found.add(at)
                 assert any(each in (text if cased else small) for each in any_of), pattern.pattern
-    assert len(found) == len(_WORDINGS)
+    assert len(found) == len(wordings())
 
 
 @from_table

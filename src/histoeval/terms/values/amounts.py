@@ -70,6 +70,14 @@ class _Amount:
     points: tuple[tuple[float, int], ...]
 
 
+def _float(written: str) -> float:
+    return 0.0 if written.lower() == "none" else float(written.replace(",", "."))
+
+
+def _pairs(row: Mapping[str, Any], key: str) -> tuple[tuple[float, int], ...]:
+    return tuple((float(limit), int(severity)) for limit, severity in row.get(key, ()))
+
+
 @cache
 def _amounts() -> Mapping[str, _Amount]:
     return {
@@ -86,10 +94,6 @@ def _amounts() -> Mapping[str, _Amount]:
         )
         for row in load_toml("terms/data/amounts.toml")["amount"]
     }
-
-
-def _pairs(row: Mapping[str, Any], key: str) -> tuple[tuple[float, int], ...]:
-    return tuple((float(limit), int(severity)) for limit, severity in row.get(key, ()))
 
 
 @lru_cache(maxsize=1 << 11)
@@ -111,69 +115,53 @@ def _of_clause(clause: str, offset: int) -> Iterator[StatedValue]:
         ("share", _SHARE),
         ("share", _HALF),
     ):
-        for found in pattern.finditer(clause):
-            if any(start < found.end() and found.start() < end for start, end in taken):
+        for match in pattern.finditer(clause):
+            if any(start < match.end() and match.start() < end for start, end in taken):
                 continue
-            taken.append(found.span())
-            for low, high, total in _read(kind, found):
-                name = _of(kind, clause, *found.span())
+            taken.append(match.span())
+            for low, high, total in _read(kind, match):
+                name = _of(kind, clause, *match.span())
                 viable = name == "necrosis" and _VIABLE.search(clause)
                 ends = (100 - high, 100 - low) if viable else (low, high)
-                yield StatedValue(
-                    kind,
-                    frozenset({name}),
-                    offset + found.start(),
-                    offset + found.end(),
-                    *ends,
-                    total,
-                )
+                start, end = offset + match.start(), offset + match.end()
+                yield StatedValue(kind, frozenset({name}), start, end, *ends, total)
 
 
-def _read(kind: str, found: re.Match[str]) -> Iterator[tuple[float, float, float | None]]:
+def _read(kind: str, match: re.Match[str]) -> Iterator[tuple[float, float, float | None]]:
     if kind == "length":
-        scale = 10.0 if found["unit"].lower().startswith("c") else 1.0
-        for written in re.findall(r"\d+(?:[.,]\d+)?", found["values"]):
+        scale = 10.0 if match["unit"].lower().startswith("c") else 1.0
+        for written in re.findall(r"\d+(?:[.,]\d+)?", match["values"]):
             value = round(_float(written) * scale, 4)
             yield value, value, None
     elif kind == "percent":
-        low = _float(found["low"])
-        if found["bound"] and re.match(
-            r"[<\u2264]|less|under|below", found["bound"], re.IGNORECASE
-        ):
+        low = _float(match["low"])
+        bound = match["bound"] or ""
+        if re.match(r"[<\u2264]|less|under|below", bound, re.IGNORECASE):
             yield 0.0, low * _BELOW, None
         else:
-            yield low, _float(found["high"]) if found["high"] else low, None
+            yield low, _float(match["high"]) if match["high"] else low, None
     elif kind == "rate":
-        is_area, of = "mm" in found["unit"].lower(), float(found["of"] or 1)
+        is_area, of = "mm" in match["unit"].lower(), float(match["of"] or 1)
         per = (_FIELDS_OF_MM2 * of) if is_area else of
-        value = round(_float(found["n"]) * (10 / per if found["of"] or is_area else 1), 3)
+        value = round(_float(match["n"]) * (10 / per if match["of"] or is_area else 1), 3)
         yield value, value, None
-    elif found.re is _HALF:
-        yield (0.0, 50 * _BELOW, None) if found["less"] or found["inner"] else (50.0, 100.0, None)
+    elif match.re is _HALF:
+        yield (0.0, 50 * _BELOW, None) if match["less"] or match["inner"] else (50.0, 100.0, None)
     else:
-        total = _count(found["total"])
-        part = total if found["part"].lower() == "all" else _count(found["part"])
+        total = _float(match["total"])
+        part = total if match["part"].lower() == "all" else _float(match["part"])
         if total > 0 and part <= total:
             share = 100 * part / total
             yield share, share, total
 
 
-def _float(written: str) -> float:
-    return float(written.replace(",", "."))
-
-
-def _count(written: str) -> float:
-    return 0.0 if written.lower() == "none" else float(written)
-
-
 def _of(kind: str, clause: str, start: int, end: int) -> str:
-    """What an amount is of, by the words of its piece of the clause, else right before it."""
     before, behind = _WORDS.split(clause[:start])[-1], _WORDS.split(clause[end:])[0]
     for words in (f"{before} {clause[start:end]} {behind}", clause[max(0, start - 40) : start]):
         for amount in _amounts().values():
             if amount.kind == kind and amount.words.pattern and amount.words.search(words):
                 return amount.name
-    return next(each.name for each in reversed(list(_amounts().values())) if each.kind == kind)
+    return next(a.name for a in reversed(list(_amounts().values())) if a.kind == kind)
 
 
 def amount_conflicts(
@@ -196,7 +184,7 @@ def amount_conflicts(
 
 
 def _same(one: StatedValue, other: StatedValue) -> bool:
-    """Whether two amounts are the same but for rounding, which crosses no sharp limit."""
+    """True if two amounts are the same but for rounding, which crosses no sharp limit."""
     if one.total is not None and other.total is not None and one.low == other.low == 0:
         return True
     if one.low <= other.high and other.low <= one.high:
@@ -208,21 +196,20 @@ def _same(one: StatedValue, other: StatedValue) -> bool:
 
 
 def amount_severity(one: StatedValue, other: StatedValue) -> int:
-    """How severe it is to state one amount for another of the same thing."""
+    """Severity of stating one amount for another of the same thing."""
     amount = _amount(one)
     low, high = sorted((one.low, other.low))
     factor = high / low if low > 0 else (99.0 if high > 0 else 1.0)
     crossed = list(_crossed(amount, low, high))
-    found = [MINOR]
+    severities = [MINOR]
     if crossed and factor >= amount.least:
-        found.append(min(CRITICAL, max(crossed) + (len(crossed) >= amount.apart)))
-    found += [
-        severity
-        for least, severity in amount.factors
-        if factor >= least and high - low >= _least_gap(one)
-    ]
-    found += [severity for least, severity in amount.points if high - low >= least]
-    return max(found)
+        severities.append(min(CRITICAL, max(crossed) + (len(crossed) >= amount.apart)))
+    # Smaller differences are never more than trivial: 1 % for 3 %
+    least_gap = 4.0 if one.axis == "percent" and "MRD" not in one.options else 0.0
+    if high - low >= least_gap:
+        severities += [severity for least, severity in amount.factors if factor >= least]
+    severities += [severity for least, severity in amount.points if high - low >= least]
+    return max(severities)
 
 
 def _amount(value: StatedValue) -> _Amount:
@@ -231,12 +218,7 @@ def _amount(value: StatedValue) -> _Amount:
 
 
 def _crossed(amount: _Amount, low: float, high: float) -> Iterator[int]:
-    """How severe it is to cross each of the limits between two amounts."""
+    """Severities of the limits between two amounts."""
     for limit, severity in amount.limits:
         if low <= limit < high if amount.upto else low < limit <= high:
             yield severity
-
-
-def _least_gap(one: StatedValue) -> float:
-    """Differences below this are never more than trivial: 1 % for 3 %."""
-    return 4.0 if one.axis == "percent" and "MRD" not in one.options else 0.0

@@ -17,19 +17,19 @@ _SOME = re.compile(r"(?<![A-Za-z0-9.])(?:[a-z]{0,2}[NMLRV]|Pn)[1-9][a-c]?\b")
 
 def ranks(phrase: str) -> Iterator[tuple[str, str]]:
     """Levels (0 to 4) and parts (a to d, or nothing) of classes: Binet C, Clark level IV."""
-    for found in _CLASS.finditer(phrase):
-        if found["letter"]:
-            yield str("ABCD".index(found["letter"].upper()) + 1), ""
+    for match in _CLASS.finditer(phrase):
+        if match["letter"]:
+            yield str("ABCD".index(match["letter"].upper()) + 1), ""
         else:
-            level = found["level"].upper().removeprefix("F")
-            yield str(rank_number(level)), found["part"].lower()
+            level = match["level"].upper().removeprefix("F")
+            yield str(rank_number(level)), match["part"].lower()
 
 
 def denying_codes(phrase: str) -> int:
-    """How often a code or a count is none: N0, R0, 0 of 12."""
+    """Number of codes or counts that are none: N0, R0, 0 of 12."""
     return len(_NONE.findall(phrase))
 
 
 def affirming_codes(phrase: str) -> int:
-    """How often a code is positive: N1, L1, R1."""
+    """Number of codes that are positive: N1, L1, R1."""
     return len(_SOME.findall(phrase))

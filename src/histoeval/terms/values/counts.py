@@ -64,7 +64,6 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 @lru_cache(maxsize=1 << 13)
 def counts(text: str) -> tuple[CountRange, ...]:
-    """The counts in a text."""
     low = text.lower()
     known = _patterns()
     low = in_digits(known["one"].sub("1", _NONE.sub("0", low)))
@@ -89,8 +88,7 @@ def _of_sentence(
             if any(start < found.end() and found.start() < end for start, end in taken):
                 continue
             before = max((end for _, end in taken if end <= found.start()), default=0)
-            count = _read(found, text[before : found.end()], text, about_nodes)
-            if count:
+            if count := _read(found, text[before : found.end()], text, about_nodes):
                 taken.append(found.span())
                 yield count
 
@@ -99,11 +97,11 @@ def _read(found: re.Match[str], near: str, text: str, about_nodes: bool) -> Coun
     got = found.groupdict()
     noun = next((name for name in COUNTS.entry("nouns") if got.get(name)), None)
     if noun is None:
-        held = re.search(r"\bcores?\b", text)
-        noun = "node" if about_nodes else "core" if held else None
+        noun = "node" if about_nodes else "core" if re.search(r"\bcores?\b", text) else None
     if noun is None:
         return None
-    where = _where(near + re.split(r"[,\d]", text[found.end() : found.end() + 30])[0])
+    near += re.split(r"[,\d]", text[found.end() : found.end() + 30])[0]
+    where = frozenset(f"{row}:{m.group()}" for row, place in _rows() for m in place.finditer(near))
     if "number" in got:
         return _alone(found, noun, where, text)
     part, total = float(got["part"]), float(got["total"])
@@ -122,8 +120,7 @@ def _alone(found: re.Match[str], noun: str, where: frozenset[str], text: str) ->
         if COUNTS.has(near, "words", "held") and not re.search(r"\bun", near):
             return CountRange(noun, value, None, where)
     if re.search(r"\buninvolved\b", found.group()) or COUNTS.has(near, "words", "free"):
-        every = re.search(r"\b(?:all|every|each)\b", text)
-        if every:
+        if re.search(r"\b(?:all|every|each)\b", text):
             return CountRange(noun, (0.0, 0.0), value, where)
         return CountRange(noun, None, None, where, value)
     if COUNTS.has(text, "words", "held"):
@@ -137,13 +134,6 @@ def _range(before: str, value: float) -> Range:
     if ending("more").search(before):
         return (value if re.search(r"(?:least|≥|>=)\W*$", before) else value + 1), math.inf
     return value, value
-
-
-def _where(text: str) -> frozenset[str]:
-    """Places, each with the row that it is of."""
-    return frozenset(
-        f"{row}:{found.group()}" for row, known in _rows() for found in known.finditer(text)
-    )
 
 
 @cache

@@ -82,7 +82,7 @@ class Grade:
 
 
 def agreement(a: Grade, b: Grade) -> float:
-    """How well two grades agree, from 0 to 1: 1 minus the distance of their values.
+    """Agreement of two grades, from 0 to 1: 1 minus the distance of their values.
 
     So neighbours of three ranks agree to 0.5, of four to 0.67, of five (Gleason) to 0.75. A grade
     of no named scheme is taken to be of the other's. Low and high grade agree to 0.9 at least
@@ -198,11 +198,10 @@ def read_grade(phrase: str) -> Grade | None:
     text = text.strip()
     if _NO_GRADE.search(text) or _ABBREVIATION.fullmatch(phrase.strip()):
         return None
-    return _read_gleason(text) or _read_with_parts(text)
-
-
-def _read_with_parts(text: str) -> Grade | None:
-    system = _system_in(text)
+    if gleason := _read_gleason(text):
+        return gleason
+    named = _system_pattern().search(text)
+    system = _systems()[_spaced(named["name"])] if named else _NO_SYSTEM
     if system.name in _WITH_NUCLEI:
         return _read_whole(text, system)
     pattern, names = _parts()
@@ -210,6 +209,10 @@ def _read_with_parts(text: str) -> Grade | None:
     return _read_whole(pattern.sub(" ; ", text), system) or (
         _read_part(*parts[0]) if parts else None
     )
+
+
+def _read_whole(text: str, system: _System) -> Grade | None:
+    return _read_sum(text, system) or _read_ranks(text, system) or _read_words(text)
 
 
 def _read_part(part: str, text: str) -> Grade | None:
@@ -221,15 +224,6 @@ def _read_part(part: str, text: str) -> Grade | None:
     if not 1 <= level <= 4:
         return None
     return _grade(_System(part, (), (), None), level, 4 if level > 3 else 3, part)
-
-
-def _read_whole(text: str, system: _System) -> Grade | None:
-    return _read_sum(text, system) or _read_ranks(text, system) or _read_words(text)
-
-
-def _system_in(text: str) -> _System:
-    found = _system_pattern().search(text)
-    return _NO_SYSTEM if found is None else _systems()[_spaced(found["name"])]
 
 
 def _read_sum(text: str, system: _System) -> Grade | None:
@@ -270,7 +264,7 @@ def _read_ranks(text: str, system: _System) -> Grade | None:
 
 
 def _level(groups: dict[str, str]) -> tuple[float, int | None]:
-    """The rank, and of how many, if the phrase says so: 2 of 3, II/III; 1-2 and I/II are 1.5."""
+    """Rank, and of how many, if the phrase says so: 2 of 3, II/III; 1-2 and I/II are 1.5."""
     first = rank_number(groups["a"])
     if "b" not in groups:
         return float(first), None
@@ -307,7 +301,8 @@ def _read_gleason(text: str) -> Grade | None:
     groups = _data()["group"]
     patterns = _PATTERNS.search(text)
     if patterns and (
-        "gleason" in text or "=" in text or "group" in text or _is_whole(patterns, text)
+        any(word in text for word in ("gleason", "=", "group"))
+        or not re.search(r"[^\W_]", text[: patterns.start()] + text[patterns.end() :])
     ):
         score = f"{patterns[1]}+{patterns[2]}"
         total = str(int(patterns[1]) + int(patterns[2]))
@@ -324,10 +319,6 @@ def _read_gleason(text: str) -> Grade | None:
             "Gleason", _value(level, 5), f"Gleason pattern {level:g}", level, 5, part="pattern"
         )
     return _gleason(f"Gleason {found['sum']}", float(groups["sums"].get(found["sum"], 1)))
-
-
-def _is_whole(patterns: re.Match[str], text: str) -> bool:
-    return not re.search(r"[^\W_]", text[: patterns.start()] + text[patterns.end() :])
 
 
 def _gleason(text: str, group: float) -> Grade:

@@ -7,11 +7,11 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from histoeval.terms.lexicon import Lexicon
+from histoeval.terms.number_words import rank_number
 from histoeval.terms.values.quantities import quantities
 
 _NOTTINGHAM = ((5, "1"), (7, "2"), (9, "3"))
 _SARCOMA = ((3, "1"), (5, "2"), (8, "3"))
-_ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4"}
 _GROUPS = {(3, 3): "1", (3, 4): "2", (4, 3): "3"}
 _OF_SUM = {6: "1", 7: "23", 8: "4", 9: "5", 10: "5"}
 
@@ -38,7 +38,11 @@ def _rows(kind: str) -> tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]:
 def graded(low: str) -> ImpliedGrades:
     """The grades that a text in lower case states or implies."""
     stated = frozenset(_stated(low))
-    worked = frozenset() if stated else frozenset(_worked(low))
+    inferred: list[str] = []
+    if not stated:
+        fixed = (row["grade"] for _, row in _rows("fixed") if re.search(row["words"], low))
+        inferred = [*_by_scores(low), *_by_amounts(low), *fixed]
+    worked = frozenset([max(inferred)] if inferred else [])  # of those that follow, the highest
     patterns = _GRADES.pattern("gleason", "sum").findall(low) if "gleason" in low else ()
     sums = frozenset("+".join(found) for found in patterns)
     tier = frozenset(name for name in ("low", "high") if _GRADES.has(low, "stated", name))
@@ -46,29 +50,28 @@ def graded(low: str) -> ImpliedGrades:
 
 
 def has_tiers(low: str) -> bool:
-    """Whether a text mentions a scale of two."""
+    """True if a text mentions a scale of two."""
     return _GRADES.has(low, "stated", "tiers")
 
 
 def is_not_graded(low: str) -> bool:
-    """Whether a text says that there is no grade, or none that can be given."""
+    """True if a text says that there is no grade, or none that can be given."""
     return _GRADES.has(low, "stated", "not_given")
 
 
 def is_least(low: str) -> bool:
-    """Whether a text gives a grade that may be higher: at least moderate."""
+    """True if a text gives a grade that may be higher: at least moderate."""
     return _GRADES.has(low, "stated", "least")
 
 
 def is_of_part(low: str) -> bool:
-    """Whether a text is on a part of a grade, or on a part of the tumour."""
+    """True if a text is on a part of a grade, or on a part of the tumour."""
     return _GRADES.has(low, "stated", "of_part")
 
 
 def _stated(low: str) -> Iterator[str]:
-    for found in _GRADES.pattern("stated", "number").finditer(low):
-        value = next(each for each in found.groups() if each)
-        yield _ROMAN.get(value, value)
+    for match in _GRADES.pattern("stated", "number").finditer(low):
+        yield str(rank_number(next(filter(None, match.groups()))))
     for value, name in enumerate(("one", "two", "three"), start=1):
         if _GRADES.pattern("stated", name).search(low):
             yield str(value)
@@ -76,27 +79,20 @@ def _stated(low: str) -> Iterator[str]:
 
 def _groups(low: str) -> Iterator[str]:
     """Grade groups of the prostate, stated or made up of the patterns."""
-    for found in _GRADES.pattern("gleason", "group").finditer(low):
-        yield next(each for each in found.groups() if each)
+    for match in _GRADES.pattern("gleason", "group").finditer(low):
+        yield next(filter(None, match.groups()))
     if "gleason" not in low:
         return
     for first, second in _GRADES.pattern("gleason", "sum").findall(low):
         both = int(first), int(second)
         yield _GROUPS.get(both) or ("4" if sum(both) == 8 else "5")
-    for found in _GRADES.pattern("gleason", "score").finditer(low):
-        yield from _OF_SUM[int(next(each for each in found.groups() if each))]
-
-
-def _worked(low: str) -> Iterator[str]:
-    """The highest grade of those that follow, since the highest holds."""
-    found = [*_by_scores(low), *_by_amounts(low), *_fixed(low)]
-    if found:
-        yield max(found)
+    for match in _GRADES.pattern("gleason", "score").finditer(low):
+        yield from _OF_SUM[int(next(filter(None, match.groups())))]
 
 
 def _by_scores(low: str) -> Iterator[str]:
     if total := _GRADES.pattern("scores", "total_of_nine").search(low):
-        yield _row(_NOTTINGHAM, float(next(each for each in total.groups() if each)))
+        yield _row(_NOTTINGHAM, float(next(filter(None, total.groups()))))
         return
     for names, rows in (
         (("differentiation", "mitoses", "necrosis"), _SARCOMA),
@@ -104,7 +100,7 @@ def _by_scores(low: str) -> Iterator[str]:
     ):
         scores = [_GRADES.pattern("scores", name).search(low) for name in names]
         if all(scores):
-            yield _row(rows, float(sum(int(each[1]) for each in scores if each)))
+            yield _row(rows, float(sum(int(score[1]) for score in scores if score)))
             return
 
 
@@ -113,17 +109,11 @@ def _by_amounts(low: str) -> Iterator[str]:
         for of, row in _rows(kind):
             if not of.search(low):
                 continue
-            for each in quantities(low):
-                relevant = each.kind == kind and (each.subject or "mitoses") == row["subject"]
-                if relevant and math.isfinite(each.low + each.high) and "at least" not in low:
-                    value = _row(row["rows"], (each.low + each.high) / 2)
-                    yield from (value,) if value else ()
-
-
-def _fixed(low: str) -> Iterator[str]:
-    for _, row in _rows("fixed"):
-        if re.search(row["words"], low):
-            yield row["grade"]
+            for quantity in quantities(low):
+                total = quantity.low + quantity.high
+                is_of = quantity.kind == kind and (quantity.subject or "mitoses") == row["subject"]
+                if is_of and math.isfinite(total) and "at least" not in low:
+                    yield from filter(None, (_row(row["rows"], total / 2),))
 
 
 def _row(rows: Any, value: float) -> str:

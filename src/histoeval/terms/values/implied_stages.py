@@ -48,14 +48,10 @@ def _table(rows: Sequence[Sequence[Any]]) -> Table:
     return tuple((float(most), str(value)) for most, value in rows)
 
 
-def _word(name: str) -> re.Pattern[str]:
-    return _STAGES.pattern("words", name)
-
-
 @lru_cache(maxsize=1 << 11)
 def organ_at(low: str) -> int | None:
     """The first organ of the tables that a text in lower case names."""
-    return next((at for at, each in enumerate(_organs()) if each.words.search(low)), None)
+    return next((at for at, organ in enumerate(_organs()) if organ.words.search(low)), None)
 
 
 @lru_cache(maxsize=1 << 11)
@@ -66,13 +62,13 @@ def worked_out(low: str, organ: int) -> ImpliedStages:
 
 
 def _tumour(low: str, table: _Organ) -> Iterator[str]:
-    affirmed = _word("denied").sub(" ", low)
+    affirmed = _STAGES.pattern("words", "denied").sub(" ", low)
     reached = [value for words, value in table.extent if words.search(affirmed)]
     sized = [
         name
         for kind, rows in (("", table.size), ("depth", table.depth))
-        for each in _of_tumour(low, kind)
-        if rows and (name := _row(rows, each))
+        for size in _of_tumour(low, kind)
+        if rows and (name := _row(rows, size))
     ]
     if reached or sized:
         yield max([*reached, *sized], key=rank)
@@ -81,33 +77,34 @@ def _tumour(low: str, table: _Organ) -> Iterator[str]:
 def _of_tumour(low: str, kind: str) -> list[Quantity]:
     """The sizes of a tumour that are given exactly."""
     return [
-        each
-        for each in quantities(low)
-        if each.kind == "length"
-        and (each.subject == kind or (each.subject is None and not kind))
-        and math.isfinite(each.low + each.high)
-        and "one" not in each.tags
+        size
+        for size in quantities(low)
+        if size.kind == "length"
+        and (size.subject == kind or (size.subject is None and not kind))
+        and math.isfinite(size.low + size.high)
+        and "one" not in size.tags
     ]
 
 
-def _row(rows: Table, each: Quantity) -> str | None:
+def _row(rows: Table, size: Quantity) -> str | None:
     """The row of a table that holds a quantity, where one row holds it whole."""
     low, high = (
-        [value for most, value in rows if end <= most][:1] for end in (each.low, each.high)
+        [value for most, value in rows if end <= most][:1] for end in (size.low, size.high)
     )
     return low[0] if low and low == high else None
 
 
 def _nodes(low: str, table: _Organ, organ: int) -> Iterator[str]:
     nodes = [count for count in counts(low) if count.noun == "node" and count.part]
-    if _word("cells").search(low):
+    if _STAGES.has(low, "words", "cells"):
         yield "0"
-    elif _word("micro").search(low) and organ == 0:
+    elif organ == 0 and _STAGES.has(low, "words", "micro"):
         yield "1mi"
     elif nodes:
         most = sum(count.part[1] for count in nodes if count.part)
         least = sum(count.part[0] for count in nodes if count.part)
-        if not least and organ == 1 and _word("deposits").search(_word("denied").sub(" ", low)):
+        affirmed = _STAGES.pattern("words", "denied").sub(" ", low)
+        if not least and organ == 1 and _STAGES.has(affirmed, "words", "deposits"):
             yield "1c"
         elif not most:
             yield "0"
@@ -117,16 +114,16 @@ def _nodes(low: str, table: _Organ, organ: int) -> Iterator[str]:
 
 
 def is_least(low: str) -> bool:
-    """Whether a text in lower case gives the tumour a stage that may be higher: at least pT2."""
+    """True if a text in lower case gives the tumour a stage that may be higher: at least pT2."""
     return _STAGES.has(low, "words", "least")
 
 
 def is_far(low: str) -> bool:
-    """Whether a text in lower case speaks of distant metastases."""
+    """True if a text in lower case speaks of distant metastases."""
     return _STAGES.has(low, "words", "far")
 
 
 def rank(value: str) -> tuple[float, str]:
-    """Where a category stands among those of its axis."""
+    """Place of a category among those of its axis."""
     digits = re.match(r"\d", value)
     return (float(digits.group()) if digits else 0.5 if value in ("a", "is") else -1.0), value[1:]

@@ -21,8 +21,6 @@ _OTHERWISE = re.compile(
 
 
 class Side(StrEnum):
-    """A side of the body, or both."""
-
     LEFT = "left"
     RIGHT = "right"
     BILATERAL = "bilateral"
@@ -42,13 +40,16 @@ def named_sides(text: str) -> tuple[SideMention, ...]:
     text = _OTHERWISE.sub(lambda m: " " * len(m.group()), text)
     words = words_of(text)
     site_starts = {match.start for match in find_sites(text)}
-    found = ((_side_at(i, words, site_starts), word) for i, word in enumerate(words))
-    return tuple(SideMention(side, word.start, word.end) for side, word in found if side)
+    return tuple(
+        SideMention(side, word.start, word.end)
+        for i, word in enumerate(words)
+        if (side := _side_at(i, words, site_starts))
+    )
 
 
 def side_of(phrase: str) -> Side | None:
     """The side that a phrase names; left and right together are both sides."""
-    named = {each.side for each in named_sides(phrase)}
+    named = {mention.side for mention in named_sides(phrase)}
     if len(named) > 1:
         return Side.BILATERAL
     return named.pop() if named else None
@@ -57,14 +58,14 @@ def side_of(phrase: str) -> Side | None:
 def written_sides(text: str) -> list[SideMention]:
     """The words left and right themselves, which can be put for one another."""
     return [
-        each
-        for each in named_sides(text)
-        if each.side != Side.BILATERAL and text[each.start : each.end].lower() == each.side
+        mention
+        for mention in named_sides(text)
+        if mention.side != Side.BILATERAL
+        and text[mention.start : mention.end].lower() == mention.side
     ]
 
 
 def _side_at(i: int, words: Sequence[Word], site_starts: set[int]) -> Side | None:
-    """The side that one word names where it stands."""
     word = words[i]
     if side := _by_word("words").get(word.plain):
         return side

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from histoeval.terms.lexicon import Lexicon
 from histoeval.terms.values.stated import (
@@ -28,11 +28,9 @@ _ORDER = ("unknown", "clear", "close", "involved")
 
 @lru_cache(maxsize=1 << 11)
 def read_margins(text: str) -> tuple[StatedValue, ...]:
-    """The status of each margin that a text speaks of."""
     if not _WORDS.has(text, "margin", "subject"):
         return ()
-    blank = _FORMER.sub(lambda found: " " * len(found.group()), text)
-    return tuple(_of_clauses(blank))
+    return tuple(_of_clauses(_FORMER.sub(lambda match: " " * len(match.group()), text)))
 
 
 def _of_clauses(text: str) -> Iterator[StatedValue]:
@@ -50,40 +48,22 @@ def _of_clause(text: str, start: int, end: int, listing: bool) -> Iterator[State
     spoken = False
     for first, last in zip([start, *cuts], [*cuts, end], strict=True):
         piece = text[first:last]
-        named = _names_margin(piece)
+        named = _WORDS.has(_WORDS.pattern("margin", "other").sub(" ", piece), "margin", "subject")
         status = _status(text[first if held is None else held : last])
         others = spoken and re.search(r"\b(?:others?|remaining|rest|one)\b", piece)
         placed = (listing or spoken) and _WORDS.has(piece, "margin", "places")
         if (named or held is not None or others or placed) and status:
             begin = first if held is None else held
             lead = len(text[begin:last]) - len(text[begin:last].lstrip(" ,"))
-            places = frozenset(
-                _place(found.group().lower())
-                for found in _WORDS.pattern("margin", "places").finditer(text[begin:last])
-            )
-            yield StatedValue(
-                MARGIN, frozenset({status}) | {f"at {each}" for each in places}, begin + lead, last
-            )
+            matches = _WORDS.pattern("margin", "places").finditer(text[begin:last])
+            places = (match.group().lower() for match in matches)
+            # A place has one name in all texts: radial is circumferential
+            same = _WORDS.entry("same_places")
+            options = frozenset({status, *(f"at {same.get(place, place)}" for place in places)})
+            yield StatedValue(MARGIN, options, begin + lead, last)
             held, spoken = None, True
         elif named:
             held = first if held is None else held
-
-
-def _place(name: str) -> str:
-    """The name of a place that is the same in all texts: radial is circumferential."""
-    return str(_WORDS.entry("same_places").get(name, name))
-
-
-@cache
-def _opposite_places() -> tuple[frozenset[str], ...]:
-    return tuple(
-        frozenset(f"at {name}" for name in pair) for pair in _WORDS.entry("margin", "opposite")
-    )
-
-
-def _names_margin(piece: str) -> bool:
-    without = _WORDS.pattern("margin", "other").sub(" ", piece)
-    return _WORDS.has(without, "margin", "subject")
 
 
 def _status(piece: str) -> str | None:
@@ -107,7 +87,7 @@ def _state(value: StatedValue) -> str:
 
 
 def _places(value: StatedValue) -> frozenset[str]:
-    return frozenset(each for each in value.options if each.startswith("at "))
+    return frozenset(option for option in value.options if option.startswith("at "))
 
 
 def margin_conflicts(
@@ -126,25 +106,25 @@ def margin_conflicts(
             yield one, named[0], severity
             return
     worst, other_worst = (
-        max(each, key=lambda v: _ORDER.index(_state(v))) for each in (ones, others)
+        max(values, key=lambda v: _ORDER.index(_state(v))) for values in (ones, others)
     )
     if severity := _between(_state(worst), _state(other_worst)):
         alone = len(ones) == len(others) == 1
         yield worst, other_worst, severity if alone else min(severity, MAJOR)
         return
     involved, other_involved = (
-        [each for each in every if _state(each) == "involved" and _places(each)]
-        for every in (ones, others)
+        [value for value in values if _state(value) == "involved" and _places(value)]
+        for values in (ones, others)
     )
     if not len(involved) == len(other_involved) == 1 or len(ones) != len(others):
         return
-    for one in involved:
-        for other in other_involved:
-            if not _places(one) & _places(other) and any(
-                pair & _places(one) and pair & _places(other) for pair in _opposite_places()
-            ):
-                yield one, other, MAJOR
-                return
+    (one,), (other,) = involved, other_involved
+    here, there = _places(one), _places(other)
+    if not here & there and any(
+        not here.isdisjoint(pair) and not there.isdisjoint(pair)
+        for pair in ([f"at {name}" for name in pair] for pair in _WORDS.entry("margin", "opposite"))
+    ):
+        yield one, other, MAJOR
 
 
 def _between(one: str, other: str) -> int:

@@ -60,7 +60,7 @@ class Result:
 
 
 def agreement(a: Result, b: Result) -> float:
-    """How well two results of one marker agree, from 0 to 1.
+    """Agreement of two results of one marker, from 0 to 1.
 
     0 if one is positive and the other negative; 0.5 if just one is equivocal or has no polarity;
     0.25 if just one was tested. Where polarity is the same, 0.7 and up to 0.3 more for
@@ -84,19 +84,14 @@ def _amount_agreement(a: Result, b: Result) -> float:
     elif a.strength != b.strength:
         parts.append(0.75)
     extents = _extent(a), _extent(b)
-    if (percents := _percents(a, b)) is not None:
-        parts.append(percent_agreement(*percents))
+    if None not in (a.low, a.high, b.low, b.high):
+        ranges = [(result.low or 0.0, result.high or 0.0) for result in (a, b)]
+        parts.append(percent_agreement(*ranges))
     elif extents[0] and extents[1]:
         parts.append(1 - abs(_RANKS[extents[0]] - _RANKS[extents[1]]) / 4)
     elif extents[0] != extents[1]:
         parts.append(0.75)
     return sum(parts) / len(parts) if parts else 1.0
-
-
-def _percents(a: Result, b: Result) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    if a.low is None or a.high is None or b.low is None or b.high is None:
-        return None
-    return (a.low, a.high), (b.low, b.high)
 
 
 def _extent(result: Result) -> str | None:
@@ -153,7 +148,6 @@ def _levels(marker: str) -> _Finder | None:
 
 @lru_cache(maxsize=1 << 12)  # a marker may have any name
 def _scores(marker: str | None) -> list[Polarity]:
-    """The polarity of the scores 0 to 3+."""
     own = [r["scores"] for r in _data()["special"] if r["marker"] == marker and "scores" in r]
     return own[0] if own else ["negative", "positive", "positive", "positive"]
 
@@ -215,7 +209,8 @@ def _read(text: str, marker: str | None) -> Result | None:
     points, rest = _points_in(text)
     stated = list(_stated(rest))
     score, percent = _score_in(rest), read_percent(_PD_L1.sub(r"\1%", rest))
-    special = _special_rows(rest, marker)
+    own_words = _special(marker) if marker is not None else None
+    special = [row for _, _, row in own_words.find(rest)] if own_words else []
     amounts = [s for s in stated if s.polarity is None and s.tested]
     if not (stated or special or percent or points) and score is None:
         return None
@@ -250,13 +245,13 @@ def _stated(text: str) -> Iterator[_Statement]:
     """The words and signs of a result, with negation already counted in."""
     since = 0
     for start, end, row in _results().find(text):
-        found = _Statement(**{k: row[k] for k in _Statement._fields if k in row})
-        if found.polarity in _OPPOSITE and _negated().search(text[since:start]):
-            positive = found.polarity == "positive"
-            found = _Statement("negative", 0, "none") if positive else _Statement("positive")
-        if found.polarity:
+        statement = _Statement(**{k: row[k] for k in _Statement._fields if k in row})
+        if statement.polarity in _OPPOSITE and _negated().search(text[since:start]):
+            positive = statement.polarity == "positive"
+            statement = _Statement("negative", 0, "none") if positive else _Statement("positive")
+        if statement.polarity:
             since = end
-        yield found
+        yield statement
     for sign in _SIGN.finditer(_SCORE.sub(" ", text)):
         polarities: tuple[Polarity, ...] = ("positive", "negative", "equivocal")
         yield _Statement(next(polarity for polarity in polarities if sign[polarity]))
@@ -266,12 +261,6 @@ def _decided(polarities: Iterable[Polarity | None]) -> Polarity | None:
     """The first that is clear, else equivocal: "equivocal (2+), amplified" is positive."""
     stated = [polarity for polarity in polarities if polarity]
     return next((p for p in stated if p != "equivocal"), stated[0] if stated else None)
-
-
-def _special_rows(text: str, marker: str | None) -> list[dict[str, Any]]:
-    """What the marker's own words in a phrase mean."""
-    finder = _special(marker) if marker is not None else None
-    return [row for _, _, row in finder.find(text)] if finder else []
 
 
 def _score_in(text: str) -> int | None:
@@ -311,7 +300,7 @@ def _read_level(text: str, levels: _Finder) -> Result | None:
         percent = (float(stated[0][0]), float(stated[0][1])) if stated else None
     if percent is not None:
         return Result(low=min(percent), high=max(percent))
-    untested = any(not each.tested for each in _stated(text))
+    untested = any(not statement.tested for statement in _stated(text))
     return Result(tested=False) if untested else _read(text, None)
 
 

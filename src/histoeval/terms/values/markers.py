@@ -6,9 +6,8 @@ and CK 7 are the same, and CD3 is not found in CD30.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache, lru_cache
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from histoeval.resources import load_toml
@@ -50,7 +49,6 @@ def _data() -> dict[str, Any]:
 
 @cache
 def known_markers() -> frozenset[str]:
-    """The ids of all markers."""
     return frozenset(row["name"] for row in _data()["marker"])
 
 
@@ -61,13 +59,13 @@ def _folded(phrase: str) -> str:
     return "".join(_GREEK.get(c.lower(), c) for c in text)
 
 
-def _piece(text: str) -> str:
-    word = text.lower()
-    return american(singular(word)) if len(word) > 4 else word
-
-
 def _pieces(text: str) -> list[_Piece]:
-    return [_Piece(_piece(m.group()), m.start(), m.end()) for m in _PIECE.finditer(text)]
+    pieces = []
+    for match in _PIECE.finditer(text):
+        word = match.group().lower()
+        plain = american(singular(word)) if len(word) > 4 else word
+        pieces.append(_Piece(plain, match.start(), match.end()))
+    return pieces
 
 
 def _key(name: str) -> _Key:
@@ -97,7 +95,6 @@ def _names() -> dict[_Key, _Name]:
 
 @cache
 def _longest_from() -> dict[str, int]:
-    """The pieces of the longest name that begins with a piece."""
     longest: dict[str, int] = {}
     for key in _names():
         longest[key[0]] = max(len(key), longest.get(key[0], 0))
@@ -126,8 +123,8 @@ def find_markers(phrase: str) -> tuple[str, ...]:
     Misread names (SlOO, synaptophysln) are searched only where no name is written correctly.
     """
     text = _folded(phrase)
-    found = list(_as_written(text)) or list(_in_any_case(text)) or list(_misread(text))
-    return tuple(dict.fromkeys(marker for name in found for marker in name.markers))
+    names = [name for name, _, _ in _placed(text)] or [*_in_any_case(text)] or [*_misread(text)]
+    return tuple(dict.fromkeys(marker for name in names for marker in name.markers))
 
 
 def singled_out(markers: tuple[str, ...], behind: str) -> tuple[str, ...]:
@@ -136,16 +133,13 @@ def singled_out(markers: tuple[str, ...], behind: str) -> tuple[str, ...]:
     `Hormone receptor (oestrogen)` is the estrogen receptor alone.
     """
     words = {marker: _words_of(marker) for marker in markers}
-    named = {
-        piece.plain
-        for piece in takewhile(lambda piece: _tells(piece.plain, words), _pieces(_folded(behind)))
-    }
+    named: set[str] = set()
+    for word in _key(behind):
+        shared = sum(word in own for own in words.values())
+        if word not in _BETWEEN and shared in (0, len(words)):
+            break
+        named.add(word)
     return tuple(marker for marker in markers if words[marker] & named) or markers
-
-
-def _tells(word: str, words: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a word is of some of these markers and not of all, or stands between such words."""
-    return word in _BETWEEN or 0 < sum(word in own for own in words.values()) < len(words)
 
 
 @cache
@@ -178,10 +172,6 @@ def named_markers(text: str) -> list[MarkerName]:
     return [MarkerName(name.markers, start, end) for name, start, end in _placed(folded)]
 
 
-def _as_written(text: str) -> Iterator[_Name]:
-    return (name for name, _, _ in _placed(text))
-
-
 def _placed(text: str) -> Iterator[tuple[_Name, int, int]]:
     pieces, at = _pieces(text), 0
     stem: _Key = ()
@@ -207,7 +197,8 @@ def _size_of_name(text: str, pieces: list[_Piece], at: int) -> int:
         end = pieces[at + size - 1].end
         name = _names().get(tuple(piece.plain for piece in pieces[at : at + size]))
         written = text[pieces[at].start : end]
-        if name and not _inside_word(text, end) and _is_cased(name, written):
+        is_cased = name and (name.cased is None or _joined(written) in name.cased)
+        if is_cased and not _inside_word(text, end):
             return size
     return 0
 
@@ -216,25 +207,15 @@ def _inside_word(text: str, at: int) -> bool:
     return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
 
 
-def _is_cased(name: _Name, written: str) -> bool:
-    return name.cased is None or _joined(written) in name.cased
-
-
 def _sharing(stem: _Key, text: str, pieces: list[_Piece], at: int) -> _Name | None:
     """A number that continues the marker before it: the 20 of CK7/20, but not of CK7, 20%."""
     piece = pieces[at]
     if not stem or not piece.plain.isdigit() or _inside_word(text, piece.end):
         return None
-    joins = _SHARES_LETTERS.fullmatch(text, _end_of_last_number(pieces, at), piece.start)
-    return _names().get((*stem, piece.plain)) if joins and _is_name_end(text, piece) else None
-
-
-def _end_of_last_number(pieces: list[_Piece], at: int) -> int:
-    return next((p.end for p in reversed(pieces[:at]) if p.plain.isdigit()), 0)
-
-
-def _is_name_end(text: str, piece: _Piece) -> bool:
-    return _NO_MARKER.match(text, piece.end) is None
+    last_number = next((p.end for p in reversed(pieces[:at]) if p.plain.isdigit()), 0)
+    joins = _SHARES_LETTERS.fullmatch(text, last_number, piece.start)
+    is_marker = joins and not _NO_MARKER.match(text, piece.end)
+    return _names().get((*stem, piece.plain)) if is_marker else None
 
 
 def _in_any_case(text: str) -> Iterator[_Name]:
@@ -246,7 +227,8 @@ def _in_any_case(text: str) -> Iterator[_Name]:
 
 def _misread(text: str) -> Iterator[_Name]:
     for word in re.findall(r"[\w|]+(?:-[\w|]+)?", text):
-        outline = _joined_outline(word)
+        letters = "".join(c for c in word.lower() if c.isalnum() or c == "|")
+        outline = letters.translate(_LOOKALIKES)
         if name := _lookalikes().get(outline) if word != word.lower() else None:
             yield name
         elif word.isalpha() and (near := _near_word(word.lower())):
@@ -257,7 +239,3 @@ def _misread(text: str) -> Iterator[_Name]:
 def _near_word(word: str) -> str | None:
     """The long name that a word is a slip of."""
     return closest_word(word, list(_long_words()), _SAME_WORD) if len(word) >= _LONG_WORD else None
-
-
-def _joined_outline(word: str) -> str:
-    return "".join(c for c in word.lower() if c.isalnum() or c == "|").translate(_LOOKALIKES)

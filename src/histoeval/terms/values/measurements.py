@@ -1,7 +1,7 @@
 """The measurement in a phrase: a size, a count, N of M, a share in per cent, a rate."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -99,7 +99,7 @@ class Measurement:
 
 
 def agreement(a: Measurement, b: Measurement) -> float | None:
-    """How well two measurements agree, from 0 to 1; nothing if they are not of comparable kinds.
+    """Agreement of two measurements, from 0 to 1; nothing if they are not of comparable kinds.
 
     Sizes, weights and ratios: 1 if the largest dimensions are within 10 % or differ by rounding,
     falling evenly to 0 where one is twice the other. Counts: 0 if one is zero and the other
@@ -117,7 +117,7 @@ def agreement(a: Measurement, b: Measurement) -> float | None:
 
 
 def percent_agreement(a: tuple[float, float], b: tuple[float, float]) -> float:
-    """How well two ranges of per cent agree: 1 the same, 0.95 if they overlap.
+    """Agreement of two ranges of per cent: 1 the same, 0.95 if they overlap.
 
     Else 1 minus the gap between them, as a part of the larger value or of 10, whichever is more.
     """
@@ -170,11 +170,6 @@ def _number(text: str) -> float:
     return min(_MAX, float(text.replace(",", "") if thousands else text.replace(",", ".")))
 
 
-def _step(text: str) -> float:
-    decimals = re.search(r"[.,](\d+)$", text)
-    return 10.0 ** -len(decimals[1]) if decimals and _number(text) < 1000 else 1.0
-
-
 def _bound(text: str, start: int) -> Bound | None:
     before = text[max(0, start - 20) : start]
     if _AT_MOST.search(before):
@@ -217,9 +212,13 @@ def _read_sizes(text: str) -> Measurement | None:
     elif kind == "length" and _DISTANCE.search(text):
         kind = "distance"
     values = sorted((round(_number(w) * scale, 6) for w in written), reverse=True)
-    return Measurement(
-        kind, tuple(values), _bound(text, found.start()), min(map(_step, written)) * scale
-    )
+    # One in the last digit of the most exact of them
+    decimals = [
+        len(digits[1]) if (digits := re.search(r"[.,](\d+)$", w)) and _number(w) < 1000 else 0
+        for w in written
+    ]
+    step = 10.0 ** -max(decimals) * scale
+    return Measurement(kind, tuple(values), _bound(text, found.start()), step)
 
 
 def _read_ratio(text: str) -> Measurement | None:
@@ -261,19 +260,16 @@ def _tidied(phrase: str) -> str:
     return _SPELT.sub(lambda word: _SPELT_VALUES[word.group()], text).strip()
 
 
-def _readings(text: str) -> Iterator[Measurement]:
-    return (reading for read in _READERS if (reading := read(text)) is not None)
-
-
 @lru_cache(maxsize=1 << 12)
 def read_measurement(phrase: str) -> Measurement | None:
     """The measurement in a phrase, or None if it has no number."""
-    return next(_readings(_tidied(phrase)), None)
+    text = _tidied(phrase)
+    return next((reading for read in _READERS if (reading := read(text)) is not None), None)
 
 
 @lru_cache(maxsize=1 << 12)
 def is_length(phrase: str) -> bool:
-    """Whether a phrase is nothing but a length, such as 14 mm or 3 x 2 cm."""
+    """True if a phrase is nothing but a length, such as 14 mm or 3 x 2 cm."""
     found = _SIZES.fullmatch(_tidied(phrase))
     return found is not None and _UNITS[found["unit"]][0] == "length"
 

@@ -66,23 +66,22 @@ class NodeCount(NamedTuple):
 
 def node_counts(text: str) -> Iterator[NodeCount]:
     """Counts of nodes in figures, right before or after the word for them."""
-    for found in _COUNTS.finditer(text):
-        late = "" if found["part"] else "late_"
-        part, every = f"{late}part", f"{late}all"
-        yield NodeCount(int(found[part]), int(found[every]), found.start(part), found.end(every))
+    for match in _COUNTS.finditer(text):
+        late = "" if match["part"] else "late_"
+        part, total = f"{late}part", f"{late}all"
+        yield NodeCount(int(match[part]), int(match[total]), match.start(part), match.end(total))
 
 
 def is_on_some_nodes(text: str) -> bool:
-    """Whether a sentence is on some of the nodes, and not on all."""
+    """True if a sentence is on some of the nodes, and not on all."""
     return _COUNTED.search(text) is not None
 
 
 @lru_cache(maxsize=1 << 11)
 def read_nodes(text: str) -> tuple[StatedValue, ...]:
-    """What a text says of lymph nodes, clause by clause."""
     if not _WORDS.has(text, "nodes", "subject") and not re.search(r"\bp?N[0-3]", text):
         return ()
-    return tuple(replace(each, end=_word_end(text, each.end)) for each in _of_clauses(text))
+    return tuple(replace(value, end=_word_end(text, value.end)) for value in _of_clauses(text))
 
 
 def _word_end(text: str, end: int) -> int:
@@ -112,31 +111,20 @@ def _of_clause(clause: str, start: int, end: int, named: bool) -> Iterator[State
         near = clause[max(0, found.start() - _NEAR) : found.end() + _NEAR]
         if not _OTHER.search(near) and (value := _counted(found, clause)) is not None:
             counted = True
-            yield StatedValue(
-                NODES,
-                value[0],
-                start + found.start(),
-                start + found.end(),
-                value[1],
-                value[1],
-                value[2],
-            )
+            options, part, total = value
+            first, last = start + found.start(), start + found.end()
+            yield StatedValue(NODES, options, first, last, part, part, total)
     if counted or not _WORDS.has(clause, "nodes", "subject"):
         return
     status = _status(clause)
     if status is None:
         return
     number = _COUNT.search(clause)
-    count = float(_number(number["n"])) if number else None
-    total = count if status == "free" else None
-    low = 0.0 if status == "free" else (count or -1.0)
-    if (
-        status == "involved"
-        and number
-        and re.search(r"\b(?:all|both|each)\b", clause, re.IGNORECASE)
-    ):
-        total = count
-    yield StatedValue(NODES, _options(status, clause), start, end, low, low, total)
+    named_count = float(_number(number["n"])) if number else None
+    low = 0.0 if status == "free" else (named_count or -1.0)
+    is_of_all = status == "free" or re.search(r"\b(?:all|both|each)\b", clause, re.IGNORECASE)
+    every = named_count if is_of_all else None
+    yield StatedValue(NODES, _options(status, clause), start, end, low, low, every)
 
 
 def _counted(found: re.Match[str], clause: str) -> tuple[frozenset[str], float, float] | None:
@@ -165,7 +153,7 @@ def _options(status: str, clause: str) -> frozenset[str]:
 
 
 def _status(clause: str) -> str | None:
-    """Whether the nodes of a clause are free; what is denied of them does not count."""
+    """Free or involved, as a clause says of its nodes; what is denied of them does not count."""
     rest, denied = _WORDS.pattern("nodes", "denied").subn(" ", clause)
     if _WORDS.has(rest, "nodes", "involved"):
         return "involved"
@@ -183,14 +171,14 @@ def node_conflicts(
     if not ones or not others:
         return
     held, other_held = (
-        [each for each in every if "involved" in each.options] for every in (ones, others)
+        [value for value in values if "involved" in value.options] for values in (ones, others)
     )
     free, other_free = (
-        [each for each in every if each.options == {"free"}] for every in (ones, others)
+        [value for value in values if value.options == {"free"}] for values in (ones, others)
     )
-    if held and not other_held and not any("free" in each.options for each in held):
+    if held and not other_held and not any("free" in value.options for value in held):
         yield held[0], other_free[0], CRITICAL
-    elif other_held and not held and not any("free" in each.options for each in other_held):
+    elif other_held and not held and not any("free" in value.options for value in other_held):
         yield free[0], other_held[0], CRITICAL
     else:
         yield from _numbers(ones, others)
@@ -213,12 +201,6 @@ def _numbers(
     left = [value for key, value in here.items() if key not in there]
     right = [value for key, value in there.items() if key not in here]
     for one, other in zip(left, right, strict=False):
-        if bool(one.low) != bool(other.low):
-            yield one, other, MAJOR
-        else:
-            yield one, other, MAJOR if _class(one.low) != _class(other.low) else MODERATE
-
-
-def _class(count: float) -> int:
-    """The class of nodal stage that most systems would give it."""
-    return sum(count >= least for least in (1, 4, 10))
+        # Classes of nodal stage in most systems: none, 1 to 3, 4 to 9, 10 or more
+        classes = [sum(value.low >= least for least in (1, 4, 10)) for value in (one, other)]
+        yield one, other, MAJOR if classes[0] != classes[1] else MODERATE

@@ -87,18 +87,13 @@ def _amounts() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1 << 13)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """The quantities in a text."""
-    if not any(map(str.isdigit, text)) and not _in_words(text.lower()):
+    low = text.lower()
+    in_figures = in_digits(low)
+    if not any(map(str.isdigit, text)) and in_figures == low:
         return ()
     return tuple(
-        quantity
-        for sentence in _SENTENCES.split(in_digits(text.lower()))
-        for quantity in _of_sentence(sentence)
+        quantity for sentence in _SENTENCES.split(in_figures) for quantity in _of_sentence(sentence)
     )
-
-
-def _in_words(low: str) -> bool:
-    return in_digits(low) != low
 
 
 def _of_sentence(sentence: str) -> Iterator[Quantity]:
@@ -114,7 +109,9 @@ def _of_sentence(sentence: str) -> Iterator[Quantity]:
         after = cut.start() if cut else until
         before, behind = sentence[start : each.start], sentence[each.end : after]
         start = after
-        subject = _subject(each.kind, f"{before} {behind}")
+        words = f"{before} {behind}"
+        subjects = _subjects(each.kind)
+        subject = next((name for name, known in subjects if known.search(words)), None)
         if "whole" in _named("parts", before) and subject == "insitu":
             subject = ""
         subject = last.get(each.kind) if subject is None else subject
@@ -138,7 +135,11 @@ def _ranges(
     tags = _named("tags", words)
     if len(each.values) > 1 and not each.spread:
         tags |= {"several"}
-    where = _where(words)
+    where = frozenset(
+        match.group()
+        for name in ("names", "labels")
+        for match in QUANTITIES.pattern("where", name).finditer(words)
+    )
     spans = (
         [(min(each.values), max(each.values))]
         if each.spread
@@ -150,14 +151,6 @@ def _ranges(
         name, spans = "necrosis", [(100 - high, 100 - low) for low, high in spans]
     for low, high in spans:
         yield Quantity(each.kind, low, high, name, tags, parts, where, scenes)
-
-
-def _where(words: str) -> frozenset[str]:
-    return frozenset(
-        found.group()
-        for name in ("names", "labels")
-        for found in QUANTITIES.pattern("where", name).finditer(words)
-    )
 
 
 def _rates(sentence: str) -> Iterator[_Written]:
@@ -185,18 +178,12 @@ def _written(sentence: str) -> Iterator[_Written]:
         yield _Written(kind, values, spread, found.start(), found.end())
 
 
-def _subject(kind: str, words: str) -> str | None:
-    return next((name for name, known in _subjects(kind) if known.search(words)), None)
-
-
 def _range(before: str, behind: str, value: float) -> tuple[float, float]:
-    """The range that a number stands for between these words."""
+    """Range that a number stands for between these words."""
     behind = behind.strip()
     if just := ending("just").search(before):
-        ends = sorted(
-            (value, value * (1.2 if re.search("over|above|more|larger", just.group()) else _SHORT))
-        )
-        return ends[0], ends[1]
+        is_over = re.search("over|above|more|larger", just.group())
+        return (value, value * 1.2) if is_over else (value * _SHORT, value)
     about = bool(ending("about").search(before))
     bare = ending("about").sub("", before) if about else before
     denied = QUANTITIES.has(before.rpartition(",")[2], "bounds", "denied")

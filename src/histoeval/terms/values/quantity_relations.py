@@ -1,4 +1,4 @@
-"""Do the quantities of a hypothesis follow from those of a premise, exclude them, or neither?"""
+"""Relations of quantities: a hypothesis follows from a premise, contradicts it, or neither."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -29,13 +29,14 @@ def compared(given: Iterable[Quantity], claimed: Iterable[Quantity]) -> set[Fits
 
 
 def _answered(given: Sequence[Quantity], claimed: Quantity) -> Fits:
-    """Whether a claim follows from all that is given for the same thing."""
+    """Relation of a claim to all that is given for the same thing."""
     alike = [one for one in given if _is_alike(one, claimed)]
     near = [one for one in alike if not _is_elsewhere(one, claimed)]
     if not near:
         return _beyond(alike, claimed)
     if "sum" in claimed.tags and not any("sum" in one.tags for one in near) and len(near) > 1:
-        return _fit(_sum(near), claimed)
+        low, high = sum(one.low for one in near), sum(one.high for one in near)
+        return _fit(near[0]._replace(low=low, high=high), claimed)
     if "max" in claimed.tags and len(near) > 1:
         near = [max(near, key=lambda one: one.high)]
     elif "min" in claimed.tags and len(near) > 1:
@@ -47,7 +48,7 @@ def _answered(given: Sequence[Quantity], claimed: Quantity) -> Fits:
 
 
 def _is_alike(one: Quantity, claimed: Quantity) -> bool:
-    """Whether two quantities may be of the same thing."""
+    """True if two quantities may be of the same thing."""
     if one.kind != claimed.kind:
         return False
     if one.subject == claimed.subject:
@@ -57,7 +58,7 @@ def _is_alike(one: Quantity, claimed: Quantity) -> bool:
 
 
 def _is_elsewhere(one: Quantity, claimed: Quantity) -> bool:
-    """Whether two quantities are of different places or were measured in different ways."""
+    """True if two quantities are of different places or were measured in different ways."""
     if one.scenes and claimed.scenes and not one.scenes & claimed.scenes:
         return True
     if claimed.where & _ELSEWHERE and not one.where & claimed.where:
@@ -87,7 +88,7 @@ def _held(one: Quantity, claimed: Quantity) -> Fits:
 
 
 def _is_within(one: Quantity, claimed: Quantity) -> bool:
-    """Whether the claim can only be less: a part, one of several, an item of a sum."""
+    """True if the claim can only be less: a part, one of several, an item of a sum."""
     part = "whole" in one.parts - claimed.parts and "invasive" in claimed.parts
     item = bool(claimed.tags & {"one", "min"}) and "max" in one.tags and "min" not in one.tags
     summed = "sum" in one.tags - claimed.tags and bool(claimed.tags & {"max", "min"})
@@ -95,16 +96,11 @@ def _is_within(one: Quantity, claimed: Quantity) -> bool:
 
 
 def _are_unlike(one: Quantity, claimed: Quantity) -> bool:
-    """Whether one is of what is in situ or a mean or an item, and the other is not."""
+    """True if one is of what is in situ or a mean or an item, and the other is not."""
     differ = one.parts ^ claimed.parts
     mean = "mean" in one.tags and "max" in claimed.tags and claimed.high > one.high
     item = "sum" in claimed.tags - one.tags and bool(one.tags & {"max", "min"})
     return {"insitu", "invasive"} <= differ or mean or item
-
-
-def _sum(near: Sequence[Quantity]) -> Quantity:
-    low, high = sum(one.low for one in near), sum(one.high for one in near)
-    return near[0]._replace(low=low, high=high)
 
 
 def _fit(one: Quantity, other: Quantity) -> Fits:

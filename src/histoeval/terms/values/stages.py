@@ -61,7 +61,7 @@ class Stage:
 
 
 def agreement(a: Stage, b: Stage) -> float:
-    """How well two stages agree, from 0 to 1: the mean over what both name; 0.5 if that is nothing.
+    """Agreement of two stages, from 0 to 1: the mean over what both name; 0.5 if that is nothing.
 
     On each axis and for the group, 0.4 less for every step between the numbers, and 0.1 less if
     only the letters differ (0.05 if just one has a letter). Free nodes against involved ones
@@ -70,16 +70,15 @@ def agreement(a: Stage, b: Stage) -> float:
     """
     if a == b:
         return 1.0
-    shared = [(x, y) for x, y in _axes(a, b) if x is not None and y is not None]
-    parts = [_apart(x, y) for x, y in shared]
-    parts += [
-        _involved(x, y) for x, y in ((a.n, b.n), (a.m, b.m)) if x is not None and y is not None
-    ]
+    parts: list[float] = []
+    for x, y in ((a.t, b.t), (arabic_group(a), arabic_group(b))):
+        if x is not None and y is not None:
+            parts.append(_apart(x, y))
+    for x, y in ((a.n, b.n), (a.m, b.m)):  # on these, none and some are opposites
+        if x is not None and y is not None:
+            opposite = x[0] != y[0] and "0" in (x[0], y[0]) and _UNKNOWN not in (x[0], y[0])
+            parts.append(0.0 if opposite else _apart(x, y))
     return sum(parts) / len(parts) if parts else 0.5
-
-
-def _axes(a: Stage, b: Stage) -> tuple[tuple[str | None, str | None], ...]:
-    return (a.t, b.t), (arabic_group(a), arabic_group(b))
 
 
 def arabic_group(stage: Stage) -> str | None:
@@ -88,13 +87,6 @@ def arabic_group(stage: Stage) -> str | None:
         return None
     roman = re.match(r"[IV0]+", stage.group)
     return f"{_ROMANS.index(roman[0])}{stage.group[roman.end() :].lower()}" if roman else None
-
-
-def _involved(x: str, y: str) -> float:
-    """Two values of an axis on which none and some are opposites."""
-    if x[0] != y[0] and "0" in (x[0], y[0]) and _UNKNOWN not in (x[0], y[0]):
-        return 0.0
-    return _apart(x, y)
 
 
 def _apart(x: str, y: str) -> float:

@@ -35,7 +35,6 @@ class StatedValue:
     total: float | None = None  # of how many, for a count of some
 
     def of(self, text: str) -> str:
-        """The words that state it."""
         return text[self.start : self.end]
 
 
@@ -104,9 +103,9 @@ def _unmatched(
 def clauses(text: str) -> Iterator[tuple[int, int]]:
     """Where the sentences of a text are, and the parts between semicolons."""
     start = 0
-    for found in _BREAK.finditer(text):
-        if found.start() > start:
-            yield start, found.start()
-        start = found.end()
+    for stop in _BREAK.finditer(text):
+        if stop.start() > start:
+            yield start, stop.start()
+        start = stop.end()
     if start < len(text):
         yield start, len(text)

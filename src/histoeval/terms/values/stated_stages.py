@@ -35,7 +35,6 @@ _DISTANT = "4"  # the group of distant metastases, but for lymphomas
 
 @lru_cache(maxsize=1 << 11)
 def read_stages(text: str) -> tuple[StatedValue, ...]:
-    """The categories and groups of stage that a text states."""
     return (*_categories(text), *_groups(text))
 
 
@@ -75,7 +74,7 @@ def _groups(text: str) -> Iterator[StatedValue]:
 
 
 def stage_severity(one: StatedValue, other: StatedValue) -> int:
-    """How severe it is to state one stage for another; 0 where they agree, as 2 and 2a do.
+    """Severity of stating one stage for another; 0 where they agree, as 2 and 2a do.
 
     One step changes the work-up; two steps, involved nodes, metastases and muscle could harm.
     """

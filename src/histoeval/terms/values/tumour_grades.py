@@ -76,7 +76,6 @@ _GRADE_GROUP = re.compile(
 )
 _PLUS = re.compile(r"\bplus\b(?=\s+\d)", re.IGNORECASE)
 _PROSTATE = re.compile(r"prostat|gleason|acinar|grade group", re.IGNORECASE)
-_GROUP_WORDS = ("one", "two", "three", "four", "five")
 _WORDS = {
     "1": r"(?:well|highly)[- ]differentiated",
     "1-2": r"well[- ](?:to|-)[- ]?moderately[- ]differentiated",
@@ -151,9 +150,9 @@ def read_tumour_grades(text: str) -> list[StatedValue]:
     That of the nuclei counts as that of the tumour where there is no other.
     """
     found = list(_grades(text))
-    if any(each.axis == TUMOUR for each in found):
+    if any(grade.axis == TUMOUR for grade in found):
         return found
-    return [replace(each, axis=TUMOUR) if each.axis == NUCLEAR else each for each in found]
+    return [replace(grade, axis=TUMOUR) if grade.axis == NUCLEAR else grade for grade in found]
 
 
 def _grades(text: str) -> Iterator[StatedValue]:
@@ -162,7 +161,8 @@ def _grades(text: str) -> Iterator[StatedValue]:
         if is_denied(text, *found.span()):
             continue
         how = found["how"] or found["adjective"]
-        rank = _HOW[how[0].lower()] if how else _in_words(found)
+        in_words = (rank for i, rank in enumerate(_WORDS) if found[f"w{i}"])
+        rank = _HOW[how[0].lower()] if how else next(in_words)
         if rank == "1" and re.match(
             r"\W*(?:lipo|neuroendocrine|pap)", text[found.end() :], re.IGNORECASE
         ):
@@ -176,10 +176,6 @@ def _grades(text: str) -> Iterator[StatedValue]:
                 continue
             degree = frozenset({"none", "low"})
         yield StatedValue(DYSPLASIA, degree, *found.span())
-
-
-def _in_words(found: re.Match[str]) -> str:
-    return next(rank for i, rank in enumerate(_WORDS) if found[f"w{i}"])
 
 
 def _numbers(text: str) -> Iterator[StatedValue]:
@@ -205,7 +201,7 @@ def _numbers(text: str) -> Iterator[StatedValue]:
 
 
 def _number(written: str) -> int:
-    words = ("one", "two", "three", "four")
+    words = ("one", "two", "three", "four", "five")
     low = written.lower()
     return words.index(low) + 1 if low in words else rank_number(low)
 
@@ -249,7 +245,7 @@ def _degree(found: re.Match[str]) -> frozenset[str]:
 
 
 def tumour_grade_severity(one: StatedValue, other: StatedValue) -> int:
-    """How severe it is to state one grade for another; 0 where they agree."""
+    """Severity of stating one grade for another; 0 where they agree."""
     if one.options & other.options:
         return 0
     if one.axis == DYSPLASIA:
@@ -281,11 +277,7 @@ def read_gleason(text: str) -> Iterator[StatedValue]:
         group = groups["sums"][found["sum"]]
         yield _group(found, *("23" if group == 2.5 else str(group)))
     for found in _GRADE_GROUP.finditer(text):
-        written = found["group"].lower()
-        number = (
-            _GROUP_WORDS.index(written) + 1 if written in _GROUP_WORDS else rank_number(written)
-        )
-        yield _group(found, str(number))
+        yield _group(found, str(_number(found["group"])))
 
 
 def _group(found: re.Match[str], *groups: str) -> StatedValue:
@@ -293,7 +285,7 @@ def _group(found: re.Match[str], *groups: str) -> StatedValue:
 
 
 def gleason_severity(one: StatedValue, other: StatedValue) -> int:
-    """How severe it is to state one grade group for another; 0 where they agree."""
+    """Severity of stating one grade group for another; 0 where they agree."""
     if one.options & other.options:
         return 0
     apart = min(abs(int(a) - int(b)) for a in one.options for b in other.options)

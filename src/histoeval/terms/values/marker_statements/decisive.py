@@ -33,7 +33,7 @@ def decisive_markers() -> dict[str, Any]:
 
 
 def decides(marker: str) -> bool:
-    """Whether a result of this marker decides on a therapy or on the diagnosis."""
+    """True if a result of this marker decides on a therapy or on the diagnosis."""
     return marker in decisive_markers()["critical"]
 
 
@@ -44,7 +44,7 @@ def _also(marker: str) -> re.Pattern[str] | None:
 
 
 def speaks_of(marker: str, text: str) -> bool:
-    """Whether a text has other words for what a decisive marker shows."""
+    """True if a text has other words for what a decisive marker shows."""
     return bool((words := _also(marker)) and words.search(text))
 
 
@@ -69,7 +69,7 @@ def covered_markers(axes: frozenset[str]) -> frozenset[str]:
 
 
 def marker_severity(one: StatedValue, other: StatedValue) -> int:
-    """How severe it is to state one result for another; 0 where they agree.
+    """Severity of stating one result for another; 0 where they agree.
 
     HER2 that is negative with a score of 0 is not the same as low: of the latter some are treated.
     """
@@ -100,10 +100,9 @@ def _between_variants(one: StatedValue, other: StatedValue) -> int:
 
 
 def _by_share(one: StatedValue, other: StatedValue) -> int:
-    """Shares of cells that are counted by classes."""
     if one.low < 0 or other.low < 0 or (one.low <= other.high and other.low <= one.high):
         return 0
-    here, there = (sum(each.low >= limit for limit in _SHARES[one.axis]) for each in (one, other))
+    here, there = (sum(value.low >= limit for limit in _SHARES[one.axis]) for value in (one, other))
     if here == there:
         return MINOR
     return CRITICAL if one.axis == "PD-L1" or abs(here - there) > 1 else MAJOR

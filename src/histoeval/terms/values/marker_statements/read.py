@@ -14,15 +14,14 @@ from histoeval.resources import load_toml
 from histoeval.terms.marker_wordings import plain_statements
 from histoeval.terms.values.marker_results import Result, read_result
 from histoeval.terms.values.marker_statements.decisive import (
+    LIGHT_CHAIN,
     LIGHT_CHAINS,
+    MISMATCH,
+    MISMATCH_LOST,
+    MISMATCH_PAIRS,
     REARRANGED,
     VARIANT,
     decisive_markers,
-)
-from histoeval.terms.values.marker_statements.derived import (
-    light_chain,
-    mismatch_status,
-    mutated_idh,
 )
 from histoeval.terms.values.marker_statements.results import (
     DENIED_NEAR,
@@ -125,8 +124,8 @@ def read_marker_statements(text: str) -> tuple[StatedValue, ...]:
     """Markers with a polarity, decisive variants and the light chain that a text states."""
     plainly = plain_statements(text)
     return tuple(
-        replace(each, start=plainly.place(each.start), end=plainly.place(each.end, end=True))
-        for each in _read_plain(plainly.text)
+        replace(value, start=plainly.place(value.start), end=plainly.place(value.end, end=True))
+        for value in _read_plain(plainly.text)
     )
 
 
@@ -143,18 +142,21 @@ def _read_plain(text: str) -> tuple[StatedValue, ...]:
         else:
             waiting = _NOTHING
         start = stop.end() if stop else end
-    return (*found, *mismatch_status(found), *mutated_idh(found))
+    # IDH is mutated where its commonest mutant is found; where that is not, another may be
+    idh = [v for v in found if v.axis == "IDH1 R132H" and "positive" in v.options]
+    return (*found, *mismatch_status(found), *(replace(value, axis="IDH") for value in idh))
 
 
 def _names(clause: str) -> list[MarkerName]:
     """The markers of the catalogue, and what else is looked for in a specimen."""
     names = named_markers(clause)
     pattern, axes = _others()
-    for found in pattern.finditer(clause):
-        names = [each for each in names if each.end <= found.start() or found.end() <= each.start]
-        axis = axes[int((found.lastgroup or "of0").removeprefix("of"))]
-        names.append(MarkerName((axis,), found.start(), found.end()))
-    return sorted(names, key=lambda each: each.start)
+    for match in pattern.finditer(clause):
+        start, end = match.span()
+        names = [name for name in names if name.end <= start or end <= name.start]
+        axis = axes[int((match.lastgroup or "of0").removeprefix("of"))]
+        names.append(MarkerName((axis,), start, end))
+    return sorted(names, key=lambda name: name.start)
 
 
 def _of_clause(clause: _Clause, waiting: _Waiting) -> tuple[list[StatedValue], _Waiting]:
@@ -171,17 +173,14 @@ def _of_clause(clause: _Clause, waiting: _Waiting) -> tuple[list[StatedValue], _
         behind, followed = text[group.end : end], at + 1 < len(groups)
         values, used = _of_group(clause, group, between, behind, followed=followed, used=used)
         if not values and found and _SHOWN_BY.fullmatch(between):
-            values = _shown_by(group, found[-1])
+            # Stains by which something else was seen, or not: no fungi on PAS
+            markers = [marker for name in group.names for marker in name.markers]
+            values = [replace(found[-1], axis=marker) for marker in markers]
         found += values
     last = groups[-1]
-    stated = {each.axis for each in found}
+    stated = {value.axis for value in found}
     left = tuple(m for name in last.names for m in name.markers if m not in stated)
     return [*found, *light_chain(text, clause.start)], _Waiting(left, clause.start + last.start)
-
-
-def _shown_by(group: _Group, shown: StatedValue) -> list[StatedValue]:
-    """Stains by which something else was seen, or not: no fungi on PAS."""
-    return [replace(shown, axis=marker) for name in group.names for marker in name.markers]
 
 
 def _late(clause: _Clause, waiting: _Waiting) -> Iterator[StatedValue]:
@@ -208,7 +207,7 @@ def _groups(clause: str, names: Sequence[MarkerName]) -> Iterator[_Group]:
 
 
 def _is_joined(one: MarkerName, other: MarkerName, clause: str) -> bool:
-    """Whether two names share a result: a list, or another name in brackets."""
+    """True if two names share a result: a list, or another name in brackets."""
     between = clause[one.end : other.start]
     if between.strip() == "(":
         return clause.startswith(")", other.end)
@@ -260,9 +259,11 @@ def _of_group(
 
 def _variants(clause: _Clause, group: _Group, axis: str, own: str) -> Iterator[StatedValue]:
     if axis in decisive_markers()["genes"]:
-        for found in VARIANT_NAMED.finditer(clause.text[group.start : group.end] + own):
-            start, end = clause.start + group.start, clause.start + group.start + found.end()
-            yield StatedValue(axis + VARIANT, frozenset({_variant(found)}), start, end)
+        start = clause.start + group.start
+        for match in VARIANT_NAMED.finditer(clause.text[group.start : group.end] + own):
+            change = f"exon {match['exon']} {(match['change'] or '').lower()}".strip()
+            variant = match["point"].lower() if match["point"] else change
+            yield StatedValue(axis + VARIANT, frozenset({variant}), start, start + match.end())
 
 
 def _axis(marker: str, own: str, about_genes: bool) -> str:
@@ -273,12 +274,62 @@ def _axis(marker: str, own: str, about_genes: bool) -> str:
     return "HPV" if marker.startswith("HPV ") else next(axes, marker)
 
 
-def _variant(found: re.Match[str]) -> str:
-    if found["point"]:
-        return found["point"].lower()
-    return f"exon {found['exon']} {(found['change'] or '').lower()}".strip()
-
-
 def _value(marker: str, result: Result, start: int, end: int) -> StatedValue:
     low, high = (result.low or 0.0, result.high or 0.0) if result.low is not None else (-1.0, -1.0)
     return StatedValue(marker, frozenset({result.polarity or ""}), start, end, low, high)
+
+
+_CHAIN = re.compile(r"\b(?P<chain>kappa|lambda|\u03ba|\u03bb)\b", re.IGNORECASE)
+_POLYTYPIC = re.compile(
+    r"\bpoly(?:typic|clonal)|\bno (?:light[- ]chain )?restriction|\bnot restricted|\bboth\b",
+    re.IGNORECASE,
+)
+_RESTRICTED = re.compile(
+    r"\b(?P<chain>kappa|lambda)\b[\s-]*(?:light[- ]chains?[\s-]*)?"
+    r"(?:only|restrict\w*|monotyp\w*|monoclon\w*|clonal|positive|\+|type|AL|amyloid)"
+    r"|\b(?:restrict\w*|monotyp\w*|monoclon\w*|positive|AL)\b[\w\s(-]{0,24}?\b(?P<chain2>kappa"
+    r"|lambda)\b",
+    re.IGNORECASE,
+)
+
+
+def light_chain(clause: str, offset: int) -> Iterator[StatedValue]:
+    """The light chain that a clause states to be restricted, or that none is."""
+    chains = {found["chain"].lower() for found in _CHAIN.finditer(clause)}
+    if not chains:
+        return
+    if _POLYTYPIC.search(clause):
+        options = {"polytypic"}
+    elif len(chains) == 1:
+        options = chains
+    else:
+        found = _RESTRICTED.search(clause)
+        options = {(found["chain"] or found["chain2"]).lower()} if found else set()
+    if options:
+        first, *_, last = [*_CHAIN.finditer(clause)] * 2
+        yield StatedValue(
+            LIGHT_CHAIN, frozenset(options), offset + first.start(), offset + last.end()
+        )
+
+
+def mismatch_status(found: Sequence[StatedValue]) -> Iterator[StatedValue]:
+    """Mismatch repair, deficient or not: as stated, by a protein lost, by instability."""
+    proteins = decisive_markers()["proteins"]
+    own = [value for value in found if value.axis in proteins]
+    lost = [value for value in own if "negative" in value.options]
+
+    def status(value: StatedValue, deficient: bool) -> StatedValue:
+        options = frozenset({"deficient" if deficient else "proficient"})
+        return StatedValue(MISMATCH, options, value.start, value.end)
+
+    for value in lost or own[:1]:
+        yield status(value, bool(lost))
+        if lost:
+            pair = next(pair for pair in MISMATCH_PAIRS if value.axis in pair)
+            yield replace(value, axis=MISMATCH_LOST, options=frozenset(pair))
+    for value in found:
+        if value.options <= {"positive", "negative"}:
+            if value.axis == "mismatch repair":
+                yield status(value, "negative" in value.options)
+            if value.axis == "microsatellite instability":
+                yield status(value, "positive" in value.options)

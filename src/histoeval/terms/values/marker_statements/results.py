@@ -113,8 +113,8 @@ class _Reading(NamedTuple):
 
 def heading_before(before: str) -> re.Match[str] | None:
     """The last result that stands before markers and leads to them: loss of, negative for."""
-    for found in reversed(list(_HEADS.finditer(before))):
-        if heading := _HEADING.match(before, found.start()):
+    for head in reversed(list(_HEADS.finditer(before))):
+        if heading := _HEADING.match(before, head.start()):
             return heading
     return None
 
@@ -125,7 +125,7 @@ def result_of(marker: str, phrases: MarkerPhrases) -> _Reading:
         near = _ASIDE.sub("", phrases.own)
         phrases = phrases._replace(own=near, behind=near)
     readings = (read(marker, phrases) for read in _READERS)
-    return next((each for each in readings if each is not None), _Reading(None))
+    return next((reading for reading in readings if reading is not None), _Reading(None))
 
 
 def _as_advice(marker: str, phrases: MarkerPhrases) -> _Reading | None:
@@ -188,7 +188,11 @@ def _by_words_behind(marker: str, phrases: MarkerPhrases) -> _Reading | None:
 
 def _by_words_before(marker: str, phrases: MarkerPhrases) -> _Reading | None:
     """Retained MSH2."""
-    result = _headed(phrases.heading, marker) if phrases.heading else None
+    if phrases.heading is None:
+        return None
+    words = phrases.heading.group().strip(" :")
+    affirmed = re.match(r"(?:express|pathogenic|deleterious|monotypic)", words, re.IGNORECASE)
+    result = Result("positive") if affirmed else _read(words, marker)
     return _Reading(result, ahead=True) if result else None
 
 
@@ -218,13 +222,6 @@ _READERS: tuple[Callable[[str, MarkerPhrases], _Reading | None], ...] = (
 )  # fmt: skip
 
 
-def _headed(heading: re.Match[str], marker: str) -> Result | None:
-    words = heading.group().strip(" :")
-    if re.match(r"(?:express|pathogenic|deleterious|monotypic)", words, re.IGNORECASE):
-        return Result("positive")
-    return _read(words, marker)
-
-
 def _tidied(own: str) -> str:
     """The words behind a marker, without what stands only between."""
     if own.startswith(("+", "-")) and not re.match(r"-\s?[a-z]", own, re.IGNORECASE):
@@ -238,8 +235,5 @@ def _read(phrase: str, marker: str) -> Result | None:
         return Result("negative")
     for pattern, written in _REWORDED:
         phrase = pattern.sub(written, phrase)
-    return _with_polarity(read_result(phrase, marker) if phrase else None)
-
-
-def _with_polarity(result: Result | None) -> Result | None:
+    result = read_result(phrase, marker) if phrase else None
     return result if result and (result.polarity or not result.tested) else None

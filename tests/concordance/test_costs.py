@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from histoeval.concordance.laterality import compare_sides
+from histoeval.concordance.site import compare_sides
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.report import EntityType, Relation
 from tests.support.report_builder import parts_of, report

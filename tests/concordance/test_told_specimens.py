@@ -2,7 +2,7 @@
 
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.concordance.specimens.compare import compare_reports
-from histoeval.concordance.specimens.told import match_told
+from histoeval.concordance.specimens.matching import match_told
 from tests.support.report_builder import alike, facts
 from tests.support.tables import from_table
 

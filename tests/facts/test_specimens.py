@@ -2,11 +2,10 @@
 
 import random
 
-from histoeval.facts.specimens.clauses import clauses_about
+from histoeval.facts.specimens.clauses import clauses_about, told_parts
 from histoeval.facts.specimens.divide import specimens_of_text
 from histoeval.facts.specimens.places import Gazetteer, place_of
 from histoeval.facts.specimens.text import meeting, only, outside, superseded
-from histoeval.facts.specimens.told import told_parts
 from histoeval.report import Entity, EntityType, Relation, Report
 from histoeval.terms.values.laterality import Side
 from tests.support.tables import from_table

@@ -46,8 +46,7 @@ from histoeval.terms.spelling import respelt
 from histoeval.terms.values import implied_grades, implied_stages
 from histoeval.terms.values.amounts import read_amounts
 from histoeval.terms.values.counts import counts
-from histoeval.terms.values.grade_phrases import find_grades
-from histoeval.terms.values.grades import read_grade
+from histoeval.terms.values.grades import find_grades, read_grade
 from histoeval.terms.values.laterality import named_sides, side_of
 from histoeval.terms.values.margins import read_margins
 from histoeval.terms.values.marker_results import read_result

@@ -1,4 +1,4 @@
-"""What two reports agree and disagree on, part by part, with evidence for each.
+"""Agreement and disagreement of two reports, part by part, with evidence for each.
 
 | module | what it holds |
 |---|---|

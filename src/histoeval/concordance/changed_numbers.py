@@ -46,7 +46,9 @@ def with_numbers(
     excused: Excused = NOTHING_EXCUSED,
 ) -> ComparedPart:
     """The measurements, less what numbers cost that changed beyond the `known` ones."""
-    changed = _exchanged(numbers_in(reference), numbers_in(candidate))[known:]
+    ref_numbers, cand_numbers = numbers_in(reference), numbers_in(candidate)
+    only_ref, only_cand = _left(ref_numbers, cand_numbers), _left(cand_numbers, ref_numbers)
+    changed = list(zip(only_ref, only_cand, strict=False))[known:]
     if not changed:
         return part
     mistakes = tuple(
@@ -68,7 +70,7 @@ def _severity(reference: str, ref: Place, candidate: str, cand: Place) -> Severi
     if _UNIT.match(reference, ref[1]) or _UNIT.match(candidate, cand[1]):
         return Severity.MINOR
     here, there = reference[slice(*ref)], candidate[slice(*cand)]
-    digits = [each.replace(".", "").strip("0") for each in (here, there)]
+    digits = [number.replace(".", "").strip("0") for number in (here, there)]
     moved = "." in here + there and digits[0] == digits[1] != ""
     return Severity.MAJOR if moved else Severity.MINOR
 
@@ -77,10 +79,12 @@ def with_degrees(
     part: ComparedPart, reference: str, candidate: str, excused: Excused = NOTHING_EXCUSED
 ) -> ComparedPart:
     """The grade, less what another degree of something costs, if no grade is wrong already."""
-    changed = _exchanged(_degrees(reference), _degrees(candidate))
-    if not changed or any(mistake.kind == ErrorKind.WRONG_GRADE for mistake in part.mistakes):
+    ref_degrees, cand_degrees = _degrees(reference), _degrees(candidate)
+    only_ref, only_cand = _left(ref_degrees, cand_degrees), _left(cand_degrees, ref_degrees)
+    has_grade = any(mistake.kind == ErrorKind.WRONG_GRADE for mistake in part.mistakes)
+    if not only_ref or not only_cand or has_grade:
         return part
-    ref, cand = changed[0]
+    ref, cand = only_ref[0], only_cand[0]
     mistake = ReportError(
         ErrorKind.WRONG_GRADE,
         "grade",
@@ -101,13 +105,8 @@ def _entity(text: str, place: Place, kind: EntityType) -> Entity:
     return Entity(text=text[start:end], start=start, end=end, type=kind, score=0.5)
 
 
-def _exchanged(ref: Found, cand: Found) -> list[tuple[Place, Place]]:
-    """What only the reference has, and what only the candidate has instead, from left to right."""
-    return list(zip(_left(ref, cand), _left(cand, ref), strict=False))
-
-
 def _left(one: Found, other: Found) -> list[Place]:
-    """Where the values stand that the other has less often."""
+    """Spans of the values that the other has less often."""
     count = Counter({value: len(places) for value, places in other.items()})
     return sorted(place for value, places in one.items() for place in places[count[value] :])
 

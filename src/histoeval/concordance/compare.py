@@ -1,10 +1,9 @@
 """All parts of the comparison of two reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
-from histoeval.concordance.decisive_findings import with_decisive
 from histoeval.concordance.diagnosis import Alike, compare_diagnoses, without_implied
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
@@ -22,7 +21,6 @@ from histoeval.concordance.grade_stage_size import (
     compare_measurements,
     compare_stages,
 )
-from histoeval.concordance.laterality import compare_sides
 from histoeval.concordance.markers import compare_markers
 from histoeval.concordance.other_diagnoses import (
     compare_additional,
@@ -30,39 +28,30 @@ from histoeval.concordance.other_diagnoses import (
     with_denials,
 )
 from histoeval.concordance.site import (
+    compare_sides,
     compare_sites,
     extra_sites,
     same_named,
     with_specimen,
 )
 from histoeval.concordance.stated_values import (
+    COST,
     stated_margins,
     without_margins,
     without_settled_numbers,
 )
 from histoeval.facts.facts import Facts
-from histoeval.report import Entity
+from histoeval.report import Entity, EntityType
+from histoeval.terms.decisive_findings import DecisiveFinding, Standing, read_decisive
 from histoeval.terms.rewriting import RewrittenText
 
 # The parts that an NLI model makes; all others are of facts
 OF_STATEMENTS = ("kept", "supported", "consistent")
 
 OF_FACTS = (
-    "diagnosis",
-    "behaviour",
-    "spread",
-    "completeness",
-    "soundness",
-    "site",
-    "laterality",
-    "grade",
-    "stage",
-    "markers",
-    "findings",
-    "no_inventions",
-    "measurements",
-    "specimens",
-)
+    "diagnosis", "behaviour", "spread", "completeness", "soundness", "site", "laterality", "grade",
+    "stage", "markers", "findings", "no_inventions", "measurements", "specimens",
+)  # fmt: skip
 
 PARTS = (*OF_FACTS, *OF_STATEMENTS)  # the names of the parts, in the order in which they are shown
 
@@ -95,18 +84,28 @@ def compare(
     markers = compare_markers(*both, excused)
     sizes = compare_measurements(*both, excused)
     unsettled = without_settled_numbers(*both)
+    # Errors whose words are still in the texts from which settled numbers were taken
     wrong = sum(
-        _keeps_numbers(error, texts, unsettled)
+        all(
+            entity is None or text[entity.start : entity.end] == rest[entity.start : entity.end]
+            for entity, text, rest in zip(
+                (error.reference, error.candidate), texts, unsettled, strict=True
+            )
+        )
         for part in (grade, stage, markers, sizes)
         for error in part.mistakes
     )
+    site = compare_sites(*both, excused)
+    is_same = (diagnoses.identity.value or 0.0) >= _SAME_DIAGNOSIS
+    if is_same and same_named(*both):  # right for the same diagnosis at sites of the same names
+        site = ComparedPart(1.0, site.matched)
     parts = {
         "diagnosis": diagnoses.identity,
         "behaviour": with_denials(diagnoses.behaviour, *both, excused),
         "spread": diagnoses.spread,
         "completeness": _without(diagnoses.completeness, known),
         "soundness": _without(diagnoses.soundness, known),
-        "site": with_specimen(_site(*both, diagnoses.identity, excused), *both, excused),
+        "site": with_specimen(site, *both, excused),
         "laterality": compare_sides(*both, excused),
         "grade": with_degrees(grade, *texts, excused),
         "stage": stage,
@@ -119,33 +118,16 @@ def compare(
     return with_decisive(parts, *both, excused)
 
 
-def _keeps_numbers(error: ReportError, texts: Texts, unsettled: Texts) -> bool:
-    """Whether the words of an error are still in texts from which settled numbers were taken."""
-    entities = (error.reference, error.candidate)
-    return all(
-        each is None or whole[each.start : each.end] == rest[each.start : each.end]
-        for each, whole, rest in zip(entities, texts, unsettled, strict=True)
-    )
-
-
 def _and_matched(excused: Excused, findings: ComparedPart) -> Excused:
-    """What is excused, and what both reports have as a finding: it is no diagnosis besides."""
+    """Excuse, too, what both reports have as a finding: it is no diagnosis besides."""
     matched = {
-        ReportError(ErrorKind.OMISSION, each.part, Severity.MINOR, each.reference, each.candidate)
-        for each in findings.matched
-        if each.similarity >= _SAME_FINDING
+        ReportError(
+            ErrorKind.OMISSION, match.part, Severity.MINOR, match.reference, match.candidate
+        )
+        for match in findings.matched
+        if match.similarity >= _SAME_FINDING
     }
     return Excused(excused.errors | matched)
-
-
-def _site(
-    reference: Facts, candidate: Facts, identity: ComparedPart, excused: Excused
-) -> ComparedPart:
-    """The site; right for the same diagnosis at sites of the same names."""
-    site = compare_sites(reference, candidate, excused)
-    if (identity.value or 0.0) >= _SAME_DIAGNOSIS and same_named(reference, candidate):
-        return ComparedPart(1.0, site.matched)
-    return site
 
 
 def _both(one: ComparedPart, other: ComparedPart) -> ComparedPart:
@@ -173,26 +155,97 @@ def restored(
     part: ComparedPart, reference: RewrittenText, candidate: RewrittenText
 ) -> ComparedPart:
     """A part with its evidence in the words of the two reports, none cut before a bracket."""
-    return ComparedPart(
-        part.value,
-        tuple(
-            replace(
-                match,
-                reference=_original(match.reference, reference),
-                candidate=_original(match.candidate, candidate),
+
+    def ref(entity: Entity) -> Entity:
+        return closed(reference.restored(entity), reference.original)
+
+    def cand(entity: Entity) -> Entity:
+        return closed(candidate.restored(entity), candidate.original)
+
+    matched = tuple(
+        replace(match, reference=ref(match.reference), candidate=cand(match.candidate))
+        for match in part.matched
+    )
+    mistakes = tuple(
+        replace(
+            error,
+            reference=error.reference and ref(error.reference),
+            candidate=error.candidate and cand(error.candidate),
+        )
+        for error in part.mistakes
+    )
+    return ComparedPart(part.value, matched, mistakes)
+
+
+_FINDINGS = "findings"
+# Parts whose errors may be about such a finding
+_RATED = ("diagnosis", "findings", "no_inventions", "markers", "completeness", "soundness")
+
+
+def with_decisive(
+    parts: Mapping[str, ComparedPart], reference: Facts, candidate: Facts, excused: Excused
+) -> dict[str, ComparedPart]:
+    found = dict(parts)
+    for decisive in _unshared(reference, candidate):
+        known = False
+        for name in _RATED:
+            mistakes = list(found[name].mistakes)
+            for at, error in enumerate(mistakes):
+                if _is_about(error, decisive):
+                    known = True
+                    if error.kind not in (ErrorKind.WRONG_DIAGNOSIS, ErrorKind.MARKER_FLIP):
+                        severity = max(error.severity, decisive.severity)
+                        mistakes[at] = replace(error, severity=severity)
+            found[name] = replace(found[name], mistakes=tuple(mistakes))
+        if not known:
+            part = found[_FINDINGS]
+            value = 1.0 if part.value is None else part.value
+            left = max(0.0, value - (0.0 if excused(decisive) else COST[decisive.severity]))
+            found[_FINDINGS] = ComparedPart(left, part.matched, (*part.mistakes, decisive))
+    return found
+
+
+def _unshared(reference: Facts, candidate: Facts) -> Iterator[ReportError]:
+    ref, cand = read_decisive(reference.stated.text), read_decisive(candidate.stated.text)
+    for name in sorted({*ref, *cand}):
+        here, there = ref.get(name), cand.get(name)
+        standings = {finding.standing if finding else None for finding in (here, there)}
+        known = here or there
+        if Standing.AFFIRMED not in standings or len(standings) == 1 or known is None:
+            continue
+        silent = None in standings or (
+            Standing.IMPLIED in standings and all(f and f.implied for f in (here, there))
+        )
+        one = _decisive_entity(reference, here) if here else None
+        other = _decisive_entity(candidate, there) if there else None
+        if silent and not known.both:
+            left_out = here is not None and here.standing == Standing.AFFIRMED
+            kind = ErrorKind.OMISSION if left_out else ErrorKind.INVENTION
+            entity = one if left_out else other
+            if entity is not None:
+                yield ReportError.one_sided(kind, _FINDINGS, Severity(known.severity), entity)
+        elif Standing.DENIED in standings and not known.compared:
+            yield ReportError(
+                ErrorKind.CONTRADICTION, _FINDINGS, Severity(known.severity), one, other
             )
-            for match in part.matched
-        ),
-        tuple(
-            replace(
-                mistake,
-                reference=mistake.reference and _original(mistake.reference, reference),
-                candidate=mistake.candidate and _original(mistake.candidate, candidate),
-            )
-            for mistake in part.mistakes
-        ),
+
+
+def _decisive_entity(facts: Facts, found: DecisiveFinding) -> Entity:
+    return Entity(
+        text=facts.stated.text[found.start : found.end],
+        start=found.start,
+        end=found.end,
+        type=EntityType.FINDING,
+        score=0.5,
     )
 
 
-def _original(entity: Entity, text: RewrittenText) -> Entity:
-    return closed(text.restored(entity), text.original)
+def _is_about(error: ReportError, decisive: ReportError) -> bool:
+    """True if an error is about the words of a decisive finding, in one report at least."""
+    return any(
+        one is not None and other is not None and one.start < other.end and other.start < one.end
+        for one, other in (
+            (error.reference, decisive.reference),
+            (error.candidate, decisive.candidate),
+        )
+    )

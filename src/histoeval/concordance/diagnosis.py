@@ -13,7 +13,6 @@ from histoeval.concordance.diagnosis_errors import (
 )
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
-    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
@@ -63,7 +62,7 @@ class Diagnoses:
 
 
 def compare_diagnoses(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
 ) -> Diagnoses:
     """All parts that concern the diagnoses."""
 
@@ -73,48 +72,44 @@ def compare_diagnoses(
             return 1.0
         return diagnosis_closeness(one, other, alike)
 
-    def near_backward(one: Diagnosis, other: Diagnosis) -> float:
-        """Seen from the candidate, the reference is still the first of the two."""
-        return near(other, one)
-
     return Diagnoses(
         _identity(reference, candidate, near, excused),
         _behaviour(reference, candidate, near, excused),
         compare_spread(reference, candidate, near, excused),
         _covered(reference, candidate, near, ErrorKind.OMISSION, excused),
-        _covered(candidate, reference, near_backward, ErrorKind.INVENTION, excused),
+        # Seen from the candidate, the reference is still the first of the two
+        _covered(candidate, reference, lambda c, r: near(r, c), ErrorKind.INVENTION, excused),
     )
 
 
 def without_implied(reference: Facts, candidate: Facts) -> tuple[Facts, Facts]:
     """Both reports without dysplasia that a diagnosis implies, where only one speaks of it."""
-    spoken = [any(is_dysplasia(each) for each in facts.made) for facts in (reference, candidate)]
-    if all(spoken):
+    if all(any(map(is_dysplasia, facts.made)) for facts in (reference, candidate)):
         return reference, candidate
     return _without_implied(reference), _without_implied(candidate)
 
 
 def _without_implied(facts: Facts) -> Facts:
-    unsaid = [each for each in facts.made if goes_without_saying(each, facts.made)]
-    if not unsaid:
+    implied = [d for d in facts.made if goes_without_saying(d, facts.made)]
+    if not implied:
         return facts
-    implied = {id(each) for each in unsaid}
-    spans = [(each.entity.start, each.entity.end) for each in unsaid]
+    ids = set(map(id, implied))
+    spans = [(d.entity.start, d.entity.end) for d in implied]
     return replace(
         facts,
-        diagnoses=tuple(each for each in facts.diagnoses if id(each) not in implied),
-        others=tuple(each for each in facts.others if id(each) not in implied),
-        made=tuple(each for each in facts.made if id(each) not in implied),
+        diagnoses=tuple(d for d in facts.diagnoses if id(d) not in ids),
+        others=tuple(d for d in facts.others if id(d) not in ids),
+        made=tuple(d for d in facts.made if id(d) not in ids),
         grades=tuple(
-            each
-            for each in facts.grades
-            if not any(start <= each.entity.start < end for start, end in spans)
+            grade
+            for grade in facts.grades
+            if not any(start <= grade.entity.start < end for start, end in spans)
         ),
     )
 
 
 def diagnosis_closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> float:
-    """How much of a diagnosis the candidate's says; a hedge on one side only takes a quarter."""
+    """Share of a diagnosis that the candidate's says; a hedge on one side only takes a quarter."""
     near = _closeness(reference, candidate, alike)
     return near * HEDGE if reference.hedged != candidate.hedged else near
 
@@ -126,29 +121,17 @@ def _closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> floa
     if one is None or other is None:
         return alike(reference.entity.text, candidate.entity.text)
     primaries = reference.primary or one, candidate.primary or other
-    return max(
-        _concept_closeness(one, other),
-        _concept_closeness(*_wide(reference, candidate, one, other)),
-        _concept_closeness(*primaries) if reference.spread and candidate.spread else 0.0,
-    )
-
-
-def _wide(
-    reference: Diagnosis, candidate: Diagnosis, one: Concept, other: Concept
-) -> tuple[Concept, Concept]:
-    """What the words of both name by themselves; not where one of them says more around them.
-
-    A mole that is complete and one that is partial are both moles by name alone.
-    """
     wide = reference.wide or one, candidate.wide or other
-    return (one, other) if wide[0] == wide[1] and _at_odds(one, other) else wide
-
-
-def _at_odds(one: Concept, other: Concept) -> bool:
-    """Whether two kinds of one diagnosis are named that differ by more than the site."""
     tree = diagnosis_tree()
     same_sites = bool(one.organs & other.organs) or not (one.organs and other.organs)
-    return same_sites and not tree.are_kin(one.id, other.id)
+    if wide[0] == wide[1] and same_sites and not tree.are_kin(one.id, other.id):
+        # A mole that is complete and one that is partial are both moles by name alone
+        wide = one, other
+    return max(
+        _concept_closeness(one, other),
+        _concept_closeness(*wide),
+        _concept_closeness(*primaries) if reference.spread and candidate.spread else 0.0,
+    )
 
 
 def _concept_closeness(ref: Concept, cand: Concept) -> float:
@@ -181,10 +164,11 @@ def _kin_closeness(ref: Concept, cand: Concept) -> float:
 
 
 def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
-    """How near the leading diagnoses come: of the first ones, and of those next to them."""
+    """Nearness of the leading diagnoses: of the first ones, and of those next to them."""
     if not reference.diagnoses and not candidate.diagnoses:
         return ComparedPart(_both_silent(reference, candidate))
-    alone = float(_excused_alone(reference, candidate, excused) or _all_told(reference, candidate))
+    is_excused = _is_one_excused(reference, candidate, excused)
+    alone = float(is_excused or _all_told(reference, candidate))
     first = max((near(r, c) for r in reference.first for c in candidate.first), default=alone)
     leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=alone)
     if _is_entailed(reference, excused):
@@ -195,15 +179,18 @@ def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) 
         if cand is not None and value >= MATCHED:
             matched.append(EntityMatch("diagnosis", ref.entity, cand.entity, value))
         if value < SAME and not (value < MATCHED and _is_said(ref, cand, reference, candidate)):
-            right = any(other is not ref and worth >= SAME for other, _, worth in pairs)
-            right = right and not _both_come_first(ref, cand, reference, candidate)
             if cand is None:
-                alone_in = _severity(ref, candidate)
-                mistakes.append(
-                    ReportError(ErrorKind.OMISSION, "diagnosis", alone_in, ref.entity, None)
+                omitted = ReportError.one_sided(
+                    ErrorKind.OMISSION, "diagnosis", _severity(ref, candidate), ref.entity
                 )
-            else:
-                mistakes.append(mistake_of(ref, cand, value, right))
+                mistakes.append(omitted)
+                continue
+            right = any(other is not ref and worth >= SAME for other, _, worth in pairs)
+            right = right and not all(
+                diagnosis is min(facts.leading, key=lambda leader: leader.entity.start)
+                for diagnosis, facts in ((ref, reference), (cand, candidate))
+            )
+            mistakes.append(mistake_of(ref, cand, value, right))
     return ComparedPart((first + leading) / 2, tuple(matched), tuple(mistakes))
 
 
@@ -233,21 +220,11 @@ def _paired(
     left = [c for j, c in enumerate(free) if j not in taken]
     for i, ref in sorted(enumerate(refs), key=lambda item: _vagueness(item[1])):
         if i not in found:
-            least = min((_vagueness(each) for each in left), default=0)
-            value, cand = best_of(ref, [each for each in left if _vagueness(each) == least], near)
+            least = min(map(_vagueness, left), default=0)
+            value, cand = best_of(ref, [c for c in left if _vagueness(c) == least], near)
             found[i] = cand, value
-            left = [each for each in left if each is not cand]
+            left = [c for c in left if c is not cand]
     return [(ref, *found[i]) for i, ref in enumerate(refs)]
-
-
-def _both_come_first(
-    ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts
-) -> bool:
-    """Whether two diagnoses are the first that their reports make."""
-    return all(
-        each is min(facts.leading, key=lambda other: other.entity.start)
-        for each, facts in ((ref, reference), (cand, candidate))
-    )
 
 
 def _vagueness(diagnosis: Diagnosis) -> int:
@@ -256,7 +233,6 @@ def _vagueness(diagnosis: Diagnosis) -> int:
 
 
 def _is_said(ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts) -> bool:
-    """Whether both reports have what was left over, only not as a diagnosis."""
     if _is_told(ref, candidate):
         return True
     here = candidate.stated.has_words(ref.entity.text) and ref.behaviour in HARMLESS
@@ -265,7 +241,7 @@ def _is_said(ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate
 
 
 def _all_told(reference: Facts, candidate: Facts) -> bool:
-    """Whether one report names nothing but spread, and the other tells of it in other words."""
+    """True if one report names nothing but spread, and the other tells of it in other words."""
     for one, other in ((reference, candidate), (candidate, reference)):
         if one.first and not other.diagnoses and all(_is_told(each, other) for each in one.first):
             return True
@@ -273,14 +249,14 @@ def _all_told(reference: Facts, candidate: Facts) -> bool:
 
 
 def _is_entailed(reference: Facts, excused: Excused) -> bool:
-    """Whether the candidate says the first diagnosis in words that name another, or none."""
+    """True if the candidate says the first diagnosis in words that name another, or none."""
     return any(excused.between("diagnosis", each.entity, None) for each in reference.first)
 
 
-def _excused_alone(reference: Facts, candidate: Facts, excused: Excused) -> bool:
-    """Whether only one report makes a diagnosis, and that is not to count."""
+def _is_one_excused(reference: Facts, candidate: Facts, excused: Excused) -> bool:
+    """True if only one report makes a diagnosis, and that is not to count."""
     return _is_entailed(reference, excused) or any(
-        excused.between("diagnosis", None, each.entity) for each in candidate.first
+        excused.between("diagnosis", None, diagnosis.entity) for diagnosis in candidate.first
     )
 
 
@@ -308,7 +284,7 @@ def _behaviour(reference: Facts, candidate: Facts, near: Near, excused: Excused)
     named = reference.first or candidate.first
     if not named:
         return ComparedPart(_both_silent(reference, candidate))
-    if _excused_alone(reference, candidate, excused):
+    if _is_one_excused(reference, candidate, excused):
         return ComparedPart(1.0)
     return ComparedPart(_NOTHING.get(named[0].behaviour, _NOTHING_HARMLESS))
 
@@ -324,60 +300,54 @@ def _behave_alike(ref: Diagnosis, cand: Diagnosis, near: Near) -> float:
 def _covered(
     one: Facts, other: Facts, near: Near, kind: ErrorKind, excused: Excused
 ) -> ComparedPart:
-    """How much of the diagnoses of one report the other has too, each weighted by its rank."""
+    """Share of the diagnoses of one report that the other has too, each weighted by its rank."""
     if not one.diagnoses:
         return NOT_MENTIONED
     there = (*other.diagnoses, *other.others)
-    alone = [
-        ReportError.one_sided(kind, "diagnosis", _severity(each, other), each.entity)
-        for each in one.diagnoses
-    ]
-    values = [
-        1.0 if excused(missing) or _is_told(each, other) else best_of(each, there, near)[0]
-        for each, missing in zip(one.diagnoses, alone, strict=True)
-    ]
-    weights = [1.0 + each.rank for each in one.diagnoses]
-    mistakes = [
-        missing
-        for each, missing, value in zip(one.diagnoses, alone, values, strict=True)
-        if value < MATCHED or (value < SAME and _is_worse(each, other, near))
-    ]
-    for each, value in zip(one.diagnoses, values, strict=True):
+    values: list[float] = []
+    missed: list[ReportError] = []
+    contradicted: list[ReportError] = []
+    for diagnosis in one.diagnoses:
+        missing = ReportError.one_sided(
+            kind, "diagnosis", _severity(diagnosis, other), diagnosis.entity
+        )
+        value, nearest = best_of(diagnosis, there, near)
+        if excused(missing) or _is_told(diagnosis, other):
+            value = 1.0
+        values.append(value)
+        # A malignancy that has nothing in the other report but what precedes it is missing, too
+        is_worse = (
+            diagnosis.behaviour == Behaviour.MALIGNANT
+            and not diagnosis.hedged
+            and nearest is not None
+            and nearest.behaviour in (Behaviour.IN_SITU, Behaviour.BORDERLINE, *HARMLESS)
+        )
+        if value < MATCHED or (value < SAME and is_worse):
+            missed.append(missing)
         for denied in other.denied:
-            if not each.hedged and value < SAME and near(each, denied) >= SAME:
-                pair = (each.entity, denied.entity)
-                mistakes.append(
-                    ReportError(
-                        ErrorKind.CONTRADICTION,
-                        "diagnosis",
-                        severity_of(each),
-                        *(pair if kind == ErrorKind.OMISSION else pair[::-1]),
-                    )
+            if not diagnosis.hedged and value < SAME and near(diagnosis, denied) >= SAME:
+                pair = diagnosis.entity, denied.entity
+                entities = pair if kind == ErrorKind.OMISSION else pair[::-1]
+                severity = severity_of(diagnosis)
+                contradicted.append(
+                    ReportError(ErrorKind.CONTRADICTION, "diagnosis", severity, *entities)
                 )
+    weights = [1.0 + diagnosis.rank for diagnosis in one.diagnoses]
     mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
-    return ComparedPart(mean, (), tuple(mistakes))
-
-
-def _is_worse(diagnosis: Diagnosis, other: Facts, near: Near) -> bool:
-    """Whether a malignancy has nothing in the other report but what precedes it."""
-    if diagnosis.behaviour != Behaviour.MALIGNANT or diagnosis.hedged:
-        return False
-    nearest = best_of(diagnosis, (*other.diagnoses, *other.others), near)[1]
-    mild = (Behaviour.IN_SITU, Behaviour.BORDERLINE, *HARMLESS)
-    return nearest is not None and nearest.behaviour in mild
+    return ComparedPart(mean, (), (*missed, *contradicted))
 
 
 def _is_told(deposit: Diagnosis, other: Facts) -> bool:
-    """Whether the other report tells of spread in other words: two of nine nodes are positive."""
+    """True if the other report tells of spread in other words: two of nine nodes are positive."""
     return names_only_spread(deposit) and states_spread(other.stated.text)
 
 
 def _severity(diagnosis: Diagnosis, other: Facts) -> Severity:
-    """How bad it is that a report has no such diagnosis; less where it speaks of the tumour."""
+    """Severity of omitting this diagnosis; lower if the report still mentions a tumour."""
     severity = severity_of(diagnosis)
     if other.nothing_found and severity == Severity.MODERATE and diagnosis.known:
         return Severity.MODERATE if diagnosis.behaviour == Behaviour.BENIGN else Severity.MAJOR
-    vague = all(each.behaviour == Behaviour.UNSPECIFIED for each in other.made)
+    vague = all(made.behaviour == Behaviour.UNSPECIFIED for made in other.made)
     unsaid = diagnosis.heads or speaks_of_tumour(other.stated.text)
     if not vague or other.nothing_found or not unsaid:
         return severity

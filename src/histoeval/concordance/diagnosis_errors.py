@@ -30,64 +30,51 @@ _BEHAVIOUR_UNLIKE = 0.3
 
 
 def mistake_of(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> ReportError:
-    """What is wrong where two diagnoses are not the same; `right` if another one is."""
-    kind, severity = _verdict(ref, cand, value, right)
-    return ReportError(kind, "diagnosis", severity, ref.entity, cand.entity)
-
-
-def _verdict(
-    ref: Diagnosis, cand: Diagnosis, value: float, right: bool
-) -> tuple[ErrorKind, Severity]:
-    """The kind of a mistake, and how bad it is.
+    """Error where two diagnoses are not the same; `right` if another one is.
 
     Words that no catalogue knows are no proof of an error: they count as moderate at most.
     """
     one, other = ref.concept, cand.concept
+    open_both = _is_doubtful(ref) and _is_doubtful(cand)
     if one is None or other is None:
         kind = ErrorKind.OMISSION if value >= MATCHED else ErrorKind.WRONG_DIAGNOSIS
-        return kind, Severity.MODERATE
-    if ref.hedged != cand.hedged and value >= SAME * HEDGE:
-        return _doubt(ref)
-    open_both = _is_doubtful(ref) and _is_doubtful(cand)
-    if not open_both and (call := _call(ref, cand)) is not None:
+        severity = Severity.MODERATE
+    elif ref.hedged != cand.hedged and value >= SAME * HEDGE:  # only one report is sure of it
+        kind = ErrorKind.OVERCALL if ref.hedged else ErrorKind.UNDERCALL
+        harmless = ref.behaviour in (Behaviour.BENIGN, Behaviour.NORMAL, Behaviour.BORDERLINE)
+        severity = Severity.MODERATE if harmless else Severity.MAJOR
+    elif not open_both and (call := _call(ref, cand)) is not None:
         malignant = Behaviour.MALIGNANT in (ref.behaviour, cand.behaviour)
-        return call, Severity.CRITICAL if malignant else Severity.MAJOR
-    if not open_both and (atypia := _atypia(one, other)) is not None:
-        return atypia, Severity.MAJOR
-    if open_both or _akin(ref, cand):
-        return ErrorKind.OMISSION, Severity.MODERATE
-    return ErrorKind.WRONG_DIAGNOSIS, _of_another(ref, cand, value, right)
+        kind, severity = call, Severity.CRITICAL if malignant else Severity.MAJOR
+    elif not open_both and (atypia := _atypia(one, other)) is not None:
+        kind, severity = atypia, Severity.MAJOR
+    elif open_both or _akin(ref, cand):
+        kind, severity = ErrorKind.OMISSION, Severity.MODERATE
+    else:
+        kind, severity = ErrorKind.WRONG_DIAGNOSIS, _of_another(ref, cand, value, right)
+    return ReportError(kind, "diagnosis", severity, ref.entity, cand.entity)
 
 
 def _akin(ref: Diagnosis, cand: Diagnosis) -> bool:
-    """Whether one is a kind of the other, by their words alone or by what the report adds."""
+    """True if one is a kind of the other, by their words alone or by what the report adds."""
     tree = diagnosis_tree()
     ones, others = ([c for c in (d.concept, d.wide, d.primary) if c] for d in (ref, cand))
     return any(tree.are_kin(a.id, b.id) for a in ones for b in others)
 
 
 def _is_doubtful(diagnosis: Diagnosis) -> bool:
-    """Whether it leaves open what there is: a suspicion, atypia, a lesion of unclear behaviour."""
-    concept = diagnosis.concept
-    unclear = concept is not None and (
-        diagnosis_tree().is_a(concept.id, _ATYPIA) or diagnosis_tree().is_a(concept.id, _ATYPICAL)
-    )
-    return diagnosis.hedged or unclear
-
-
-def _doubt(ref: Diagnosis) -> tuple[ErrorKind, Severity]:
-    """The same diagnosis, of which only one report is sure."""
-    kind = ErrorKind.OVERCALL if ref.hedged else ErrorKind.UNDERCALL
-    harmless = ref.behaviour in (Behaviour.BENIGN, Behaviour.NORMAL, Behaviour.BORDERLINE)
-    return kind, Severity.MODERATE if harmless else Severity.MAJOR
+    """True if it leaves open what there is: a suspicion, atypia, a lesion of unclear behaviour."""
+    concept, is_a = diagnosis.concept, diagnosis_tree().is_a
+    unclear = concept and any(is_a(concept.id, kind) for kind in (_ATYPIA, _ATYPICAL))
+    return diagnosis.hedged or bool(unclear)
 
 
 def _atypia(one: Concept, other: Concept) -> ErrorKind | None:
     """Atypia that is taken for a malignancy, or for nothing."""
     tree = diagnosis_tree()
     unclear = [
-        each.behaviour == Behaviour.UNSPECIFIED and tree.is_a(each.id, _ATYPIA)
-        for each in (one, other)
+        concept.behaviour == Behaviour.UNSPECIFIED and tree.is_a(concept.id, _ATYPIA)
+        for concept in (one, other)
     ]
     if unclear not in ([True, False], [False, True]):
         return None
@@ -100,8 +87,8 @@ def _atypia(one: Concept, other: Concept) -> ErrorKind | None:
 
 
 def _of_another(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> Severity:
-    """How bad it is to name another disease: less for umbrella words, or beside a right one."""
-    generic = any(each.concept and each.concept.generic for each in (ref, cand))
+    """Severity of naming another disease: less for umbrella words, or beside a right one."""
+    generic = any(d.concept and d.concept.generic for d in (ref, cand))
     malignant = Behaviour.MALIGNANT in (ref.behaviour, cand.behaviour)
     if Behaviour.UNSPECIFIED in (ref.behaviour, cand.behaviour) or (generic and not malignant):
         return Severity.MODERATE
@@ -118,20 +105,17 @@ def _of_another(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> S
 
 
 def severity_of(diagnosis: Diagnosis) -> Severity:
-    """How bad it is to omit or to hallucinate a diagnosis."""
-    match diagnosis.behaviour:
-        case Behaviour.MALIGNANT:
-            return Severity.CRITICAL
-        case Behaviour.IN_SITU | Behaviour.BORDERLINE:
-            return Severity.MAJOR
-        case Behaviour.NORMAL:
-            return Severity.MINOR
-        case _:
-            return Severity.MODERATE
+    """Severity of omitting or inventing a diagnosis."""
+    return {
+        Behaviour.MALIGNANT: Severity.CRITICAL,
+        Behaviour.IN_SITU: Severity.MAJOR,
+        Behaviour.BORDERLINE: Severity.MAJOR,
+        Behaviour.NORMAL: Severity.MINOR,
+    }.get(diagnosis.behaviour, Severity.MODERATE)
 
 
 def _call(ref: Diagnosis, cand: Diagnosis) -> ErrorKind | None:
-    """Whether the candidate makes more or less of the disease than there is."""
+    """Overcall or undercall, if the candidate makes more or less of the disease than there is."""
     if Behaviour.UNSPECIFIED in (ref.behaviour, cand.behaviour):
         return None
     if behaviour_agreement(ref.behaviour, cand.behaviour) >= MATCHED + 0.1:
@@ -142,7 +126,7 @@ def _call(ref: Diagnosis, cand: Diagnosis) -> ErrorKind | None:
 
 
 def behaviour_agreement(one: Behaviour, other: Behaviour) -> float:
-    """How well two behaviours agree, from 0 (benign and malignant) to 1."""
+    """Agreement of two behaviours, from 0 (benign and malignant) to 1."""
     if one == other:
         return 1.0
     return _BEHAVIOURS.get(frozenset({one, other}), _BEHAVIOUR_UNLIKE)

@@ -12,7 +12,7 @@ from histoeval.report import Entity
 
 
 class ErrorKind(StrEnum):
-    """What kind of error a candidate makes."""
+    """Kinds of error that a candidate can make."""
 
     OMISSION = "omission"
     INVENTION = "invention"
@@ -33,7 +33,7 @@ class ErrorKind(StrEnum):
 
 
 class Severity(IntEnum):
-    """How bad an error is: from a detail to one that could harm a patient."""
+    """Severity of an error: from a detail to one that could harm a patient."""
 
     MINOR = 1
     MODERATE = 2
@@ -77,7 +77,6 @@ class ReportError:
 
     @property
     def words(self) -> tuple[str | None, str | None]:
-        """What the reference says, and what the candidate says."""
         return (
             _quoted(self.reference, self.reference_called),
             _quoted(self.candidate, self.candidate_called),
@@ -115,7 +114,7 @@ class Excused:
 
     @cached_property
     def _about(self) -> frozenset[tuple[str, Entity | None, Entity | None]]:
-        """What can be asked for: each topic with both entities of an error, one, or none."""
+        """Each topic with both entities of an error, one, or none, to be asked for."""
         return frozenset(
             (_topic(error.part), here, there)
             for error in self.errors
@@ -124,11 +123,11 @@ class Excused:
         )
 
     def __call__(self, error: ReportError) -> bool:
-        """Whether an error is one of them, or about an entity that one of them is about."""
+        """True if an error is one of them, or about an entity that one of them is about."""
         return bool(self.errors) and self.between(error.part, error.reference, error.candidate)
 
     def between(self, part: str, reference: Entity | None, candidate: Entity | None) -> bool:
-        """Whether one of them is about these entities, or about the only one that is given."""
+        """True if one of them is about these entities, or about the only one that is given."""
         return bool(self.errors) and (_topic(part), reference, candidate) in self._about
 
 
@@ -136,8 +135,7 @@ NOTHING_EXCUSED = Excused()
 
 
 def without_errors(part: ComparedPart, excused: Excused) -> ComparedPart:
-    """A part without the errors that are excused."""
-    return replace(part, mistakes=tuple(each for each in part.mistakes if not excused(each)))
+    return replace(part, mistakes=tuple(error for error in part.mistakes if not excused(error)))
 
 
 # --- what is listed ------------------------------------------------------------------------------
@@ -174,11 +172,13 @@ def listed(parts: Iterable[ComparedPart]) -> tuple[list[EntityMatch], list[Liste
     mistakes = list(dict.fromkeys(mistake for part in every for mistake in part.mistakes))
     keys = [_key(mistake) for mistake in mistakes]
     owners = _owners(matches) | _owners(keys)
+    # An error about only a part of two entities that match has both
     whole = [
-        _with_match(mistake, matches.get(owners.get(key, key)))
+        replace(mistake, reference=match.reference, candidate=match.candidate) if match else mistake
         for mistake, key in zip(mistakes, keys, strict=True)
+        for match in (matches.get(owners.get(key, key)),)
     ]
-    named = {_key(each): _fact(each) for each in sorted(whole, key=lambda e: len(e.message))}
+    named = {_key(error): _fact(error) for error in sorted(whole, key=lambda e: len(e.message))}
     facts = [named[_key(mistake)] for mistake in whole]  # by the longest name of each place
     owners = _owners(facts)
     opposites = [
@@ -190,10 +190,16 @@ def listed(parts: Iterable[ComparedPart]) -> tuple[list[EntityMatch], list[Liste
     for place, fact in enumerate(facts):
         sentences = (other for error, other in opposites if _is_within(whole[place], error))
         groups.setdefault(next(sentences, owners.get(fact, fact)), []).append(place)
-    errors = [
-        ListedError(_worst([whole[i] for i in group]), tuple(mistakes[i] for i in group))
-        for group in groups.values()
-    ]
+    errors = []
+    for group in groups.values():
+        alike = [whole[i] for i in group]
+        # The error that tells most of some about the same, as severe as the worst of them
+        most = max(
+            alike,
+            key=lambda e: (None not in (e.reference, e.candidate), e.severity, len(e.message)),
+        )
+        shown = replace(most, severity=max(error.severity for error in alike))
+        errors.append(ListedError(shown, tuple(mistakes[i] for i in group)))
     wrong = {_key(mistake) for mistake in whole}
     left = [match for key, match in matches.items() if key not in wrong]
     return left, sorted(errors, key=lambda error: -error.shown.severity)
@@ -203,14 +209,14 @@ def _topic(part: str) -> str:
     return _TOPICS.get(part, part)
 
 
-def _key(found: EntityMatch | ReportError) -> _Key:
-    """What it is about, and where that is in both reports."""
-    here, there = ((e.start, e.end) if e else None for e in (found.reference, found.candidate))
-    return _topic(found.part), here, there
+def _key(item: EntityMatch | ReportError) -> _Key:
+    """Topic of an error or a match, and where that is in both reports."""
+    here, there = ((e.start, e.end) if e else None for e in (item.reference, item.candidate))
+    return _topic(item.part), here, there
 
 
 def _fact(error: ReportError) -> _Key:
-    """What it is about: a diagnosis or a finding in the same words is the same, wherever it is."""
+    """Key of an error in which a diagnosis or finding in the same words is the same anywhere."""
     if _topic(error.part) != "diagnosis":
         return _key(error)
     here, there = (words and words.casefold() for words in error.words)
@@ -219,17 +225,17 @@ def _fact(error: ReportError) -> _Key:
 
 def _owners(keys: Iterable[_Key]) -> dict[_Key, _Key]:
     """For each side of what is about both reports, the first that has this side."""
-    found: dict[_Key, _Key] = {}
+    owners: dict[_Key, _Key] = {}
     for key in keys:
         topic, here, there = key
         if here and there:
-            found.setdefault((topic, here, None), key)
-            found.setdefault((topic, None, there), key)
-    return found
+            owners.setdefault((topic, here, None), key)
+            owners.setdefault((topic, None, there), key)
+    return owners
 
 
 def _is_within(error: ReportError, sentences: ReportError) -> bool:
-    """Whether an omission or an invention stands in one of two sentences that are opposites."""
+    """True if an omission or an invention stands in one of two sentences that are opposites."""
     if None not in (error.reference, error.candidate):
         return False
     entity, sentence = (
@@ -240,21 +246,6 @@ def _is_within(error: ReportError, sentences: ReportError) -> bool:
     return bool(
         entity and sentence and sentence.start <= entity.start and entity.end <= sentence.end
     )
-
-
-def _with_match(error: ReportError, match: EntityMatch | None) -> ReportError:
-    """An error with both entities, where it is about only a part of two that match."""
-    if match is None:
-        return error
-    return replace(error, reference=match.reference, candidate=match.candidate)
-
-
-def _worst(group: list[ReportError]) -> ReportError:
-    """The error that tells most of some about the same, as severe as the worst of them."""
-    most = max(
-        group, key=lambda e: (None not in (e.reference, e.candidate), e.severity, len(e.message))
-    )
-    return replace(most, severity=max(error.severity for error in group))
 
 
 def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:

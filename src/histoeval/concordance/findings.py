@@ -6,7 +6,6 @@ from functools import cache
 from histoeval.concordance.diagnosis import Alike
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
-    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
@@ -40,59 +39,42 @@ _OF_CANCER = "malignant_cells"
 _MARGIN, _SPREAD = "margin_involvement", "metastasis"
 # Findings that a stage tells by itself
 _DEPTHS = (
-    "submucosal_invasion",
-    "muscularis_propria_invasion",
-    "serosal_invasion",
-    "fat_invasion",
-    "stromal_invasion",
-    "myometrial_invasion",
-    "deep_invasion",
-    "visceral_pleural_invasion",
-    "soft_tissue_invasion",
-    "extension",
-)
+    "submucosal_invasion muscularis_propria_invasion serosal_invasion fat_invasion "
+    "stromal_invasion myometrial_invasion deep_invasion visceral_pleural_invasion "
+    "soft_tissue_invasion extension"
+).split()
 
 
 # Findings of which there is more or less: `few` denies them for one writer, not for another
 _OF_DEGREE = frozenset(
-    {
-        "mitotic_activity",
-        "hypercellularity",
-        "hypocellularity",
-        "tumor_infiltrating_lymphocytes",
-        "glandular_architecture",
-        "cystic_change",
-        "trilineage_hematopoiesis",
-        "cytologic_atypia",
-        "nuclear_atypia",
-        "pleomorphism",
-        "inflammation",
-    }
+    "mitotic_activity hypercellularity hypocellularity tumor_infiltrating_lymphocytes "
+    "glandular_architecture cystic_change trilineage_hematopoiesis cytologic_atypia nuclear_atypia "
+    "pleomorphism inflammation".split()
 )
 
 
 def compare_findings(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
+    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
 ) -> tuple[ComparedPart, ComparedPart]:
-    """How much of the reference's findings the candidate has, and how much of its own is right.
+    """Share of the reference's findings that the candidate has, and of its own that are right.
 
     Costs add up, so that a finding counts as much in a long report as in a short one: most if one
     report affirms what the other denies, less if it is omitted or hallucinated.
     """
-    return _complete(reference, candidate, alike, excused), _sound(
-        reference, candidate, alike, excused
-    )
+    both = reference, candidate, alike, excused
+    return _complete(*both), _sound(*both)
 
 
 def _once(observed: Sequence[FindingFact]) -> list[FindingFact]:
     """Each finding once; where a report says both, that it is there."""
-    kept: dict[object, FindingFact] = {}
-    key: object
-    for each in observed:
-        key = ("bare", each.place) if each.id in BARE else each.id or each.entity.text.casefold()
-        if key not in kept or (kept[key].denied and not each.denied):
-            kept[key] = each
-    return list(kept.values())
+    distinct: dict[object, FindingFact] = {}
+    for finding in observed:
+        key: object = finding.id or finding.entity.text.casefold()
+        if finding.id in BARE:
+            key = "bare", finding.place
+        if key not in distinct or (distinct[key].denied and not finding.denied):
+            distinct[key] = finding
+    return list(distinct.values())
 
 
 def _closeness(one: FindingFact, other: FindingFact, alike: Alike) -> float:
@@ -128,7 +110,7 @@ def _nearest(
 
 
 def _may_contradict(one: FindingFact, other: FindingFact) -> bool:
-    """Whether one may deny what the other affirms: the same thing, and not one that is like it.
+    """True if one may deny what the other affirms: the same thing, and not one that is like it.
 
     Rimmed vacuoles and perifascicular atrophy are both changes of muscle, and no contradiction.
     """
@@ -138,15 +120,15 @@ def _may_contradict(one: FindingFact, other: FindingFact) -> bool:
     kin = one.id and other.id and (is_kind_of(one.id, other.id) or is_kind_of(other.id, one.id))
     if kin and not {one.id, other.id} & BARE and importance(one) > _SUPPORTING:
         return True
-    return bool(_words(one) & _words(other))
-
-
-def _words(observed: FindingFact) -> frozenset[str]:
-    return frozenset(word.plain for word in words_of(observed.called or observed.entity.text))
+    words, others = (
+        {word.plain for word in words_of(finding.called or finding.entity.text)}
+        for finding in (one, other)
+    )
+    return bool(words & others)
 
 
 def _stands(observed: FindingFact, other: LexicalFacts) -> bool:
-    """Whether the other text has it in words that the reader missed."""
+    """True if the other text has it in words that the reader missed."""
     if observed.id is None:
         return other.has_words(observed.entity.text)
     if is_kind_of(observed.id, _MARGIN) and (_MARGIN, observed.denied) in other.findings:
@@ -161,57 +143,45 @@ def _stands(observed: FindingFact, other: LexicalFacts) -> bool:
 
 
 def importance(observed: FindingFact) -> int:
-    """How much a finding matters, from 1 to 3; a word that is short for many, less."""
+    """Importance of a finding, from 1 to 3; less for a word that is short for many."""
     if observed.id is None or observed.id in BARE:
         return _UNKNOWN_IMPORTANCE
-    most = 2 if observed.id in _umbrellas() else 3
-    return min(most, findings()[observed.id].importance)
+    # One word that others are kinds of, such as invasion
+    is_umbrella = observed.id in _parents() and " " not in findings()[observed.id].name
+    return min(2 if is_umbrella else 3, findings()[observed.id].importance)
 
 
 @cache
-def _umbrellas() -> frozenset[str]:
-    """Findings in one word that others are kinds of, such as invasion."""
-    parents = {found.parent for found in findings().values()}
-    return frozenset(
-        id_ for id_, found in findings().items() if id_ in parents and " " not in found.name
-    )
+def _parents() -> frozenset[str | None]:
+    return frozenset(finding.parent for finding in findings().values())
 
 
 def _severity(observed: FindingFact, own: Facts, other: Facts) -> Severity:
-    """How bad it is to leave out or to make up a finding.
+    """Severity of leaving out or making up a finding.
 
     Less where the stage has it in it, and for what only supports a diagnosis that both make.
     """
-    depth = observed.id is not None and any(is_kind_of(observed.id, each) for each in _DEPTHS)
-    here, there = (
-        {each.value.t for each in facts.stages if each.value.t} for facts in (own, other)
-    )
+    depth = observed.id is not None and any(is_kind_of(observed.id, id_) for id_ in _DEPTHS)
+    here, there = ({s.value.t for s in facts.stages if s.value.t} for facts in (own, other))
     if depth and not observed.denied and there and (not here or here & there):
         return Severity.MINOR
     severity = Severity(importance(observed))
     supports = severity == Severity.MODERATE and not _is_treated(observed)
-    if supports and _same_diagnosis(own, other):
-        return Severity.MINOR
-    return severity
+    leads, others = (
+        {d.concept.id for d in facts.first if d.concept and not d.concept.generic}
+        for facts in (own, other)
+    )
+    return Severity.MINOR if supports and leads & others else severity
 
 
 def _is_treated(observed: FindingFact) -> bool:
     return observed.id is not None and findings()[observed.id].treated
 
 
-def _same_diagnosis(one: Facts, other: Facts) -> bool:
-    """Whether both lead with the same diagnosis: what only supports it may then be left out."""
-    here, there = (
-        {each.concept.id for each in facts.first if each.concept and not each.concept.generic}
-        for facts in (one, other)
-    )
-    return bool(here & there)
-
-
 def _turned(observed: FindingFact, reference: Facts) -> Severity:
-    """How bad it is to deny what is there, or to affirm what is not; worst is invasion in situ."""
+    """Severity of denying what is there, or affirming what is not; worst is invasion in situ."""
     if observed.id == "invasion" and observed.place is None:
-        in_situ = any(each.behaviour == Behaviour.IN_SITU for each in reference.first)
+        in_situ = any(d.behaviour == Behaviour.IN_SITU for d in reference.first)
         return Severity.CRITICAL if in_situ else Severity.MAJOR
     if observed.id in _OF_DEGREE:
         return Severity.MODERATE
@@ -219,7 +189,7 @@ def _turned(observed: FindingFact, reference: Facts) -> Severity:
 
 
 def _complete(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -> ComparedPart:
-    """What is left after omissions and reversals; only a finding can reverse a finding."""
+    """Completeness after omissions and reversals; only a finding can reverse a finding."""
     ref = _once(reference.findings)
     if not ref:
         return NOT_MENTIONED
@@ -258,7 +228,7 @@ def _mistake(
 
 
 def _sound(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -> ComparedPart:
-    """What is left after hallucinations; most of the cost if the reference denies them."""
+    """Soundness after inventions; most of the cost if the reference denies them."""
     affirmed = [each for each in _once(candidate.findings) if not each.denied]
     if not affirmed:
         return NOT_MENTIONED

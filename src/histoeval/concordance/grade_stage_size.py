@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from histoeval.concordance.changed_numbers import numbers_in
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
-    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
@@ -44,7 +43,7 @@ _WRONG_AT_LEAST = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Sort:
-    """What a part is called, what a wrong value is called, and how bad it is."""
+    """Name of a part, kind of error of a wrong value, and its severity."""
 
     part: str
     kind: ErrorKind
@@ -53,21 +52,15 @@ class _Sort:
     share: float = 1.0  # how much of the part a value costs that is all wrong
     is_detail: Callable[[ValueMention[Any]], bool] = lambda _: False
 
-    def omission_of(self, mention: ValueMention[Any]) -> Severity:
-        """How bad it is to leave out a value."""
-        return Severity.MINOR if self.is_detail(mention) else self.omitted
 
-
-def compare_grades(
-    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
-) -> ComparedPart:
+def compare_grades(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
     """The grade: that of the whole lesion, or of one aspect with that same aspect."""
     sort = _Sort(
         "grade",
         ErrorKind.WRONG_GRADE,
         Severity.MAJOR,
         Severity.MODERATE,
-        is_detail=lambda each: bool(each.value.part) or is_of_scheme(reference, each.entity),
+        is_detail=lambda grade: bool(grade.value.part) or is_of_scheme(reference, grade.entity),
     )
     ref, cand = distinct_values(reference.grades), distinct_values(candidate.grades)
     elsewhere = _elsewhere(reference, candidate, _grade_stands)
@@ -80,13 +73,11 @@ def _grades_alike(one: Grade, other: Grade) -> float | None:
     return grades.agreement(one, other) if comparable else None
 
 
-def compare_stages(
-    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
-) -> ComparedPart:
+def compare_stages(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
     """The stage, axis by axis."""
     sort = _Sort("stage", ErrorKind.WRONG_STAGE, Severity.MAJOR, Severity.MODERATE)
     ref, cand = (
-        [each for each in distinct_values(facts.stages) if not is_of_scheme(facts, each.entity)]
+        [s for s in distinct_values(facts.stages) if not is_of_scheme(facts, s.entity)]
         for facts in (reference, candidate)
     )
     elsewhere = _elsewhere(reference, candidate, _stands)
@@ -94,20 +85,22 @@ def compare_stages(
     return _compare(sort, ref, cand, stages.agreement, elsewhere, excused, stated)
 
 
-def compare_measurements(
-    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
-) -> ComparedPart:
+def compare_measurements(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
     """Sizes, counts and shares, each with the nearest of its kind."""
     sort = _Sort(
         "measurements", ErrorKind.MEASUREMENT_MISMATCH, Severity.MODERATE, Severity.MINOR, 0.6
     )
     ref, cand = reference.measurements, candidate.measurements
-    elsewhere = _elsewhere(reference, candidate, _numbers_stand)
+
+    def stands(value: ValueMention[Measurement], other: LexicalFacts) -> bool:
+        return numbers_in(value.entity.text).keys() <= numbers_in(other.text).keys()
+
+    elsewhere = _elsewhere(reference, candidate, stands)
     stated = stated_amounts(reference, candidate)
-    return _compare(sort, ref, cand, _measurements_alike, elsewhere, excused, stated)
+    return _compare(sort, ref, cand, measurements.agreement, elsewhere, excused, stated)
 
 
-# Whether the candidate has a value of the reference in words that were not read; and reverse
+# True if the candidate has a value of the reference in words that were not read; and reverse
 Elsewhere = tuple[Callable[[ValueMention[Value]], bool], Callable[[ValueMention[Value]], bool]]
 
 
@@ -130,14 +123,6 @@ def _grade_stands(value: ValueMention[Grade], other: LexicalFacts) -> bool:
     )
 
 
-def _numbers_stand(value: ValueMention[Measurement], other: LexicalFacts) -> bool:
-    return numbers_in(value.entity.text).keys() <= numbers_in(other.text).keys()
-
-
-def _measurements_alike(one: Measurement, other: Measurement) -> float | None:
-    return measurements.agreement(one, other)
-
-
 def _compare(
     sort: _Sort,
     ref: Sequence[ValueMention[Value]],
@@ -147,18 +132,18 @@ def _compare(
     excused: Excused,
     stated: StatedValues,
 ) -> ComparedPart:
-    """What is left after every wrong value, and a little for those that only one report gives.
+    """Cost of every wrong value, and a little for those that only one report gives.
 
     Costs add up, so that a wrong value counts as much in a long report as in a short one. What the
     words of both reports state is compared as they state it, and not again as it was read.
     """
     if not ref and not cand:
         return stated.taken_off(NOT_MENTIONED, excused)
-    done = {i for i, each in enumerate(ref) if stated.settles(each.entity, of_reference=True)}
+    done = {i for i, value in enumerate(ref) if stated.settles(value.entity, of_reference=True)}
     done_cand = {
-        j for j, each in enumerate(cand) if stated.settles(each.entity, of_reference=False)
+        j for j, value in enumerate(cand) if stated.settles(value.entity, of_reference=False)
     }
-    pairs = paired([each.value for each in ref], [each.value for each in cand], agreement)
+    pairs = paired([mention.value for mention in ref], [m.value for m in cand], agreement)
     matched, mistakes = [], []
     cost = 0.0
     for i, j, value in pairs:
@@ -175,37 +160,32 @@ def _compare(
     answered, answered_cand = {i for i, _, _ in pairs}, {j for _, j, _ in pairs}
     left_ref = _unanswered(ref, answered | done, cand, agreement, elsewhere[0])
     if sort.part == "measurements":
-        left_ref = [*left_ref, *_dropped(done, ref, cand, agreement, elsewhere[0], stated)]
+        # Values among several of one kind that the candidate has in no form, nor another for
+        compared = [error.reference for error in stated.errors if error.reference]
+        others = set(range(len(ref))) - done
+        for place in _unanswered(ref, others, cand, agreement, elsewhere[0]):
+            entity = ref[place].entity
+            if not any(e.start < entity.end and entity.start < e.end for e in compared):
+                left_ref.append(place)
     left_cand = _unanswered(cand, answered_cand | done_cand, ref, agreement, elsewhere[1])
     omitted = [
-        ReportError(ErrorKind.OMISSION, sort.part, sort.omission_of(ref[i]), ref[i].entity, None)
+        ReportError(
+            ErrorKind.OMISSION,
+            sort.part,
+            Severity.MINOR if sort.is_detail(ref[i]) else sort.omitted,
+            ref[i].entity,
+            None,
+        )
         for i in left_ref
     ]
     invented = [
         ReportError(ErrorKind.INVENTION, sort.part, Severity.MINOR, None, cand[j].entity)
         for j in left_cand
     ]
-    cost += min(_MAX_OMITTED, _OMITTED * sum(not excused(each) for each in omitted))
-    cost += min(_MAX_INVENTED, _INVENTED * sum(not excused(each) for each in invented))
+    cost += min(_MAX_OMITTED, _OMITTED * sum(not excused(error) for error in omitted))
+    cost += min(_MAX_INVENTED, _INVENTED * sum(not excused(error) for error in invented))
     part = ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
     return stated.taken_off(part, excused)
-
-
-def _dropped(
-    settled: Iterable[int],
-    ref: Sequence[ValueMention[Value]],
-    cand: Sequence[ValueMention[Value]],
-    agreement: Callable[[Value, Value], float | None],
-    elsewhere: Callable[[ValueMention[Value]], bool],
-    stated: StatedValues,
-) -> Iterator[int]:
-    """Values among several of one kind that the candidate has in no form, nor another for."""
-    compared = [each.reference for each in stated.errors if each.reference]
-    others = set(range(len(ref))) - set(settled)
-    for place in _unanswered(ref, others, cand, agreement, elsewhere):
-        here = ref[place].entity
-        if not any(each.start < here.end and here.start < each.end for each in compared):
-            yield place
 
 
 def _cost(sort: _Sort, value: float) -> float:
@@ -255,7 +235,6 @@ def paired(
 
 
 def _places(values: Iterable[Value]) -> Places[Value]:
-    """Where each value stands."""
     found: Places[Value] = {}
     for place, value in enumerate(values):
         found.setdefault(value, deque()).append(place)
@@ -276,7 +255,7 @@ def _taken(
         i, which = heappop(waiting)
         places = [free_others[other] for other in partners[named[which]] if free_others[other]]
         if places:
-            yield i, min(places, key=lambda each: each[0]).popleft()
+            yield i, min(places, key=lambda place: place[0]).popleft()
             free[named[which]].popleft()
             if free[named[which]]:
                 heappush(waiting, (free[named[which]][0], which))

@@ -2,7 +2,6 @@
 
 from histoeval.concordance.evidence import (
     NOT_MENTIONED,
-    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
@@ -24,9 +23,7 @@ _MAX_ONE_SIDED = 0.3  # the highest cost of markers that were omitted or added, 
 _FLIPPED, _SAME_POLARITY, _RIGHT = 0.3, 0.7, 0.85
 
 
-def compare_markers(
-    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
-) -> ComparedPart:
+def compare_markers(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
     """Each marker's result with that of the same marker."""
     stated = stated_markers(reference, candidate)
     keys = [
@@ -41,10 +38,15 @@ def compare_markers(
     for key in keys:
         ref, cand = reference.markers.get(key), candidate.markers.get(key)
         value = _agreement(ref, cand)
-        compared = _both_tested(ref, cand)
-        if key in stated.axes and not (compared and _of_polarity(ref) and value >= _SAME_POLARITY):
+        # Both reports give a result, or both say that there is none yet
+        compared = bool(
+            ref and cand and ref.value and cand.value and ref.value.tested == cand.value.tested
+        )
+        has_polarity = ref and ref.value and ref.value.polarity
+        if key in stated.axes and not (compared and has_polarity and value >= _SAME_POLARITY):
             continue  # the words of both reports say what it showed
-        mistake = _mistake(key, ref, cand, value, _silent(key, reference, candidate))
+        other = candidate if key in reference.markers else reference
+        mistake = _mistake(key, ref, cand, value, not speaks_of(key, other.stated.text))
         cost = 0.0 if excused(mistake) else 1 - value
         if compared:
             wrong += cost
@@ -60,7 +62,7 @@ def compare_markers(
 
 
 def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:
-    """Whether both were read, or one does not name it; an unknown one must be in both."""
+    """True if both were read, or one does not name it; an unknown one must be in both."""
     if key in reference.markers and key in candidate.markers:
         return True
     silent = candidate if key in reference.markers else reference
@@ -79,24 +81,6 @@ def _agreement(ref: _Marker | None, cand: _Marker | None) -> float:
     return agreement(ref.value, cand.value)
 
 
-def _both_tested(ref: _Marker | None, cand: _Marker | None) -> bool:
-    """Whether both reports give a result, or both say that there is none yet."""
-    if ref is None or cand is None or ref.value is None or cand.value is None:
-        return False
-    return ref.value.tested == cand.value.tested
-
-
-def _of_polarity(marker: _Marker | None) -> bool:
-    """Whether a marker is positive or negative, and not only more or less."""
-    return bool(marker and marker.value and marker.value.polarity)
-
-
-def _silent(key: str, reference: Facts, candidate: Facts) -> bool:
-    """Whether the report without a marker has no other words for what it shows."""
-    other = candidate if key in reference.markers else reference
-    return not speaks_of(key, other.stated.text)
-
-
 def _mistake(
     key: str, ref: _Marker | None, cand: _Marker | None, value: float, silent: bool
 ) -> ReportError:
@@ -110,21 +94,18 @@ def _mistake(
         severity = _of_one(key, ref if ref.value.tested else cand, silent=True)
     else:
         kind = ErrorKind.MARKER_FLIP
-        severity = _flip(key) if value < _FLIPPED else Severity.MODERATE
+        flipped = Severity.CRITICAL if decides(key) else Severity.MAJOR
+        severity = flipped if value < _FLIPPED else Severity.MODERATE
     entities = ref.entity if ref else None, cand.entity if cand else None
     return ReportError(kind, "markers", severity, *entities)
 
 
 def _of_one(key: str, marker: _Marker | None, silent: bool) -> Severity:
-    """How bad it is to leave a marker out, or to add one: most if it is positive and decides."""
+    """Severity of leaving a marker out, or adding one: most if it is positive and decides."""
     if not decides(key):
         return Severity.MINOR
     positive = marker and marker.value and marker.value.polarity == "positive"
     return Severity.MAJOR if positive and silent else Severity.MODERATE
-
-
-def _flip(key: str) -> Severity:
-    return Severity.CRITICAL if decides(key) else Severity.MAJOR
 
 
 def _one_sided(ref: object | None) -> ErrorKind:

@@ -19,7 +19,7 @@ from histoeval.facts.diagnoses import Diagnosis, names_only_spread
 from histoeval.facts.facts import Facts
 from histoeval.facts.spread import states_spread
 from histoeval.report import Entity, EntityType
-from histoeval.terms.catalogue import Behaviour, Concept, diagnosis_tree
+from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.plain import plain
 from histoeval.terms.values.stated import clauses
 
@@ -50,7 +50,7 @@ _CLEAR = re.compile(
 def compare_additional(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> tuple[ComparedPart, ComparedPart]:
-    """Where the leading diagnosis is right: what else was omitted, and what else hallucinated."""
+    """Omitted and invented diagnoses, where the leading diagnosis is right."""
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
         """The better of both directions: here neither report is the measure of the other."""
@@ -65,25 +65,19 @@ def compare_additional(
 def _additional(
     one: Facts, other: Facts, near: Near, kind: ErrorKind, excused: Excused
 ) -> ComparedPart:
-    """What is left after diagnoses of one report that the other has in no words."""
+    """Part that is left after diagnoses of one report that the other has in no words."""
     if not one.diagnoses:
         return NOT_MENTIONED
-    unmatched = [
-        each
-        for each in (*one.diagnoses, *one.others)
-        if each.known
-        and each.behaviour != Behaviour.NORMAL
-        and best_of(each, other.made, near)[0] < MATCHED
-        and not other.stated.has_words(each.entity.text)
-        and not (names_only_spread(each) and states_spread(other.stated.text))
+    missing = [
+        ReportError.one_sided(kind, "diagnosis", severity_of(diagnosis), diagnosis.entity)
+        for diagnosis in (*one.diagnoses, *one.others)
+        if diagnosis.known
+        and diagnosis.behaviour != Behaviour.NORMAL
+        and best_of(diagnosis, other.made, near)[0] < MATCHED
+        and not other.stated.has_words(diagnosis.entity.text)
+        and not (names_only_spread(diagnosis) and states_spread(other.stated.text))
     ]
-    mistakes = tuple(
-        mistake
-        for each in unmatched
-        if not excused(
-            mistake := ReportError.one_sided(kind, "diagnosis", severity_of(each), each.entity)
-        )
-    )
+    mistakes = tuple(error for error in missing if not excused(error))
     return ComparedPart(1 - min(_MAX_ADDITIONAL, _ADDITIONAL * len(mistakes)), (), mistakes)
 
 
@@ -93,7 +87,7 @@ def _additional(
 def compare_denials(
     reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
 ) -> ComparedPart:
-    """What is left after diagnoses that one report denies and the other makes or omits."""
+    """Part that is left after diagnoses that one report denies and the other makes or omits."""
     clear = _all_clear(reference, candidate)
     if not reference.denied and not candidate.denied and clear is None:
         return NOT_MENTIONED
@@ -105,9 +99,9 @@ def compare_denials(
     )
     counted = {id(denied) for denied, _ in contradicted}
     omitted = [
-        ReportError(ErrorKind.OMISSION, "findings", Severity.MINOR, each.entity, None)
-        for each in _not_mentioned(reference, candidate)
-        if id(each) not in counted
+        ReportError(ErrorKind.OMISSION, "findings", Severity.MINOR, denied.entity, None)
+        for denied in _not_mentioned(reference, candidate)
+        if id(denied) not in counted
     ]
     left_out = sum(not excused(mistake) for mistake in omitted)
     cost += min(_MAX_DENIALS_OMITTED, _DENIAL_OMITTED * left_out)
@@ -135,18 +129,14 @@ def with_denials(
 
 
 def _contradicted(reference: Facts, candidate: Facts) -> list[tuple[Diagnosis, ReportError]]:
-    """What one report denies and the other makes: those of the reference, then the candidate's."""
+    """Diagnoses that one report denies and the other makes: the reference's denials first."""
+    kind, part = ErrorKind.CONTRADICTION, "findings"
     return [
-        (
-            denied,
-            ReportError(
-                ErrorKind.CONTRADICTION, "findings", _severity(made), ref.entity, cand.entity
-            ),
-        )
-        for denied, made, ref, cand in (
-            *((denied, made, denied, made) for denied, made in _reversed(reference, candidate)),
-            *((denied, made, made, denied) for denied, made in _reversed(candidate, reference)),
-        )
+        (denied, ReportError(kind, part, _severity(made), denied.entity, made.entity))
+        for denied, made in _reversed(reference, candidate)
+    ] + [
+        (denied, ReportError(kind, part, _severity(made), made.entity, denied.entity))
+        for denied, made in _reversed(candidate, reference)
     ]
 
 
@@ -157,7 +147,7 @@ def _severity(made: Diagnosis) -> Severity:
 
 
 def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
-    """What one report denies, and only denies, and the other makes, and only makes.
+    """Diagnoses that one report only denies, and the other only makes.
 
     Who denies a disease denies every kind of it.
     """
@@ -166,13 +156,13 @@ def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
     for denied in _distinct(one.denied):
         if denied.behaviour == Behaviour.NORMAL:
             continue
-        made = next((each for each in theirs if _denies(denied, each)), None)
+        made = next((diagnosis for diagnosis in theirs if _denies(denied, diagnosis)), None)
         if made is None:
             continue
-        kept = [each for each in ours if _denies(denied, each)]
-        if kept and (not _names(made, denied) or any(_names(each, denied) for each in kept)):
+        own = [diagnosis for diagnosis in ours if _denies(denied, diagnosis)]
+        if own and (not _names(made, denied) or any(_names(d, denied) for d in own)):
             continue
-        if not any(_same(denied, each) or _denies(each, made) for each in denied_there):
+        if not any(_same(denied, d) or _denies(d, made) for d in denied_there):
             found.setdefault(_name(denied), (denied, made))
     return list(found.values())
 
@@ -187,9 +177,8 @@ def _distinct(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
 
 
 def _names(made: Diagnosis, denied: Diagnosis) -> bool:
-    """Whether a diagnosis is made in the very words in which another is denied."""
-    words = (set(plain(each.entity.text).split()) for each in (denied, made))
-    return next(words) <= next(words)
+    """True if a diagnosis is made in the very words in which another is denied."""
+    return set(plain(denied.entity.text).split()) <= set(plain(made.entity.text).split())
 
 
 def _all_clear(reference: Facts, candidate: Facts) -> ReportError | None:
@@ -215,29 +204,27 @@ def _clear_verdict(facts: Facts) -> Entity | None:
 
 
 def _denies(denied: Diagnosis, made: Diagnosis) -> bool:
-    """Whether a denial is of a diagnosis that is made, or of a wider one."""
+    """True if `denied` negates `made` or one of its ancestors."""
     if _same(denied, made):
         return True
     if made.concept is None:
         return False
-    wide = [each for each in (denied.wide, denied.concept) if each is not None]
-    return any(_covers(each, made.concept) for each in wide)
-
-
-def _covers(denied: Concept, made: Concept) -> bool:
-    """Whether a kind of what is denied is made; of umbrella words only if it matters."""
-    if not diagnosis_tree().is_a(made.id, denied.id):
-        return False
-    if denied.behaviour in _OPEN and made.behaviour not in _GRAVE:
-        return False
-    return denied.behaviour in (made.behaviour, Behaviour.UNSPECIFIED)
+    # Of umbrella words only if it matters
+    return any(
+        diagnosis_tree().is_a(made.concept.id, concept.id)
+        and (concept.behaviour not in _OPEN or made.concept.behaviour in _GRAVE)
+        and concept.behaviour in (made.concept.behaviour, Behaviour.UNSPECIFIED)
+        for concept in (denied.wide, denied.concept)
+        if concept is not None
+    )
 
 
 def _not_mentioned(reference: Facts, candidate: Facts) -> list[Diagnosis]:
-    """What the reference denies and the candidate does not mention."""
+    """Diagnoses that the reference denies and the candidate does not mention."""
     found: dict[str, Diagnosis] = {}
     for denied in reference.denied:
-        mentioned = _any_alike(denied, (*candidate.denied, *candidate.made))
+        others = (*candidate.denied, *candidate.made)
+        mentioned = any(_same(denied, other) or _akin(denied, other) for other in others)
         if not mentioned and not candidate.stated.has_words(denied.entity.text):
             found.setdefault(_name(denied), denied)
     return list(found.values())
@@ -249,11 +236,6 @@ def _name(diagnosis: Diagnosis) -> str:
 
 def _same(one: Diagnosis, other: Diagnosis) -> bool:
     return _name(one) == _name(other) or plain(one.entity.text) == plain(other.entity.text)
-
-
-def _any_alike(one: Diagnosis, others: Sequence[Diagnosis]) -> bool:
-    """Whether one of the others is the same, a kind of it, or another word for any malignancy."""
-    return any(_same(one, other) or _akin(one, other) for other in others)
 
 
 def _akin(one: Diagnosis, other: Diagnosis) -> bool:

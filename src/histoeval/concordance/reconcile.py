@@ -35,17 +35,15 @@ class _Read:
     diagnoses: frozenset[str]  # what is named as a diagnosis, by id
 
     def standing(self, key: _Key) -> Iterator[tuple[int, int]]:
-        """Where a phrase stands, from and to which character."""
         for first in self.places.get(key[0], ()) if key else ():
             last = first + len(key) - 1
-            if last < len(self.words) and self._has(key, first):
+            words = self.words[first : last + 1]
+            if last < len(self.words) and all(
+                w.plain == k for w, k in zip(words, key, strict=True)
+            ):
                 yield self.words[first].start, self.words[last].end
 
-    def _has(self, key: _Key, first: int) -> bool:
-        return all(self.words[first + i].plain == word for i, word in enumerate(key))
-
     def is_free(self, start: int, end: int) -> bool:
-        """Whether no entity has a character of this stretch."""
         return not any(self.free[start:end])
 
 
@@ -89,17 +87,17 @@ def _completed(own: _Read, other: _Read, instead: Sequence[tuple[int, Entity]]) 
     for place, entity in instead:
         entities[place] = entity
     changed = {place for place, entity in instead if entity.type != own.report.entities[place].type}
-    relations = tuple(each for each in own.report.relations if not {each.head, each.tail} & changed)
+    relations = tuple(r for r in own.report.relations if not {r.head, r.tail} & changed)
     return own.report.model_copy(update={"entities": (*entities, *added), "relations": relations})
 
 
 def _unread(own: _Read, other: _Read) -> Iterator[Entity]:
-    """What was read in the other report, stands here in the same words, and was missed."""
+    """Entities of the other report that stand here in the same words, and were missed."""
     for key, places in other.entities.items():
         if key in own.entities:
             continue
         model = other.report.entities[places[0]]
-        stretches = [each for each in own.standing(key) if own.is_free(*each)]
+        stretches = [span for span in own.standing(key) if own.is_free(*span)]
         for start, end in stretches[:1]:
             yield Entity(
                 text=own.report.text[start:end],
@@ -125,14 +123,16 @@ def _agreed(ref: _Read, cand: _Read) -> list[tuple[int, Entity]]:
     """Entities of the candidate whose words the reference has, as they were read there."""
     found = []
     for key, places in cand.entities.items():
-        alike = ref.entities.get(key, ())
-        models = _first_of_each(ref, alike)
+        alike = [ref.report.entities[place] for place in ref.entities.get(key, ())]
+        # Of entities of the same words, the first of each type and assertion
+        firsts = {(model.type, model.assertion): model for model in reversed(alike)}
+        models = [model for model in alike if firsts[model.type, model.assertion] is model]
         if not models:
             found += [(p, e) for p in places if (e := _named(cand.report.entities[p], ref))]
             continue
         for place in places:
             entity = cand.report.entities[place]
-            agreed = _verbatim(entity, [ref.report.entities[p] for p in alike], cand, ref)
+            agreed = _verbatim(entity, alike, cand, ref)
             agreed = agreed or _like(entity, models, cand.report.text, ref.report.text)
             if agreed != entity:
                 found.append((place, agreed))
@@ -140,7 +140,6 @@ def _agreed(ref: _Read, cand: _Read) -> list[tuple[int, Entity]]:
 
 
 def _verbatim(entity: Entity, models: Sequence[Entity], cand: _Read, ref: _Read) -> Entity | None:
-    """An entity as it was read in the same sentence of the reference, if that has it."""
     here = _sentence(cand.report.text, entity)
     for model in models:
         if _sentence(ref.report.text, model) == here:
@@ -153,15 +152,6 @@ def _sentence(text: str, entity: Entity) -> str:
     start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, entity.start)), default=0)
     end = _SENTENCE_END.search(text, entity.end)
     return text[start : end.start() if end else len(text)].strip(" .\t-*").casefold()
-
-
-def _first_of_each(ref: _Read, places: Sequence[int]) -> list[Entity]:
-    """Of entities of the same words, the first of each type and assertion."""
-    found: dict[tuple[str, str], Entity] = {}
-    for place in places:
-        entity = ref.report.entities[place]
-        found.setdefault((entity.type, entity.assertion), entity)
-    return list(found.values())
 
 
 def _named(entity: Entity, ref: _Read) -> Entity | None:

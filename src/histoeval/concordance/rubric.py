@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from histoeval.concordance.evidence import ComparedPart, ErrorKind, ReportError, Severity, listed
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, Severity, listed
 from histoeval.concordance.weights import COVERED, Combination
 
 # The criteria with their highest score; the lowest is 1
@@ -64,23 +64,19 @@ def judge(
 def with_coverage(
     values: Mapping[str, float | None], parts: Iterable[ComparedPart]
 ) -> dict[str, float | None]:
-    """The parts of a comparison as numbers, and the coverage of the reference among them."""
     return {**values, "coverage": coverage(parts)}
 
 
 def coverage(parts: Iterable[ComparedPart]) -> float:
-    """How little of the reference is left out: 1 for nothing, and less with each omission.
+    """Coverage of the reference: 1 where nothing is left out, and less with each omission.
 
     Omissions add up without end: the findings of a long reference that are left out count one by
     one. What the candidate has otherwise than the reference is not left out.
     """
     _, errors = listed(parts)
-    omitted = sum(_OMITTED[e.shown.severity] for e in errors if _is_left_out(e.shown))
+    shown = (error.shown for error in errors)
+    omitted = sum(_OMITTED[e.severity] for e in shown if e.reference and not e.candidate)
     return _HALVED / (_HALVED + omitted)
-
-
-def _is_left_out(error: ReportError) -> bool:
-    return error.reference is not None and error.candidate is None
 
 
 def overall(scores: Mapping[str, int]) -> float:
@@ -89,7 +85,7 @@ def overall(scores: Mapping[str, int]) -> float:
 
 
 def reasoning(scores: Mapping[str, int], parts: Iterable[ComparedPart]) -> str:
-    """Why, in one paragraph that cites the evidence."""
+    """Reasons for the scores, in one paragraph that cites the evidence."""
     matches, errors = listed(parts)
     mistakes = [error.shown for error in errors]
     matched = [match for match in matches if match.part == "diagnosis"]
@@ -97,7 +93,9 @@ def reasoning(scores: Mapping[str, int], parts: Iterable[ComparedPart]) -> str:
     if matched:
         best = max(matched, key=lambda match: match.similarity)
         sentences.append(f"'{best.candidate.text}' answers to '{best.reference.text}'.")
-    sentences.extend(f"{_sentence(mistake)}." for mistake in mistakes[:_MAX_CITED])
+    for mistake in mistakes[:_MAX_CITED]:
+        message, severity = mistake.message, mistake.severity.name.lower()
+        sentences.append(f"{message[0].upper()}{message[1:]} ({severity}).")
     if (rest := len(mistakes) - _MAX_CITED) > 0:
         sentences.append(f"{rest} further points are listed as evidence.")
     if not any(m.kind == ErrorKind.INVENTION and m.severity > Severity.MINOR for m in mistakes):
@@ -105,9 +103,4 @@ def reasoning(scores: Mapping[str, int], parts: Iterable[ComparedPart]) -> str:
     if not any(m.kind == ErrorKind.OMISSION and m.severity > Severity.MINOR for m in mistakes):
         sentences.append("Nothing of weight is left out.")
     sentences.append(_ACTIONS[scores["overall_equivalence"]])
-    return " ".join(" ".join(each.split()) for each in sentences)
-
-
-def _sentence(mistake: ReportError) -> str:
-    message = mistake.message
-    return f"{message[0].upper()}{message[1:]} ({mistake.severity.name.lower()})"
+    return " ".join(" ".join(sentence.split()) for sentence in sentences)

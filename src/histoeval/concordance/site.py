@@ -14,7 +14,7 @@ from histoeval.concordance.evidence import (
     Severity,
 )
 from histoeval.facts.facts import Facts
-from histoeval.facts.lexical import distinct_values
+from histoeval.facts.lexical import ValueMention, distinct_values
 from histoeval.facts.sampled import heading_sites, host_of, may_be_graft, tumour_sites
 from histoeval.facts.specimens.text import Stretch, meeting
 from histoeval.report import Entity, EntityType
@@ -29,6 +29,7 @@ from histoeval.terms.sites import (
     site_closeness,
     site_tree,
 )
+from histoeval.terms.values.laterality import Side, side_of
 
 _SAME_ORGAN, _OTHER_ORGAN = 0.5, 0.3
 # The nearness of two parts of one organ, and what is left when one is put for the other
@@ -38,10 +39,8 @@ _EXTRA_SITE, _MAX_EXTRA_SITES = 0.25, 0.5
 _ONE_SILENT = 0.6  # what a site counts for that one of the two does not name
 
 
-def compare_sites(
-    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
-) -> ComparedPart:
-    """Whether both are about the same organ, by name or by the diagnosis.
+def compare_sites(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
+    """Compare the organ, by name or by the diagnosis.
 
     The organ of each report is looked for in the other. Where one of them does not mention it
     there is nothing to compare; that it was omitted is an error, not a contradiction.
@@ -51,26 +50,41 @@ def compare_sites(
         for one, other in ((reference, candidate), (candidate, reference))
         if (value := _found_in(one, other)) is not None
     ]
-    if not values:
-        return _one_silent(reference, candidate, excused)
+    if not values:  # both are silent, or only one says where it is
+        located = [bool(facts.organs or facts.homes) for facts in (reference, candidate)]
+        if not any(located):
+            return NOT_MENTIONED
+        missed = tuple(
+            ReportError(ErrorKind.OMISSION, "site", Severity.MINOR, site.entity, None)
+            for site in reference.sites[: int(located[0])]
+        )
+        return ComparedPart(1.0 if any(map(excused, missed)) else _ONE_SILENT, (), missed)
     value = sum(values) / len(values)
     matched = tuple(_matched(reference, candidate))
     if (moved := _other_part(reference, candidate)) is not None:
         return ComparedPart(value if excused(moved) else value * _OTHER_PART, matched, (moved,))
     if value >= _OTHER_ORGAN or matched:
         return ComparedPart(value, matched)
-    if _anywhere(reference, candidate):
+    # One of the organs that a report names, or its diagnoses imply, may be the other's
+    organs, others = ({*facts.organs, *facts.homes} for facts in (reference, candidate))
+    if any(_near(one, other) >= _SAME_ORGAN for one in organs for other in others):
         return ComparedPart(_ONE_SILENT)
-    wrong = _wrong(reference, candidate)
+    ref, cand = (
+        next(iter([*(s.entity for s in facts.sites), *(d.entity for d in facts.diagnoses)]), None)
+        for facts in (reference, candidate)
+    )
+    both = reference.organs and candidate.organs and ref is not None and cand is not None
+    severity = Severity.CRITICAL if both else Severity.MODERATE
+    wrong = ReportError(ErrorKind.WRONG_SITE, "site", severity, ref, cand)
     return ComparedPart(1.0 if excused(wrong) else value, (), (wrong,))
 
 
 def with_specimen(
-    site: ComparedPart, reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+    site: ComparedPart, reference: Facts, candidate: Facts, excused: Excused
 ) -> ComparedPart:
     """The site; less where the reports do not say the same of what was sampled."""
     wrong = next(_other_specimen(reference, candidate), None)
-    if wrong is None or any(each.kind == ErrorKind.WRONG_SITE for each in site.mistakes):
+    if wrong is None or any(error.kind == ErrorKind.WRONG_SITE for error in site.mistakes):
         return site
     value = 1.0 if site.value is None else site.value
     left = value if excused(wrong) else value * _OTHER_PART
@@ -78,8 +92,13 @@ def with_specimen(
 
 
 def _other_specimen(reference: Facts, candidate: Facts) -> Iterator[ReportError]:
-    """What both reports say was sampled, where they do not say the same."""
+    """Yield an error where the sampled sites disagree."""
     here, there = reference.stated.text, candidate.stated.text
+
+    def wrong(ref: tuple[int, int] | None, cand: tuple[int, int] | None) -> ReportError:
+        entities = _mention(reference, ref), _mention(candidate, cand)
+        return ReportError(ErrorKind.WRONG_SITE, "site", Severity.MAJOR, *entities)
+
     for ref, cand in (
         (_sampled(reference), _sampled(candidate)),
         (tumour_sites(here), tumour_sites(there)),
@@ -90,39 +109,37 @@ def _other_specimen(reference: Facts, candidate: Facts) -> Iterator[ReportError]
             and not _is_named(ref, candidate)
             and not _is_named(cand, reference)
         ):
-            spans = [(each[0].start, each[0].end) for each in (ref, cand)]
-            yield _wrong_specimen(reference, candidate, *spans)
+            yield wrong((ref[0].start, ref[0].end), (cand[0].start, cand[0].end))
     hosts = host_of(here), host_of(there)
-    kinds = {each[0] for each in hosts if each}
+    kinds = {host[0] for host in hosts if host}
     graft = kinds == {"graft"} and None in hosts
     if len(kinds) == 2 or (graft and not (may_be_graft(here) and may_be_graft(there))):
-        yield _wrong_specimen(reference, candidate, *(each[1] if each else None for each in hosts))
+        yield wrong(*(host[1] if host else None for host in hosts))
 
 
 def _sampled(facts: Facts) -> list[NameMatch]:
     """The sites that a report names before its diagnosis; regions only where no organ is named."""
-    verdict = min((each.entity.start for each in (*facts.made, *facts.denied)), default=0)
-    named = [each for each in heading_sites(facts.stated.text) if each.end <= verdict]
-    return [each for each in named if not is_everywhere(each.id)] or named
+    verdict = min((d.entity.start for d in (*facts.made, *facts.denied)), default=0)
+    named = [site for site in heading_sites(facts.stated.text) if site.end <= verdict]
+    return [site for site in named if not is_everywhere(site.id)] or named
 
 
 def _is_named(sites: Sequence[NameMatch], facts: Facts) -> bool:
-    """Whether a report names one of some sites, or a part of it, other than in a diagnosis."""
-    spans = tuple((each.entity.start, each.entity.end) for each in facts.made)
+    """True if a report names one of some sites, or a part of it, other than in a diagnosis."""
+    spans = tuple((d.entity.start, d.entity.end) for d in facts.made)
     named = _named_outside(facts.stated.text, spans)
     return any(site_tree().is_a(name, site.id) for name in named for site in sites)
 
 
 @lru_cache(maxsize=1 << 6)
 def _named_outside(text: str, diagnoses: tuple[Stretch, ...]) -> frozenset[str]:
-    """The sites that a text names outside of some stretches."""
     meets = meeting(diagnoses)
     found = (*find_sites(text), *find_operated(text))
     return frozenset(match.id for match in found if not meets(match.start, match.end))
 
 
 def _are_apart(one: str, other: str) -> bool:
-    """Whether two sites are clearly not the same: neither is a part of the other, or lies over it.
+    """True if two sites are clearly not the same: neither is a part of the other, or lies over it.
 
     Skin, muscle, bone, nerves, vessels and nodes are named after the region that they are in.
     """
@@ -133,16 +150,6 @@ def _are_apart(one: str, other: str) -> bool:
         return True
     everywhere = is_everywhere(one) or is_everywhere(other)
     return not everywhere and not share_specimens(*organs)
-
-
-def _wrong_specimen(
-    reference: Facts,
-    candidate: Facts,
-    ref: tuple[int, int] | None,
-    cand: tuple[int, int] | None,
-) -> ReportError:
-    entities = _mention(reference, ref), _mention(candidate, cand)
-    return ReportError(ErrorKind.WRONG_SITE, "site", Severity.MAJOR, *entities)
 
 
 def _mention(facts: Facts, span: tuple[int, int] | None) -> Entity | None:
@@ -179,25 +186,18 @@ def _other_part(reference: Facts, candidate: Facts) -> ReportError | None:
 
 def _parts(facts: Facts) -> dict[str, Entity]:
     """The parts of organs that a report names before its diagnosis: where the specimen is from."""
-    verdict = min((each.entity.start for each in facts.made), default=0)
-    first = [each for each in facts.sites if each.entity.end <= verdict]
-    return {each.value: each.entity for each in first if organ_of(each.value) != each.value}
-
-
-def _anywhere(reference: Facts, candidate: Facts) -> bool:
-    """Whether one of the organs that a report names, or its diagnoses imply, is the other's."""
-    ref, cand = ({*facts.organs, *facts.homes} for facts in (reference, candidate))
-    return any(_near(one, other) >= _SAME_ORGAN for one in ref for other in cand)
+    verdict = min((d.entity.start for d in facts.made), default=0)
+    first = [site for site in facts.sites if site.entity.end <= verdict]
+    return {site.value: site.entity for site in first if organ_of(site.value) != site.value}
 
 
 def same_named(reference: Facts, candidate: Facts) -> bool:
-    """Whether one names all sites that the other names, whatever their diagnoses imply."""
+    """True if one names all sites that the other names, whatever their diagnoses imply."""
     ref, cand = set(reference.organs), set(candidate.organs)
     return bool(ref and cand) and (ref <= cand or cand <= ref)
 
 
 def _found_in(one: Facts, other: Facts) -> float | None:
-    """How near the organ of one report comes to those of the other."""
     there = other.homes or other.organs
     if not there:
         return None
@@ -219,19 +219,6 @@ def _near(one: str, other: str) -> float:
     return 1.0 if near >= _SAME_ORGAN and organ_of(one) == organ_of(other) else near
 
 
-def _one_silent(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
-    """Nothing to compare: both are silent, or only one says where it is."""
-    located = [bool(facts.organs or facts.homes) for facts in (reference, candidate)]
-    if not any(located):
-        return NOT_MENTIONED
-    missed = tuple(
-        ReportError(ErrorKind.OMISSION, "site", Severity.MINOR, site.entity, None)
-        for site in reference.sites[:1]
-    )
-    free = located[0] and any(excused(mistake) for mistake in missed)
-    return ComparedPart(1.0 if free else _ONE_SILENT, (), missed if located[0] else ())
-
-
 def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
     """Each site of the reference with the nearest one of the candidate."""
     for ref in distinct_values(reference.sites):
@@ -242,22 +229,8 @@ def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
             yield EntityMatch("site", ref.entity, best.entity, value)
 
 
-def _wrong(reference: Facts, candidate: Facts) -> ReportError:
-    ref = reference.sites[0].entity if reference.sites else _first_diagnosis(reference)
-    cand = candidate.sites[0].entity if candidate.sites else _first_diagnosis(candidate)
-    both = reference.organs and candidate.organs and ref is not None and cand is not None
-    severity = Severity.CRITICAL if both else Severity.MODERATE
-    return ReportError(ErrorKind.WRONG_SITE, "site", severity, ref, cand)
-
-
-def _first_diagnosis(facts: Facts) -> Entity | None:
-    return facts.diagnoses[0].entity if facts.diagnoses else None
-
-
-def extra_sites(
-    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
-) -> ComparedPart:
-    """What is left after sites that only the candidate mentions, where both name some."""
+def extra_sites(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
+    """Part that is left after sites that only the candidate mentions, where both name some."""
     known = {*reference.organs, *reference.homes}
     if not known or not candidate.sites:
         return NOT_MENTIONED
@@ -271,3 +244,102 @@ def extra_sites(
     )
     cost = _EXTRA_SITE * sum(not excused(mistake) for mistake in mistakes)
     return ComparedPart(1 - min(_MAX_EXTRA_SITES, cost), (), mistakes)
+
+
+_ONE_OF_BOTH = 0.5
+
+
+def compare_sides(
+    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+) -> ComparedPart:
+    """Left or right: of the leading diagnosis where both say, else organ by organ, else at all."""
+    leading = _by_side(reference.leading_sides), _by_side(candidate.leading_sides)
+    if all(leading):
+        found = _one_side(*leading, excused)
+        if found.value != _ONE_OF_BOTH:
+            return found
+        near, beside = _nearest_sides(reference), _nearest_sides(candidate)
+        both = sorted(set(near) & set(beside))
+        if not both:
+            return found
+        sides = _by_side(near[c] for c in both), _by_side(beside[c] for c in both)
+        return _one_side(*sides, excused)
+    ref, cand = _by_organ(reference.sides), _by_organ(candidate.sides)
+    organs = sorted(set(ref) & set(cand))
+    pairs = [(ref[organ], cand[organ]) for organ in organs] or [
+        (_by_side(reference.sides), _by_side(candidate.sides))
+    ]
+    parts = [_one_side(*pair, excused) for pair in pairs if all(pair)]
+    if not parts:
+        return _side_missing(reference, candidate)
+    return ComparedPart(
+        min(part.value for part in parts if part.value is not None),
+        tuple(match for part in parts for match in part.matched),
+        tuple(mistake for part in parts for mistake in part.mistakes),
+    )
+
+
+def _side_missing(reference: Facts, candidate: Facts) -> ComparedPart:
+    """A side that the candidate does not name, though it names the site: told, not counted."""
+    sides = _by_side(reference.sides)
+    said = candidate.sides or side_of(candidate.stated.text)
+    if len(sides) != 1 or said or not candidate.sites:
+        return NOT_MENTIONED
+    (entity,) = sides.values()
+    return ComparedPart(
+        None, (), (ReportError(ErrorKind.OMISSION, "laterality", Severity.MODERATE, entity, None),)
+    )
+
+
+def _nearest_sides(facts: Facts) -> dict[str, ValueMention[Side]]:
+    """The side that stands next to each diagnosis, by its concept; before it rather than after."""
+    nearest = {}
+    for diagnosis in facts.diagnoses:
+        before = [side for side in facts.sides if side.entity.start <= diagnosis.entity.start]
+        if diagnosis.concept and facts.sides:
+            nearest[diagnosis.concept.id] = before[-1] if before else facts.sides[0]
+    return nearest
+
+
+_Sides = dict[Side, Entity]
+
+
+def _one_side(ref: _Sides, cand: _Sides, excused: Excused) -> ComparedPart:
+    shared = sorted(set(ref) & set(cand))
+    matched = tuple(EntityMatch("laterality", ref[side], cand[side], 1.0) for side in shared)
+    if set(ref) == set(cand):
+        return ComparedPart(1.0, matched)
+    wrong = ReportError(
+        ErrorKind.WRONG_LATERALITY,
+        "laterality",
+        _severity(ref, cand, bool(shared)),
+        next((ref[side] for side in ref if side not in cand), next(iter(ref.values()))),
+        next((cand[side] for side in cand if side not in ref), next(iter(cand.values()))),
+    )
+    value = 1.0 if excused(wrong) else _ONE_OF_BOTH if shared else 0.0
+    return ComparedPart(value, matched, (wrong,))
+
+
+def _severity(ref: _Sides, cand: _Sides, shared: bool) -> Severity:
+    """Severity of a wrong side; less where one report only says more of both sides."""
+    if not shared:
+        return Severity.CRITICAL
+    both = any(sides.get(Side.LEFT) is sides.get(Side.RIGHT, 0) for sides in (ref, cand))
+    return Severity.MODERATE if both else Severity.MAJOR
+
+
+def _by_organ(sides: Iterable[ValueMention[Side]]) -> dict[str, _Sides]:
+    organs: dict[str, list[ValueMention[Side]]] = {}
+    for sited in sides:
+        for match in find_sites(sited.entity.text):
+            organs.setdefault(organ_of(match.id), []).append(sited)
+    return {organ: _by_side(those) for organ, those in organs.items()}
+
+
+def _by_side(sides: Iterable[ValueMention[Side]]) -> _Sides:
+    found: _Sides = {}
+    for sited in sides:
+        both = (Side.LEFT, Side.RIGHT) if sited.value == Side.BILATERAL else (sited.value,)
+        for side in both:
+            found.setdefault(side, sited.entity)
+    return found

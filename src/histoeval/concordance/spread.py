@@ -19,7 +19,6 @@ _MAX_HOMES = 3  # A tumour that arises in more organs than this does not tell wh
 def best_of(
     one: Diagnosis, others: Sequence[Diagnosis], near: Near
 ) -> tuple[float, Diagnosis | None]:
-    """How near the nearest of some diagnoses comes, and which one that is."""
     best = max(others, key=lambda other: near(one, other), default=None)
     return (near(one, best), best) if best is not None else (0.0, None)
 
@@ -73,7 +72,13 @@ def _other_primary(reference: Facts, candidate: Facts) -> ReportError | None:
     ref, cand = list(_origins(reference)), list(_origins(candidate))
     if not ref or not cand:
         return None
-    nearest = max(_near(one.value, other.value) for one in ref for other in cand)
+    nearest = max(
+        1.0
+        if organ_of(one.value) == organ_of(other.value)
+        else site_closeness(one.value, other.value)
+        for one in ref
+        for other in cand
+    )
     if nearest >= _SAME_ORGAN:
         return None
     return ReportError(
@@ -81,15 +86,12 @@ def _other_primary(reference: Facts, candidate: Facts) -> ReportError | None:
     )
 
 
-def _near(one: str, other: str) -> float:
-    return 1.0 if organ_of(one) == organ_of(other) else site_closeness(one, other)
-
-
 def _origins(facts: Facts) -> Iterator[ValueMention[str]]:
-    """Where a metastasis came from: as the report says, or as the name of the tumour says."""
+    """Origins of a metastasis: as the report says, or as the name of the tumour says."""
     yield from facts.origins
     if facts.origins:
         return
-    for each in facts.leading:
-        if each.spread and each.primary and len(each.primary.organs) <= _MAX_HOMES:
-            yield from (ValueMention(each.entity, organ) for organ in sorted(each.primary.organs))
+    for diagnosis in facts.leading:
+        primary = diagnosis.primary
+        if diagnosis.spread and primary and len(primary.organs) <= _MAX_HOMES:
+            yield from (ValueMention(diagnosis.entity, organ) for organ in sorted(primary.organs))

@@ -5,7 +5,7 @@ what the reader found; where both reports state a value, the reader's is not com
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -25,7 +25,7 @@ from histoeval.terms.values.marker_statements.decisive import covered_markers, m
 from histoeval.terms.values.marker_statements.read import read_marker_statements
 from histoeval.terms.values.nodes import node_conflicts, read_nodes
 from histoeval.terms.values.schemes import read_schemes, scheme_severity
-from histoeval.terms.values.stated import StatedValue, conflicts, with_alternatives
+from histoeval.terms.values.stated import Read, StatedValue, conflicts, with_alternatives
 from histoeval.terms.values.stated_stages import read_stages, stage_severity
 from histoeval.terms.values.tumour_grades import CNS, NUCLEAR, TUMOUR
 
@@ -46,7 +46,7 @@ Conflict = tuple[StatedValue, StatedValue, int]
 
 @dataclass(frozen=True, slots=True)
 class StatedValues:
-    """What both reports state of one kind of value: where, and what does not agree."""
+    """Values of one kind that both reports state: where, and what does not agree."""
 
     errors: tuple[ReportError, ...]
     # Where the reference states what the candidate states too
@@ -55,12 +55,12 @@ class StatedValues:
     axes: frozenset[str] = frozenset()  # what both reports state a value of
 
     def settles(self, entity: Entity, *, of_reference: bool) -> bool:
-        """Whether the value of an entity is stated in words that were compared already."""
+        """True if the value of an entity is stated in words that were compared already."""
         spans = self.reference if of_reference else self.candidate
         return any(start < entity.end and entity.start < end for start, end in spans)
 
     def further(self, read: ReportError, cost: float, excused: Excused) -> float:
-        """What a value costs as it was read, beyond what it costs as it is stated."""
+        """Cost of a value as it was read, beyond what it costs as it is stated."""
         for error in self.errors:
             if _meet(error.reference, read.reference) and _meet(error.candidate, read.candidate):
                 return 0.0 if excused(error) else max(0.0, cost - COST[error.severity])
@@ -82,26 +82,28 @@ def _meet(one: Entity | None, other: Entity | None) -> bool:
 _MOST_CHARS = 20_000  # of a text: in longer ones what follows is compared by entities alone
 
 
+_READERS: Mapping[str, Read] = {
+    "grade": read_schemes,
+    "stage": read_stages,
+    "nodes": read_nodes,
+    "markers": read_marker_statements,
+    "margins": read_margins,
+    "measurements": read_amounts,
+}
+
+
 @lru_cache(maxsize=1 << 11)
 def _in_scope(text: str, kind: str) -> tuple[StatedValue, ...]:
     """The values of a text that are its own, and not of history or advice."""
-    read = {
-        "grade": read_schemes,
-        "stage": read_stages,
-        "nodes": read_nodes,
-        "markers": read_marker_statements,
-        "margins": read_margins,
-        "measurements": read_amounts,
-    }[kind]
-    found = with_alternatives(text[:_MOST_CHARS], read)
-    return tuple(value for value in found if not _scope(text).is_gap(value.start))
+    values = with_alternatives(text[:_MOST_CHARS], _READERS[kind])
+    return tuple(value for value in values if not _scope(text).is_gap(value.start))
 
 
 _scope = lru_cache(maxsize=1 << 8)(scope_of)
 
 
 def is_of_scheme(facts: Facts, entity: Entity) -> bool:
-    """Whether an entity is a class of a scheme that grades no tumour: fibrosis stage 2."""
+    """True if an entity is a class of a scheme that grades no tumour: fibrosis stage 2."""
     return any(
         value.axis not in _OF_TUMOURS and value.start < entity.end and entity.start < value.end
         for value in _in_scope(facts.stated.text, "grade")
@@ -113,9 +115,9 @@ def without_settled_numbers(reference: Facts, candidate: Facts) -> tuple[str, st
     texts = [reference.stated.text, candidate.stated.text]
     for kind in ("grade", "stage", "markers"):
         both = _both(reference, candidate, kind)
-        shared = {each.axis for each in both[0]} & {each.axis for each in both[1]}
-        for side, found in enumerate(both):
-            for value in found:
+        shared = {value.axis for value in both[0]} & {value.axis for value in both[1]}
+        for side, values in enumerate(both):
+            for value in values:
                 if value.axis in shared:
                     words = re.sub(r"\d", " ", texts[side][value.start : value.end])
                     texts[side] = texts[side][: value.start] + words + texts[side][value.end :]
@@ -123,7 +125,6 @@ def without_settled_numbers(reference: Facts, candidate: Facts) -> tuple[str, st
 
 
 def stated_grades(reference: Facts, candidate: Facts) -> StatedValues:
-    """Classes, grades and scores."""
     ref, cand = _both(reference, candidate, "grade")
     found = conflicts(ref, cand, scheme_severity)
     kind = ErrorKind.WRONG_GRADE, "grade", EntityType.GRADE
@@ -131,7 +132,6 @@ def stated_grades(reference: Facts, candidate: Facts) -> StatedValues:
 
 
 def stated_stages(reference: Facts, candidate: Facts) -> StatedValues:
-    """Categories and groups of stage, and lymph nodes."""
     ref, cand = _both(reference, candidate, "stage")
     nodes, other_nodes = _both(reference, candidate, "nodes")
     found = [*conflicts(ref, cand, stage_severity), *node_conflicts(nodes, other_nodes)]
@@ -140,20 +140,19 @@ def stated_stages(reference: Facts, candidate: Facts) -> StatedValues:
 
 
 def stated_markers(reference: Facts, candidate: Facts) -> StatedValues:
-    """Results of markers."""
     ref, cand = _both(reference, candidate, "markers")
     found = conflicts(ref, cand, marker_severity)
     kind = ErrorKind.MARKER_FLIP, "markers", EntityType.MARKER
     stated = _stated(reference, candidate, (ref, cand), found, kind)
     shares = [
-        {o for v in each for o in v.options} for each in _both(reference, candidate, "measurements")
+        {option for value in values for option in value.options}
+        for values in _both(reference, candidate, "measurements")
     ]
     counted = _COUNTED & shares[0] & shares[1]
     return replace(stated, axes=covered_markers(stated.axes) | counted)
 
 
 def stated_margins(reference: Facts, candidate: Facts) -> StatedValues:
-    """Margins."""
     ref, cand = _both(reference, candidate, "margins")
     kind = ErrorKind.CONTRADICTION, "findings", EntityType.FINDING
     return _stated(reference, candidate, (ref, cand), margin_conflicts(ref, cand), kind)
@@ -163,35 +162,26 @@ def without_margins(facts: Facts, stated: StatedValues, *, of_reference: bool) -
     """Facts without the findings about margins whose status was compared already."""
     findings, mentioned = (
         tuple(
-            each
-            for each in every
-            if not (
-                _OF_MARGIN.search(each.entity.text)
-                and stated.settles(each.entity, of_reference=of_reference)
-            )
+            finding
+            for finding in findings
+            if not _OF_MARGIN.search(finding.entity.text)
+            or not stated.settles(finding.entity, of_reference=of_reference)
         )
-        for every in (facts.findings, facts.mentioned)
+        for findings in (facts.findings, facts.mentioned)
     )
     return replace(facts, findings=findings, mentioned=mentioned)
 
 
 def stated_amounts(reference: Facts, candidate: Facts) -> StatedValues:
-    """Lengths, per cent, counts of some and rates."""
     ref, cand = _both(reference, candidate, "measurements")
-    nodes = [
-        (each.start, each.end) for every in _both(reference, candidate, "nodes") for each in every
-    ]
+    nodes = [node for values in _both(reference, candidate, "nodes") for node in values]
     found = [
-        each
-        for each in amount_conflicts(ref, cand)
-        if each[0].axis != "share" or not any(_overlap(span, each[0]) for span in nodes)
+        (one, other, severity)
+        for one, other, severity in amount_conflicts(ref, cand)
+        if one.axis != "share" or not any(n.start < one.end and one.start < n.end for n in nodes)
     ]
     kind = ErrorKind.MEASUREMENT_MISMATCH, "measurements", EntityType.MEASUREMENT
     return _stated(reference, candidate, (ref, cand), found, kind)
-
-
-def _overlap(span: tuple[int, int], value: StatedValue) -> bool:
-    return span[0] < value.end and value.start < span[1]
 
 
 def _both(
@@ -207,8 +197,8 @@ def _stated(
     found: Iterable[Conflict],
     kind: tuple[ErrorKind, str, EntityType],
 ) -> StatedValues:
-    ref, cand = (list(each) for each in both)
-    shared = {each.axis for each in ref} & {each.axis for each in cand}
+    ref, cand = (list(values) for values in both)
+    shared = {value.axis for value in ref} & {value.axis for value in cand}
     errors = [
         ReportError(
             kind[0],
@@ -219,21 +209,17 @@ def _stated(
         )
         for one, other, severity in found
     ]
+    # One error for each two stretches of text: the worst
+    worst: dict[tuple[int, ...], ReportError] = {}
+    for error in sorted(errors, key=lambda error: -error.severity):
+        places = tuple(entity.start for entity in (error.reference, error.candidate) if entity)
+        worst.setdefault(places, error)
     return StatedValues(
-        tuple(_distinct(errors)),
-        tuple((each.start, each.end) for each in ref if each.axis in shared),
-        tuple((each.start, each.end) for each in cand if each.axis in shared),
+        tuple(worst.values()),
+        tuple((value.start, value.end) for value in ref if value.axis in shared),
+        tuple((value.start, value.end) for value in cand if value.axis in shared),
         frozenset(shared),
     )
-
-
-def _distinct(errors: Iterable[ReportError]) -> Iterator[ReportError]:
-    """One error for each two stretches of text: the worst."""
-    worst: dict[tuple[int, ...], ReportError] = {}
-    for error in sorted(errors, key=lambda each: -each.severity):
-        places = tuple(each.start for each in (error.reference, error.candidate) if each)
-        worst.setdefault(places, error)
-    yield from worst.values()
 
 
 def _entity(text: str, value: StatedValue, kind: EntityType) -> Entity:

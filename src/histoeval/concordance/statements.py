@@ -1,11 +1,13 @@
-"""What a report says, statement by statement."""
+"""Reports statement by statement."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from histoeval.facts.facts import Facts
+from histoeval.facts.lexical import ValueMention
 from histoeval.facts.specimens.divide import label_places
 from histoeval.reader.sections import PART, sections
 from histoeval.reader.sentences import TextSpan, sentences
@@ -36,17 +38,14 @@ class ReportStatement:
     decisive: bool  # it has a diagnosis, a grade, a stage or a marker
 
     def holds(self, entity: Entity | None) -> bool:
-        """Whether an entity stands in it."""
         return entity is not None and self.span.start <= entity.start < self.span.end
 
     @property
     def weight(self) -> float:
-        """How much it counts among the statements of its report."""
         return _DECISIVE_WEIGHT if self.decisive else 1.0
 
     @property
     def entity(self) -> Entity:
-        """The whole statement, as evidence."""
         return Entity(
             text=self.text, start=self.span.start, end=self.span.end, type=EntityType.FINDING
         )
@@ -58,12 +57,14 @@ def _spans(text: str) -> tuple[tuple[TextSpan, str, tuple[str, ...]], ...]:
     plain = _unlabelled(text)
     spans = (span for sentence in sentences(text) for span in _divided(sentence, text))
     asked = ((span, " ".join(span.of(plain).split())) for span in spans)
-    found = ((span, said, tuple(word.plain for word in words_of(said))) for span, said in asked)
-    return tuple(each for each in found if len(each[2]) >= _LEAST_WORDS)
+    return tuple(
+        (span, statement, words)
+        for span, statement in asked
+        if len(words := tuple(word.plain for word in words_of(statement))) >= _LEAST_WORDS
+    )
 
 
 def _unlabelled(text: str) -> str:
-    """A text with blanks in place of the labels of its parts."""
     letters = list(text)
     for start, end in label_places(text):
         letters[start:end] = " " * (end - start)
@@ -83,11 +84,9 @@ def _divided(sentence: TextSpan, text: str) -> Iterator[TextSpan]:
 def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
     """The sentences of a report that say something."""
     text = facts.stated.text
-    named = [each.entity for each in (*facts.made, *facts.denied)]
-    grades = [each.entity for each in facts.grades]
-    stages = [each.entity for each in facts.stages]
-    results = [each.entity for each in facts.markers.values()]
-    decisive = [entity.start for entity in (*named, *grades, *stages, *results)]
+    values: list[ValueMention[Any]] = [*facts.grades, *facts.stages, *facts.markers.values()]
+    decisive = [mention.entity.start for mention in values]
+    decisive += [diagnosis.entity.start for diagnosis in (*facts.made, *facts.denied)]
     return tuple(
         ReportStatement(
             span.of(text),
@@ -103,13 +102,15 @@ def statements_of(facts: Facts) -> tuple[ReportStatement, ...]:
 
 @lru_cache(maxsize=1 << 10)
 def stated(text: str) -> tuple[ReportStatement, ...]:
-    """What a text says, line by line and sentence by sentence, without having been read.
+    """Statements of a text, by lines and sentences, without its having been read.
 
     Headings are no statements, and neither is what tells of the past or only advises. A diagnosis
     of one word is one. All of them weigh the same.
     """
     plain = _unlabelled(text)
-    bodies = {each.start: each.body_start for each in sections(text) if each.kind != PART}
+    bodies = {
+        section.start: section.body_start for section in sections(text) if section.kind != PART
+    }
     found = []
     for sentence in sentences(text):
         for span in _divided(sentence, text):
@@ -120,11 +121,8 @@ def stated(text: str) -> tuple[ReportStatement, ...]:
             weighty = _weighty(words)
             if weighty and asserts_now(asked) and not _GAP.fullmatch(asked):
                 place = TextSpan(begin, span.end)
-                found.append(
-                    ReportStatement(
-                        place.of(text).rstrip("*_ "), asked, place, words, weighty, False
-                    )
-                )
+                shown = place.of(text).rstrip("*_ ")
+                found.append(ReportStatement(shown, asked, place, words, weighty, decisive=False))
     return tuple(found)
 
 

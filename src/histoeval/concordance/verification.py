@@ -1,4 +1,4 @@
-"""What an NLI model says of the statements of two reports: entailed, contradicted, or neither.
+"""Answers of an NLI model on the statements of two reports: entailed, contradicted, or neither.
 
 Catalogues and aligner compare words and phrases. What two reports do not say word for word alike is
 put to an NLI model, statement by statement and both ways: a statement of one report against those
@@ -61,8 +61,6 @@ class StatementQuestion:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedStatement:
-    """A statement of one report and what the other says of it."""
-
     statement: ReportStatement
     # The statement of the other report that is nearest to it, or contradicts it
     nearest: ReportStatement | None
@@ -72,46 +70,53 @@ class VerifiedStatement:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether the other report says the opposite, as far as the model can tell."""
+        """True if the other report says the opposite, as far as the model can tell."""
         return self.opposed >= CONTRADICTED
 
     @property
     def severity(self) -> Severity:
-        """How bad it is that the other report says the opposite."""
+        """Severity of the other report saying the opposite."""
         certain = self.opposed >= _CERTAIN
         return Severity(int(Severity.MODERATE) + (self.statement.decisive and certain))
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What each report says of the statements of the other."""
+    """Statements of each report, with what the other says of them."""
 
     reference: tuple[VerifiedStatement, ...]
     candidate: tuple[VerifiedStatement, ...]
-    # Whether all statements were asked about, and not only those that were left unmatched
+    # True if all statements were asked about, and not only those that were left unmatched
     whole: bool
 
     @property
     def brief(self) -> bool:
-        """Whether both reports are no more than a line or two."""
+        """True if both reports are no more than a line or two."""
         return self.whole and _is_brief(self.reference) and _is_brief(self.candidate)
 
     def without(self, excused: Excused) -> "Verification":
         """With the statements entailed that errors which do not count are about."""
         if not excused.errors:
             return self
-        sides = [(e.reference, e.candidate) for e in excused.errors]
-        return Verification(
-            tuple(_granted(each, [one for one, _ in sides]) for each in self.reference),
-            tuple(_granted(each, [other for _, other in sides]) for each in self.candidate),
-            self.whole,
+        reference, candidate = (
+            tuple(
+                VerifiedStatement(verified.statement, verified.nearest, SAME)
+                if any(map(verified.statement.holds, entities))
+                else verified
+                for verified in side
+            )
+            for side, entities in (
+                (self.reference, [error.reference for error in excused.errors]),
+                (self.candidate, [error.candidate for error in excused.errors]),
+            )
         )
+        return Verification(reference, candidate, self.whole)
 
     @property
     def mutual(self) -> float:
-        """How far each report entails every statement of the other: the least of all."""
+        """Least entailment of any statement of either report by the other."""
         both = (*self.reference, *self.candidate) if self.whole else ()
-        return min((each.answer.entailment for each in both), default=0.0)
+        return min((verified.answer.entailment for verified in both), default=0.0)
 
     @property
     def agreement(self) -> float:
@@ -123,21 +128,14 @@ class Verification:
     def consistent(self) -> float:
         """One less the probability of the plainest contradiction."""
         both = (*self.reference, *self.candidate)
-        return 1 - max((each.opposed for each in both), default=0.0)
+        return 1 - max((verified.opposed for verified in both), default=0.0)
 
 
 def _is_brief(said: Sequence[VerifiedStatement] | Sequence[StatementQuestion]) -> bool:
     return sum(len(each.statement.words) for each in said) <= _BRIEF
 
 
-def _granted(each: VerifiedStatement, entities: Iterable[Entity | None]) -> VerifiedStatement:
-    if not any(each.statement.holds(entity) for entity in entities):
-        return each
-    return VerifiedStatement(each.statement, each.nearest, SAME)
-
-
 def share_of(verified: Sequence[VerifiedStatement]) -> float | None:
-    """The share of some statements that are entailed, by weight."""
     total = sum(each.statement.weight for each in verified)
     if not total:
         return None
@@ -153,16 +151,16 @@ def questions(
     links: Sequence[tuple[Entity, Entity]],
 ) -> Iterator[StatementQuestion]:
     """Each statement of one report with what is to be asked; `links` are entities that match."""
-    known, own = {each.words for each in others}, {each.words for each in ones}
-    short = sum(len(each.words) for each in others) <= _WHOLE
+    known, own = {other.words for other in others}, {one.words for one in ones}
+    short = sum(len(other.words) for other in others) <= _WHOLE
     for one in ones:
         if one.words in known:
             yield StatementQuestion(one, SAME)
             continue
         counterparts = [other for mine, other in links if one.holds(mine)]
         near = [
-            len(one.weighty & each.weighty) + _MATCHED * sum(map(each.holds, counterparts))
-            for each in others
+            len(one.weighty & other.weighty) + _MATCHED * sum(map(other.holds, counterparts))
+            for other in others
         ]
         order = sorted(range(len(others)), key=lambda place: -near[place])
         if not others or not (short or near[order[0]]):
@@ -171,21 +169,16 @@ def questions(
         chosen = order if short else order[:_NEAREST]
         pair = NliPair(" ".join(others[place].asked for place in sorted(chosen)), one.asked)
         left = [others[place] for place in sorted(order if short else order[_NEAREST:])]
-        rest = _rest(one, [each for each in left if each.words not in own])
+        left = [other for other in left if other.words not in own]
+        rest = tuple(
+            NliPair(" ".join(other.asked for other in left[start : start + _AT_ONCE]), one.asked)
+            for start in range(0, len(left), _AT_ONCE)
+        )
         yield StatementQuestion(one, None, tuple(others[place] for place in chosen), pair, rest)
-
-
-def _rest(one: ReportStatement, others: Sequence[ReportStatement]) -> tuple[NliPair, ...]:
-    """A statement against some others, a few at a time."""
-    some = (others[start : start + _AT_ONCE] for start in range(0, len(others), _AT_ONCE))
-    premises = (" ".join(each.asked for each in few) for few in some)
-    return tuple(NliPair(premise, one.asked) for premise in premises)
 
 
 @dataclass(frozen=True, slots=True)
 class PairQuestions:
-    """All that is asked about one pair of reports."""
-
     reference: tuple[StatementQuestion, ...]
     candidate: tuple[StatementQuestion, ...]
     whole: bool
@@ -196,11 +189,11 @@ class PairQuestions:
         return sorted((self.reference, self.candidate), key=len)
 
     def first(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:  # noqa: ARG002
-        """What a model has to answer about the report of fewer statements."""
+        """Pairs to be answered about the report of fewer statements."""
         return (each.pair for each in self._sides[0] if each.pair)
 
     def reverse(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:
-        """What it has to answer about the other, unless these have nothing to do with each other.
+        """Pairs to be answered about the other, unless these have nothing to do with each other.
 
         That is so where the other neither entails nor contradicts anything of the first, and they
         are long enough for that to mean something.
@@ -211,21 +204,20 @@ class PairQuestions:
             yield from (each.pair for each in more if each.pair)
 
     def second(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:
-        """What a model has to answer where the first answers leave few statements open."""
+        """Pairs to be answered where the first answers leave few statements open."""
         both = (*self.reference, *self.candidate)
         left = [each for each in both if _answer(each, answers).entailment < ENTAILED]
         if len(left) <= _FEW * len(both):
             yield from (pair for each in left for pair in each.rest)
 
     def opposite(self, answers: Mapping[NliPair, Entailment]) -> Iterator[NliPair]:
-        """What it has to answer to tell which statement it is that contradicts another."""
+        """Pairs that tell which statement it is that contradicts another."""
         for question in (*self.reference, *self.candidate):
             if _answer(question, answers).contradiction >= CONTRADICTED:
                 for other in question.premise:
                     yield from _both_ways(question.statement, other)
 
     def answered(self, answers: Mapping[NliPair, Entailment]) -> Verification:
-        """The statements with the answers to what was asked."""
         reference, candidate = (
             tuple(_verified(question, answers) for question in side)
             for side in (self.reference, self.candidate)
@@ -262,8 +254,8 @@ def _verified(
 
 
 def answers_to(nli: Entailer, asked: Iterable[PairQuestions | None]) -> dict[NliPair, Entailment]:
-    """What an NLI model answers about many pairs of reports, all of them asked together."""
-    every = [each for each in asked if each is not None]
+    """Ask an NLI model about many pairs of reports together."""
+    every = [questions for questions in asked if questions is not None]
     answers: dict[NliPair, Entailment] = {}
     rounds = (
         PairQuestions.first,
@@ -272,13 +264,13 @@ def answers_to(nli: Entailer, asked: Iterable[PairQuestions | None]) -> dict[Nli
         PairQuestions.opposite,
     )
     for ask in rounds:
-        pairs = list(dict.fromkeys(pair for each in every for pair in ask(each, answers)))
+        pairs = list(dict.fromkeys(pair for one in every for pair in ask(one, answers)))
         answers |= zip(pairs, nli.judge(pairs), strict=True)
     return answers
 
 
 def questions_about(reference: Facts, candidate: Facts, parts: Parts) -> PairQuestions:
-    """What is to be asked about two reports: all that is not word for word the same."""
+    """Questions on two reports: all that is not word for word the same."""
     links = [(m.reference, m.candidate) for part in parts.values() for m in part.matched]
     return questions_between(statements_of(reference), statements_of(candidate), links)
 
@@ -288,11 +280,7 @@ def questions_between(
     others: Sequence[ReportStatement],
     links: Sequence[tuple[Entity, Entity]] = (),
 ) -> PairQuestions:
-    """What is to be asked about the statements of a reference and of a candidate."""
-    words = max(sum(len(each.words) for each in side) for side in (ones, others))
-    whole = words <= _WHOLE
-    return PairQuestions(
-        tuple(questions(ones, others, links)),
-        tuple(questions(others, ones, [(b, a) for a, b in links])),
-        whole,
-    )
+    words = max(sum(len(statement.words) for statement in side) for side in (ones, others))
+    reference = tuple(questions(ones, others, links))
+    candidate = tuple(questions(others, ones, [(b, a) for a, b in links]))
+    return PairQuestions(reference, candidate, whole=words <= _WHOLE)

@@ -1,4 +1,4 @@
-"""What follows from an NLI model's answers for the errors of a comparison.
+"""Errors of a comparison after the answers of an NLI model.
 
 An omission or an invention in a statement that the other report entails is none; what the other
 report contradicts is a contradiction; a statement that the other report lacks is an omission or an
@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from histoeval.concordance.evidence import (
@@ -30,7 +31,7 @@ from histoeval.concordance.verification import (
     share_of,
 )
 from histoeval.facts.facts import Facts
-from histoeval.report import Assertion, Entity
+from histoeval.report import Assertion
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import main_concept
@@ -86,14 +87,16 @@ def entailed_errors(errors: Iterable[ReportError], found: Verification, reports:
     the other: that they differ is a fact; nor where only one report is sure of its diagnosis. A
     value is one only where the wording is another one.
     """
-    known = tuple(map(_known, reports))
-    return Excused(frozenset(each for each in errors if _entailed(each, found, known)))
-
-
-def _known(report: Facts) -> dict[int, bool]:
-    """Where the diagnoses stand that the catalogue knows, and which of them are in doubt."""
-    named = (*report.diagnoses, *report.others, *report.made, *report.denied)
-    return {each.entity.start: each.hedged for each in named if each.known}
+    # Where the diagnoses stand that the catalogue knows, and which of them are in doubt
+    known = tuple(
+        {
+            diagnosis.entity.start: diagnosis.hedged
+            for diagnosis in (*report.diagnoses, *report.others, *report.made, *report.denied)
+            if diagnosis.known
+        }
+        for report in reports
+    )
+    return Excused(frozenset(error for error in errors if _entailed(error, found, known)))
 
 
 def _entailed(error: ReportError, found: Verification, known: Sequence[Mapping[int, bool]]) -> bool:
@@ -129,23 +132,22 @@ def _entailed(error: ReportError, found: Verification, known: Sequence[Mapping[i
 
 
 def _is_misread(error: ReportError, found: Verification) -> bool:
-    """Whether two values are one, in statements that differ in wording and entail each other."""
+    """True if two values are one, in statements that differ in wording and entail each other."""
     one, other = error.reference, error.candidate
-    if one is None or other is None:
+    if one is None or other is None or _are_plainly_opposed(one.text, other.text):
         return False
-    if _are_plainly_opposed(one.text, other.text):
-        return False
+    sides = [
+        [v.statement.weighty for v in side if v.statement.holds(e) and v.answer.entailment >= _SURE]
+        for side, e in ((found.reference, one), (found.candidate, other))
+    ]
     return any(
-        _is_rephrased(mine.statement, yours.statement)
-        for mine in found.reference
-        if mine.statement.holds(one) and mine.answer.entailment >= _SURE
-        for yours in found.candidate
-        if yours.statement.holds(other) and yours.answer.entailment >= _SURE
+        len(ref & cand) <= _REPHRASED * len(ref | cand) and len(ref ^ cand) > _ONE_EXCHANGED
+        for ref, cand in product(*sides)
     )
 
 
 def _are_plainly_opposed(one: str, other: str) -> bool:
-    """Whether both state a value in plain words, and have none in common."""
+    """True if both state a value in plain words, and have none in common."""
     words = [[word.plain for word in words_of(text)] for text in (one, other)]
     named = frozenset(words[0]) & frozenset(words[1])
     here, there = (
@@ -155,17 +157,18 @@ def _are_plainly_opposed(one: str, other: str) -> bool:
     return bool(here and there) and not here & there
 
 
-def _is_rephrased(one: ReportStatement, other: ReportStatement) -> bool:
-    shared, all_ = one.weighty & other.weighty, one.weighty | other.weighty
-    return len(shared) <= _REPHRASED * len(all_) and len(all_ - shared) > _ONE_EXCHANGED
-
-
 def verified_parts(
     found: Verification, parts: Parts, entailed: Excused, reports: _Sides
 ) -> dict[str, ComparedPart]:
     """The parts of a comparison, and those that the statements make."""
     opposites = _opposites(found)
-    parts = {name: _sharpened(part, opposites, reports) for name, part in parts.items()}
+    parts = {
+        name: replace(
+            part,
+            mistakes=tuple(_as_contradiction(e, opposites, reports) for e in part.mistakes),
+        )
+        for name, part in parts.items()
+    }
     errors = [error for part in parts.values() for error in part.mistakes]
     kept, supported = (
         share_of(side) if found.brief else None for side in (found.reference, found.candidate)
@@ -190,21 +193,15 @@ def _raised(part: ComparedPart, found: Verification, worst: Severity | None) -> 
     least = found.mutual if part.mistakes or worst == Severity.CRITICAL else found.agreement
     if least < _MUTUAL or part.value is None or part.value >= least:
         return part
-    if any(
-        error.severity >= Severity.MAJOR or error.kind in _READ_BY_RULE or _one_doubts(error)
-        for error in part.mistakes
-    ):
-        return part
+    for error in part.mistakes:
+        entities = [entity for entity in (error.reference, error.candidate) if entity]
+        one_doubts = len({e.assertion == Assertion.UNCERTAIN for e in entities}) == 2
+        if error.severity >= Severity.MAJOR or error.kind in _READ_BY_RULE or one_doubts:
+            return part
     return replace(part, value=least)
 
 
-def _one_doubts(error: ReportError) -> bool:
-    sides = [each for each in (error.reference, error.candidate) if each]
-    return len({each.assertion == Assertion.UNCERTAIN for each in sides}) == 2
-
-
 def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:
-    """What was an error, and is said in other words."""
     for error in sorted(entailed.errors, key=lambda error: error.message):
         for side, those in enumerate((found.reference, found.candidate)):
             entity = (error.reference, error.candidate)[side]
@@ -217,15 +214,13 @@ def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:
 
 
 class _Opposites(NamedTuple):
-    """Two statements, one of each report, that contradict each other."""
-
     reference: ReportStatement
     candidate: ReportStatement
     severity: Severity
 
     @property
     def speak_of_same(self) -> bool:
-        """Whether they name one thing, or a diagnosis stands against none at all."""
+        """True if they name one thing, or a diagnosis stands against none at all."""
         said = self.reference.asked, self.candidate.asked
         if _things(said[0]) & _things(said[1]) or len(_topics(said[0]) & _topics(said[1])) > 1:
             return True
@@ -236,42 +231,29 @@ class _Opposites(NamedTuple):
         return none or diagnosis_tree().are_kin(one.id, other.id)
 
     def holds(self, error: ReportError) -> bool:
-        """Whether what an error is about stands in the statement of its report."""
-        return all(
-            entity is None or statement.holds(entity)
-            for statement, entity in (
-                (self.reference, error.reference),
-                (self.candidate, error.candidate),
-            )
-        )
+        """True if what an error is about stands in the statement of its report."""
+        ref, cand = error.reference, error.candidate
+        return (not ref or self.reference.holds(ref)) and (not cand or self.candidate.holds(cand))
 
 
 def _opposites(found: Verification) -> list[_Opposites]:
     """The statements about the same thing that contradict each other, each once, surest first."""
     pairs = [
-        (each.opposed, _Opposites(each.statement, each.nearest, each.severity))
-        for each in found.reference
-        if each.is_contradicted and each.nearest
+        (verified.opposed, _Opposites(verified.statement, verified.nearest, verified.severity))
+        for verified in found.reference
+        if verified.is_contradicted and verified.nearest
     ] + [
-        (each.opposed, _Opposites(each.nearest, each.statement, each.severity))
-        for each in found.candidate
-        if each.is_contradicted and each.nearest
+        (verified.opposed, _Opposites(verified.nearest, verified.statement, verified.severity))
+        for verified in found.candidate
+        if verified.is_contradicted and verified.nearest
     ]
-    pairs = [each for each in pairs if each[1].speak_of_same]
+    pairs = [(opposed, pair) for opposed, pair in pairs if pair.speak_of_same]
     opposites: list[_Opposites] = []
-    for _, pair in sorted(pairs, key=lambda each: (-each[0], -each[1].severity)):
-        taken = [span for each in opposites for span in (each.reference, each.candidate)]
+    for _, pair in sorted(pairs, key=lambda item: (-item[0], -item[1].severity)):
+        taken = [statement for known in opposites for statement in known[:2]]
         if pair.reference not in taken and pair.candidate not in taken:
             opposites.append(pair)
     return opposites
-
-
-def _sharpened(
-    part: ComparedPart, opposites: Sequence[_Opposites], reports: _Sides
-) -> ComparedPart:
-    """A part in which what the other report says the opposite of is no omission."""
-    mistakes = tuple(_as_contradiction(error, opposites, reports) for error in part.mistakes)
-    return replace(part, mistakes=mistakes)
 
 
 def _as_contradiction(
@@ -287,9 +269,13 @@ def _as_contradiction(
     statement, report = (
         (pair.candidate, reports[1]) if error.reference else (pair.reference, reports[0])
     )
-    others = (other for other in report.report.entities if statement.holds(other))
-    counterpart = next((other for other in others if _is_about_same(entity, other)), None)
-    if counterpart is None:
+    # An entity of the other report about the same diagnosis, finding, marker or thing
+    for counterpart in filter(statement.holds, report.report.entities):
+        same = plain(entity.text) == plain(counterpart.text)
+        same = same and entity.assertion == counterpart.assertion
+        if not same and _subjects(entity.text) & _subjects(counterpart.text):
+            break
+    else:
         return error
     return replace(
         error,
@@ -300,15 +286,9 @@ def _as_contradiction(
     )
 
 
-def _is_about_same(one: Entity, other: Entity) -> bool:
-    """Whether two entities name the same diagnosis, finding, marker or thing, and differ."""
-    same = plain(one.text) == plain(other.text) and one.assertion == other.assertion
-    return not same and bool(_subjects(one.text) & _subjects(other.text))
-
-
 @lru_cache(maxsize=1 << 12)
 def _subjects(phrase: str) -> frozenset[str]:
-    """What a phrase is about: what the catalogues know of it, or its words but for values."""
+    """Subjects of a phrase: what the catalogues know of it, or its words but for values."""
     concept = main_concept(phrase)
     known = {concept.id} if concept else {finding.id for finding in find_findings(phrase)}
     return frozenset({*known, *find_markers(phrase)}) or _words_of_weight(phrase)
@@ -316,7 +296,6 @@ def _subjects(phrase: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 12)
 def _things(statement: str) -> frozenset[str]:
-    """The findings and markers that a statement names."""
     findings = {finding.id for finding in find_findings(statement)}
     return frozenset({*findings, *find_markers(statement)})
 
@@ -350,38 +329,27 @@ def _unsaid(found: Verification, errors: Sequence[ReportError]) -> Iterator[Repo
     None where each has some that the other lacks: they may well say the same.
     """
     both = found.reference, found.candidate
-    lacking = [
-        [each for each in those if _is_unsaid(each, others)] for those, others in (both, both[::-1])
-    ]
+    lacking = [[v for v in side if _is_unsaid(v, other)] for side, other in (both, both[::-1])]
     if all(lacking):
         return
     for side, those in enumerate(lacking):
         kind = (ErrorKind.OMISSION, ErrorKind.INVENTION)[side]
-        for each in those:
-            if not any(each.statement.holds((e.reference, e.candidate)[side]) for e in errors):
-                entity = each.statement.entity
+        for verified in those:
+            if not any(verified.statement.holds((e.reference, e.candidate)[side]) for e in errors):
+                entity = verified.statement.entity
                 yield ReportError.one_sided(kind, "consistent", Severity.MINOR, entity)
 
 
 def _is_unsaid(each: VerifiedStatement, others: Iterable[VerifiedStatement]) -> bool:
-    """Whether the other report does not say it, or not all of it, nor the opposite."""
-    if each.is_contradicted:
-        return False
+    """True if the other report does not say it, or not all of it, nor the opposite."""
+    entailment, own = each.answer.entailment, each.statement.weighty
+    if each.is_contradicted or entailment < _UNSAID:
+        return not each.is_contradicted
     elsewhere = frozenset(word for other in others for word in other.statement.words)
-    new = _says_more(each, elsewhere) or _is_new(each, elsewhere)
-    return each.answer.entailment < _UNSAID or new
-
-
-def _says_more(each: VerifiedStatement, elsewhere: frozenset[str]) -> bool:
-    """Whether it is the nearest statement with words added that the other report does not have."""
-    if each.nearest is None or each.answer.entailment > FIRM:
-        return False
-    own, other = each.statement.weighty, each.nearest.weighty
-    return len(other) >= _LEAST_SHARED and other < own and not (own - other) & elsewhere
-
-
-def _is_new(each: VerifiedStatement, elsewhere: frozenset[str]) -> bool:
-    """Whether the other report has hardly a word of it, and is not sure to say it in others."""
-    own = each.statement.weighty
-    known = len(own & elsewhere)
-    return each.answer.entailment < _REWORDED and known <= _NEW * len(own)
+    # The nearest statement with words added that the other report does not have
+    if each.nearest is not None and entailment <= FIRM:
+        nearest = each.nearest.weighty
+        if len(nearest) >= _LEAST_SHARED and nearest < own and not (own - nearest) & elsewhere:
+            return True
+    # The other report has hardly a word of it, and is not sure to say it in others
+    return entailment < _REWORDED and len(own & elsewhere) <= _NEW * len(own)

@@ -63,8 +63,6 @@ Weight = Annotated[FiniteFloat, Field(ge=0)]
 
 
 class MonotoneCurve(Noun):
-    """A rising line through a few points."""
-
     at: tuple[FiniteFloat, ...]
     value: tuple[FiniteFloat, ...]
 
@@ -88,7 +86,7 @@ class Combination(Noun):
     weights: Mapping[str, Weight]
     curve: MonotoneCurve
     floor: FiniteFloat = 0.0  # anything below counts as zero, as an expert would have scored it
-    factored: bool = False  # whether the worst error and what is entailed are factors of the mean
+    factored: bool = False  # true if the worst error and what is entailed are factors of the mean
 
     @model_validator(mode="after")
     def _knows_its_terms(self) -> Self:
@@ -114,7 +112,7 @@ class Combination(Noun):
         return self.scaled(factors * means)
 
     def breakdown(self, parts: Mapping[str, float | None]) -> list[PartCost]:
-        """What each part that is below 1 takes off the best value: their Shapley values.
+        """Cost of each part that is below 1, off the best value: their Shapley values.
 
         A part counts by what it takes off alone, beside every other, and beside any of them
         together, on average over all orders; so all of them add up to what is missing.
@@ -133,16 +131,18 @@ class Combination(Noun):
             costs[name] = float(taken @ share[sizes[without]])
         total = sum(self.weights.values())
         weight = {
-            name: sum(w for t, w in self.weights.items() if self._counts(name, t)) / total
+            name: sum(
+                w
+                for term, w in self.weights.items()
+                if name in term.split("*") or (self.factored and name in FACTORS)
+            )
+            / total
             for name in low
         }
         return [
             PartCost(part=name, value=low[name], weight=weight[name], cost=cost)
             for name, cost in costs.items()
         ]
-
-    def _counts(self, name: str, term: str) -> bool:
-        return (self.factored and name in FACTORS) or name in term.split("*")
 
     def scaled(self, means: Floats) -> Floats:
         """From means of terms to the scale of those whose scores they were fitted to."""
@@ -151,7 +151,7 @@ class Combination(Noun):
 
 
 class Combinations(Noun):
-    """What `combination.json` says: how each score is made of the parts."""
+    """The content of `combination.json`: how each score is made of the parts."""
 
     format: Literal[1] = 1
     expert: Combination
@@ -167,7 +167,7 @@ def matrix_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:
 
 
 def factors_of(rows: Sequence[Mapping[str, float | None]]) -> Floats:
-    """What the worst error, and statements that are not entailed, leave of each pair's terms."""
+    """Share that the worst error, and unentailed statements, leave of each pair's terms."""
     return _factor(_columns(rows), np.ones(len(rows)))
 
 
@@ -179,7 +179,6 @@ def _columns(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Floats]:
 
 
 def _terms(columns: Mapping[str, Floats], ones: Floats) -> Floats:
-    """A row for each term, from the values of each part that is not always 1."""
     return np.array(
         [prod((columns.get(p, ones) for p in term.split("*")), start=ones) for term in TERMS]
     )
@@ -192,7 +191,6 @@ def _factor(columns: Mapping[str, Floats], ones: Floats) -> Floats:
 
 
 def read_combinations(path: Path) -> Combinations:
-    """The fitted weights of a file."""
     try:
         return Combinations.model_validate_json(path.read_bytes())
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What one report says, in terms that can be compared.
+"""Content of one report, in terms that can be compared.
 
 | module | what it holds |
 |---|---|

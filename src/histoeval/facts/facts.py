@@ -1,4 +1,4 @@
-"""What a report says, in terms that can be compared with those of another."""
+"""Facts of a report, in terms that can be compared with those of another."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the catalogues find in a text: facts of its words, and entities that the reader missed."""
+"""Finds of the catalogues in a text: facts of its words, and entities that the reader missed."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -64,7 +64,7 @@ def distinct_values(mentions: Sequence[ValueMention[Value]]) -> list[ValueMentio
 
 @dataclass(frozen=True, slots=True)
 class LexicalFacts:
-    """What the sentences of a text mention."""
+    """Facts that the sentences of a text mention."""
 
     findings: frozenset[tuple[str, bool]]  # findings by id, each with whether it is denied
     sentences: tuple[frozenset[str], ...]  # the words of each sentence

@@ -46,7 +46,7 @@ def normalised(text: str) -> RewrittenText:
 
 @dataclass(frozen=True, slots=True)
 class _Short:
-    """What an abbreviation may stand for, each with the words that speak for it."""
+    """Meanings of an abbreviation, each with the words that speak for it."""
 
     meanings: tuple[tuple[str, tuple[str, ...]], ...]
     only_capitals: bool

@@ -1,4 +1,4 @@
-"""What was sampled: the sites that a report begins with, where its tumour arose, a transplant."""
+"""Origin of a specimen: the sites of its heading, where its tumour arose, a transplant."""
 
 import re
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Where a report states its diagnosis, and where it states nothing: gaps to fill in, requests.
+"""Stretches of a report that state its diagnosis, or nothing: gaps to fill in, requests.
 
 What is denied, doubted, past or only advised is told by `histoeval.terms.assertion`.
 """
@@ -63,7 +63,7 @@ def scope_of(text: str) -> TextScope:
 
 
 def concluding_text(text: str, scope: TextScope) -> str:
-    """What stands under the headings of the diagnosis, or all of it, without the gaps."""
+    """Text under the headings of the diagnosis, or all of it, without the gaps."""
     stretches = scope.diagnosis or ((0, len(text)),)
     return _GAP.sub(" ", " ".join(text[start:end] for start, end in stretches))
 

@@ -1,4 +1,4 @@
-"""What the words of a report mean, as values that can be compared.
+"""Words of a report as values that can be compared.
 
 Diagnoses, sites and sides, markers with their results, grades, stages, measurements, findings.
 

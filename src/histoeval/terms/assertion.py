@@ -1,4 +1,4 @@
-"""What a text denies, doubts, tells of the past, or only advises: the one reading of it.
+"""Denial, doubt, history and advice in a text: the one reading of them.
 
 Concordance, logic, the features of the NLI model and the controlled edits all ask here. Wordings
 are in `data/assertion.toml`: lists of beginnings of words at the top (`has_wording`), and regular
@@ -141,7 +141,7 @@ def is_of_test(text: str, start: int) -> bool:
 
 
 def begins_anew(text: str, start: int, end: int) -> bool:
-    """Whether after a denial and a comma a new statement begins, and no further item of a list."""
+    """True if after a denial and a comma a new statement begins, and no further item of a list."""
     words, after = before(text, start), text[end : end + _AFTER]
     first_words = words + text[start:end].partition(" ")[0] + " "
     anew = _ANEW_BEFORE.search(words) or _ANEW_BEFORE.search(first_words)
@@ -210,7 +210,7 @@ def _is_on(text: str, start: int, end: int, verdict: re.Match[str]) -> bool:
 
 
 def _without_aside(after: str) -> str:
-    """What follows a thing, without brackets between that are no verdict on it."""
+    """Drop brackets after a thing that are no verdict on it."""
     aside = _ASIDE.search(after)
     if aside is None or _verdict("").search(aside.group()):
         return after
@@ -259,6 +259,5 @@ def drop_denying_words(text: str) -> str:
 
 
 def phrase_words(kind: str) -> list[str]:
-    """The words by which a short phrase as a whole is `denied` or `affirmed`."""
     words: list[str] = CUES.entry("phrases", kind)
     return words

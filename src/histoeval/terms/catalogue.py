@@ -11,8 +11,6 @@ from histoeval.terms.tree import Tree
 
 
 class Behaviour(StrEnum):
-    """The behaviour of a lesion, from the worst to none at all."""
-
     MALIGNANT = "malignant"
     IN_SITU = "in_situ"
     BORDERLINE = "borderline"
@@ -48,7 +46,6 @@ def table(name: str) -> dict[str, Any]:
 
 @cache
 def diagnosis_tree() -> Tree:
-    """Diagnoses, each with those of which it is a kind."""
     return Tree(
         {
             row["id"]: [*([row["parent"]] if row["parent"] else []), *row.get("also", [])]
@@ -67,7 +64,6 @@ def _concept(id_: str, rows: dict[str, dict[str, Any]]) -> Concept:
     lineage = diagnosis_tree().lineage(id_)
 
     def inherited(field: str) -> Any:
-        """What the concept says itself, or else the nearest above it that does."""
         return next((rows[a][field] for a in lineage if field in rows[a]), None)
 
     row = rows[id_]

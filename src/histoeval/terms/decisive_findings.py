@@ -57,9 +57,9 @@ class DecisiveFinding:
     start: int
     end: int
     severity: int
-    both: bool = False  # whether it matters only where one text affirms it and the other denies it
-    compared: bool = False  # whether it matters only where one text is silent about it
-    implied: bool = False  # whether other words of the text, such as a stage, imply it
+    both: bool = False  # matters only where one text affirms it and the other denies it
+    compared: bool = False  # matters only where one text is silent about it
+    implied: bool = False  # true if other words of the text, such as a stage, imply it
 
 
 @lru_cache(maxsize=1 << 11)
@@ -94,7 +94,7 @@ class _Words:
         )
 
     def find(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
-        """Where one of them is; most texts have none, and are not searched."""
+        """Matches of any of them; most texts have none, and are not searched."""
         if any(map(lowered.__contains__, self.beginnings)):
             yield from self.pattern.finditer(text)
 
@@ -170,7 +170,7 @@ def _read(
 
 
 def _standing(text: str, start: int, end: int) -> Standing:
-    """What is said of a thing; the name of a test for it affirms nothing by itself."""
+    """Standing of a thing; the name of a test for it affirms nothing by itself."""
     first, last = _sentence(text, start)
     if not asserts_now(text[first:last]):
         return Standing.MENTIONED

@@ -1,4 +1,4 @@
-"""What a text leaves open, and the usual words by which it commits itself to a diagnosis."""
+"""Doubt in a text, and the usual words by which it commits itself to a diagnosis."""
 
 import re
 

@@ -49,7 +49,7 @@ class Finding:
     names: tuple[str, ...]
     denials: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
-    treated: bool = False  # whether it is treated, whatever the diagnosis
+    treated: bool = False  # true if it is treated, whatever the diagnosis
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,6 @@ def _data() -> dict[str, Any]:
 
 @cache
 def findings() -> Mapping[str, Finding]:
-    """All findings by id."""
     return MappingProxyType(
         {
             row["id"]: Finding(
@@ -120,7 +119,7 @@ def finding_of(phrase: str) -> FoundFinding | None:
 
 
 def finding_closeness(a: str, b: str) -> float:
-    """How close two findings are, by id: 1 for the same, 0 for two that share no kind."""
+    """Closeness of two findings, by id: 1 for the same, 0 for two that share no kind."""
     return _tree().closeness(a, b)
 
 
@@ -291,7 +290,7 @@ def _judged(spans: Sequence[_Span], phrase: str, words: Sequence[Word]) -> tuple
 
 
 def _is_undone(first: int, phrase: str, words: Sequence[Word]) -> bool:
-    """Whether a word right before a wording of denial undoes it: not, loss of, deviation from."""
+    """True if a word right before a wording of denial undoes it: not, loss of, deviation from."""
     fillers = _words("undone", "fillers")
     for word in reversed(words[:first]):
         if _STOP.search(phrase[word.end : words[first].start]):

@@ -1,4 +1,4 @@
-"""Whether a report is written in English, and in which language it seems to be if not.
+"""Detection of reports that are not in English, and of the language that they seem to be in.
 
 Our reader, catalogues and rules know English alone, and read nothing or nonsense in a report in
 another language. The detector counts words and endings (`data/languages.toml`). Texts without

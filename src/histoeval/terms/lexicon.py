@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 from histoeval.resources import load_toml
@@ -37,39 +37,23 @@ class Lexicon:
         flags: int = re.IGNORECASE,
     ) -> None:
         self._place = place
-        self._before, self._after, self._literal, self._flags = before, after, literal, flags
+        # A pattern for words that are not a list of their own, as those of this file are read
+        self.any_of = partial(any_of, before=before, after=after, literal=literal, flags=flags)
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self._sets: dict[tuple[str, ...], frozenset[str]] = {}
 
-    @cached_property
-    def table(self) -> dict[str, Any]:
-        return load_toml(self._place)
-
     def entry(self, *keys: str) -> Any:
-        """Whatever stands under these keys."""
-        entry: Any = self.table
+        entry: Any = load_toml(self._place)
         for key in keys:
             entry = entry[key]
         return entry
 
-    def any_of(self, words: str | Iterable[str]) -> re.Pattern[str]:
-        """A pattern for words that are not a list of their own, as those of this file are read."""
-        return any_of(
-            words,
-            before=self._before,
-            after=self._after,
-            literal=self._literal,
-            flags=self._flags,
-        )
-
     def pattern(self, *keys: str) -> re.Pattern[str]:
-        """A list of the file as a pattern."""
         if (pattern := self._patterns.get(keys)) is None:
             pattern = self._patterns[keys] = self.any_of(self.entry(*keys))
         return pattern
 
     def has(self, text: str, *keys: str) -> bool:
-        """True if a text has one of the words of a list."""
         return self.pattern(*keys).search(text) is not None
 
     def ids(self, *keys: str) -> frozenset[str]:

@@ -76,7 +76,7 @@ class NameMatcher:
         return self._cached(phrase) if len(phrase) <= _MAX_CACHED else self._find(phrase)
 
     def exact(self, phrase: str) -> str | None:
-        """What the whole phrase is a name of, if it is one."""
+        """The id that the whole phrase is a name of, if it is one."""
         statement = _Statement(phrase)
         whole = [id_ for end, id_ in self._from(0, statement) if end == len(statement.words)]
         return whole[0] if whole else None
@@ -107,7 +107,6 @@ class NameMatcher:
         return [i for i, (word, text) in both if word in plain or text in cased]
 
     def _from(self, start: int, statement: _Statement) -> Iterator[tuple[int, str]]:
-        """Where the names that begin at one word end, and what they name; abbreviations first."""
         if statement.cased:
             yield from _walk(self._cased, statement.cased, statement.stops, start)
         yield from _walk(self._plain, statement.plain, statement.stops, start)

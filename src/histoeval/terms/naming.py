@@ -1,4 +1,4 @@
-"""Which diagnosis a phrase names."""
+"""The diagnosis that a phrase names."""
 
 from __future__ import annotations
 
@@ -132,8 +132,6 @@ def _local_names() -> dict[str, list[_Name]]:
 
 
 class _Name(NamedTuple):
-    """A diagnosis, and the words that name it."""
-
     id: str
     words: _Words
 
@@ -187,7 +185,7 @@ def _statements(phrase: str, organs: frozenset[str]) -> list[_Statement]:
 
 
 def _name(phrase: str, match: NameMatch, before: Sequence[str]) -> _Name:
-    """What a match names; what does no harm is no longer that when it is called malignant."""
+    """The name of a match; what does no harm is no longer that when it is called malignant."""
     text, concept = phrase[match.start : match.end], concepts()[match.id]
     if "malignant" in before and concept.behaviour in HARMLESS:
         return _Name(_MALIGNANCY, frozenset({"malignant"}) | _content(text))
@@ -272,7 +270,6 @@ def without_site(concept: Concept) -> Concept:
 
 @cache
 def _at_sites(id_: str) -> tuple[str, ...]:
-    """The kinds of a diagnosis that have its name apart from a site."""
     own = {_content(name) for name in concepts()[id_].names}
     return tuple(
         kind

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import pairwise
 
 from histoeval.terms.lexicon import Lexicon
 
@@ -86,6 +87,20 @@ def spelt_number(word: str) -> int | None:
     """The number that a word stands for, as a count or as a rank: two, second, none."""
     spelt: dict[str, int] = {"one": 1} | QUANTITIES.entry("numbers") | QUANTITIES.entry("ranks")
     return spelt.get(word.lower())
+
+
+def is_roman(letters: str) -> bool:
+    """True if all letters are of Roman numerals up to 39."""
+    return set(letters) <= _ROMANS.keys()
+
+
+def roman_number(numeral: str) -> int:
+    """The number of a numeral in capitals, which may be longer than a rank: XIV."""
+    values = [_ROMANS[letter] for letter in numeral]
+    return sum(-a if a < b else a for a, b in pairwise([*values, 0]))
+
+
+_ROMANS = {"I": 1, "V": 5, "X": 10}
 
 
 def rank_number(rank: str) -> int:

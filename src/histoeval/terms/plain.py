@@ -38,8 +38,6 @@ def normalised(phrase: str) -> str:
 
 
 class Word(NamedTuple):
-    """A word of a phrase: as written, in plain form, and where it stands."""
-
     text: str
     plain: str
     start: int
@@ -145,8 +143,12 @@ def _words_of(phrase: str) -> list[Word]:
     for token in _TOKEN.finditer(phrase):
         text = token.group()
         word = Word(text, plain_word(text), token.start(), token.end())
-        if words and words[-1].plain in prefixes and _continues(words[-1], word, phrase):
-            word = _joined(words.pop(), word, phrase)
+        if words and words[-1].plain in prefixes and word.plain[0].isalpha():
+            prefix = words[-1]
+            between = phrase[prefix.end : word.start].strip()
+            if between in ("", "-", "\u2010", "\u2011", "\u2013"):
+                whole = phrase[words.pop().start : word.end]
+                word = Word(whole, prefix.plain + word.plain, prefix.start, word.end)
         words.append(word)
     return words
 
@@ -155,18 +157,7 @@ _cached_words = lru_cache(maxsize=1 << 11)(_words_of)
 _cached_texts = lru_cache(maxsize=1 << 6)(_words_of)
 
 
-def _continues(prefix: Word, word: Word, phrase: str) -> bool:
-    between = phrase[prefix.end : word.start].strip()
-    return word.plain[0].isalpha() and between in ("", "-", "\u2010", "\u2011", "\u2013")
-
-
-def _joined(prefix: Word, word: Word, phrase: str) -> Word:
-    text = phrase[prefix.start : word.end]
-    return Word(text, prefix.plain + word.plain, prefix.start, word.end)
-
-
 def plain(phrase: str) -> str:
-    """The plain forms of all words of a phrase, with one space between."""
     return _cached_plain(phrase) if len(phrase) <= _MAX_CACHED else _plain(phrase)
 
 
@@ -186,7 +177,7 @@ def closest_word(word: str, words: Sequence[str], cutoff: float) -> str | None:
     able = extract_iter(
         word, words, scorer=Indel.normalized_similarity, processor=None, score_cutoff=cutoff - 1e-9
     )
-    near = [each for each, _, _ in able]
+    near = [candidate for candidate, _, _ in able]
     return next(iter(get_close_matches(word, near, 1, cutoff)), None) if near else None
 
 
@@ -198,6 +189,6 @@ def form(name: str) -> str:
 
 
 def is_held_out(concept: str, share: float) -> bool:
-    """Whether a concept is reserved for testing, by the hash of its id alone."""
+    """True if a concept is reserved for testing, by the hash of its id alone."""
     digest = hashlib.sha256(concept.encode()).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64

@@ -50,7 +50,6 @@ def sites() -> dict[str, Site]:
 
 @cache
 def site_tree() -> Tree:
-    """Sites as a tree: system, organ, part of an organ."""
     return Tree({site.id: [site.parent] if site.parent else [] for site in sites().values()})
 
 
@@ -149,7 +148,6 @@ def system_of(site: str) -> str:
 
 @cache
 def contains(a: str, b: str) -> bool:
-    """True if one of two sites is the other, or a part of it."""
     return site_tree().are_kin(a, b)
 
 

@@ -47,7 +47,6 @@ def _meant(word: str) -> str:
 
 
 def _near(plain: str) -> list[str]:
-    """The known words that are one typo away."""
     return [
         other
         for length in (len(plain) - 1, len(plain), len(plain) + 1)

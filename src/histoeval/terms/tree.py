@@ -48,14 +48,12 @@ class Tree:
         return steps
 
     def lineage(self, id_: str) -> tuple[str, ...]:
-        """A thing, its first parent, that one's first parent, up to the root."""
         line = [id_]
         while self._parents[line[-1]]:
             line.append(self._parents[line[-1]][0])
         return tuple(line)
 
     def children(self, id_: str) -> tuple[str, ...]:
-        """What has this thing as one of its parents."""
         return tuple(self._children[id_])
 
     def descendants(self, id_: str) -> tuple[str, ...]:

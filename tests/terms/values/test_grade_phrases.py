@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from histoeval.terms.values.grade_phrases import find_grades
+from histoeval.terms.values.grades import find_grades
 from tests.support.tables import from_table
 
 

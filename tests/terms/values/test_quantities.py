@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from histoeval.terms.number_words import in_digits
-from histoeval.terms.values.quantities import quantities
-from histoeval.terms.values.quantity_relations import Fits, compared
+from histoeval.terms.values.quantities import Fits, compared, quantities
 from tests.support.tables import from_table
 
 

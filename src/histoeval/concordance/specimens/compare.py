@@ -7,8 +7,11 @@ Where both are in prose, they are compared as wholes, and what stands with anoth
 candidate than in the reference is found too. One part against one part is compared as ever.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from histoeval.concordance.compare import compare
 from histoeval.concordance.diagnosis import Alike
@@ -17,33 +20,32 @@ from histoeval.concordance.evidence import (
     NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
+    ErrorKind,
     Excused,
     ReportError,
+    Severity,
     without_errors,
 )
-from histoeval.concordance.specimens.combine import (
-    by_gravity,
-    by_severity,
-    in_both_views,
-    together,
-    with_errors,
-)
-from histoeval.concordance.specimens.content import Content
+from histoeval.concordance.specimens.content import IN_SITU, Content, said_in, sides_of
 from histoeval.concordance.specimens.matching import (
     MatchedSpecimens,
     SpecimenPair,
     SpecimenSide,
     match_specimens,
+    match_told,
 )
-from histoeval.concordance.specimens.misnamed import PART, misnamed, on_other_side
-from histoeval.concordance.specimens.misplaced import misplaced, swapped_specimens
-from histoeval.concordance.specimens.sides import Sides, said_in, sides_of
-from histoeval.concordance.specimens.told import match_told
-from histoeval.concordance.specimens.wording import says_the_same
+from histoeval.concordance.specimens.misplaced import (
+    PART,
+    misnamed,
+    misplaced,
+    on_other_side,
+    swapped_specimens,
+)
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import lexical_facts
-from histoeval.facts.specimens.text import Stretch, only
-from histoeval.report import Entity, EntityType
+from histoeval.facts.scope import stance_at
+from histoeval.facts.specimens.text import Stretch, meeting, only
+from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.values.laterality import Side
 
 # How much the worst part pulls all of them down, by how grave its content is
@@ -57,7 +59,6 @@ _GLOBAL = frozenset({EntityType.DIAGNOSIS, EntityType.SITE, EntityType.PROCEDURE
 def compare_reports(
     reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
 ) -> Mapping[str, ComparedPart]:
-    """Every part of the comparison by its name, specimen by specimen where there are several."""
     if reference.report is candidate.report:
         return compare(reference, candidate, alike, excused)
     matched = match_specimens(reference.report.text, candidate.report.text)
@@ -72,11 +73,25 @@ def compare_reports(
         *misplaced(sides, swapped, alike),
     ]
     if matched.divided:
-        crossed = _crosswise(matched, swapped)
+        # Specimens that were swapped count as if they were not: that is one error
+        pairs = tuple(
+            replace(pair, candidate=matched.pairs[swapped[i]].candidate, swapped=True)
+            if i in swapped
+            else pair
+            for i, pair in enumerate(matched.pairs)
+        )
+        crossed = replace(matched, pairs=pairs)
         parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, excused)
     else:
         parts = _in_prose(reference, candidate, matched, (ref, cand), alike, excused)
-    return with_errors(parts, errors, tuple(_beside(sides)), excused)
+    headings = tuple(
+        EntityMatch(PART, here.head, there.head, 1.0, pair.name)
+        for pair, here, there in zip(
+            matched.pairs, sides.reference_sure, sides.candidate_sure, strict=True
+        )
+        if here.head and there.head
+    )
+    return with_errors(parts, errors, headings, excused)
 
 
 def _as_told(
@@ -92,17 +107,8 @@ def _as_told(
     return with_errors(parts, errors, (), excused) if errors else parts
 
 
-def _beside(sides: Sides) -> Iterator[EntityMatch]:
-    """Part beside part: the headings of specimens that both reports have."""
-    for pair, here, there in zip(
-        sides.matched.pairs, sides.reference_sure, sides.candidate_sure, strict=True
-    ):
-        if here.head and there.head:
-            yield EntityMatch(PART, here.head, there.head, 1.0, pair.name)
-
-
 def _with_common(facts: Facts, side: SpecimenSide, common: tuple[Stretch, ...]) -> Facts:
-    """What a report says of a part, with the details that it gives for all of them."""
+    """Facts of a part, with the details that the report gives for all of them."""
     report, own = facts.report, side.stretches
     part = said_in(report, own)
     if not common:
@@ -152,7 +158,6 @@ def _as_wholes(
     alike: Alike,
     excused: Excused,
 ) -> dict[str, ComparedPart]:
-    """Two reports without their division."""
     first = compare(reference, candidate, alike, excused)
     across = frozenset(
         error
@@ -168,13 +173,14 @@ def _as_wholes(
                 reference, candidate, alike, Excused(excused.errors | across)
             ).items()
         }
-    if all(_sides_named(facts) >= {Side.LEFT, Side.RIGHT} for facts in (reference, candidate)):
+    sides = [{mention.value for mention in facts.sides} for facts in (reference, candidate)]
+    if all(named >= {Side.LEFT, Side.RIGHT} for named in sides):
         parts["laterality"] = replace(parts["laterality"], value=1.0, mistakes=())
     return parts
 
 
 def _is_across(error: ReportError, pairs: Sequence[SpecimenPair]) -> bool:
-    """Whether an error sets what is said of one specimen against what is said of another."""
+    """True if an error sets what is said of one specimen against what is said of another."""
     if error.reference is None or error.candidate is None:
         return False
     here = [i for i, pair in enumerate(pairs) if _inside(error.reference, pair.reference.sure)]
@@ -184,21 +190,6 @@ def _is_across(error: ReportError, pairs: Sequence[SpecimenPair]) -> bool:
         )
     there = [i for i, pair in enumerate(pairs) if _inside(error.candidate, pair.candidate.sure)]
     return bool(here and there) and not set(here) & set(there)
-
-
-def _sides_named(facts: Facts) -> set[Side]:
-    return {each.value for each in facts.sides}
-
-
-def _crosswise(matched: MatchedSpecimens, swapped: Mapping[int, int]) -> MatchedSpecimens:
-    """The specimens with those that were swapped as if they were not: that is one error."""
-    pairs = [
-        replace(pair, candidate=matched.pairs[swapped[i]].candidate, swapped=True)
-        if i in swapped
-        else pair
-        for i, pair in enumerate(matched.pairs)
-    ]
-    return replace(matched, pairs=tuple(pairs))
 
 
 def _by_specimen(
@@ -252,9 +243,9 @@ def _without_common(
             part.value,
             tuple(replace(match, specimen=pair.name) for match in part.matched),
             tuple(
-                replace(each, specimen=pair.name)
-                for each in part.mistakes
-                if is_own(each) and not says_the_same(each, here, there)
+                replace(error, specimen=pair.name)
+                for error in part.mistakes
+                if is_own(error) and not says_the_same(error, here, there)
             ),
         )
         for name, part in parts.items()
@@ -290,3 +281,173 @@ def _common(
         )
         for name, part in parts.items()
     }
+
+
+# Errors that a reader makes who overlooks a phrase
+_MISSED = frozenset(
+    {ErrorKind.OMISSION, ErrorKind.INVENTION, ErrorKind.WRONG_DIAGNOSIS, ErrorKind.UNDERCALL}
+)
+_ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
+_POSITIVE_NODES = re.compile(
+    r"\bnod(?:es?|al)\b[^.\n]{0,60}?\b(?:[1-9]\d? ?(?:/|of|out of) ?\d{1,2}\b|[1-9]\d? positive)"
+    r"|\b[1-9]\d? ?(?:/|of|out of) ?\d{1,2} (?:lymph )?nodes?\b",
+    re.IGNORECASE,
+)
+_STOP = re.compile(r"[.;](?=\s|\Z)|\n")
+
+
+def says_the_same(error: ReportError, reference: Facts, candidate: Facts) -> bool:
+    """True if each report has the very words of the other in this error, or their meaning."""
+    here, there = error.reference, error.candidate
+    if _has_sentence(candidate, reference, here) and _has_sentence(reference, candidate, there):
+        return True
+    if _counts_positive(candidate, here) or _counts_positive(reference, there):
+        return error.kind in _ONE_SIDED or error.part == "spread"
+    return error.kind in _MISSED and (_has_words(candidate, here) or _has_words(reference, there))
+
+
+# Where the statements of a text end, which is asked for by each error of a pair
+_stops = lru_cache(maxsize=1 << 4)(lambda text: [stop.end() for stop in _STOP.finditer(text)])
+
+
+def _has_sentence(facts: Facts, own: Facts, entity: Entity | None) -> bool:
+    """True if a report has the very sentence that an entity of the other stands in."""
+    if entity is None:
+        return True
+    text = own.stated.text
+    stops = _stops(text)
+    before = bisect_right(stops, entity.start)
+    start = stops[before - 1] if before else 0
+    if text[max(0, entity.start - 1) : entity.start] in (".", ";"):
+        start = entity.start
+    stop = _STOP.search(text, entity.end)
+    sentence = text[start : stop.start() if stop else len(text)]
+    return bool(sentence.strip()) and _folded(sentence) in _folded(facts.stated.text)
+
+
+@lru_cache(maxsize=1 << 6)
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _counts_positive(facts: Facts, entity: Entity | None) -> bool:
+    """True if a report has nodes with tumour by their number, as the other has by name."""
+    return (
+        entity is not None
+        and entity.assertion == Assertion.PRESENT
+        and "metasta" in entity.text.casefold()
+        and bool(_POSITIVE_NODES.search(facts.report.text))
+    )
+
+
+def _has_words(facts: Facts, entity: Entity | None) -> bool:
+    """True if a report has the words of an entity of the other, and denies them as that does."""
+    at = facts.stated.text.lower().find(entity.text.lower()) if entity else -1
+    if entity is None or at < 0:
+        return False
+    stance = stance_at(facts.stated.text, at, at + len(entity.text))
+    return (stance is False) == (entity.assertion == Assertion.ABSENT)
+
+
+# What an error between the parts leaves of the parts that it concerns
+_LEFT = {
+    Severity.CRITICAL: 0.35,
+    Severity.MAJOR: 0.65,
+    Severity.MODERATE: 0.94,
+    Severity.MINOR: 0.98,
+}
+_CONCERNED = ("diagnosis", "behaviour", "completeness", "soundness")
+_WORDED = (*_CONCERNED, "site", "spread")
+_PLACING = ("site", "laterality")
+# How much of what is lost in one part counts, by its worst error
+_SHARE = (0.1, 0.1, 0.3, 1.0, 1.0)
+
+
+def by_gravity(parts: Mapping[str, ComparedPart], gravity: int) -> dict[str, ComparedPart]:
+    """A part of a report; the wrong side of what is benign is not critical."""
+    if gravity >= IN_SITU:
+        return dict(parts)
+    placed = {
+        name: replace(
+            parts[name],
+            mistakes=tuple(
+                replace(error, severity=min(error.severity, Severity.MAJOR))
+                for error in parts[name].mistakes
+            ),
+        )
+        for name in _PLACING
+    }
+    return {**parts, **placed}
+
+
+def by_severity(parts: Mapping[str, ComparedPart]) -> dict[str, ComparedPart]:
+    """A part of a report; other words for what is benign in it cost less than a grave error."""
+    share = _SHARE[max((e.severity for part in parts.values() for e in part.mistakes), default=0)]
+    return {
+        name: replace(part, value=1 - share * (1 - part.value))
+        if name in _WORDED and part.value is not None
+        else part
+        for name, part in parts.items()
+    }
+
+
+def together(parts: Sequence[tuple[float, ComparedPart]]) -> ComparedPart:
+    """One value of several: their mean, pulled down by the worst, so that many do not hide one."""
+    valued = [(weight, part.value) for weight, part in parts if part.value is not None]
+    matched = tuple(match for _, part in parts for match in part.matched)
+    mistakes = tuple(mistake for _, part in parts for mistake in part.mistakes)
+    if not valued:
+        return ComparedPart(None, matched, mistakes)
+    lost = sum(weight * (1 - value) for weight, value in valued) / sum(w for w, _ in valued)
+    worst = max(weight * (1 - value) for weight, value in valued)
+    return ComparedPart(1 - (lost + worst) / 2, matched, mistakes)
+
+
+def in_both_views(
+    whole: ComparedPart, apart: ComparedPart, wrong: Sequence[ReportError]
+) -> ComparedPart:
+    """A part of the comparison of two wholes, as far as it is `wrong` specimen by specimen too."""
+    if whole.value is None or apart.value is None:
+        return whole
+    here = meeting((e.reference.start, e.reference.end) for e in wrong if e.reference)
+    there = meeting((e.candidate.start, e.candidate.end) for e in wrong if e.candidate)
+    mistakes = tuple(
+        each
+        for each in whole.mistakes  # about the same words of one of the reports
+        if (each.reference and here(each.reference.start, each.reference.end))
+        or (each.candidate and there(each.candidate.start, each.candidate.end))
+    )
+    return ComparedPart(max(whole.value, apart.value), whole.matched, mistakes)
+
+
+def with_errors(
+    parts: Mapping[str, ComparedPart],
+    errors: Sequence[ReportError],
+    beside: tuple[EntityMatch, ...],
+    excused: Excused,
+) -> dict[str, ComparedPart]:
+    """The parts with the errors between specimens, and less for those that these concern."""
+    left = 1.0
+    for severity in sorted((e.severity for e in errors if not excused(e)), reverse=True):
+        left *= _LEFT[severity] if left == 1.0 else _LEFT[severity] ** 0.5
+    moved = {
+        (entity.start, entity.end, at)
+        for error in errors
+        if error.kind in (ErrorKind.MOVED_FINDING, ErrorKind.SWAPPED_SPECIMENS)
+        for at, entity in enumerate((error.reference, error.candidate))
+        if entity
+    }
+
+    def is_moved(error: ReportError) -> bool:
+        return any(
+            entity is not None and (entity.start, entity.end, at) in moved
+            for at, entity in enumerate((error.reference, error.candidate))
+        )
+
+    found = dict(parts)
+    for name in _CONCERNED:
+        part = parts[name]
+        value = None if part.value is None else part.value * left
+        mistakes = tuple(error for error in part.mistakes if not is_moved(error))
+        found[name] = ComparedPart(value, part.matched, mistakes)
+    return {**found, PART: ComparedPart(left, beside, tuple(errors))}

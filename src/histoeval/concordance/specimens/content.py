@@ -1,14 +1,17 @@
-"""What a report says of one specimen, as far as it tells that from the others."""
+"""Content of one specimen in a report, as far as it is told from the others."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
+from histoeval.concordance.specimens.matching import MatchedSpecimens
 from histoeval.facts.diagnoses import Diagnosis
-from histoeval.facts.facts import Facts
+from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.scope import stance_at
-from histoeval.report import Assertion, Entity, EntityType
+from histoeval.facts.specimens.text import Stretch, only
+from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.plain import words_of
 
@@ -46,7 +49,7 @@ _LITTLE = 3
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a report says of one part, as far as it tells it from the others."""
+    """Content of one part of a report, as far as it is told from the others."""
 
     facts: Facts
     gravity: int
@@ -58,14 +61,13 @@ class Content:
 
     @property
     def lead(self) -> Entity | None:
-        """What stands for it in the evidence."""
         return self.first or self.head
 
     @property
     def site(self) -> Entity | None:
-        """What names its site in the evidence."""
-        named = [each.entity for each in self.facts.sides]
-        named += [each.entity for each in self.facts.sites]
+        """Entity that names its site in the evidence."""
+        named = [side.entity for side in self.facts.sides]
+        named += [site.entity for site in self.facts.sites]
         return named[0] if named else self.lead
 
     @property
@@ -76,14 +78,12 @@ class Content:
 
     @property
     def said(self) -> bool:
-        """Whether it says anything."""
         return bool(self.features) or self.negative
 
 
 def content_of(facts: Facts, heading: str = "") -> Content:
-    """What is told of a part in some stretches of a report."""
     text = facts.report.text
-    sure = [each for each in facts.made if not each.hedged]
+    sure = [diagnosis for diagnosis in facts.made if not diagnosis.hedged]
     gravity = max(map(_gravity, sure), default=BENIGN)
     tumour = next(_affirmed_tumours(text), None)
     if gravity < MALIGNANT and tumour is not None and "in situ" not in text.lower():
@@ -96,14 +96,14 @@ def content_of(facts: Facts, heading: str = "") -> Content:
             facts.report.entities[0],
         )
     negative = bool(_NEGATIVE.search(text))
-    diseased = any(each.behaviour != Behaviour.NORMAL for each in facts.made)
+    diseased = any(diagnosis.behaviour != Behaviour.NORMAL for diagnosis in facts.made)
     normal = negative and gravity <= UNKNOWN and not diseased
     words = _words(text) - _words(heading)
     return Content(facts, gravity, negative, normal, _features(facts), lead, words)
 
 
 def _gravity(diagnosis: Diagnosis) -> int:
-    """How grave a diagnosis is; of what is in situ, only what is treated as a rule is that."""
+    """Gravity of a diagnosis; of what is in situ, only what is treated as a rule is that."""
     gravity = _GRAVITY.get(diagnosis.behaviour, BENIGN)
     if gravity != IN_SITU or diagnosis.concept is None:
         return gravity
@@ -118,7 +118,6 @@ def _affirmed_tumours(text: str) -> Iterator[Entity]:
 
 
 def entity_of(found: re.Match[str], type_: EntityType) -> Entity:
-    """What a pattern found in a report, as an entity of it."""
     return Entity(
         text=found.group(),
         start=found.start(),
@@ -129,7 +128,6 @@ def entity_of(found: re.Match[str], type_: EntityType) -> Entity:
 
 
 def _features(facts: Facts) -> frozenset[str]:
-    """Diagnoses, findings, grades, markers and numbers of a part."""
     text = facts.report.text
     found = {f"d:{d.concept.id if d.concept else d.entity.text.lower()}" for d in facts.made}
     found |= {f"f:{f.id or f.entity.text.lower()}:{f.denied}" for f in facts.findings}
@@ -140,14 +138,11 @@ def _features(facts: Facts) -> frozenset[str]:
 
 
 def contents_alike(one: Content, other: Content) -> float:
-    """How much two contents have in common, by features and by words."""
+    """Share that two contents have in common, by features and by words."""
     if not one.said or not other.said:
         return 0.0
     shares = []
-    for a, b in (
-        (one.features, other.features),
-        (one.words, other.words),
-    ):
+    for a, b in ((one.features, other.features), (one.words, other.words)):
         if a or b:
             shares.append(len(a & b) / len(a | b))
     return sum(shares) / len(shares)
@@ -157,3 +152,46 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(
         word.plain for word in words_of(text) if len(word.plain) > _LITTLE or word.plain.isdigit()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Contents of each specimen in both reports: all that may be of it, and what surely is."""
+
+    matched: MatchedSpecimens
+    reference: Sequence[Content]
+    candidate: Sequence[Content]
+    reference_sure: Sequence[Content]
+    candidate_sure: Sequence[Content]
+
+    @property
+    def clear(self) -> list[int]:
+        return [
+            i
+            for i, (here, there) in enumerate(
+                zip(self.reference_sure, self.candidate_sure, strict=True)
+            )
+            if here.said and there.said
+        ]
+
+
+def sides_of(reference: Facts, candidate: Facts, matched: MatchedSpecimens) -> Sides:
+    here = [(reference.report, pair.reference) for pair in matched.pairs]
+    there = [(candidate.report, pair.candidate) for pair in matched.pairs]
+    return Sides(
+        matched,
+        [_content_under(side.heading, report, side.stretches) for report, side in here],
+        [_content_under(side.heading, report, side.stretches) for report, side in there],
+        [_content_under(side.heading, report, side.sure) for report, side in here],
+        [_content_under(side.heading, report, side.sure) for report, side in there],
+    )
+
+
+@lru_cache(maxsize=1 << 10)
+def _content_under(heading: str, report: Report, stretches: tuple[Stretch, ...]) -> Content:
+    return content_of(said_in(report, stretches), heading)
+
+
+@lru_cache(maxsize=1 << 10)
+def said_in(report: Report, stretches: tuple[Stretch, ...]) -> Facts:
+    return facts_of(only(report, stretches))

@@ -1,4 +1,4 @@
-"""Which part of one report is which of the other, and what each report says of it."""
+"""Parts of one report matched with those of the other, and what each report says of them."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from histoeval.facts.specimens.clauses import clauses_about
+from histoeval.facts.specimens.clauses import clauses_about, told_parts
 from histoeval.facts.specimens.divide import specimens_of_text
 from histoeval.facts.specimens.places import Clause, Gazetteer
 from histoeval.facts.specimens.text import SpecimenText, Stretch, outside, superseded
@@ -24,8 +24,6 @@ _COVERED, _WHOLLY_COVERED = 0.5, 0.75
 
 @dataclass(frozen=True, slots=True)
 class SpecimenSide:
-    """What one report says of a specimen."""
-
     name: str
     stretches: tuple[Stretch, ...]  # where it speaks of it, or may; empty where it does not
     sure: tuple[Stretch, ...]  # where it plainly speaks of it and of no other
@@ -36,7 +34,6 @@ class SpecimenSide:
 
     @property
     def known(self) -> bool:
-        """Whether the report speaks of it."""
         return bool(self.stretches)
 
 
@@ -53,14 +50,11 @@ class SpecimenPair:
 
     @property
     def name(self) -> str:
-        """What it is called, by the reference if that names it."""
         return self.reference.name or self.candidate.name
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedSpecimens:
-    """The specimens of two reports, and what is common to all of them."""
-
     pairs: tuple[SpecimenPair, ...]
     divided: bool  # both reports are written part by part, so that each fact stands in its part
     reference_common: tuple[Stretch, ...] = ()
@@ -100,10 +94,14 @@ def _both_divided(
     own, other = _own(ref, reference), _own(cand, candidate)
     left = [i for i in range(len(ref)) if i not in matched]
     extra = [j for j in range(len(cand)) if j not in matched.values()]
-    if not cand[0].label and any(_stands_in(candidate, ref[i], reference) for i in left):
-        return None  # headings without labels may leave out what stands under them
-    if not ref[0].label and any(_stands_in(reference, cand[j], candidate) for j in extra):
-        return None
+    # Headings without labels may leave out what stands under them, and stands elsewhere
+    for others, text, parts, own_text, alone in (
+        (cand, candidate, ref, reference, left),
+        (ref, reference, cand, candidate, extra),
+    ):
+        words = {word.plain for word in words_of(text)} if alone and not others[0].label else set()
+        if words and any(_covered(own_text, parts[i], words) >= _WHOLLY_COVERED for i in alone):
+            return None
     if _speaks_of(here, left, ref, reference, candidate, cand):
         return None
     if _speaks_of(there, extra, cand, candidate, reference, ref):
@@ -120,9 +118,9 @@ def _with_places(parts: Sequence[SpecimenText], text: str, places: Gazetteer) ->
     """Parts with what stands outside of them and names the place of one of them."""
     found = {place: list(part.stretches) for place, part in enumerate(parts)}
     for start, end in _common(parts, text):
-        for each in clauses_about(text[start:end], places):
-            if each.clear and len(each.about) == 1:
-                found[next(iter(each.about))].append((start + each.start, start + each.end))
+        for clause in clauses_about(text[start:end], places):
+            if clause.clear and len(clause.about) == 1:
+                found[next(iter(clause.about))].append((start + clause.start, start + clause.end))
     return [replace(part, stretches=tuple(found[i])) for i, part in enumerate(parts)]
 
 
@@ -134,15 +132,18 @@ def _assigned(
     here: Gazetteer,
     there: Gazetteer,
 ) -> dict[int, int]:
-    """The candidate's part for each of the reference's that it has."""
     words = [_words(reference, part) for part in ref]
     others = [_words(candidate, part) for part in cand]
+
+    def overlap(i: int, j: int) -> float:
+        return len(words[i] & others[j]) / max(1, len(words[i] | others[j]))
+
     alike = np.array(
         [
             [
                 (here.likeness(i, there.places[j]) + there.likeness(j, here.places[i])) / 2
                 + _SAME_LABEL * (bool(one.tag) and one.tag == other.tag)
-                + _SAME_WORDS * _overlap(words[i], others[j])
+                + _SAME_WORDS * overlap(i, j)
                 for j, other in enumerate(cand)
             ]
             for i, one in enumerate(ref)
@@ -153,11 +154,7 @@ def _assigned(
     rows, columns = linear_sum_assignment(alike, maximize=True)
     pairs = {int(i): int(j) for i, j in zip(rows, columns, strict=True)}
     sure = {i: j for i, j in pairs.items() if alike[i, j] >= _MATCHED}
-    sure |= {
-        i: j
-        for i, j in pairs.items()
-        if i not in sure and _overlap(words[i], others[j]) >= _SAME_CONTENT
-    }
+    sure |= {i: j for i, j in pairs.items() if i not in sure and overlap(i, j) >= _SAME_CONTENT}
     return sure | {  # of a part without a heading, there is only the label
         i: j
         for i, one in enumerate(ref)
@@ -173,10 +170,6 @@ def _words(text: str, part: SpecimenText) -> frozenset[str]:
     )
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
-
-
 def _speaks_of(
     places: Gazetteer,
     wanted: Sequence[int],
@@ -185,7 +178,7 @@ def _speaks_of(
     text: str,
     others: Sequence[SpecimenText],
 ) -> bool:
-    """Whether a text names the place of a part that it lacks, and says something of what is there.
+    """True if a text names the place of a part that it lacks, and says something of what is there.
 
     Then it has what is in that part under the heading of another.
     """
@@ -197,38 +190,30 @@ def _speaks_of(
         if part.stretches
     ]
     clauses, of_heading = [], False
-    for each in clauses_about(text, places):
-        if each.named:
-            of_heading = any(start < each.end and each.start < end for start, end in headings)
+    for clause in clauses_about(text, places):
+        if clause.named:
+            of_heading = any(start < clause.end and clause.start < end for start, end in headings)
         if not of_heading:
-            clauses.append(each)
+            clauses.append(clause)
     for place in wanted:
-        said = _said_in(text, [each for each in clauses if place in each.about])
-        named = [each for each in clauses if each.named and place in each.about]
-        if named and _covered(own, parts[place], said) >= _COVERED:
+        about = [clause for clause in clauses if place in clause.about]
+        words = {w.plain for clause in about for w in words_of(text[clause.start : clause.end])}
+        named = [clause for clause in about if clause.named]
+        if named and _covered(own, parts[place], words) >= _COVERED:
             return True
-        if not others[0].label and any(each.clear for each in named):
+        if not others[0].label and any(clause.clear for clause in named):
             return True
     return False
 
 
-def _stands_in(text: str, part: SpecimenText, own: str) -> bool:
-    """Whether nearly all that one report says of a part stands somewhere in the other."""
-    return _covered(own, part, {word.plain for word in words_of(text)}) >= _WHOLLY_COVERED
-
-
-def _said_in(text: str, clauses: Sequence[Clause]) -> set[str]:
-    return {word.plain for each in clauses for word in words_of(text[each.start : each.end])}
-
-
 def _covered(text: str, part: SpecimenText, said: Set[str]) -> float:
-    """How much of what a part says, besides its heading, is among some words."""
+    """Share of what a part says, besides its heading, that is among some words."""
     content = _words(text, part) - {word.plain for word in words_of(part.heading)}
     return len(content & said) / max(1, len(content))
 
 
 def _own(parts: Sequence[SpecimenText], text: str) -> list[SpecimenSide]:
-    """What a report says of its own parts, without what it replaces later."""
+    """A report's own parts, without what it replaces later."""
     gone = superseded(text)
     found = []
     for part in parts:
@@ -238,7 +223,6 @@ def _own(parts: Sequence[SpecimenText], text: str) -> list[SpecimenSide]:
 
 
 def _less(stretches: Sequence[Stretch], gone: Sequence[Stretch]) -> tuple[Stretch, ...]:
-    """Stretches without others."""
     found = []
     for start, end in stretches:
         inside = [
@@ -256,16 +240,16 @@ def _common(parts: Sequence[SpecimenText], text: str) -> tuple[Stretch, ...]:
 def sides_in_prose(
     parts: Sequence[SpecimenText], own: str, text: str
 ) -> tuple[list[SpecimenSide], tuple[Stretch, ...]]:
-    """What a report in prose says of the parts of another, and of none of them."""
+    """Parts of one report in the prose of another, and the prose that is of none of them."""
     places = Gazetteer.of(parts)
     clauses = clauses_about(text, places)
     gone = superseded(text)
     every = {word.plain for word in words_of(text)}
     found = []
     for place, part in enumerate(parts):
-        maybe = [each for each in clauses if place in each.about]
-        sure = [each for each in maybe if each.clear and len(each.about) == 1]
-        near = max((places.likeness(place, each.place) for each in clauses), default=0.0)
+        maybe = [clause for clause in clauses if place in clause.about]
+        sure = [clause for clause in maybe if clause.clear and len(clause.about) == 1]
+        near = max((places.likeness(place, clause.place) for clause in clauses), default=0.0)
         found.append(
             SpecimenSide(
                 part.name,
@@ -284,10 +268,29 @@ def sides_in_prose(
 
 def _joined(clauses: Sequence[Clause]) -> list[Stretch]:
     """Clauses that follow each other as one stretch, so that nothing is cut in two."""
-    found: list[Stretch] = []
-    for each in clauses:
-        if found and each.start - found[-1][1] <= 2:
-            found[-1] = (found[-1][0], each.end)
+    joined: list[Stretch] = []
+    for clause in clauses:
+        if joined and clause.start - joined[-1][1] <= 2:
+            joined[-1] = (joined[-1][0], clause.end)
         else:
-            found.append((each.start, each.end))
-    return found
+            joined.append((clause.start, clause.end))
+    return joined
+
+
+@lru_cache(maxsize=512)
+def match_told(reference: str, candidate: str) -> MatchedSpecimens | None:
+    """Places that the reference names, in two reports in prose; None for one place.
+
+    Both are looked through in the same way, so that a sentence taken for another specimen than it
+    is of is taken so in both. A place counts where both plainly speak of it.
+    """
+    places = told_parts(reference)
+    if not places:
+        return None
+    sides = [sides_in_prose(places, reference, text)[0] for text in (reference, candidate)]
+    pairs = tuple(
+        SpecimenPair(replace(here, heading=place.heading), there)
+        for place, here, there in zip(places, *sides, strict=True)
+        if here.sure and there.sure
+    )
+    return MatchedSpecimens(pairs, divided=True) if len(pairs) > 1 else None

@@ -1,21 +1,32 @@
 """Specimens that changed places, and findings that stand with another one than in the reference."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
 from histoeval.concordance.diagnosis_errors import severity_of
 from histoeval.concordance.evidence import ErrorKind, ReportError, Severity
-from histoeval.concordance.specimens.content import IN_SITU, Content, contents_alike
-from histoeval.concordance.specimens.matching import SpecimenSide
-from histoeval.concordance.specimens.misnamed import PART, SEVERITY
-from histoeval.concordance.specimens.sides import Sides
+from histoeval.concordance.specimens.content import (
+    IN_SITU,
+    LOW_GRADE,
+    MALIGNANT,
+    Content,
+    Sides,
+    contents_alike,
+    entity_of,
+)
+from histoeval.concordance.specimens.matching import MatchedSpecimens, SpecimenPair
 from histoeval.concordance.specimens.statements import moved_statements
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import FindingFact
-from histoeval.report import Entity
+from histoeval.facts.specimens.places import place_of
+from histoeval.facts.specimens.text import only
+from histoeval.report import Entity, EntityType, Report
 from histoeval.terms.catalogue import Behaviour, diagnosis_tree
 from histoeval.terms.findings import findings as known_findings
+from histoeval.terms.sites import site_closeness
+from histoeval.terms.values.laterality import Side, side_of
 
 _SAME, _NEARLY, _ALIKE = 0.8, 0.65, 0.45
 _SWAPPED, _CROSSWISE = 0.7, 0.3
@@ -23,7 +34,6 @@ _TELLING = 2  # from this importance on, a finding that stands with another part
 
 
 def swapped_specimens(sides: Sides) -> dict[int, int]:
-    """Parts whose contents changed places, each with the other."""
     ref, cand = sides.reference_sure, sides.candidate_sure
     found: dict[int, int] = {}
     for i, j in combinations(sides.clear, 2):
@@ -37,49 +47,48 @@ def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterato
     pairs, ref = sides.matched.pairs, sides.reference_sure
     for i, j in swapped.items():
         if i < j:
+            # Less severe where one says in more or fewer words what the other says leads
+            is_same = ref[i].gravity == ref[j].gravity and _are_kin(ref[i], ref[j])
+            severity = Severity.MAJOR if is_same else SEVERITY[max(ref[i].gravity, ref[j].gravity)]
             yield ReportError(
                 ErrorKind.SWAPPED_SPECIMENS,
                 PART,
-                _severity_of_swap(ref[i], ref[j]),
+                severity,
                 ref[i].lead,
                 sides.candidate_sure[i].lead,
                 pairs[i].name,
                 pairs[j].name,
                 specimen=f"{pairs[i].name} / {pairs[j].name}",
             )
-    told: list[ReportError] = []
+    known: list[tuple[str | None, Entity]] = []
     for i in sides.clear:
-        if i not in swapped:
-            found = (*_moved_from(sides, i, alike), *_moved_words(sides, i))
-            for error in sorted(found, key=lambda each: -each.severity):
-                if not any(_is_told(error, each) for each in told):
-                    told.append(error)
-                    yield error
-
-
-def _is_told(error: ReportError, known: ReportError) -> bool:
-    """Whether an error is in the words of another, or about a part of them."""
-    here, there = error.reference, known.reference
-    if here is None or there is None:
-        return False
-    return error.words[0] == known.words[0] or (here.start < there.end and there.start < here.end)
-
-
-def _severity_of_swap(one: Content, other: Content) -> Severity:
-    if one.gravity != other.gravity or not _are_kin(one, other):
-        return SEVERITY[max(one.gravity, other.gravity)]
-    return Severity.MAJOR
+        if i in swapped:
+            continue
+        moved = list(_moved_from(sides, i, alike))
+        if sides.matched.divided:
+            others = [j for j in sides.clear if j != i]
+            for here, j, there in moved_statements(sides, i, others):
+                moved.append(_moved(sides, (i, here.entity), (j, there.entity), here.severity))
+        for error in sorted(moved, key=lambda error: -error.severity):
+            words, entity = error.words[0], error.reference
+            # Not again, if it is in the words of another error, or about a part of them
+            if entity is None or not any(
+                words == known_words or (entity.start < e.end and e.start < entity.end)
+                for known_words, e in known
+            ):
+                known += [(words, entity)] if entity else []
+                yield error
 
 
 def _are_kin(one: Content, other: Content) -> bool:
-    """Whether one says in more or fewer words what the other says leads."""
+    """True if one says in more or fewer words what the other says leads."""
     here, there = ({d.concept.id for d in c.facts.first if d.concept} for c in (one, other))
     tree = diagnosis_tree()
     return not here or not there or any(tree.are_kin(a, b) for a in here for b in there)
 
 
 def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int) -> bool:
-    """Whether each of two parts says what the other should."""
+    """True if each of two parts says what the other should."""
     straight = contents_alike(ref[i], cand[i]), contents_alike(ref[j], cand[j])
     crosswise = contents_alike(ref[i], cand[j]), contents_alike(ref[j], cand[i])
     gain = sum(crosswise) - sum(straight)
@@ -93,7 +102,7 @@ def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int
 
 
 def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
-    """What the reference says of one part, and the candidate only of others."""
+    """Errors of what the reference says of one part, and the candidate only of others."""
     others = [j for j in sides.clear if j != i]
     for diagnosis in sides.reference_sure[i].facts.made:
         if diagnosis.hedged or not diagnosis.known or diagnosis.behaviour == Behaviour.NORMAL:
@@ -102,12 +111,12 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
             continue
         for j in others:
             there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
-            if there is None or _is_heading(there.entity, sides.matched.pairs[j].candidate):
-                continue
+            heading = sides.matched.pairs[j].candidate.heading.casefold()
+            if there is None or there.entity.text.casefold() in heading:
+                continue  # nothing, or only what the specimen is called: nasal polyp
             if not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
-                yield _moved(
-                    sides, (i, diagnosis.entity), (j, there.entity), severity_of(diagnosis)
-                )
+                severity = severity_of(diagnosis)
+                yield _moved(sides, (i, diagnosis.entity), (j, there.entity), severity)
                 break
     if not sides.matched.divided:
         return
@@ -124,24 +133,9 @@ def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
                 break
 
 
-def _is_heading(entity: Entity, side: SpecimenSide) -> bool:
-    """Whether an entity is only what a specimen is called: nasal polyp."""
-    return entity.text.casefold() in side.heading.casefold()
-
-
-def _moved_words(sides: Sides, i: int) -> Iterator[ReportError]:
-    """The clauses of one part that stand with others in the candidate, in their words."""
-    if not sides.matched.divided:
-        return
-    others = [j for j in sides.clear if j != i]
-    for here, j, there in moved_statements(sides, i, others):
-        yield _moved(sides, (i, here.entity), (j, there.entity), here.severity)
-
-
 def _moved(
     sides: Sides, here: tuple[int, Entity], there: tuple[int, Entity], severity: Severity
 ) -> ReportError:
-    """The error of what stands with one part in the reference, and with another here."""
     (i, one), (j, other) = here, there
     first, second = sides.matched.pairs[i].name, sides.matched.pairs[j].name
     return ReportError(
@@ -157,18 +151,87 @@ def _moved(
 
 
 def _makes(content: Content, diagnosis: Diagnosis, alike: Alike, least: float) -> Diagnosis | None:
-    """The diagnosis of a part that is the same as another, or near enough."""
-    best = max(
-        content.facts.made,
-        key=lambda each: diagnosis_closeness(diagnosis, each, alike),
-        default=None,
-    )
-    if best is None or diagnosis_closeness(diagnosis, best, alike) < least:
-        return None
-    return best
+    def near(made: Diagnosis) -> float:
+        return diagnosis_closeness(diagnosis, made, alike)
+
+    best = max(content.facts.made, key=near, default=None)
+    return best if best and near(best) >= least else None
 
 
 def _has(content: Content, finding: FindingFact) -> FindingFact | None:
-    return next(
-        (each for each in content.facts.findings if each.id == finding.id and not each.denied), None
-    )
+    same = (own for own in content.facts.findings if own.id == finding.id and not own.denied)
+    return next(same, None)
+
+
+PART = "specimens"  # what errors between specimens are listed under
+_OPPOSITE = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}
+_HEAD = re.compile(r"\S[^\n]*")
+# How bad it is to miss a specimen, by how grave what is in it is
+SEVERITY = (*(Severity.MAJOR,) * IN_SITU, Severity.CRITICAL, Severity.CRITICAL)
+# Up to this nearness two sites are different ones; below the other, of different organs
+_OTHER_PLACE, _OF_ONE_ORGAN = 0.6, 0.5
+_NODES = re.compile(r"\b(?:nod(?:es?|al)|sentinels?|dissection|lymphadenectomy)\b", re.IGNORECASE)
+_NODE = "lymph_node"  # nodes without a region, which may be those of any: neck dissection
+# Numbers of places that nobody changes when parts are counted anew
+_NUMBERED = ("level", "station", "segment", "clock", "cm")
+
+
+def misnamed(
+    matched: MatchedSpecimens, ref: Sequence[Content], cand: Sequence[Content]
+) -> Iterator[ReportError]:
+    for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
+        if pair.candidate.absent:
+            if matched.divided or here.gravity >= LOW_GRADE:  # prose may sum up what is benign
+                yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
+        elif pair.reference.absent:
+            if matched.divided or there.gravity >= LOW_GRADE:
+                yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
+        elif pair.candidate.other_side or pair.reference.other_side:
+            severity = Severity.CRITICAL if here.gravity >= IN_SITU else Severity.MAJOR
+            kind, entities = ErrorKind.WRONG_LATERALITY, (here.site, there.site)
+            yield ReportError(kind, PART, severity, *entities, specimen=pair.name)
+        elif (near := _nearness(pair)) <= _OTHER_PLACE:
+            grave = near < _OF_ONE_ORGAN and here.gravity == MALIGNANT
+            severity = Severity.CRITICAL if grave else Severity.MAJOR
+            kind, entities = ErrorKind.WRONG_SITE, (here.site, there.site)
+            yield ReportError(kind, PART, severity, *entities, specimen=pair.name)
+
+
+def on_other_side(
+    matched: MatchedSpecimens, reference: Report, candidate: Report
+) -> Iterator[ReportError]:
+    """The side that both reports give above all parts, where it is not the same."""
+    named = []
+    for report, common, sides in (
+        (reference, matched.reference_common, [pair.reference for pair in matched.pairs]),
+        (candidate, matched.candidate_common, [pair.candidate for pair in matched.pairs]),
+    ):
+        first = min((start for side in sides for start, _ in side.stretches), default=0)
+        above = [stretch for stretch in common if stretch[1] <= first]
+        title = only(report, above).text.rstrip()
+        head = _HEAD.search(title) if side_of(title) in _OPPOSITE else None
+        named.append((head, side_of(title)))
+    (here, one), (there, other) = named
+    if here and there and one and _OPPOSITE.get(one) == other:
+        entities = entity_of(here, EntityType.SITE), entity_of(there, EntityType.SITE)
+        yield ReportError(ErrorKind.WRONG_LATERALITY, PART, Severity.CRITICAL, *entities)
+
+
+def _one_sided(kind: ErrorKind, content: Content, name: str) -> ReportError:
+    severity = Severity.MODERATE if content.normal else SEVERITY[content.gravity]
+    if kind == ErrorKind.MISSING_SPECIMEN:
+        return ReportError(kind, PART, severity, content.lead, None, name, specimen=name)
+    return ReportError(kind, PART, severity, None, content.lead, "", name, specimen=name)
+
+
+def _nearness(pair: SpecimenPair) -> float:
+    """Nearness of the sites of two headings; 1 where one of them names none."""
+    here, there = place_of(pair.reference.heading), place_of(pair.candidate.heading)
+    for kind in _NUMBERED:
+        one, other = ({n for k, n in place.numbers if k == kind} for place in (here, there))
+        if one and other and not one & other:
+            return _OTHER_PLACE
+    nodal = all(_NODES.search(side.heading) for side in (pair.reference, pair.candidate))
+    if nodal and {_NODE} in (here.sites, there.sites):
+        return 1.0
+    return max((site_closeness(a, b) for a in here.sites for b in there.sites), default=1.0)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from histoeval.concordance.evidence import Severity
-from histoeval.concordance.specimens.content import Content
-from histoeval.concordance.specimens.sides import Sides
+from histoeval.concordance.specimens.content import Content, Sides
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.resources import load_toml
 from histoeval.terms.plain import words_of
@@ -41,7 +40,7 @@ class SpecimenStatement:
 
     @property
     def severity(self) -> Severity:
-        """How bad it is to say it of another specimen."""
+        """Severity of saying it of another specimen."""
         weighty = not self.denied and bool(self.words & _weighty())
         return Severity.MAJOR if weighty else Severity.MODERATE
 
@@ -49,7 +48,7 @@ class SpecimenStatement:
 def moved_statements(
     sides: Sides, at: int, others: Sequence[int]
 ) -> Iterator[tuple[SpecimenStatement, int, SpecimenStatement]]:
-    """What the reference says of one specimen and the candidate of another, with which one.
+    """Statements of one specimen in the reference and of another in the candidate, with that one.
 
     Both must surely say so, and what may be said of the right one is not moved.
     """
@@ -61,23 +60,20 @@ def moved_statements(
         for other in others:
             if _share(statement, _words(sides.reference[other].facts.report.text)) > _GONE:
                 continue
-            found = next(
-                (
-                    each
-                    for each in _statements(sides.candidate_sure[other])
-                    if each.denied == statement.denied and _share(statement, each.words) >= _THERE
-                ),
-                None,
+            alike = (
+                there
+                for there in _statements(sides.candidate_sure[other])
+                if there.denied == statement.denied and _share(statement, there.words) >= _THERE
             )
-            if found:
-                yield statement, other, found
+            if moved := next(alike, None):
+                yield statement, other, moved
                 break
 
 
 def _statements(content: Content) -> Iterator[SpecimenStatement]:
     text = content.facts.report.text
     start = 0
-    for cut in (*(each.span() for each in _CUT.finditer(text)), (len(text), len(text))):
+    for cut in (*(match.span() for match in _CUT.finditer(text)), (len(text), len(text))):
         written = text[start : cut[0]]
         words = _words(written)
         if len(words) >= _LEAST_WORDS or words & _weighty():
@@ -99,17 +95,12 @@ def _share(statement: SpecimenStatement, words: frozenset[str]) -> float:
 
 
 def _words(text: str) -> frozenset[str]:
-    return (
-        frozenset(
-            word.plain for word in words_of(text) if len(word.plain) > 1 or word.plain.isdigit()
-        )
-        - little_words()
-    )
+    words = [word.plain for word in words_of(text)]
+    return frozenset(w for w in words if len(w) > 1 or w.isdigit()) - little_words()
 
 
 @cache
 def little_words() -> frozenset[str]:
-    """Words that do not tell what is said."""
     return frozenset(load_toml("facts/data/specimens.toml")["statements"]["little"])
 
 
@@ -117,6 +108,6 @@ def little_words() -> frozenset[str]:
 def _weighty() -> frozenset[str]:
     return frozenset(
         word.plain
-        for each in load_toml("facts/data/specimens.toml")["statements"]["weighty"]
-        for word in words_of(each)
+        for phrase in load_toml("facts/data/specimens.toml")["statements"]["weighty"]
+        for word in words_of(phrase)
     )

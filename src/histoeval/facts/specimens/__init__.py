@@ -2,10 +2,9 @@
 
 | module | what it holds |
 |---|---|
-| divide | the parts that a report is written in |
-| labels | parts by their letters or numbers |
-| references | sentences elsewhere that refer to a part by its label |
+| divide | parts by their letters or numbers, and sentences that refer to them by their labels |
 | headings | parts without labels, by sites and procedures |
 | text | a part as stretches of text |
-| places | where a specimen is from, and which sentences of a report in prose are about it |
+| places | where a specimen is from |
+| clauses | specimens of a report in prose, and the clauses that are about them |
 """

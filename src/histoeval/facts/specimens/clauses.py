@@ -1,11 +1,17 @@
 """The clauses of a report in prose, each with the specimens that it may be about."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
+from histoeval.facts.specimens.divide import names_place
+from histoeval.facts.specimens.headings import NO_SPECIMEN
 from histoeval.facts.specimens.places import AHEAD, Clause, Gazetteer, Place, place_of
+from histoeval.facts.specimens.text import SpecimenText, Stretch
 from histoeval.reader.sentences import sentences
-from histoeval.terms.values.laterality import Side
+from histoeval.terms.findings import find_findings
+from histoeval.terms.naming import find_diagnoses
+from histoeval.terms.values.laterality import Side, side_of
 
 _CLEAR = 0.34  # how much of a place a clause must name to be about it
 _PIECES = re.compile(
@@ -58,8 +64,8 @@ def _label(clause: str, labels: Sequence[str]) -> str:
     """The label of a part that a clause refers to, if it refers to one."""
     named = {
         label
-        for found in _LABELLED.finditer(clause)
-        if (label := found["bracket"] or found["part"] or found["subject"]) in labels
+        for match in _LABELLED.finditer(clause)
+        if (label := match["bracket"] or match["part"] or match["subject"]) in labels
     }
     return named.pop() if len(named) == 1 else ""
 
@@ -67,8 +73,8 @@ def _label(clause: str, labels: Sequence[str]) -> str:
 def _named(places: Gazetteer, place: Place, side: Side | None, label: str) -> frozenset[int]:
     """The parts that a place is of, as far as can be told; none where it names none of them."""
     values = [
-        places.likeness(at, place, side) + _BY_LABEL * (bool(label) and label == each)
-        for at, each in enumerate(places.labels)
+        places.likeness(at, place, side) + _BY_LABEL * (bool(label) and label == own)
+        for at, own in enumerate(places.labels)
     ]
     best = max(values, default=0.0)
     if best < _CLEAR:
@@ -78,8 +84,8 @@ def _named(places: Gazetteer, place: Place, side: Side | None, label: str) -> fr
 
 def _pieces(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
     """A sentence cut into clauses, none inside of brackets."""
-    brackets = [each.span() for each in _BRACKETS.finditer(text, start, end)]
-    brackets += [each.span() for each in _HEAD.finditer(text[:end], start)]
+    brackets = [match.span() for match in _BRACKETS.finditer(text, start, end)]
+    brackets += [match.span() for match in _HEAD.finditer(text[:end], start)]
     if head := _HEADING.match(text, start, end):
         brackets.append(head.span())
     at = start
@@ -89,3 +95,59 @@ def _pieces(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
             at = cut.start()
     if at < end:
         yield at, end
+
+
+# Where another specimen may begin inside of a sentence
+_BORDER = re.compile(
+    r"[;\n]\s{0,4}|,\s(?:and|but|while|whereas)\s|\s(?:while|whereas)\s", re.IGNORECASE
+)
+# The first words of a sentence, up to its verb or a comma
+_SUBJECT = re.compile(
+    r"(?:[-*\u2022]\s|(?:and|but|while|whereas|in|on|of|from|sections?|the)\s|"
+    r"(?:first|second|third|fourth|fifth|sixth|last|other|one)"
+    r"(?:\s(?:specimen|sample|part|container|jar|pot|core|biopsy))?,?\s(?=from|of|\()){0,6}"
+    r"(?P<head>[^\s.:;,()+][^.:;()+\n]{1,80}?)"
+    r"(?:\s\([^()\n]{1,40}\))?"
+    r"(?:[:,]\s|\s[-\u2013\u2014]\s|\s(?:is|are|was|were|shows?|showed|contains?|contained|has|had|"
+    r"have|holds?|reveals?|revealed|consists?|demonstrates?|harbou?rs?|yields?|displays?|bears?|"
+    r"there)\s)",
+    re.IGNORECASE,
+)
+# Words for what was taken, which alone do not say from where
+_WHAT = re.compile(r"\b(?:mucosa|lesions?|mass|nodules?|tumou?rs?|polyps?)\b", re.IGNORECASE)
+_MAX_CHARS, _MOST = 20_000, 20  # A longer text, or one of more places, is not looked through
+
+
+@lru_cache(maxsize=1 << 10)
+def told_parts(text: str) -> tuple[SpecimenText, ...]:
+    """The specimens that sentences or clauses begin with; none where there is only one."""
+    if len(text) > _MAX_CHARS:
+        return ()
+    found: dict[Place, SpecimenText] = {}
+    for start, end in _told_clauses(text):
+        if head := _specimen(text[start:end]):
+            found.setdefault(place_of(head), SpecimenText("", head, ((start, end),)))
+    return tuple(found.values()) if 2 <= len(found) <= _MOST else ()
+
+
+def _told_clauses(text: str) -> Iterator[Stretch]:
+    for sentence in sentences(text):
+        start = sentence.start
+        for border in _BORDER.finditer(text, sentence.start, sentence.end):
+            yield start, border.start()
+            start = border.end()
+        yield start, sentence.end
+
+
+def _specimen(clause: str) -> str:
+    """The place that a clause speaks of; below a title, that of the first item."""
+    subject = _SUBJECT.match(clause)
+    if subject is None:
+        return ""
+    if subject.group().rstrip().endswith(":") and (item := _specimen(clause[subject.end() :])):
+        return item
+    where = _WHAT.sub("", subject["head"])
+    if NO_SPECIMEN.search(where) or find_diagnoses(where) or find_findings(where):
+        return ""
+    is_place = names_place(where) and (place_of(where).features or side_of(where))
+    return subject["head"] if is_place else ""

@@ -65,7 +65,7 @@ def headed_parts(text: str) -> tuple[SpecimenText, ...]:
 
 
 def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
-    """What may be the heading of a specimen, by where it stands."""
+    """Lines that may be the heading of a specimen, by where they stand."""
     every = {
         found.start("head"): head
         for pattern in patterns
@@ -73,12 +73,13 @@ def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
         if (head := _whole_head(text, found)) and not _TITLE.match(text, found.end())
     }
     named = [at for at, head in every.items() if _is_specimen(head)]
-    if items := {at for at in every if _is_item(text, at)}:
+    lines = {at: text.rfind("\n", 0, at) + 1 for at in every}
+    if items := {at for at in every if text[lines[at] : at].strip()[:1] in tuple("-*>\u2022")}:
         of_items = _are_specimens([every[at] for at in named if at in items], listed=True)
         every = {
             at: head
             for at, head in every.items()
-            if (of_items and not _is_over(text, at)) or (at in items) == of_items
+            if (of_items and not _OVER_LIST.match(text, lines[at])) or (at in items) == of_items
         }
         named = [at for at in named if at in every]
     listed = sum(1 for pattern in patterns for _ in pattern.finditer(text)) > len(every)
@@ -100,18 +101,8 @@ def _whole_head(text: str, found: re.Match[str]) -> str:
     return "" if NO_SPECIMEN.search(head) or is_field(head) else head
 
 
-def _is_item(text: str, at: int) -> bool:
-    """Whether what begins at a place is an item of a list."""
-    return text[text.rfind("\n", 0, at) + 1 : at].strip()[:1] in tuple("-*>\u2022")
-
-
-def _is_over(text: str, at: int) -> bool:
-    """Whether what begins at a place is the heading of a list."""
-    return bool(_OVER_LIST.match(text, text.rfind("\n", 0, at) + 1))
-
-
 def _are_specimens(heads: Sequence[str], *, listed: bool) -> bool:
-    """Whether headings are of specimens, and not of the lines of a checklist on one of them.
+    """True if headings are of specimens, and not of the lines of a checklist on one of them.
 
     Two say how, on which side or by number where they were taken; or each is of an organ of its
     own, and no line says grade or margin.
@@ -127,30 +118,24 @@ def _are_specimens(heads: Sequence[str], *, listed: bool) -> bool:
 def _under_heads(
     text: str, heads: Mapping[int, str], *, within: bool = False
 ) -> tuple[SpecimenText, ...]:
-    """What stands under headings: their line and a list below it; inside of a line, a sentence."""
+    """Parts under headings: their line and a list below it; inside of a line, a sentence."""
     if not 2 <= len({head.casefold() for head in heads.values()}) <= MAX_PARTS:
         return ()
     starts = sorted(heads)
     parts = []
     for start, following in pairwise([*starts, len(text)]):
         lines = text[start:following].splitlines(keepends=True)
-        end = _sentence_end(text, start, following) if within else start + len(lines[0])
+        end = start + len(lines[0])
+        if within:
+            first = next(iter(sentences(text[start:following])), None)
+            end = start + first.end if first else following
         for line in () if within else lines[1:]:
-            if line.strip() and not _is_below(line):
+            is_item = line.lstrip()[:1] in tuple("-*>\u2022") or _CHECKLIST.match(line)
+            if line.strip() and not is_item:
                 break
             end += len(line)
         parts.append(SpecimenText("", heads[start], ((start, end),)))
     return tuple(parts)
-
-
-def _is_below(line: str) -> bool:
-    """Whether a line goes on about the specimen above: an item of a list, a line of a checklist."""
-    return line.lstrip()[0] in "-*>\u2022" or bool(_CHECKLIST.match(line))
-
-
-def _sentence_end(text: str, start: int, end: int) -> int:
-    """Where the sentence ends that begins at a place."""
-    return start + next((each.end for each in sentences(text[start:end])), end - start)
 
 
 def _is_specimen(head: str) -> bool:

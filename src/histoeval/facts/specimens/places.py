@@ -1,4 +1,4 @@
-"""Where a specimen is from: what its heading has in common with another heading, or with a clause.
+"""Origin of a specimen: its heading compared with another heading, or with a clause.
 
 Places are compared by sites of the catalogue, by numbers (10 o'clock, level VI, segment 4b, station
 7), by words such as base or anterior, and by side. What only one part of a report has counts most.
@@ -14,6 +14,7 @@ from math import log
 from histoeval.facts.specimens.text import SpecimenText
 from histoeval.reader.lexicon import names_procedure
 from histoeval.resources import load_toml
+from histoeval.terms.number_words import roman_number
 from histoeval.terms.plain import words_of
 from histoeval.terms.sites import find_operated, find_sites, organ_of, site_closeness
 from histoeval.terms.values.laterality import Side, side_of
@@ -25,7 +26,6 @@ _NUMBERED = re.compile(
 _STATION = re.compile(r"\b(?P<number>\d{1,2}[RL])\b")
 _CLOCK = re.compile(r"\b(?P<number>\d{1,2})(?::00|\s{0,2}o.?\s?clock)", re.IGNORECASE)
 _DISTANCE = re.compile(r"\b(?P<number>\d{2}) cm\b")
-_ROMAN = {"I": 1, "V": 5, "X": 10}
 _LETTERS = 4
 _ENDING = 2  # how many letters of a word may differ at its end: rectum and rectal
 _PROCEDURE, _SAME_ORGAN = 0.35, 0.25
@@ -41,7 +41,7 @@ _OWN, _NUMBERED_PLACE = 0.9, 0.5
 
 @dataclass(frozen=True)
 class Place:
-    """What a heading or a clause says of where a specimen is from."""
+    """The origin of a specimen as a heading or a clause gives it."""
 
     sites: frozenset[str]
     numbers: frozenset[tuple[str, str]]
@@ -50,7 +50,6 @@ class Place:
 
     @cached_property
     def features(self) -> frozenset[tuple[str, str]]:
-        """All of it but the side."""
         sites = {("site", site) for site in self.sites}
         return frozenset({*sites, *self.numbers, *(("word", word) for word in self.words)})
 
@@ -58,21 +57,23 @@ class Place:
 @lru_cache(maxsize=1 << 12)
 def place_of(text: str) -> Place:
     """The place that a few words name."""
-    found = [*find_sites(text), *find_operated(text)]
     numbers = {
-        (each["kind"].lower().rstrip("s"), _number(each["number"]))
-        for each in _NUMBERED.finditer(text)
+        (match["kind"].lower().rstrip("s"), _number(match["number"]))
+        for match in _NUMBERED.finditer(text)
     }
-    numbers |= {("station", each["number"].lower()) for each in _STATION.finditer(text)}
-    numbers |= {("clock", each["number"]) for each in _CLOCK.finditer(text)}
-    numbers |= {("cm", each["number"]) for each in _DISTANCE.finditer(text)}
-    words = {
+    numbers |= {("station", match["number"].lower()) for match in _STATION.finditer(text)}
+    numbers |= {("clock", match["number"]) for match in _CLOCK.finditer(text)}
+    numbers |= {("cm", match["number"]) for match in _DISTANCE.finditer(text)}
+    words = (
         _words().get(word.plain, word.plain)
         for word in words_of(text)
         if len(word.plain) > 2 and word.plain.isalpha()
-    } - _ignored()
+    )
     return Place(
-        frozenset(match.id for match in found), frozenset(numbers), frozenset(words), side_of(text)
+        frozenset(match.id for match in (*find_sites(text), *find_operated(text))),
+        frozenset(numbers),
+        frozenset(words).difference(_data()["ignored"]["words"]),
+        side_of(text),
     )
 
 
@@ -82,17 +83,7 @@ def _data() -> dict[str, dict[str, list[str]]]:
 
 @lru_cache(maxsize=1)
 def _words() -> dict[str, str]:
-    return {each: word for word, others in _data()["same"].items() for each in others}
-
-
-@lru_cache(maxsize=1)
-def _ignored() -> frozenset[str]:
-    return frozenset(_data()["ignored"]["words"])
-
-
-@lru_cache(maxsize=1)
-def _thing() -> frozenset[str]:
-    return frozenset(_data()["things"]["words"])
+    return {other: word for word, others in _data()["same"].items() for other in others}
 
 
 def _number(written: str) -> str:
@@ -100,18 +91,7 @@ def _number(written: str) -> str:
     match = re.match(r"([IVX]+)([ab]?)$", written)
     if not match:
         return written.lower()
-    values = [_ROMAN[letter] for letter in match[1]]
-    total = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
-    return f"{total}{match[2]}"
-
-
-def _is_word(one: str, other: str) -> bool:
-    """Whether two words are forms of one: rectum and rectal."""
-    if one == other:
-        return True
-    short = min(len(one), len(other))
-    shared = max(_LETTERS, short - _ENDING)
-    return short >= shared and one[:shared] == other[:shared]
+    return f"{roman_number(match[1])}{match[2]}"
 
 
 def _same(one: tuple[str, str], other: tuple[str, str]) -> float:
@@ -119,21 +99,14 @@ def _same(one: tuple[str, str], other: tuple[str, str]) -> float:
         return 1.0
     if one[0] != other[0]:
         return 0.0
-    if one[0] == "word":
-        return float(_is_word(one[1], other[1]))
+    if one[0] == "word":  # rectum and rectal are forms of one word
+        short = min(len(one[1]), len(other[1]))
+        shared = max(_LETTERS, short - _ENDING)
+        return float(short >= shared and one[1][:shared] == other[1][:shared])
     if one[0] == "site":
         near = site_closeness(one[1], other[1])
         return near if near > 0.7 else _SAME_ORGAN * (organ_of(one[1]) == organ_of(other[1]))
     return 0.0
-
-
-def _weight(feature: tuple[str, str]) -> float:
-    kind, value = feature
-    if kind == "site":
-        return _SITE
-    if kind == "word":
-        return _PROCEDURE if names_procedure(value) else _WORD
-    return _NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +134,16 @@ class Gazetteer:
         """The places of some parts."""
         places = tuple(place_of(part.heading) for part in parts)
         count = Counter(feature for place in places for feature in place.features)
-        rare = {
-            feature: _weight(feature) * (0.15 + log((len(places) + 1) / (n + 0.5)))
-            for feature, n in count.items()
-        }
+        rare = {}
+        for (kind, value), n in count.items():
+            weight = {"site": _SITE, "word": _WORD}.get(kind, _NUMBER)
+            if kind == "word" and names_procedure(value):
+                weight = _PROCEDURE
+            rare[kind, value] = weight * (0.15 + log((len(places) + 1) / (n + 0.5)))
         return cls(places, rare, tuple(part.label for part in parts))
 
     def likeness(self, at: int, other: Place, side: Side | None = None) -> float:
-        """How much of a part's place another place names, from -1 for the other side to 1."""
+        """Share of a part's place that another place names, from -1 for the other side to 1."""
         place = self.places[at]
         total = sum(self.rare[feature] for feature in place.features)
         total += _SIDE if place.side else 0.0
@@ -178,7 +153,12 @@ class Gazetteer:
             self.rare[feature] * max((_same(feature, each) for each in other.features), default=0)
             for feature in place.features
         )
-        if not found and self._is_only_one_on(other.side, at) and _thing() & other.words:
+        things = _data()["things"]["words"]
+        if (
+            not found
+            and self._is_only_one_on(other.side, at)
+            and not other.words.isdisjoint(things)
+        ):
             return _SIDE_ALONE if not other.sites and not other.numbers else 0.0
         side = other.side or side
         if found and place.side and side:
@@ -198,22 +178,22 @@ class Gazetteer:
         return found / total
 
     def _is_only_one_on(self, side: Side | None, at: int) -> bool:
-        """Whether a part is from a side of the body that no other is from: the left tumour."""
+        """True if a part is from a side of the body that no other is from: the left tumour."""
         return side in (Side.LEFT, Side.RIGHT) and [
             i for i, each in enumerate(self.places) if each.side == side
         ] == [at]
 
     def on_other_side(self, at: int, clauses: Sequence[Clause]) -> tuple[tuple[int, int], ...]:
-        """Where clauses name the place of a part, and of no other, on the other side."""
+        """Spans of clauses that name the place of this part alone, but on the other side."""
         own = self.places[at].side
         opposite = {Side.LEFT: Side.RIGHT, Side.RIGHT: Side.LEFT}.get(own) if own else None
         found = []
-        for each in clauses:
-            if opposite is None or each.place.side != opposite:
+        for clause in clauses:
+            if opposite is None or clause.place.side != opposite:
                 continue
-            unsided = replace(each.place, side=None)
+            unsided = replace(clause.place, side=None)
             values = [self.likeness(i, unsided) for i in range(len(self.places))]
             best = values.pop(at)
             if best >= _OTHER_SIDE and best > max(values, default=0.0) + AHEAD:
-                found.append((each.start, each.end))
+                found.append((clause.start, clause.end))
         return tuple(found)

@@ -47,19 +47,18 @@ class SpecimenText:
         return self.label or (found["tag"].upper() if found else "")
 
     def has(self, place: int) -> bool:
-        """Whether a place of the text is in it."""
         return any(start <= place < end for start, end in self.stretches)
 
 
 def superseded(text: str) -> tuple[Stretch, ...]:
-    """What a report says itself was replaced: a frozen section before the final diagnosis."""
+    """Stretches that a report itself replaces: a frozen section before the final diagnosis."""
     if not _LATER.search(text):
         return ()
     return tuple(found.span() for found in _SUPERSEDED.finditer(text))
 
 
 def outside(stretches: Iterable[Stretch], length: int) -> tuple[Stretch, ...]:
-    """What is left of a text."""
+    """Stretches of a text that are left."""
     found, at = [], 0
     for start, end in sorted(stretches):
         if start > at:
@@ -69,7 +68,6 @@ def outside(stretches: Iterable[Stretch], length: int) -> tuple[Stretch, ...]:
 
 
 def meeting(stretches: Iterable[Stretch]) -> Callable[[int, int], bool]:
-    """Whether a start and an end have a character between them that is in one of some stretches."""
     joined: list[Stretch] = []
     for start, end in sorted(stretches):
         if joined and start < joined[-1][1]:
@@ -98,25 +96,15 @@ def only(report: Report, stretches: Sequence[Stretch]) -> Report:
         for each in report.relations
         if each.head in at and each.tail in at
     )
-    entities = tuple(kept.values())
-    return report.model_copy(
-        update={
-            "text": _shown(report.text, stretches),
-            "entities": entities,
-            "relations": relations,
-        }
-    )
-
-
-def _shown(text: str, stretches: Iterable[Stretch]) -> str:
-    """A text with all but some stretches blank."""
-    blank, pieces, at = _blank(text), [], 0
+    blank, pieces, end_of_last = _blank(report.text), [], 0
     for start, end in sorted(stretches):
-        first = max(at, start)
+        first = max(end_of_last, start)
         if first < end:
-            pieces += [blank[at:first], text[first:end]]
-            at = end
-    return "".join([*pieces, blank[at:]])
+            pieces += [blank[end_of_last:first], report.text[first:end]]
+            end_of_last = end
+    text = "".join([*pieces, blank[end_of_last:]])
+    update = {"text": text, "entities": tuple(kept.values()), "relations": relations}
+    return report.model_copy(update=update)
 
 
 @lru_cache(maxsize=1 << 3)  # asked for by each specimen of a report

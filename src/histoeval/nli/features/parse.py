@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from histoeval.nli.features.lexicon import CUES, PAIRS, contrasts_in
 from histoeval.terms.assertion import denies, has_cue, is_denied
 from histoeval.terms.findings import find_findings
+from histoeval.terms.lexicon import Lexicon
 from histoeval.terms.naming import find_diagnoses
 from histoeval.terms.sites import find_operated, find_sites, organ_of
 from histoeval.terms.values import grades, marker_results, stages
@@ -17,6 +17,14 @@ from histoeval.terms.values.laterality import Side, side_of
 from histoeval.terms.values.markers import find_markers
 from histoeval.terms.values.nodes import read_nodes
 from histoeval.terms.values.quantities import Quantity, quantities
+
+# Word lists; all texts are in lower case
+CUES, PAIRS = (
+    Lexicon(
+        f"nli/features/data/{name}.toml", before="(?<![a-z0-9-])", after="(?![a-z0-9])", flags=0
+    )
+    for name in ("cues", "pairs")
+)
 
 _CLAUSES = re.compile(
     r"[.;:\n](?=\s|$)|\s-\s|,\s|\b(?:but|whereas|while|although)\b", re.IGNORECASE
@@ -33,7 +41,7 @@ _MAX_CHARS = 600  # characters of a text that are read
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What a text states, as far as its terms are known."""
+    """Statements of a text, as far as its terms are known."""
 
     text: str
     words: frozenset[str]
@@ -49,23 +57,29 @@ class Statements:
     labels: frozenset[str]
     places: frozenset[str]
     contrasts: tuple[frozenset[int], ...]  # for each row of opposites, which of them it has
-    bare: bool  # whether it has hardly more than a diagnosis
-    nodes: bool | None  # whether lymph nodes are involved, where that is given
+    bare: bool  # true if it has hardly more than a diagnosis
+    nodes: bool | None  # true if lymph nodes are involved, where that is given
     components: frozenset[str]  # what a grade may be of besides the tumour
 
     def has(self, cue: str) -> bool:
-        """Whether it denies, doubts or tells of the past, or has a word of `cues.toml`."""
+        """True if it denies, doubts or tells of the past, or has a word of `cues.toml`."""
         return _has(self.text, cue)
 
     def has_word(self, group: str, name: str) -> bool:
-        """Whether it has a word of a list of `pairs.toml`."""
         return PAIRS.has(self.text, group, name)
 
     @property
     def is_pathology(self) -> bool:
-        """Whether it is about pathology at all."""
         stained = any(result is not None for _, result in self.markers)
         return stained or self.has("pathology")
+
+
+_NONE: frozenset[Any] = frozenset()
+# Of an empty text, for which no catalogue has to be loaded
+NOTHING = Statements(
+    "", _NONE, _NONE, (), (), (), _NONE, _NONE, _NONE, (), (), _NONE, _NONE, (),
+    bare=False, nodes=None, components=_NONE,
+)  # fmt: skip
 
 
 @lru_cache(maxsize=1 << 12)  # a premise is read with every statement of the other report
@@ -73,54 +87,51 @@ def _has(text: str, cue: str) -> bool:
     return has_cue(cue, text) if cue in _ASSERTION else CUES.has(text, cue)
 
 
-def statements_of_nothing() -> Statements:
-    """Those of an empty text, for which no catalogue has to be loaded."""
-    none: frozenset[Any] = frozenset()
-    return Statements(
-        text="",
-        words=none,
-        sides=none,
-        grades=(),
-        stages=(),
-        markers=(),
-        diagnoses=none,
-        findings=none,
-        sites=none,
-        quantities=(),
-        counts=(),
-        labels=none,
-        places=none,
-        contrasts=(),
-        bare=False,
-        nodes=None,
-        components=none,
-    )
-
-
 @lru_cache(maxsize=1 << 9)  # of the few reports of a block
 def statements(text: str) -> Statements:
-    """What a text states, clause by clause."""
     text = text[:_MAX_CHARS]
     low = text.lower()
     clauses = [part.strip() for part in _CLAUSES.split(text) if part and part.strip()]
     whole = [part.strip() for part in re.split(r"[.;\n](?=\s|$)", text) if part.strip()]
+    named = find_diagnoses(text)
+    left = text
+    for match in sorted((*named, *find_sites(text)), key=lambda match: -match.start):
+        left = left[: match.start] + " " + left[match.end :]
+    known = PAIRS.ids("reading", "stop_words") | PAIRS.ids("reading", "plain_words")
+    staged = stages.read_stage(text)
+    involved = {staged.n[0] != "0"} if staged and staged.n and staged.n[0] != "x" else set[bool]()
+    involved |= {
+        node.options == {"involved"} for node in read_nodes(text) if len(node.options) == 1
+    }
     return Statements(
         text=low,
         words=frozenset(_WORD.findall(low)) - PAIRS.ids("reading", "stop_words"),
         sides=frozenset(_sides(clauses, whole)),
-        grades=tuple(_grades(clauses)),
+        grades=tuple(
+            (grade, denies(part))
+            for part in clauses
+            if (grade := grades.read_grade(part)) and grade.part not in _OTHER_PARTS
+        ),
         stages=tuple(s for part in whole if (s := stages.read_stage(part))),
         markers=tuple(dict.fromkeys(_markers(whole))),
-        diagnoses=frozenset(_diagnoses(whole)),
-        findings=frozenset(_findings(whole)),
+        diagnoses=frozenset(
+            (match.id, is_denied(part, match.start, match.end))
+            for part in whole
+            for match in find_diagnoses(part)
+        ),
+        findings=frozenset(
+            (finding.id, finding.denied or is_denied(part, finding.start, finding.end))
+            for part in whole
+            for finding in find_findings(part)
+        ),
         sites=frozenset(match.id for match in (*find_sites(text), *find_operated(text))),
         quantities=quantities(text),
         counts=counts(text),
         labels=frozenset(_labels(low)),
         places=frozenset(_words("places").findall(low)),
         contrasts=contrasts_in(low),
-        bare=_is_bare(text),
-        nodes=_nodes(text),
+        bare=bool(named) and set(_WORD.findall(left.lower())) <= known,
+        nodes=involved.pop() if len(involved) == 1 else None,
         components=frozenset(_words("components").findall(low)),
     )
 
@@ -141,24 +152,6 @@ def _labels(low: str) -> Iterator[str]:
     yield from (" ".join(found) for found in _words("numbered").findall(low))
     for found in _AT.finditer(low):
         yield f"clock {found['clock']}" if found["clock"] else f"at {found['deep']}"
-
-
-def _is_bare(text: str) -> bool:
-    """Whether little is left of a text without its diagnoses and sites."""
-    found = find_diagnoses(text)
-    left = text
-    for match in sorted((*found, *find_sites(text)), key=lambda match: -match.start):
-        left = left[: match.start] + " " + left[match.end :]
-    known = PAIRS.ids("reading", "stop_words") | PAIRS.ids("reading", "plain_words")
-    return bool(found) and set(_WORD.findall(left.lower())) <= known
-
-
-def _nodes(text: str) -> bool | None:
-    """Whether nodes are involved; None where that is not given, or given of some only."""
-    staged = stages.read_stage(text)
-    states = {staged.n[0] != "0"} if staged and staged.n and staged.n[0] != "x" else set[bool]()
-    states |= {each.options == {"involved"} for each in read_nodes(text) if len(each.options) == 1}
-    return states.pop() if len(states) == 1 else None
 
 
 def _organs(text: str) -> Iterator[str]:
@@ -193,21 +186,27 @@ def _markers(whole: Iterable[str]) -> Iterator[tuple[str, marker_results.Result 
             yield from ((marker, own) for marker in marks)
 
 
-def _diagnoses(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    for sentence in whole:
-        for match in find_diagnoses(sentence):
-            yield match.id, is_denied(sentence, match.start, match.end)
+# One for all: an empty set takes as much memory as one of four
+_NO_WORDS: frozenset[int] = frozenset()
 
 
-def _findings(whole: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    for sentence in whole:
-        for found in find_findings(sentence):
-            denied = found.denied or is_denied(sentence, found.start, found.end)
-            yield found.id, denied
+@cache
+def _contrasts() -> tuple[tuple[re.Pattern[str], ...], ...]:
+    return tuple(tuple(map(CUES.any_of, row)) for row in CUES.entry("contrasts"))
 
 
-def _grades(clauses: Iterable[str]) -> Iterator[tuple[grades.Grade, bool]]:
-    for part in clauses:
-        grade = grades.read_grade(part)
-        if grade and grade.part not in _OTHER_PARTS:
-            yield grade, denies(part)
+def contrasts_in(text: str) -> tuple[frozenset[int], ...]:
+    """For each row of opposites, which of them a text has."""
+    return tuple(
+        frozenset(place for place, word in enumerate(row) if word.search(text)) or _NO_WORDS
+        for row in _contrasts()
+    )
+
+
+@cache
+def scenes() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
+    """Ways and times of examination, each as a pair of patterns that are not the same."""
+    return tuple(
+        (name, PAIRS.any_of(first), PAIRS.any_of(second))
+        for name, (first, second) in PAIRS.entry("scenes").items()
+    )

@@ -18,8 +18,7 @@ from histoeval.terms.assertion import affirmed_text, asserts_now, is_denied
 from histoeval.terms.catalogue import Concept, concepts, diagnosis_tree
 from histoeval.terms.lexicon import any_of
 from histoeval.terms.naming import find_diagnoses, refine
-from histoeval.terms.values.grade_phrases import find_grades
-from histoeval.terms.values.grades import Grade
+from histoeval.terms.values.grades import Grade, find_grades
 
 _NEAR_NAME = 6  # words around a name in which it may be called something beside the lesion
 # The, and up to four words, just before a name

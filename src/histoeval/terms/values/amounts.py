@@ -218,7 +218,6 @@ def _amount(value: StatedValue) -> _Amount:
 
 
 def _crossed(amount: _Amount, low: float, high: float) -> Iterator[int]:
-    """Severities of the limits between two amounts."""
     for limit, severity in amount.limits:
         if low <= limit < high if amount.upto else low < limit <= high:
             yield severity

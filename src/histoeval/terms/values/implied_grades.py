@@ -23,7 +23,7 @@ class ImpliedGrades(NamedTuple):
     group: frozenset[str] = frozenset()  # of the prostate
     tier: frozenset[str] = frozenset()
     gleason: frozenset[str] = frozenset()  # both patterns in their order
-    worked: bool = False  # whether the number was worked out
+    worked: bool = False  # true if the number was worked out
 
 
 _GRADES = Lexicon("terms/data/implied_grades.toml", before="", flags=0)
@@ -36,7 +36,6 @@ def _rows(kind: str) -> tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]:
 
 @lru_cache(maxsize=1 << 11)
 def graded(low: str) -> ImpliedGrades:
-    """The grades that a text in lower case states or implies."""
     stated = frozenset(_stated(low))
     inferred: list[str] = []
     if not stated:
@@ -50,22 +49,18 @@ def graded(low: str) -> ImpliedGrades:
 
 
 def has_tiers(low: str) -> bool:
-    """True if a text mentions a scale of two."""
     return _GRADES.has(low, "stated", "tiers")
 
 
 def is_not_graded(low: str) -> bool:
-    """True if a text says that there is no grade, or none that can be given."""
     return _GRADES.has(low, "stated", "not_given")
 
 
 def is_least(low: str) -> bool:
-    """True if a text gives a grade that may be higher: at least moderate."""
     return _GRADES.has(low, "stated", "least")
 
 
 def is_of_part(low: str) -> bool:
-    """True if a text is on a part of a grade, or on a part of the tumour."""
     return _GRADES.has(low, "stated", "of_part")
 
 

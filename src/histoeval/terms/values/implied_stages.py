@@ -24,8 +24,6 @@ class _Organ(NamedTuple):
 
 
 class ImpliedStages(NamedTuple):
-    """The categories that a text leaves open; empty where it gives nothing for them."""
-
     tumour: frozenset[str]
     nodes: frozenset[str]
 
@@ -56,7 +54,6 @@ def organ_at(low: str) -> int | None:
 
 @lru_cache(maxsize=1 << 11)
 def worked_out(low: str, organ: int) -> ImpliedStages:
-    """The categories of an organ that a text in lower case leaves open."""
     table = _organs()[organ]
     return ImpliedStages(frozenset(_tumour(low, table)), frozenset(_nodes(low, table, organ)))
 
@@ -75,7 +72,6 @@ def _tumour(low: str, table: _Organ) -> Iterator[str]:
 
 
 def _of_tumour(low: str, kind: str) -> list[Quantity]:
-    """The sizes of a tumour that are given exactly."""
     return [
         size
         for size in quantities(low)
@@ -119,11 +115,9 @@ def is_least(low: str) -> bool:
 
 
 def is_far(low: str) -> bool:
-    """True if a text in lower case speaks of distant metastases."""
     return _STAGES.has(low, "words", "far")
 
 
 def rank(value: str) -> tuple[float, str]:
-    """Place of a category among those of its axis."""
     digits = re.match(r"\d", value)
     return (float(digits.group()) if digits else 0.5 if value in ("a", "is") else -1.0), value[1:]

@@ -27,8 +27,6 @@ class Side(StrEnum):
 
 
 class SideMention(NamedTuple):
-    """A word that names a side, and where it stands."""
-
     side: Side
     start: int
     end: int

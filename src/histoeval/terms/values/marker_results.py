@@ -43,7 +43,7 @@ _RANKS = {extent: rank for rank, extent in enumerate(_EXTENTS)} | {"partial": 3}
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a marker showed.
+    """The result of a marker.
 
     `polarity` is about what the marker looks for: protein stained, organism seen, gene altered.
     Strength runs from 0 (none) to 3 (strong); `low` and `high` bound the per cent of cells. Markers
@@ -95,7 +95,6 @@ def _amount_agreement(a: Result, b: Result) -> float:
 
 
 def _extent(result: Result) -> str | None:
-    """The extent as the report has it, or as its per cent makes it."""
     if result.extent or result.low is None or result.high is None:
         return result.extent
     middle = (result.low + result.high) / 2
@@ -114,7 +113,6 @@ class _Finder(NamedTuple):
     rows: dict[str, dict[str, Any]]
 
     def find(self, text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Where each known word stands, and its row."""
         for found in self.pattern.finditer(text):
             yield found.start(), found.end(), self.rows[_GAP.sub("", found.group())]
 
@@ -146,18 +144,6 @@ def _levels(marker: str) -> _Finder | None:
     return _finder(steps or [{"words": ["low"], "percent": None}]) if rows else None
 
 
-@lru_cache(maxsize=1 << 12)  # a marker may have any name
-def _scores(marker: str | None) -> list[Polarity]:
-    own = [r["scores"] for r in _data()["special"] if r["marker"] == marker and "scores" in r]
-    return own[0] if own else ["negative", "positive", "positive", "positive"]
-
-
-@lru_cache(maxsize=1 << 12)  # a marker may have any name
-def _cutoff(marker: str | None) -> float | None:
-    rows = [row for row in _data()["cutoff"] if marker in row["markers"]]
-    return float(rows[0]["percent"]) if rows else None
-
-
 @cache
 def _points() -> list[tuple[re.Pattern[str], int]]:
     return [
@@ -176,8 +162,6 @@ def _negated() -> re.Pattern[str]:
 
 
 class _Statement(NamedTuple):
-    """One thing that a phrase states about a result."""
-
     polarity: Polarity | None = None
     strength: int | None = None
     extent: str | None = None
@@ -214,13 +198,18 @@ def _read(text: str, marker: str | None) -> Result | None:
     amounts = [s for s in stated if s.polarity is None and s.tested]
     if not (stated or special or percent or points) and score is None:
         return None
+    scores: list[Polarity] = next(
+        (r["scores"] for r in _data()["special"] if r["marker"] == marker and "scores" in r),
+        ["negative", "positive", "positive", "positive"],
+    )
+    cutoffs = (float(r["percent"]) for r in _data()["cutoff"] if marker in r["markers"])
     polarity = (
         _decided(row["polarity"] for row in special if not row.get("yields"))
         or _decided(s.polarity for s in stated if not s.weak)
         or _decided(row["polarity"] for row in special)
-        or (None if score is None else _scores(marker)[score])
+        or (None if score is None else scores[score])
         or points
-        or _polarity_of(percent, _cutoff(marker))
+        or _polarity_of(percent, next(cutoffs, None))
     )
     if polarity is None and any(not s.tested for s in stated):
         return Result(tested=False)

@@ -189,7 +189,7 @@ def _placed(text: str) -> Iterator[tuple[_Name, int, int]]:
 
 
 def _size_of_name(text: str, pieces: list[_Piece], at: int) -> int:
-    """How many pieces the longest name has that begins here; none if no name does."""
+    """Number of pieces of the longest name that begins here; 0 if none does."""
     if _inside_word(text, pieces[at].start):
         return 0
     longest = _longest_from().get(pieces[at].plain, 0)

@@ -85,7 +85,7 @@ def read_nodes(text: str) -> tuple[StatedValue, ...]:
 
 
 def _word_end(text: str, end: int) -> int:
-    """Where the word ends that a stretch ends in: numbers in words are longer than in figures."""
+    """End of the word that a stretch ends in: numbers in words are longer than in figures."""
     while 0 < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
         end += 1
     return end

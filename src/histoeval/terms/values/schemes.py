@@ -34,7 +34,7 @@ _FILL = (
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """What a text must have, or must not: plain words, or an expression."""
+    """Plain words, or an expression, that a text must have, or must not have."""
 
     words: tuple[str, ...] = ()
     pattern: re.Pattern[str] | None = None

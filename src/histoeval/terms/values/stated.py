@@ -101,7 +101,7 @@ def _unmatched(
 
 
 def clauses(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text are, and the parts between semicolons."""
+    """Spans of the sentences of a text, and of the parts between semicolons."""
     start = 0
     for stop in _BREAK.finditer(text):
         if stop.start() > start:

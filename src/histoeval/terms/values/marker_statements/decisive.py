@@ -33,7 +33,6 @@ def decisive_markers() -> dict[str, Any]:
 
 
 def decides(marker: str) -> bool:
-    """True if a result of this marker decides on a therapy or on the diagnosis."""
     return marker in decisive_markers()["critical"]
 
 

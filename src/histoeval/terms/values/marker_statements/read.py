@@ -102,8 +102,6 @@ class _Clause(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """Markers that were named without a result."""
-
     markers: tuple[str, ...]
     start: int
 

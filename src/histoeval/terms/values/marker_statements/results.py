@@ -93,9 +93,9 @@ class MarkerPhrases(NamedTuple):
     behind: str
     heading: re.Match[str] | None
     denied: bool
-    last: bool  # whether it is the last of those that share a result
-    apart: bool  # whether it stands after a comma, and may have a result of its own
-    doubted: bool  # whether the words between it and the marker before it deny anything
+    last: bool  # true if it is the last of those that share a result
+    apart: bool  # true if it stands after a comma, and may have a result of its own
+    doubted: bool  # true if the words between it and the marker before it deny anything
 
     def near(self, marker: str) -> str:
         """The words behind the marker up to a comma; HER2 2+ is decided by what follows."""

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from io import BufferedReader
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -102,13 +103,15 @@ class _Child:
         settings = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": modules}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "histoeval.slides.worker"],
+            bufsize=0,  # a forked process would send what is in a buffer once more
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=os.environ | settings,
         )
         pipes = self.process.stdin, self.process.stdout, self.process.stderr
-        self._stdin, self._stdout, self._stderr = (pipe for pipe in pipes if pipe is not None)
+        self._stdin, stdout, self._stderr = (pipe for pipe in pipes if pipe is not None)
+        self._stdout = BufferedReader(stdout)  # type: ignore[type-var]
         try:
             self.ask(None, START_SECONDS)
         except _ChildEnded as ended:
@@ -155,8 +158,7 @@ class _Child:
         self.process.kill()
         self.process.wait()
         for pipe in (self._stdin, self._stdout, self._stderr):
-            with suppress(OSError):  # a request that was never read
-                pipe.close()
+            pipe.close()
 
 
 def process_ids() -> list[int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.concordance.evidence import ErrorKind, Severity
-from tests.support.report_builder import kinds_of, mistakes_of, parts_of, value_of
+from histoeval.concordance.evidence import ComparedPart, ErrorKind, Severity
+from histoeval.concordance.site import with_specimen
+from tests.support.report_builder import facts, kinds_of, mistakes_of, parts_of, value_of
 from tests.support.tables import from_table
 
 
@@ -29,12 +30,12 @@ def test_a_side_that_only_one_report_names_is_not_wrong() -> None:
 
 @from_table
 def test_another_specimen_of_the_same_disease_is_a_wrong_site(
-    reference: str, candidate: str
+    reference: str, candidate: str, severity: Severity, value: float
 ) -> None:
     for pair in ((reference, candidate), (candidate, reference)):
         wrong = [each for each in mistakes_of(*pair) if each.kind == ErrorKind.WRONG_SITE]
-        assert [each.severity >= Severity.MAJOR for each in wrong] == [True]
-        assert value_of("site", *pair) < 1
+        assert [each.severity for each in wrong] == [severity]
+        assert value_of("site", *pair) == pytest.approx(value)
 
 
 @from_table
@@ -42,3 +43,9 @@ def test_the_same_specimen_under_another_name_is_no_wrong_site(
     reference: str, candidate: str
 ) -> None:
     assert ErrorKind.WRONG_SITE not in kinds_of(reference, candidate)
+
+
+def test_another_specimen_costs_also_where_no_organ_was_compared() -> None:
+    native = facts("{site:Liver}, biopsy. {diagnosis:Steatohepatitis}.")
+    graft = facts("{site:Liver allograft}, biopsy. {diagnosis:Steatohepatitis}.")
+    assert with_specimen(ComparedPart(None), native, graft).value == pytest.approx(0.7)

@@ -1,24 +1,19 @@
 """`histoeval train`: ner, relations and select, as people run them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner, Result
 
 pytest.importorskip("torch")
 
+from benchmarks.random_models import ModelFolders
 from histoeval.cli.main import app
 from histoeval.errors import OutputError, SettingError
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.runtime.transformer import Runtime
 from tests.support.tiny_corpus import write_passages
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 

@@ -1,10 +1,7 @@
 """`histoeval train aligner` and `histoeval evaluate aligner`, as people run them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -13,11 +10,9 @@ pytest.importorskip("torch")
 import yaml
 from research.tests.support.tiny_names import settings_of, write_names, write_opposites
 
+from benchmarks.random_models import ModelFolders
 from histoeval.cli.main import app
 from histoeval.errors import SettingError
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 

@@ -1,10 +1,8 @@
 """An encoder that embeds phrases: what is cut from it, and how it learns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import transformers
 
+from benchmarks.random_models import ModelFolders
 from histoeval.errors import ModelError
 from histoeval_research.train.aligner.config import AlignerTraining, EmbedderShape
 from histoeval_research.train.aligner.names import ConceptPool, NamedConcept
@@ -19,9 +18,6 @@ from histoeval_research.train.aligner.sampling import NameSampler, phrases_of
 from histoeval_research.train.aligner.train import Embedder, learn, shape_encoder
 from histoeval_research.train.core.encoder import cut_embeddings
 from histoeval_research.train.core.loop import Checkpoint, TrainingStage
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 

@@ -1,12 +1,10 @@
 """Training a grounding model from tiles to the folder that is loaded without torch."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("PIL")
 
+from benchmarks.random_models import ModelFolders
 from histoeval.errors import InputError, ModelError
 from histoeval.evaluate.grounding import evaluate_grounding
 from histoeval.pathgls.grounding.builtin import BuiltinEncoder
@@ -23,9 +22,6 @@ from histoeval_research.train.grounding.config import GroundingSettings
 from histoeval_research.train.grounding.train import train_grounding
 from tests.support.tiny_corpus import Learned
 from tests.support.tiny_tiles import settings_of, write_tiles, write_trunk
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 

@@ -1,13 +1,11 @@
 """The paper's models: what they are taught, what they learn, and the folders they are left in."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
+from benchmarks.random_models import ModelFolders
 from histoeval.errors import InputError, ModelError, OutputError
 from histoeval.reader.huggingface import HuggingFaceReader
 from histoeval.reader.tagging import read_tags, relation_label
@@ -40,9 +39,6 @@ from histoeval_research.train.hare_bench.bench import (
 )
 from histoeval_research.train.hare_bench.config import NerSettings, RelationSettings
 from tests.support.tiny_corpus import PASSAGES, Learned, passage
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 

@@ -1,24 +1,20 @@
 """Several encoders at both tasks, in one table."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 from pathlib import Path
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 pytest.importorskip("torch")
 
+from benchmarks.random_models import ModelFolders
 from histoeval_research.train.hare_bench.config import RelationRecipe, SelectSettings, TaggerRecipe
 from histoeval_research.train.hare_bench.select import select, selection_markdown, selection_rows
 from histoeval_research.view.model_tables import selection_table
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 

@@ -1,12 +1,10 @@
 """Training an NLI model from files of pairs, with a teacher and without, to the finished folder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from typer.testing import CliRunner
 torch = pytest.importorskip("torch")
 import yaml
 
+from benchmarks.random_models import ModelFolders, Shape, make_models
 from histoeval.cli.main import app
 from histoeval.errors import ModelError, SettingError
 from histoeval.io.settings_files import read_settings
@@ -38,9 +37,6 @@ from histoeval_research.train.nli.train import (
     train_nli,
 )
 from tests.support.report_words import WORDS
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 
@@ -118,16 +114,12 @@ class Trained(NamedTuple):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from benchmarks.random_models import Shape, make_models
-
     shape = Shape(hidden=48, layers=2, heads=2, seed=7)
     return make_models(tmp_path_factory.mktemp("large"), [" ".join(WORDS)] * 3, shape).aligner
 
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from benchmarks.random_models import Shape, make_models
-
     folder = tmp_path_factory.mktemp("foreign")
     return make_models(folder, ["une tumeur du sein gauche"], Shape(layers=1, heads=2)).aligner
 

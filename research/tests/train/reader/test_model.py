@@ -1,9 +1,7 @@
 """The joint reader as it is trained: examples, losses, labelling, adaptation and export."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ torch = pytest.importorskip("torch")
 import transformers
 from tokenizers import Tokenizer
 
+from benchmarks.random_models import ModelFolders
 from histoeval.reader.builtin import BuiltinReader
 from histoeval.reader.links import LEVELS
 from histoeval.reader.manifest import ENCODER, LINKER, Manifest
@@ -40,9 +39,6 @@ from histoeval_research.train.reader.model import (
 )
 from histoeval_research.train.reader.torch_reader import label
 from tests.support.tiny_corpus import PASSAGES, passage
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 

@@ -1,12 +1,10 @@
 """The steps of a reader's training: what each does, what is kept of it, and how it goes on."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ torch = pytest.importorskip("torch")
 
 from research.tests.support.reader_corpus import KNOWN, Bench, calm_copy, write_bench
 
+from benchmarks.random_models import ModelFolders
 from histoeval.errors import ModelError
 from histoeval.reader.windowed import Window
 from histoeval_research.train.core.encoder import load_encoder
@@ -26,9 +25,6 @@ from histoeval_research.train.reader.examples import gold_examples, load_example
 from histoeval_research.train.reader.model import STATE
 from histoeval_research.train.reader.train import ReaderTraining
 from tests.support.tiny_corpus import passage
-
-if TYPE_CHECKING:
-    from benchmarks.random_models import ModelFolders
 
 pytestmark = pytest.mark.heavy
 

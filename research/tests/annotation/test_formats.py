@@ -28,14 +28,12 @@ SCORES = st.sampled_from([0.25, 0.5, 1.0])
 
 
 def by(read: Callable[..., None], content: Any, text: str = "") -> AnnotatedPassage:
-    """The passage that a reader of a format makes of some content."""
     draft = PassageDraft("file-1", "file", "file-1", text)
     read(draft, content)
     return draft.finish(Vocabulary())
 
 
 def code_of(read: Callable[..., None], content: Any, text: str = "") -> str:
-    """The code with which it is refused."""
     with pytest.raises(RefusedPassage) as refused:
         by(read, content, text)
     return refused.value.code

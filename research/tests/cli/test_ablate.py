@@ -22,7 +22,6 @@ def run(*arguments: object) -> Result:
 
 
 def found_by(folder: Path, *arguments: object) -> Any:
-    """What a run writes."""
     result = run(*arguments, "--output", folder)
     assert result.exit_code == 0, result.output
     return json.loads((folder / "agreement.json").read_text("utf-8"))

@@ -15,7 +15,6 @@ from tests.support.terminal_tables import table_rows
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Twenty passages of ten reports."""
     file = tmp_path / "corpus.jsonl"
     names = [{"id": f"p{n}", "report_id": f"r{n // 2}"} for n in range(20)]
     write_corpus(file, [PASSAGE.model_copy(update=name) for name in names])
@@ -27,7 +26,6 @@ def run(*arguments: object) -> Result:
 
 
 def cells(result: Result, first: str) -> list[str]:
-    """The numbers of the row that starts so."""
     return table_rows(result.output)[first]
 
 

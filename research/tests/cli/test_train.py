@@ -25,7 +25,6 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture
 def config(tiny_models: ModelFolders, tmp_path: Path) -> Path:
-    """Settings that stand beside their corpus."""
     write_passages(tmp_path)
     file = tmp_path / "config.yaml"
     file.write_text(

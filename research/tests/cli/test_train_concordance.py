@@ -19,7 +19,6 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """Settings beside a sheet of two organs, read by the shipped reader."""
     write_sheet(tmp_path / "sheet.jsonl", rows()[:24])
     sheet = {"file": "sheet.jsonl", "name": "ours", "score": "score", "set": "set"}
     content = {"sheets": [sheet | {"criteria": True}], "folds": 2}

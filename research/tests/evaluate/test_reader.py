@@ -191,7 +191,6 @@ def strict_iob2(tags: Sequence[str]) -> list[str]:
 
 
 def tagged(tags: Sequence[str]) -> Report:
-    """A report of eight words of one letter, with the entities that the tags mark."""
     text = " ".join("abcdefgh")
     entities = tuple(
         Entity(text=text[2 * first : 2 * last - 1], start=2 * first, end=2 * last - 1, type=kind)

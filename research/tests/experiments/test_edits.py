@@ -33,7 +33,6 @@ from histoeval_research.experiments.edits.source_report import (
 
 
 def edited(name: str, text: str = MALIGNANT, seed: int = 0) -> str:
-    """The text after one edit, which can be made."""
     return applied(text, getattr(rules, name)(Original(read(text)), Random(seed)))
 
 
@@ -48,7 +47,6 @@ def concept(words: str) -> Concept:
 
 
 def concluded(text: str) -> Concept:
-    """The diagnosis at the end of a report."""
     return concept(text.rpartition("diagnosis is ")[2].split(",")[0])
 
 

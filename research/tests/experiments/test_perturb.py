@@ -36,7 +36,6 @@ def write(path: Path, rows: list[dict[str, Any]]) -> TextSource:
 def perturbed(
     folder: Path, rows: list[dict[str, Any]] = ROWS, settings: PerturbSettings = USUAL, **more: Any
 ) -> tuple[dict[str, Any], Sequence[PerturbedRow]]:
-    """The summary and the rows of a perturbed set."""
     source, output = write(folder / "in.jsonl", rows), folder / "set.jsonl"
     summary = perturb_file(source, HandReader(), output, settings, **more)
     return summary, read_perturbed(output).reports

@@ -33,7 +33,6 @@ def shown(*tables: RenderableType, width: int = 80) -> str:
 
 
 def half_read(corpus: Iterable[AnnotatedPassage] = CORPUS) -> Evaluation:
-    """Four of seven entities found, and one of four relations."""
     kept = Report(text=REPORT.text, entities=REPORT.entities[:4], relations=REPORT.relations[:1])
     return evaluate_reader(ListedReader([kept]), corpus)
 

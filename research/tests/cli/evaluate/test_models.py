@@ -21,7 +21,6 @@ READER = "histoeval_research.cli.evaluate.models.load_reader"
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Twenty passages of ten reports, from two sources."""
     file = tmp_path / "corpus.jsonl"
     names = [{"id": f"p{n}", "report_id": f"r{n // 2}", "source": "ab"[n // 10]} for n in range(20)]
     write_corpus(file, [PASSAGE.model_copy(update=name) for name in names])
@@ -46,7 +45,6 @@ def run(*arguments: object) -> Result:
 
 
 def cells(result: Result, first: str) -> list[str]:
-    """The numbers of the row that starts so."""
     return table_rows(result.output)[first]
 
 

@@ -54,7 +54,6 @@ def run(*arguments: object) -> Result:
 
 
 def quick(*arguments: object) -> Result:
-    """A run that must succeed, with few resamples."""
     done = run(*arguments, "--resamples", 50)
     assert done.exit_code == 0, done.output
     return done
@@ -79,7 +78,6 @@ def perturbed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, perturbed: Path) -> Path:
-    """Table 1 with its scores."""
     quick("sensitivity", perturbed, "--output", tmp_path / "out")
     return tmp_path / "out"
 

@@ -87,8 +87,6 @@ def test_frozen_layers_and_what_is_below_them_do_not_learn(
 
 
 class Headless:
-    """Something without layers."""
-
     def __init__(self, config: Any) -> None:
         self.config = config
 

@@ -60,7 +60,6 @@ READER = MarkedReader([row[side] for row in rows() for side in ("reference", "ca
 
 
 def write_sheet(file: Path, given: list[dict[str, Any]]) -> Path:
-    """The rows with their marks taken away, one JSON object a line."""
     plain = [
         row | {side: report(row[side]).text for side in ("reference", "candidate")} for row in given
     ]

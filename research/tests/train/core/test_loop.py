@@ -45,7 +45,6 @@ def stage_in(file: Path | None = None, identity: str = "", watch: Watch = ignore
 def trained(
     seed: int = 3, stage: TrainingStage | None = None
 ) -> tuple[dict[str, Any], list[list[int]]]:
-    """The weights, and the batches that were seen."""
     model, seen = network(), list[list[int]]()
     fit(model, SIZE, loss_of(model, seen), SCHEDULE, seed=seed, stage=stage)
     assert not model.training

@@ -79,7 +79,6 @@ def test_a_torn_record_is_named(tmp_path: Path) -> None:
 
 
 def trained(folder: Path, seed: int = 1, *, overwrite: bool = False) -> dict[str, Any]:
-    """A training of which every run gives another number."""
     request = {"settings": {"seed": seed}, "data": {}}
     results = {"number": next(NUMBERS)}
     return ModelFolder(folder).fill(

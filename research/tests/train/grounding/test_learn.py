@@ -31,8 +31,6 @@ COURSE = LoopSettings(
 
 
 class Student(torch.nn.Module):  # type: ignore[misc, name-defined]
-    """Tokens to unit vectors, with some chance within."""
-
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(7)
@@ -45,8 +43,6 @@ class Student(torch.nn.Module):  # type: ignore[misc, name-defined]
 
 
 class Trunk(torch.nn.Module):  # type: ignore[misc, name-defined]
-    """What an image tower needs of a trunk, in as few weights as can be."""
-
     width = 3
 
     def __init__(self) -> None:

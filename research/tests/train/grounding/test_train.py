@@ -42,7 +42,6 @@ class WrittenError(Exception):
 
 @pytest.fixture(scope="module")
 def learned() -> list[dict[str, Any]]:
-    """The weights of each model that was trained, in their order."""
     return []
 
 

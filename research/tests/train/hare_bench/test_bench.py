@@ -227,7 +227,6 @@ def test_what_cannot_be_trained_is_said_before_anything_is_written(
 
 @pytest.fixture(scope="module")
 def unrelated(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactory) -> Transformer:
-    """A relation model that has learned nothing."""
     encoder, task = str(tiny_models.aligner), "sequence-classification"
     beginning = UntrainedClassifier(encoder, task, LABELS, 64, seed=0, markers=MARKERS)  # type: ignore[arg-type]
     return beginning.make(tmp_path_factory.mktemp("unrelated"), "cpu")
@@ -237,7 +236,6 @@ def unrelated(tiny_models: ModelFolders, tmp_path_factory: pytest.TempPathFactor
 def relater(
     plain_encoder: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A model that has learned all pairs by heart."""
     output = tmp_path_factory.mktemp("learned") / "relations"
     recipe = {"epochs": 40, "rate": 5e-3, "batch": 21, "warm_up": 0.1, "negatives": 9}
     train_relations(relation_settings(plain_encoder, tiny_corpus, **recipe), output, SITE)

@@ -15,8 +15,6 @@ from histoeval_research.train.nli.tokens import (
 
 
 class Letters:
-    """A tokenizer of letters."""
-
     def token_to_id(self, token: str) -> int:
         return {"[CLS]": 1, "[SEP]": 2}[token]
 

@@ -106,8 +106,6 @@ class WrittenError(Exception):
 
 
 class Trained(NamedTuple):
-    """A training up to the weights that it would write."""
-
     weights: dict[str, Any]
     losses: list[float]
 
@@ -128,7 +126,6 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(
     tiny_models: ModelFolders, large: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """Settings with a teacher and pairs of all kinds."""
     folder = tmp_path_factory.mktemp("files")
     sides = ("left", "right")
     general = [
@@ -312,8 +309,6 @@ KNOWN = [
 
 
 class Unsure:
-    """Judges nothing."""
-
     identity = "unsure"
 
     def judge(self, pairs: Sequence[NliPair]) -> list[Entailment]:

@@ -68,7 +68,6 @@ def make(folder: Path, seed: int = 0) -> JointReader:
 
 @pytest.fixture(scope="module")
 def learned(plain_encoder: Path, examples: list[ReaderExample]) -> JointReader:
-    """A reader that knows the passages by heart."""
     model = make(plain_encoder)
 
     def loss(places: Any) -> Any:
@@ -237,7 +236,6 @@ TEXTS = [*PASSAGES, passage("none", "Nothing to see here."), passage("one", "[D:
 
 
 def example_of(number: int) -> ReaderExample:
-    """Words as tokens, entities of one word, and shares drawn by chance."""
     draw = np.random.default_rng(number)
     report = TEXTS[number].content
     length = len(report.text)

@@ -50,14 +50,11 @@ def course_of(bench: Bench, work: Path, **changes: Any) -> ReaderTraining:
 
 
 class Taken(NamedTuple):
-    """A course whose steps were all taken without a break, and what came of it."""
-
     course: ReaderTraining
     outcome: tuple[dict[str, Any], dict[str, Any]]
     told: list[str]
 
     def copy(self, folder: Path) -> Path:
-        """Its work, to go on from."""
         return Path(shutil.copytree(self.course.work, folder / "work"))
 
 

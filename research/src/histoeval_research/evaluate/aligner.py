@@ -74,10 +74,10 @@ def find(
         alike = vectors[some] @ vectors[index].T
         for place, row in zip(some, alike, strict=True):
             same = forms == catalogue.forms[place]
-            there = ~same if drop else np.ones_like(same)
-            right = np.isin(owners, of_form[catalogue.forms[place]]) & there
+            allowed = ~same if drop else np.ones_like(same)
+            right = np.isin(owners, of_form[catalogue.forms[place]]) & allowed
             if right.any():
-                nearer = there & (row > row[right].max())
+                nearer = allowed & (row > row[right].max())
                 rank.append(len(np.unique(owners[nearer])))
                 equal.append(bool((same & right).any()))
                 kept.append(place)

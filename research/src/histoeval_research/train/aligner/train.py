@@ -320,6 +320,6 @@ def encoded_by(tokenizer: Any, most: int) -> Callable[[Sequence[str]], list[list
     """The tokens of names as `BuiltinAligner` will cut them."""
 
     def encode(names: Sequence[str]) -> list[list[int]]:
-        return [shortened(found.ids, most) for found in tokenizer.encode_batch(list(names))]
+        return [shortened(encoding.ids, most) for encoding in tokenizer.encode_batch(list(names))]
 
     return encode

@@ -217,7 +217,7 @@ class Variants:
         possible = [slip for slip in self._slips if slip["meant"] in word]
         slip = chance.choices(possible, [slip["weight"] for slip in possible])[0]
         meant, seen = slip["meant"], slip["seen"].replace("\n", "")
-        places = [found.start() for found in re.finditer(re.escape(meant), word)]
+        places = [occurrence.start() for occurrence in re.finditer(re.escape(meant), word)]
         place = chance.choice([place for place in places if meant or 0 < place < len(word)])
         slipped = f"{word[:place]}{seen}{word[place + len(meant) :]}"
         if slipped.lower() in self._words:

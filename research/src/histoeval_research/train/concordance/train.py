@@ -179,11 +179,11 @@ def fit_all(
         [rated.pair.reference for _, rated in rows],
     )
     scored = FitData(
-        matrix_of([each.values for each in compared]),
+        matrix_of([comparison.values for comparison in compared]),
         np.array([rated.scores[sheet.score] for sheet, rated in rows]),
         np.array([rated.set or sheet.name for sheet, rated in rows]),
         np.array(groups),
-        factors_of([each.values for each in compared]),
+        factors_of([comparison.values for comparison in compared]),
     )
     expert, figures = _fitted(scored, TOP, FLOOR, settings)
     criteria, agreed = {}, {}
@@ -243,16 +243,18 @@ def figures_of(scored: FitData, values: Floats, inside: NDArray[np.bool_]) -> di
 
     above = inside & (scored.scores > float(scored.scores.min()))
     figures: dict[str, Any] = {"pairs": int(inside.sum()), "above_lowest": int(above.sum())}
-    for label, those in (("all", inside), ("above", above)):
-        predicted, true = values[those], scored.scores[those]
+    for label, chosen in (("all", inside), ("above", above)):
+        predicted, true = values[chosen], scored.scores[chosen]
         if len(predicted) > 2 and np.ptp(predicted) and np.ptp(true):
-            found = {
+            coefficients = {
                 "spearman": spearmanr(predicted, true),
                 "kendall": kendalltau(predicted, true),
                 "kendall_half_points": kendalltau(np.round(2 * predicted), true),
                 "pearson": pearsonr(predicted, true),
             }
-            figures[label] = {name: round(float(result[0]), 4) for name, result in found.items()}
+            figures[label] = {
+                name: round(float(result[0]), 4) for name, result in coefficients.items()
+            }
     whole = np.round(values[inside])
     figures["quadratic_kappa"] = round(kappa_of_two(whole, scored.scores[inside]), 4)
     return figures
@@ -296,8 +298,8 @@ def fold_of(groups: NDArray[np.str_], folds: int, seed: int) -> Integers:
 def _held_out(scored: FitData, fold: Integers, fitted: Callable[[FitData], Combination]) -> Floats:
     values = np.zeros(len(scored.scores))
     for number in np.unique(fold):
-        here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        values[here] = predict(fitted(scored.some(there)), scored.some(here))
+        held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        values[held] = predict(fitted(scored.some(rest)), scored.some(held))
     return values
 
 
@@ -309,13 +311,13 @@ def predict(combination: Combination, scored: FitData) -> Floats:
 def _followed(scored: FitData, values: Floats) -> float:
     from scipy.stats import spearmanr
 
-    found = []
+    correlations = []
     for name in np.unique(scored.sets):
         inside = scored.sets == name
-        for those in (inside, inside & (scored.scores > scored.scores.min())):
-            if those.sum() > 2 and np.ptp(values[those]) and np.ptp(scored.scores[those]):
-                found.append(float(spearmanr(values[those], scored.scores[those])[0]))
-    return float(np.mean(found)) if found else 0.0
+        for chosen in (inside, inside & (scored.scores > scored.scores.min())):
+            if chosen.sum() > 2 and np.ptp(values[chosen]) and np.ptp(scored.scores[chosen]):
+                correlations.append(float(spearmanr(values[chosen], scored.scores[chosen])[0]))
+    return float(np.mean(correlations)) if correlations else 0.0
 
 
 def fit(scored: FitData, strength: float, top: float, floor: float = 0.0) -> Combination:
@@ -323,9 +325,9 @@ def fit(scored: FitData, strength: float, top: float, floor: float = 0.0) -> Com
     weights = fit_weights(scored, strength)
     means = scored.terms @ weights / weights.sum()
     curve = fit_curve(means, scored.scores, float(scored.scores.min()), top)
-    told = {term: round(float(w), 4) for term, w in zip(TERMS, weights, strict=True) if w > 5e-4}
+    rounded = {term: round(float(w), 4) for term, w in zip(TERMS, weights, strict=True) if w > 5e-4}
     factored = scored.factors is not None
-    return Combination(weights=told, curve=curve, floor=floor, factored=factored)
+    return Combination(weights=rounded, curve=curve, floor=floor, factored=factored)
 
 
 def fit_weights(scored: FitData, strength: float) -> Floats:

@@ -160,9 +160,9 @@ def cross_validate(
                 embedded(model.image, pixels[torch.tensor(some).to(pixels.device)])
                 for some in (held, usual)
             )
-            found = vectors @ entry_vectors(model, lesson.phrases).T
+            scores = vectors @ entry_vectors(model, lesson.phrases).T
             far = fit_images(learned).distances(vectors)
-            return {"cosines": torch.from_numpy(found), "distances": torch.from_numpy(far)}
+            return {"cosines": torch.from_numpy(scores), "distances": torch.from_numpy(far)}
 
         stage = stages(f"judging {name}", 0)
         if stage.is_done:

@@ -325,8 +325,8 @@ def group_loss(logits: Tensor, targets: Tensor) -> Tensor:
 def bank_loss(logits: Tensor, targets: Tensor) -> Tensor:
     """Each known entry by itself, yes or no; the yeses together weigh as much as the noes."""
     true, false = (targets == 1).float(), (targets == 0).float()
-    each = nn.functional.binary_cross_entropy_with_logits(logits, true, reduction="none")
-    yes, no = ((each * of).sum() / of.sum().clamp(min=1) for of in (true, false))
+    losses = nn.functional.binary_cross_entropy_with_logits(logits, true, reduction="none")
+    yes, no = ((losses * of).sum() / of.sum().clamp(min=1) for of in (true, false))
     return (yes + no) / 2
 
 

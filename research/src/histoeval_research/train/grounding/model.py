@@ -111,12 +111,12 @@ def trunk_from_onnx(path: Path) -> VisionTransformer:
     import onnx
     from onnx import numpy_helper
 
-    found = {
+    tensors = {
         tensor.name: torch.from_numpy(np.array(numpy_helper.to_array(tensor), dtype=np.float32))
         for tensor in onnx.load(str(path)).graph.initializer
     }
-    matrices = [value for name, value in found.items() if name.startswith("onnx::MatMul")]
-    tables = [v for n, v in found.items() if n.startswith("onnx::") and v.ndim == 3]
+    matrices = [value for name, value in tensors.items() if name.startswith("onnx::MatMul")]
+    tables = [v for n, v in tensors.items() if n.startswith("onnx::") and v.ndim == 3]
     if len(matrices) % len(LINEARS) or len(tables) != 2:
         raise ModelError(f"{path} does not hold the vision transformer this reads")
     depth = len(matrices) // len(LINEARS)
@@ -126,16 +126,16 @@ def trunk_from_onnx(path: Path) -> VisionTransformer:
     resized = nn.functional.interpolate(square, size=(GRID, GRID), mode="bicubic")
     positions = resized.permute(0, 2, 3, 1).reshape(1, GRID * GRID, -1)
     state = {
-        "patches.weight": found["backbone.embeddings.patch_embeddings.projection.weight"],
-        "patches.bias": found["backbone.embeddings.patch_embeddings.projection.bias"],
-        "summary": found["backbone.embeddings.cls_token"],
+        "patches.weight": tensors["backbone.embeddings.patch_embeddings.projection.weight"],
+        "patches.bias": tensors["backbone.embeddings.patch_embeddings.projection.bias"],
+        "summary": tensors["backbone.embeddings.cls_token"],
         "positions": torch.cat([summary, positions], dim=1),
-        "norm.weight": found["backbone.layernorm.weight"],
-        "norm.bias": found["backbone.layernorm.bias"],
+        "norm.weight": tensors["backbone.layernorm.weight"],
+        "norm.bias": tensors["backbone.layernorm.bias"],
     }
     for layer in range(depth):
         for ours, theirs in PER_BLOCK.items():
-            state[f"blocks.{layer}.{ours}"] = found[f"backbone.encoder.layer.{layer}.{theirs}"]
+            state[f"blocks.{layer}.{ours}"] = tensors[f"backbone.encoder.layer.{layer}.{theirs}"]
         for ours, matrix in zip(LINEARS, matrices[6 * layer : 6 * layer + 6], strict=True):
             state[f"blocks.{layer}.{ours}.weight"] = matrix.T
     trunk = VisionTransformer(width=summary.shape[-1], depth=depth)

@@ -263,12 +263,12 @@ def usual_density(lesson: TileDataset) -> DensityReference:
     """The mean and the spread of optical density over the tissue of tiles in H&E."""
     rows = usual_rows(lesson.tiles)
     start = DensityReference(*(torch.full((3, 1, 1), 0.5) for _ in range(2)))
-    found = []
+    measured = []
     for first in range(0, len(rows), _AT_ONCE):
         some = lesson.pixels[torch.tensor(rows[first : first + _AT_ONCE])]
         density, tissue = density_of(normalised(some.float().cpu() / 255))
-        found.append(torch.stack(measured_density(density, tissue, start)).mean(dim=(1, 3, 4)))
-    mean, spread = torch.stack(found).mean(dim=0)
+        measured.append(torch.stack(measured_density(density, tissue, start)).mean(dim=(1, 3, 4)))
+    mean, spread = torch.stack(measured).mean(dim=0)
     return DensityReference(mean.view(3, 1, 1), spread.view(3, 1, 1))
 
 

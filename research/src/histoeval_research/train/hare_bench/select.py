@@ -67,10 +67,10 @@ def _row(name: str, settings: SelectSettings, output: Path, site: TrainingSite) 
         # All of these settings were checked before.
         ner = NerSettings.model_construct(**common, seed=seed, **dict(settings.ner))
         pairs = RelationSettings.model_construct(**common, seed=seed, **dict(settings.relations))
-        told = f"training {name}, {{}}, seed {seed}".format
-        tagged.append(train_ner(ner, output / f"ner-{seed}", _told(site, told("entities"))))
+        title = f"training {name}, {{}}, seed {seed}".format
+        tagged.append(train_ner(ner, output / f"ner-{seed}", _told(site, title("entities"))))
         folder = output / f"relations-{seed}"
-        related.append(train_relations(pairs, folder, _told(site, told("relations"))))
+        related.append(train_relations(pairs, folder, _told(site, title("relations"))))
     entities = [results["scores"]["entities"] for results in tagged]
     relations = [
         results["scores"]["sampled"] | {"micro": results["scores"]["sampled_micro"]}

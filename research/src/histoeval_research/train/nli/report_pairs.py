@@ -148,10 +148,12 @@ def reports_of(path: Path) -> tuple[Sequence[str], ...]:
     reports = []
     for row in _rows(path):
         text = row.get("text") or row.get("answer") or ""
-        found = dict.fromkeys(" ".join(sentence.of(text).split()) for sentence in sentences(text))
+        statements = dict.fromkeys(
+            " ".join(sentence.of(text).split()) for sentence in sentences(text)
+        )
         telling = [
             sentence
-            for sentence in found
+            for sentence in statements
             if _LEAST_CHARS <= len(sentence) <= _MOST_CHARS and len(_SENTENCE.findall(sentence)) > 2
         ]
         if len(telling) > 1:
@@ -207,7 +209,9 @@ def changed_pairs(sources: Sources, count: int, seed: int) -> Iterator[LabelledP
             text, label = _with(statement, change, chance.choice(change.others)), change.label
         hypothesis = [text]
         if len(premise) > 1 and chance.random() < _STRANGE_COMPANY:
-            beside = chance.choice([each for each in premise if each != statement] or premise[:1])
+            beside = chance.choice(
+                [candidate for candidate in premise if candidate != statement] or premise[:1]
+            )
             hypothesis.insert(chance.randrange(2), beside)
         texts = " ".join(premise), " ".join(hypothesis)
         if _is_short(*texts):

@@ -329,7 +329,7 @@ def write(
     return {
         "parameters": sum(weights.numel() for weights in model.parameters()),
         "samples": {"pairs": len(material.train)},
-        "scores": {name: each.model_dump(mode="json") for name, each in scores.items()},
+        "scores": {name: evaluation.model_dump(mode="json") for name, evaluation in scores.items()},
         "weights": weights_of(folder),
         "versions": made_with,
     }

@@ -50,11 +50,11 @@ def label(
                 passes.append(model(batch.tokens, batch.mask))
         tags = _mean([tags.float().softmax(-1) for _, tags, _ in passes])
         assertions = _mean([asserted.float().softmax(-1) for _, _, asserted in passes])
-        found = [
+        labelled = [
             _example(texts[i], encodings[i], tags[row], assertions[row])
             for row, i in enumerate(places)
         ]
-        linked = collate(found, padding, device)
+        linked = collate(labelled, padding, device)
         if len(linked.pairs):
             with torch.autocast(batch.tokens.device.type, torch.bfloat16, batch.tokens.is_cuda):
                 logits = [
@@ -62,10 +62,10 @@ def label(
                     for model, (encoded, *_) in zip(models, passes, strict=True)
                 ]
             related = _mean([logit.float().sigmoid() for logit in logits])
-            counts = np.cumsum([len(example.pairs) for example in found])[:-1]
-            for example, some in zip(found, np.split(related, counts), strict=True):
+            counts = np.cumsum([len(example.pairs) for example in labelled])[:-1]
+            for example, some in zip(labelled, np.split(related, counts), strict=True):
                 example.related = some
-        for i, example in zip(places, found, strict=True):
+        for i, example in zip(places, labelled, strict=True):
             examples[i] = example
     return examples
 
@@ -159,6 +159,6 @@ class TorchEngine:
 
 def _mean_logits(logits: Sequence[torch.Tensor]) -> Floats:
     """The mean of shares as logits, which is what a session gives."""
-    mean = torch.stack([each.softmax(-1) for each in logits]).mean(0).cpu().numpy()
-    found: Floats = np.log(mean + _LEAST)
-    return found
+    mean = torch.stack([tensor.softmax(-1) for tensor in logits]).mean(0).cpu().numpy()
+    averaged: Floats = np.log(mean + _LEAST)
+    return averaged

@@ -101,7 +101,6 @@ def opened(
 
 
 def check_there(path: Path) -> None:
-    """A path that was given must lead somewhere."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
@@ -140,7 +139,6 @@ def demand_table(path: Path) -> str:
 
 
 def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) -> OpenedTable:
-    """Open one table of any format; the columns that were named help to find its header."""
     kind = demand_table(path)
     if kind == "json" and is_inspect_log(path):
         kind = INSPECT_LOG
@@ -232,8 +230,6 @@ class SeenNames:
 
 @dataclass(frozen=True, kw_only=True)
 class TableSource(OpenedTable, ABC, Generic[L, Row]):
-    """A table that was opened and understood: its rows, as often as one likes."""
-
     layout: L = field(repr=False)
 
     def identity(self) -> dict[str, Any]:

@@ -60,7 +60,6 @@ class FinishedRun(NamedTuple):
 
 
 def finished_run(path: Path) -> FinishedRun:
-    """The finished run of a folder or file; an error says what is there instead."""
     check_there(path)
     if path.name in (*SCORES_FILES, TRUST, AGREEMENT, COMPARISON) and path.is_file():
         path = path.parent
@@ -133,7 +132,6 @@ RowTexts = Mapping[str, str | None]  # of one row: its id, and its texts by name
 
 
 def write_texts(folder: Path, rows: Iterable[RowTexts], *, packed: bool = False) -> None:
-    """Write the texts of all rows of a run, in their order, unless they are not to be kept."""
     kept = None if os.environ.get(KEEP) == "0" else in_form(folder / TEXTS, FORMS[packed])
     with writing_to(folder):
         if kept is not None:

@@ -39,7 +39,6 @@ class FolderKind(NamedTuple):
         return next((name for name in matches if name), None)
 
     def describe(self, folder: Path) -> str:
-        """One sentence on a folder of this kind: its content and the command that reads it."""
         return f"{folder} is {self.noun}: {self.use.format(folder, parent=folder.parent.parent)}"
 
 

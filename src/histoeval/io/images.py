@@ -23,7 +23,6 @@ PIECES, PIECE_BYTES = 16, 256 << 10
 
 
 def check_image(path: Path) -> None:
-    """Raise `InputError` unless there is a file or folder that may be looked at."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError) as error:

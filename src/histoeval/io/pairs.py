@@ -286,7 +286,6 @@ def _merged(lines: Sequence[ReportLine]) -> list[ReportLine]:
 
 
 def _outside(system: str, matched: IdMatches, position: int) -> Iterator[PairRow]:
-    """The rows of a system that are no reports on cases of the truth, and why."""
     lines = sorted((*matched.strangers, *matched.broken), key=lambda line: line.record.number)
     for line in lines:
         if line.problem is None:

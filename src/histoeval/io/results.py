@@ -23,8 +23,6 @@ Key = tuple[str, str]  # the id of a pair and the system that wrote its candidat
 
 
 class MetricResult(Noun):
-    """The score of one metric in a row of results, without its signature."""
-
     value: float
     parts: Numbers = FrozenDict()
     evidence: Evidence = FrozenDict()
@@ -39,8 +37,6 @@ class MetricResult(Noun):
 
 
 class ResultRow(Noun):
-    """One pair with all its scores, and the reasons for those it does not have."""
-
     id: str
     system: str | None
     row: int
@@ -52,8 +48,6 @@ class ResultRow(Noun):
 
 
 class ResultFolder(RowStore[ResultRow]):
-    """A folder of scores: `run.json`, `scores.jsonl` (or another form of it) and `summary.json`."""
-
     def __init__(self, path: Path, form: str | None = None) -> None:
         if form not in (None, *FORMS):
             raise SettingError(
@@ -73,7 +67,6 @@ def result_folder(output: str | Path | None, form: str | None) -> ResultFolder |
 
 
 def broken_row(name: str, row: int | None, errors: Iterable[Problem]) -> dict[str, Any]:
-    """A row of the input that could not be used, as it is written."""
     problems = [{"code": e.code, "message": e.message, "column": e.column} for e in errors]
     return {"id": name, "row": row, "errors": problems}
 

@@ -38,7 +38,6 @@ Place = tuple[str, ...]  # where a value stands in a row: the names that lead to
 
 
 def in_form(plain: Path, form: str) -> Path:
-    """Where the rows of a plain file lie in another form."""
     return plain.with_name(f"{plain.name.removesuffix('.jsonl')}.{form}")
 
 
@@ -75,7 +74,6 @@ def whole_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def pack(rows: Path, target: Path) -> None:
-    """Write rows in the form that a file's name asks for, in constant memory."""
     if target.suffix.lower() == ".parquet":
         with whole_file(target) as file:
             write_table(lambda: row_lines(rows), file)

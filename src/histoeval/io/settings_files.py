@@ -33,8 +33,6 @@ Settings = TypeVar("Settings", bound=BaseModel)
 
 
 class YamlFile(NamedTuple):
-    """The content of a file, with the line of each key, from 1 on."""
-
     content: Any
     lines: Mapping[Place, int]
 
@@ -177,7 +175,6 @@ ModelName = Annotated[str, BeforeValidator(_folder_or_name)]
 def read_settings(
     path: Path, model_class: type[Settings], overrides: Sequence[str] = ()
 ) -> Settings:
-    """The settings in a YAML file, some of them replaced by `key=value`."""
     given = read_yaml(path).content
     if not isinstance(given, dict | None):
         raise InputError(f"{path} must hold settings, each as `name: value` on a line of its own")

@@ -89,7 +89,6 @@ class _Plan:
     cases: Mapping[int, str | Fault] | None
 
     def rated(self, row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
-        """One row of one system: what was scored, or everything that is wrong with it."""
         if record.values is None:
             return row.problems
         values = record.values

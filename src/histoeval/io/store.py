@@ -99,7 +99,6 @@ class RowStore(Generic[R]):
 
     @property
     def packed(self) -> Path:
-        """The file that is to hold the rows at the end."""
         if not self.is_folder:
             return self.home
         return self.stored if self._form is None else in_form(self.path, self._form)
@@ -177,7 +176,6 @@ class RowStore(Generic[R]):
         make_folder(self.path.parent)
 
     def _prepare(self, request: Mapping[str, Any], *, overwrite: bool) -> None:
-        """Make the place ready: new, or to resume the same request."""
         check_not_input([*self._written(), self.meta])
         if self._verb:
             claim(self.path.parent, self._verb, overwrite=overwrite)
@@ -240,7 +238,6 @@ def unknown_maker(home: Path) -> OutputError:
 
 
 def not_of_input(name: str, path: Path) -> OutputError:
-    """The error for a finished row that is not the result of what the input has there."""
     return OutputError(f"the row {name} of {path} is not what the input has there; {ADVICE}")
 
 

@@ -188,7 +188,6 @@ def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLin
 def match_ids(
     lines: Sequence[ReportLine], truth: Iterable[str], *, loose: bool = False
 ) -> IdMatches:
-    """The rows of a system by the ids of the truth, and those that fit none."""
     known = set(truth)
     usable = {line.id: line for line in lines if line.problem is None and line.id is not None}
     reports = {name: line for name, line in usable.items() if name in known}

@@ -44,7 +44,6 @@ def protecting(inputs: Iterable[Path]) -> Iterator[None]:
 
 
 def protect(inputs: Iterable[Path]) -> None:
-    """Add to what `protecting` protects, until that is closed."""
     identities = map(_identity, inputs)
     _inputs.set(_inputs.get() | {each for each in identities if each is not None})
 

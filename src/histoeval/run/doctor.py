@@ -118,7 +118,6 @@ def metric_states() -> list[MetricState]:
 
 
 def ready_line(states: Iterable[MetricState]) -> str:
-    """One line: the number of metrics that are ready, and what the others need."""
     every = list(states)
     lacking: dict[str, list[str]] = {}
     for each in every:
@@ -135,7 +134,6 @@ def plug_ins() -> list[str]:
 
 
 def plug_in_problems() -> list[str]:
-    """Why metrics of other packages cannot be used: a sentence for each that is broken."""
     broken = [reason for name in plug_ins() if (reason := _why_broken(name))]
     return [*broken, *installed_plug_ins()[1]]
 

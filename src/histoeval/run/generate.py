@@ -80,13 +80,10 @@ class ImageCase(NamedTuple):
 
 
 class ContextLevel(NamedTuple):
-    """A level of specimen information: the columns of the table that a model is given."""
-
     name: str
     columns: tuple[str, ...]
 
     def specimen(self, case: ImageCase) -> str | Problem:
-        """The lines that a model is given of a case, or the problem of a value that is missing."""
         if lacking := [name for name in self.columns if not case.about.get(name)]:
             return Problem(
                 "missing_value",
@@ -102,8 +99,6 @@ class ReportTask(NamedTuple):
 
 
 class Cases(NamedTuple):
-    """An opened table or folder and its cases; a row of it is a case at one of the levels."""
-
     name: str
     sha256: str  # of the table; of a folder, of the names of its images
     columns: tuple[str, ...]

@@ -133,7 +133,6 @@ class RunDetails(NamedTuple):
 
     @property
     def version(self) -> str:
-        """That of HistoEval which made it, as far as the run says it."""
         return str(self.summary.get("histoeval") or self.request.get("histoeval") or "")
 
     @property
@@ -299,8 +298,6 @@ class Difference(NamedTuple):
 
 
 class ScoreDifference(NamedTuple):
-    """A score that two runs do not share; None where a run has none."""
-
     id: str
     system: str
     metric: str
@@ -367,7 +364,6 @@ def _settings(details: RunDetails) -> dict[str, Any]:
 
 
 def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Nested settings by names such as `columns.reference`."""
     settings: dict[str, Any] = {}
     for name, each in content.items():
         settings |= (
@@ -448,7 +444,6 @@ def old_runs(folder: Path, older_than: timedelta) -> list[Removable]:
 
 
 def _files(run: StoredRun) -> Iterator[Path]:
-    """Everything that a run has left, as far as it is ours."""
     name, folder = run.place.name, run.folder
     if not run.place.is_dir():
         pages = [FinishedRun("extract", run.place).beside(ending).name for ending in ENDINGS]

@@ -77,7 +77,6 @@ def pair_source(
 def _joined_source(
     data: Any, truth: Any, columns: Columns, encoding: str | None, joining: Joining
 ) -> PairSource:
-    """The references of a truth, and what each system wrote; files are called like their names."""
     files = [data] if isinstance(data, str | Path) else data
     if isinstance(truth, str | Path) and _are_paths(files):
         paths = [local_input(file) for file in files]

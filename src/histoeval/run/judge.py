@@ -166,7 +166,6 @@ def pairs_of(source: PairSource) -> Iterator[Pair]:
 def _write_missing(
     path: Path, rows: Iterable[tuple[PairRow, ResultRow]], panel: JudgePanel, prompt: Prompt
 ) -> None:
-    """Every question of a row with errors that has no answer, with the raw replies."""
     with whole_file(path) as file:
         for row, result in rows:
             if row.pair is None or not result.errors:

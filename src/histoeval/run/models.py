@@ -118,7 +118,6 @@ class JudgeOptions:
     access: AccessOptions = field(default_factory=AccessOptions)
 
     def config(self, **others: Any) -> JudgeConfig | None:
-        """The judges that options or the environment name; None where neither names any."""
         endpoint, model = self.endpoint, self.model
         if not endpoint and not model:
             endpoint, model = _variable(JUDGE_ENDPOINT), _variable(JUDGE_MODEL)
@@ -222,7 +221,6 @@ def load_metrics(
 
 
 def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
-    """The models that these metrics need: those that the user has named or made, or our own."""
     loaders: dict[str, Callable[[Models], Any]] = {
         "reader": load_reader,
         "aligner": load_aligner,
@@ -236,8 +234,6 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
 
 
 def load_reader(models: Models) -> Reader:
-    """The reader that the user has named or made; the builtin one when none was."""
-
     def load() -> Reader:
         if is_joint(models.reader):
             from histoeval.reader.builtin import BuiltinReader

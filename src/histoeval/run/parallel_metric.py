@@ -26,8 +26,6 @@ all of them, one, so that its batches are as full as they can be."""
 
 
 class MetricTask(Task[Pair, Any]):
-    """One metric on pairs."""
-
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
         self.name = f"score with {metric.name}"

@@ -267,7 +267,6 @@ class Job(ABC, Generic[In, Out]):
         return {}
 
     def _is_result(self, row: Out, given: In) -> bool:
-        """True if a finished row is the result of this row of the input."""
         return row.id == getattr(given, "id", None)
 
     def _add(self, row: Out) -> None:

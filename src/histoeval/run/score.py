@@ -99,7 +99,6 @@ def references_of(pair: Pair) -> tuple[str, ...]:
 
 
 def single_pairs(pair: Pair) -> list[Pair]:
-    """The pairs of a candidate with each reference of its case."""
     return [
         Pair(id=pair.id, reference=text, candidate=pair.candidate, system=pair.system)
         for text in references_of(pair)
@@ -107,8 +106,6 @@ def single_pairs(pair: Pair) -> list[Pair]:
 
 
 class SeveralReferences(AdaptedMetric):
-    """A metric that takes the best or the mean over the references of a case."""
-
     def __init__(self, metric: Metric, mode: ReferenceMode) -> None:
         super().__init__(metric)
         self.mode = mode
@@ -166,7 +163,6 @@ class PrefetchingReferences(SeveralReferences):
 
 
 def with_references(metrics: Sequence[Metric], mode: ReferenceMode | None) -> Iterator[Metric]:
-    """Metrics that take several references together; as they are where there is one."""
     for metric in metrics:
         if mode is None:
             yield metric

@@ -98,8 +98,6 @@ def metric_option(text: str, **more: Any) -> Option:
 
 @dataclass(frozen=True, kw_only=True)
 class JoinSettings:
-    """References and candidates that lie in files of their own."""
-
     truth: Annotated[
         Any,
         Option(
@@ -169,8 +167,6 @@ def choose_engine(
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """Where the work is done."""
-
     engine: Annotated[
         str | Engine | None,
         Option(
@@ -209,8 +205,6 @@ Repeats = Annotated[
 
 @dataclass(frozen=True)
 class JudgeRequests(JudgeOptions):
-    """Which judges to ask, and how requests are sent."""
-
     form: Annotated[
         str,
         Option(
@@ -236,8 +230,6 @@ class JudgeRequests(JudgeOptions):
 
 @dataclass(frozen=True)
 class VlmRequests(RequestOptions):
-    """Settings of requests to a vision-language model."""
-
     temperature: Temperature = 0.0
     access: VlmAccess = field(default_factory=VlmAccess)
 
@@ -281,8 +273,6 @@ class AttackedVlm:
 
 @dataclass(frozen=True, kw_only=True)
 class ExaminationOptions:
-    """Pictures and prompts for a vision-language model, as `make_examination` takes them."""
-
     neutral: Annotated[
         str, Option("Prompt: neutral, fields, or a YAML file.", INPUT, name="--prompt")
     ] = "neutral"
@@ -305,8 +295,6 @@ class ExaminationOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackOptions(ExaminationOptions):
-    """Pictures and prompts for asking the model that wrote the reports again."""
-
     attacks: Annotated[
         Sequence[str],
         Option(

@@ -222,7 +222,6 @@ def chosen_pair(
 
 
 def _no_pair(name: str, ids: list[str], pair_id: str | None) -> HistoEvalError:
-    """The error for an id that was not given or is not there, with those that may be meant."""
     from rapidfuzz import fuzz, process
 
     more = " …" if len(ids) > MAX_SUGGESTIONS else ""

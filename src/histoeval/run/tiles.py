@@ -48,8 +48,6 @@ class TileRow(NamedTuple):
 
 
 class TileFolder(RowStore[TileRow]):
-    """A folder that tiles are written to, and in which a run can be resumed."""
-
     def __init__(self, path: Path) -> None:
         super().__init__(path, TileRow.of_line, folder="tiles.jsonl")
         self.meta = self.summary = path / "slide.json"

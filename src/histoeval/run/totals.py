@@ -168,7 +168,6 @@ class Totals(RowCount):
             self._totals.setdefault((row.system, name), MetricTotals()).add(result)
 
     def by_metric(self) -> dict[str, Any]:
-        """For each metric what a number means, how often it failed, and totals of each system."""
         metrics: dict[str, Any] = {}
         for metric in self._metrics:
             name = metric.name

@@ -34,7 +34,6 @@ Resource = Mapping[str, Any]
 
 
 def is_fhir(path: Path, encoding: str) -> bool:
-    """True if a JSON file holds FHIR resources, by its beginning."""
     return _TYPE.search(read_start(path, encoding, SEEN)[0]) is not None
 
 
@@ -133,7 +132,6 @@ def _text(report: Resource, by_name: Mapping[str, Resource]) -> str | Fault:
 
 
 def _attached(form: Resource) -> str | Fault:
-    """The text of an attachment: plain, HTML, or the text layer of a PDF."""
     kind, _, more = str(form.get("contentType") or "text/plain").lower().partition(";")
     if not isinstance(form.get("data"), str):
         return Fault("stored_elsewhere", {"url": _string(form.get("url")) or "nowhere"})

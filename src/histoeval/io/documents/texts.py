@@ -258,7 +258,6 @@ def _parsed_body(content: bytes) -> str:
 
 
 def demand_pypdf(name: str) -> None:
-    """PDF can only be read where pypdf is installed."""
     try:
         import pypdf  # noqa: F401
     except ImportError as error:
@@ -288,7 +287,6 @@ def embedded_text(data: str, kind: str, place: str, decode: Callable[[bytes], st
 
 
 def pdf_text(content: bytes, name: str) -> str | Fault:
-    """The text layer of a PDF, page after page, or why there is none."""
     demand_pypdf(name)
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, FileNotDecryptedError

@@ -96,7 +96,6 @@ def _read_samples(
 
 
 def _of_inspect(path: Path, read: Callable[[Any], Any]) -> Any:
-    """Read from a log; say in a sentence what inspect_ai finds wrong with a damaged one."""
     try:
         from inspect_ai import log
     except ImportError as error:

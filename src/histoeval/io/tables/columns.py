@@ -54,8 +54,6 @@ class Columns(Noun):
 
 
 class TableLayout(Noun):
-    """The columns of one table, settled, by what they hold."""
-
     id: str | None = None
 
     @property
@@ -171,7 +169,6 @@ def text_layout_of(
 def case_layout_of(
     table: RecordTable, text: str | None, image: str | None, id_: str | None, file: str
 ) -> CaseLayout:
-    """Settle the columns of a table of cases; a reference may stand beside the report."""
     columns = table.columns
     demand_columns((image,), columns, file)
     image = image or _preferred("image", columns)
@@ -221,7 +218,6 @@ def how_to_take() -> str:
 
 
 def _items(cell: object) -> Sequence[object]:
-    """The texts of a list; nothing where a cell is no list."""
     return cell if isinstance(cell, list | tuple) and not isinstance(cell, Fault) else ()
 
 
@@ -242,7 +238,6 @@ def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
 
 
 def taken_note(guessed: Mapping[str, Sequence[str | None]]) -> list[str]:
-    """Which columns were guessed, by what they are taken for; nothing where none was."""
     taken = [
         f"{', '.join(map(repr, names))} as {role}"
         for role, names in guessed.items()
@@ -288,7 +283,6 @@ def normalised(name: str) -> str:
 
 
 def _names_of(*roles: str) -> list[str]:
-    """The names by which columns of these roles are known, the most preferred first."""
     names = load_toml("io/tables/columns.toml")
     return [name for role in roles for name in names[role]]
 
@@ -377,7 +371,6 @@ def _guessed_text(columns: Sequence[str], taken: Sequence[str | None], file: str
 
 
 def _readable(layout: L, file: str) -> L:
-    """The layout, where every name of a column can be read."""
     for name in layout.columns:
         if shown(name) != name:
             raise InputError(

@@ -167,7 +167,6 @@ class RecordReader:
             yield line, outcome
 
     def _checked(self, fields: list[str]) -> list[str] | Fault:
-        """The fields, if they are as many as they should be and belong together."""
         if len(fields) != self._width:
             fault = Fault("wrong_column_count", {"found": len(fields), "expected": self._width})
             # A quote was left open if the second line is a row in itself.

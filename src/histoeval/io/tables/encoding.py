@@ -79,8 +79,6 @@ codecs.register_error(BAD_BYTES, _mark_bad_bytes)
 
 @dataclass(frozen=True)
 class Survey:
-    """Facts on a file from one pass over it; the hash is that of its content, unpacked."""
-
     size: int
     sha256: str
     encoding: str = ""
@@ -222,7 +220,6 @@ class Lines:
         return line
 
     def take_back(self, lines: list[str]) -> None:
-        """Have these lines, the last ones given, come once more."""
         self._returned.extend(reversed(lines))
         self.number -= len(lines)
 

@@ -34,7 +34,6 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def open_json_lines(path: Path, encoding: str) -> RecordTable:
-    """A table with one JSON object per line; blank lines are passed over."""
     read = partial(read_json_lines, path, encoding)
     return RecordTable(columns_of(read(()), str(path)), read)
 

@@ -40,7 +40,6 @@ class Fault(NamedTuple):
     details: Mapping[str, object] = NOTHING
 
     def problem(self, where: str, column: str | None = None) -> Problem:
-        """The fault as a problem of a place in a file; details may name another place."""
         entry = load_toml("io/tables/problems.toml")[self.kind]
         usual = {"where": where, "column": column, "limit": RECORD_LIMIT // 2**20}
         message = entry["text"].format_map(
@@ -73,7 +72,6 @@ class RepeatedKeys:
         self._key: str | None = None
 
     def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
-        """The object; a key that comes twice is noted."""
         content = dict(pairs)
         if len(content) < len(pairs) and self._key is None:
             self._key = Counter(name for name, _ in pairs).most_common(1)[0][0]
@@ -100,7 +98,6 @@ def shown(text: str) -> str:
 
 
 def text_of(value: object) -> str | Fault:
-    """The text of a report in a cell, or what is wrong with it."""
     if isinstance(value, Fault):
         return value
     if not isinstance(value, str):
@@ -134,7 +131,6 @@ def no_report(text: str) -> Fault | None:
 
 @cache
 def _no_report_patterns() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
-    """Placeholders, how a refusal begins, and what each of its sentences has."""
     lists = load_toml("io/tables/no_report.toml")
     refusals = re.compile("|".join(lists["refusals"]))
     return frozenset(lists["placeholders"]), refusals, re.compile(lists["addressed"])
@@ -163,7 +159,6 @@ def half_character(text: str, start: int) -> Fault:
 
 
 def _is_nan(value: object) -> bool:
-    """True for the number by which data frames say that there is nothing."""
     return isinstance(value, float) and math.isnan(value)
 
 

@@ -252,7 +252,6 @@ class Trial:
         )
 
     def worse(self, metric: str) -> Iterator[WorseCase]:
-        """The cases that got worse by a metric, or that have new errors."""
         try:
             lists = self._lists_errors()
         except InputError as error:
@@ -456,7 +455,6 @@ def gate_of(
 
 
 def _warnings(read: ScoredFiles, rivals: Sequence[Successor]) -> Iterator[str]:
-    """Notes where the baseline has systems that no new run has, or where references differ."""
     (first, rows), *others = read
     compared = {successor.before.own for successor in rivals}
     if lost := sorted({row.system for row in rows if row.system} - compared):

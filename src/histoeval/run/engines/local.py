@@ -80,7 +80,6 @@ class WorkerAnswer(NamedTuple):
 
 
 def packed(task: Task[Any, Any]) -> bytes:
-    """A task as a worker is sent it; `SettingError` where it cannot travel."""
     try:
         content = pickle.dumps(task)
         if b"__main__" in content:
@@ -206,8 +205,6 @@ def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worke
 
 
 class ForkServer:
-    """The other end of the process that is forked; several threads may ask it."""
-
     def __init__(self, package: bytes, workers: int) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -448,7 +445,6 @@ class LocalEngine(Engine):
 
 
 def next_rows(rows: int, seconds: float, limit: int) -> int:
-    """The rows of a block that takes as long as it should, at most twice or half of now."""
     speed = rows / max(seconds, 1e-6)
     wanted = max(speed * BLOCK_S, min(FEW_ROWS, speed * FEW_ROWS_S))
     return max(1, min(limit, round(min(max(wanted, rows / 2), rows * 2))))

@@ -173,8 +173,6 @@ def _environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class RayContext:
-    """The surroundings of an actor that works as this process would."""
-
     package: bytes
     spool: BlockSpool | None
     folder: str = field(default_factory=os.getcwd)
@@ -204,8 +202,6 @@ class RayContext:
 
 
 class BlockActor:
-    """One of the pool: called with a block, it answers when the rows of that are finished."""
-
     def __init__(self, context: RayContext) -> None:
         self._context = context
         self._slot: WorkerSlot[Any, Any] | None = None
@@ -219,7 +215,6 @@ class BlockActor:
         return {"content": pickle.dumps(content)}
 
     def _finished(self, block: Block[Any]) -> Finished[Any]:
-        """The results; with a spool they are there."""
         self._slot = self._slot or self._context.open()
         spool, end = self._context.spool, block.start + len(block.rows)
         if spool is not None and spool.file(range(block.start, end)).exists():

@@ -151,7 +151,6 @@ def judge_case(case: TrustCase, folder: Path, instruments: Instruments) -> Verdi
 
 
 def unjudged(case: TrustCase, problem: Problem, policy: Policy) -> TrustRow:
-    """The row of a case of which nothing could be found."""
     return _row(case._replace(report=None, problems=(problem,)), {}, policy)
 
 
@@ -236,7 +235,6 @@ def _stability(
 def _row(
     case: TrustCase, outcomes: Dimensions, policy: Policy, content: str | None = None
 ) -> TrustRow:
-    """A row with all that a person can check: what each dimension found, how the verdict came."""
     problems = {name: each for name, each in outcomes.items() if isinstance(each, Problem)}
     known = {name: each for name, each in outcomes.items() if not isinstance(each, Problem)}
     values: dict[str, Any] = {
@@ -418,7 +416,6 @@ class TrustJob(Job[TrustCase, TrustRow]):
                 total.add(value)
 
     def _totals(self) -> dict[str, Any]:
-        """Counts and means; no mean where nothing is known."""
         means = {
             name: {
                 "known": (known := self._known[name]),

@@ -50,8 +50,6 @@ ROWS, SUMMARY, EVIDENCE, PAGE = "trust.jsonl", "summary.json", "evidence", "repo
 
 
 class MissingReason(Noun):
-    """Why a dimension, or all of a row, is missing."""
-
     dimension: str | None = None
     code: str
     message: str
@@ -68,8 +66,6 @@ class MissingReason(Noun):
 
 
 class TrustRow(Noun):
-    """One report with its dimensions, trust and verdict, and the reasons for what is missing."""
-
     id: str
     row: int
     grounding: Share | None = None
@@ -99,8 +95,6 @@ class Verdict(NamedTuple):
 
 
 class TrustFolder(RowStore[TrustRow]):
-    """A folder of trust: rows with what made them, summary, pictures of evidence, and a page."""
-
     def __init__(self, folder: Path) -> None:
         if folder.is_file():
             raise OutputError(f"{folder} is a file; results need a folder")
@@ -131,7 +125,6 @@ def policy_of(summary: Mapping[str, Any]) -> Policy:
 
 
 def reasons_of(row: TrustRow, policy: Policy) -> Iterator[Reason]:
-    """Reasons why a report was not deployed, the gravest first."""
     if row.route == "deploy":
         return
     evidence = row.evidence
@@ -154,8 +147,6 @@ CHANGED = "the image file has changed since the run: places and scores may not f
 
 
 class CaseLine(NamedTuple):
-    """A case in a list: its row and id, the image that it names, and its verdict."""
-
     row: int
     id: str
     image: str | None
@@ -180,7 +171,6 @@ class FinishedTrust:
 
     @cached_property
     def _lines(self) -> dict[int, tuple[CaseLine, int]]:
-        """Each case by its row, and where its line begins."""
         by_row: dict[int, tuple[CaseLine, int]] = {}
         offset = 0
         with (self.folder / ROWS).open("rb") as lines:

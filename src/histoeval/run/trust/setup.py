@@ -93,7 +93,6 @@ def top_of(text: str) -> Top:
 def _calibrations(
     wanted: TrustOptions, encoders: Sequence[ImageTextEncoder] | Problem
 ) -> dict[str, Decisions]:
-    """The user's own limits, each for the encoder that it was measured for."""
     if not wanted.calibration:
         return {}
     if isinstance(encoders, Problem):

@@ -48,8 +48,6 @@ LABELS_PANEL = "Labels"
 
 
 class LabelRequest(Noun):
-    """What a person says of the labels; the rest is guessed."""
-
     label: Annotated[
         str | None,
         Option(
@@ -323,7 +321,6 @@ def history(tuning: TuningResult) -> list[str]:
 
 
 def _warnings(tuning: TuningResult) -> Iterator[str]:
-    """Warnings where tuned thresholds are unsafe, or useless."""
     deploy, reject = tuning.tuned.policy.deploy_from, tuning.tuned.policy.reject_below
     if deploy is None:
         yield (

@@ -152,17 +152,6 @@ def test_a_finished_folder_is_opened_again_and_takes_another_form(
     assert names(tmp_path / "run") == ["run.json", f"scores.{now}", "summary.json", texts]
 
 
-@pytest.mark.parametrize("form", PACKED)
-def test_another_run_is_refused_and_may_overwrite(form: str, tmp_path: Path) -> None:
-    scored(tmp_path, form)
-    with pytest.raises(OutputError, match="different: metrics"):
-        histoeval.score(PAIRS, metrics="bleu", candidate=["one", "two"], output=tmp_path)
-    histoeval.score(
-        PAIRS, metrics="bleu", candidate=["one", "two"], output=tmp_path, overwrite=True
-    )
-    assert names(tmp_path) == ["run.json", "scores.jsonl", "summary.json", "texts.jsonl"]
-
-
 STOPS = ("before the file is there", "before the plain file is gone", "before the summary")
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from histoeval import InputError
 from histoeval.io.sheets import Sheet, rating_of, read_sheet
-from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.records import Fault
 
 HEADER = ["ground_truth", "0", "1", "Scoring 0", "Scoring 1"]
@@ -229,12 +228,6 @@ def test_columns_are_as_they_are_named(tmp_path: Path) -> None:
         read_sheet(file, group="pateint")
     with pytest.raises(InputError, match=r"no column 'r2'.*Columns found: 'id', 'reference'"):
         read_sheet(file, scores=["r1", "r2"])
-
-
-def test_text_columns_can_be_named_too(tmp_path: Path) -> None:
-    file = long(tmp_path, {"id": 1, "said": "Naevus.", "wrote": "Mole.", "r1": 2})
-    sheet = read_sheet(file, columns=Columns(reference="said", candidates=("wrote",)))
-    assert (sheet.rated[0].pair.reference, sheet.rated[0].pair.candidate) == ("Naevus.", "Mole.")
 
 
 def test_one_typo_does_not_make_a_column_of_scores_a_column_of_text(tmp_path: Path) -> None:

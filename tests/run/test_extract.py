@@ -80,15 +80,6 @@ def test_a_row_has_these_fields_and_no_others(tmp_path: Path) -> None:
     ]
 
 
-def test_offsets_count_characters_after_an_emoji(tmp_path: Path) -> None:
-    output = tmp_path / "out.jsonl"
-    run(write_lines(tmp_path / "in.jsonl", [{"text": "😀👩‍⚕️ carcinoma"}]), output)
-    (row,) = rows_of(output)
-    (entity,) = row["entities"]
-    assert row["text"][entity["start"] : entity["end"]] == "carcinoma"
-    assert "😀" in output.read_text("utf-8")
-
-
 def test_bad_rows_keep_their_place_and_the_others_are_read(tmp_path: Path) -> None:
     file, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     good = {"id": "a", "text": "carcinoma"}
@@ -188,31 +179,6 @@ def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     first = run(file, output)
     again = run(file, output, reader)
     assert (again.summary, again.rows_done, reader.asked) == (first.summary, 0, [])
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"reader": WordReader("words@2")}, r"another run \(different: reader\)"),
-        ({"records": RECORDS[:3]}, r"another run \(different: sha256\)"),
-        ({"name": "other.jsonl"}, r"another run \(different: input\)"),
-    ],
-)
-def test_the_output_of_another_run_is_refused_until_it_may_be_replaced(
-    change: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    output = tmp_path / "out.jsonl"
-    run(write_lines(tmp_path / "in.jsonl"), output)
-    before = output.read_bytes()
-    file = tmp_path / change.get("name", "in.jsonl")
-    write_lines(file, change.get("records", RECORDS))
-    reader = change.get("reader", WordReader())
-    with pytest.raises(OutputError, match=f"{said}.*--overwrite"):
-        run(file, output, reader)
-    assert output.read_bytes() == before
-    run(file, output, reader, overwrite=True)
-    run(file, tmp_path / "fresh.jsonl", reader)
-    assert output.read_bytes() == (tmp_path / "fresh.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -71,13 +71,6 @@ def test_a_row_is_found_by_its_id_and_where_that_is_not_enough_by_its_system() -
         results["b", "two"]
 
 
-def test_rows_on_disk_are_found_by_their_id_too(tmp_path: Path) -> None:
-    records = [{"id": name, "reference": "a b", "candidate": "a b"} for name in "xy"]
-    results = score(records, metrics="bleu", output=tmp_path)
-    assert results["y"].row == 2
-    assert [row.id for row in results] == ["x", "y"]
-
-
 @pytest.mark.parametrize("on_disk", [False, True])
 def test_rows_are_a_sequence(on_disk: bool, tmp_path: Path) -> None:
     records = [{"id": name, "reference": "a b", "candidate": "a b"} for name in "wxyz"]
@@ -87,6 +80,7 @@ def test_rows_are_a_sequence(on_disk: bool, tmp_path: Path) -> None:
     assert (len(rows), rows[0].id, rows[-1].id) == (4, "w", "z")
     assert [row.id for row in rows[::-2]] == ["z", "x"]
     assert [row.id for row in rows] == [*"wxyz"]
+    assert results["y"].row == 3
     with pytest.raises(IndexError):
         rows[4]
 
@@ -158,17 +152,6 @@ def test_an_agreement_has_a_row_for_each_metric(agreement: Agreement) -> None:
     assert repr(agreement).startswith("<Agreement with rating on 4 pairs of sheet.csv; spearman: ")
     assert "<td>rouge_l</td>" in agreement._repr_html_()
     assert agreement.summary == agreement.to_dict()
-
-
-def test_a_sheet_may_be_records(agreement: Agreement) -> None:
-    rows = [("a b c d", 5), ("a b c x", 3), ("a x y z", 1), ("x y z w", 0)]
-    records = [
-        {"id": str(n), "reference": "a b c d", "candidate": text, "rating": rating}
-        for n, (text, rating) in enumerate(rows)
-    ]
-    found = agree(records, metrics="rouge_l,chrf", resamples=20, permutations=20)
-    assert found.to_dicts() == agreement.to_dicts()
-    assert found.about["name"] == "records"
 
 
 def test_a_comparison_has_a_row_for_each_system(tmp_path: Path) -> None:

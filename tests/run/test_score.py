@@ -126,12 +126,6 @@ def test_rows_that_cannot_be_read_keep_their_place_and_are_not_asked_about() -> 
     assert (summary["rows"], summary["rows_with_errors"], summary["scores"]) == (5, 3, 2)
 
 
-def test_a_metric_is_never_asked_about_nothing() -> None:
-    metric = Told()
-    run(source(None, None, "c"), metric, batch_size=1)
-    assert metric.asked == [["2"]]
-
-
 def test_no_more_pairs_are_handled_together_than_was_said() -> None:
     metric = Told()
     run(source(*"abcdefg"), metric, batch_size=3)

@@ -28,7 +28,7 @@ from histoeval.io.tables.delimited import csv_text
 from histoeval.io.writing import make_folder, write_json, write_whole, writing_to
 from histoeval.run.engines.engine import Engine
 from histoeval.run.models import Models, load_metrics
-from histoeval.run.settings import choose_engine
+from histoeval.run.settings import EngineSettings
 from histoeval.version import __version__
 
 SCORED = "scores"  # a folder with texts of the truth: for organisers only
@@ -95,7 +95,13 @@ def rank_teams(
     challenge = open_challenge(folder, truth=truth, loose_ids=loose_ids)
     teams = named_teams(challenge, [Path(path) for path in predictions])
     store = None if output is None else Path(output) / SCORED
-    return ranked(challenge, teams, models, store, choose_engine(engine, workers))
+    return ranked(
+        challenge,
+        teams,
+        models,
+        store,
+        EngineSettings(engine=engine, workers=workers).choose_engine(),
+    )
 
 
 def ranked(
@@ -255,7 +261,15 @@ def evaluate_predictions(
         raise InputError(
             f"{team.name} has no report for any of {len(challenge.ids):,} cases{example}"
         )
-    content = _content(ranked(challenge, [team], models, None, choose_engine(engine, workers)))
+    content = _content(
+        ranked(
+            challenge,
+            [team],
+            models,
+            None,
+            EngineSettings(engine=engine, workers=workers).choose_engine(),
+        )
+    )
     if output is not None:
         with writing_to(Path(output)):
             make_folder(Path(output))

@@ -23,7 +23,7 @@ from histoeval.progress import row_progress
 from histoeval.resources import resource_bytes, resource_path, resource_text
 from histoeval.run.models import DEFAULT_METRICS, load_metrics
 from histoeval.run.score import score_source
-from histoeval.run.settings import choose_engine
+from histoeval.run.settings import EngineSettings
 from histoeval.settings import Option
 from histoeval.view.run_report import write_run_report
 from histoeval.view.terminal.scores import error_tables, score_table
@@ -59,7 +59,7 @@ def demo(
         source = open_source([table])
         with row_progress(source) as watch:
             metrics = load_metrics(DEFAULT_METRICS)
-            store, engine = ResultFolder(results), choose_engine()
+            store, engine = ResultFolder(results), EngineSettings().choose_engine()
             found = score_source(source, metrics, store, watch=watch, engine=engine)
     print_tables([score_table(found.summary), *error_tables(found.summary)])
     typer.echo(

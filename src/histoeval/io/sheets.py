@@ -8,14 +8,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
 from histoeval.callers import argument
 from histoeval.errors import InputError, Problem
-from histoeval.io.files import GUESS, NO_VALUE, demand_rows, demand_table, open_table
+from histoeval.io.files import NO_VALUE, demand_rows, demand_table, open_table
 from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.tables.columns import (
     Columns,
@@ -77,53 +77,6 @@ class Sheet(Noun):
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Plan:
-    source: PairSource
-    wide: bool
-    scores: Mapping[str, Mapping[str, str]]
-    group: str | None
-    set: str | None
-    labels: Sequence[str]
-    within: Range | None
-    cases: Mapping[int, str | Fault] | None
-
-    def rated(self, row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
-        if record.values is None:
-            return row.problems
-        values = record.values
-        candidate = row.system
-        if self.source.layout.system or not self.wide:
-            candidate = self.source.layout.candidates[0]
-        assert candidate is not None, "without a column for it, the candidate column is the system"
-        columns = self.scores[candidate]
-        ratings = {name: rating_of(values.get(at), self.within) for name, at in columns.items()}
-        group: str | Fault | None = None
-        if self.cases is not None:
-            group = self.cases[record.number]
-        elif self.group is not None:
-            group = name_of(values.get(self.group), NO_VALUE)
-        subset = "" if self.set is None else _label(values.get(self.set))
-        labels = {name: _label(values.get(name)) for name in self.labels}
-        wrong = self.source.problems_in(
-            record,
-            (self.group or "case", group),
-            (self.set or "set", subset),
-            *labels.items(),
-            *((columns[name], rating) for name, rating in ratings.items()),
-        )
-        pair = row.pair
-        if pair is None or wrong or isinstance(group, Fault) or isinstance(subset, Fault):
-            return (*row.problems, *wrong)
-        return RatedPair(
-            pair=pair.model_copy(update={"id": f"{row.id}.{candidate}"}) if self.wide else pair,
-            group=" ".join((group or pair.reference).split()),
-            set=subset,
-            labels={name: label for name, label in labels.items() if isinstance(label, str)},
-            scores={name: rating for name, rating in ratings.items() if isinstance(rating, float)},
-        )
-
-
 def _label(value: object) -> str | Fault:
     """A name in a cell; one that is left empty is one too."""
     label = name_of(value, NO_VALUE)
@@ -139,8 +92,6 @@ def read_sheet(
     set: str | None = None,  # noqa: A002 - the word for it
     labels: Sequence[str] = (),
     within: Range | None = None,
-    columns: Columns = GUESS,
-    encoding: str | None = None,
 ) -> Sheet:
     """Read an expert sheet, a file or pairs that were opened; columns are guessed if not named.
 
@@ -149,7 +100,7 @@ def read_sheet(
     """
     if isinstance(sheet, Path):
         demand_table(sheet)
-        source, path = open_source([sheet], columns, encoding), sheet
+        source, path = open_source([sheet]), sheet
     else:
         source, path = sheet, Path(sheet.name)
     # The rows are read once, and so are columns that come up only in later rows.
@@ -177,27 +128,53 @@ def read_sheet(
         paired = {layout.candidates[0]: {name: name for name in raters}}
     elif scores is not None and list(scores) != [EXPERT]:
         raise InputError(f"{path} is in HARE's layout: its only score is called {EXPERT!r}")
-    plan = _Plan(
-        source=source,
-        wide=is_wide,
-        scores=paired,
-        group=group_column,
-        set=set_column,
-        labels=labels,
-        within=within,
-        cases=None if cases is None else cases_of_rows(table, cases, path),
-    )
+    case_of = None if cases is None else cases_of_rows(table, cases, path)
+
+    def rated(row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
+        """One row of one system: what was scored, or everything that is wrong with it."""
+        if record.values is None:
+            return row.problems
+        values = record.values
+        candidate = layout.candidates[0] if layout.system or not is_wide else row.system
+        assert candidate is not None, "without a column for it, the candidate column is the system"
+        columns = paired[candidate]
+        ratings = {name: rating_of(values.get(at), within) for name, at in columns.items()}
+        case: str | Fault | None = None
+        if case_of is not None:
+            case = case_of[record.number]
+        elif group_column is not None:
+            case = name_of(values.get(group_column), NO_VALUE)
+        subset = "" if set_column is None else _label(values.get(set_column))
+        own_labels = {name: _label(values.get(name)) for name in labels}
+        wrong = source.problems_in(
+            record,
+            (group_column or "case", case),
+            (set_column or "set", subset),
+            *own_labels.items(),
+            *((columns[name], rating) for name, rating in ratings.items()),
+        )
+        pair = row.pair
+        if pair is None or wrong or isinstance(case, Fault) or isinstance(subset, Fault):
+            return (*row.problems, *wrong)
+        return RatedPair(
+            pair=pair.model_copy(update={"id": f"{row.id}.{candidate}"}) if is_wide else pair,
+            group=" ".join((case or pair.reference).split()),
+            set=subset,
+            labels={name: label for name, label in own_labels.items() if isinstance(label, str)},
+            scores={name: rating for name, rating in ratings.items() if isinstance(rating, float)},
+        )
+
     records = {record.number: record for record in kept}
-    rated: list[RatedPair] = []
+    pairs: list[RatedPair] = []
     problems: dict[Problem, None] = {}
     for row in source.rows():
-        outcome = plan.rated(row, records[row.number])
+        outcome = rated(row, records[row.number])
         if isinstance(outcome, RatedPair):
-            rated.append(outcome)
+            pairs.append(outcome)
         else:
             problems |= dict.fromkeys(outcome)
     return Sheet(
-        rated=tuple(rated),
+        rated=tuple(pairs),
         wide=is_wide,
         not_raters=not_raters,
         problems=tuple(problems),

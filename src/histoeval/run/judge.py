@@ -24,10 +24,11 @@ from histoeval.llm.replies import Unreadable
 from histoeval.llm.usage import Prices, Usage, read_prices
 from histoeval.metric import Metric
 from histoeval.metrics.judge import JudgeMetric
+from histoeval.progress import ignore
 from histoeval.report import Pair
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import load_metrics
-from histoeval.run.pipeline import Watch, no_progress
+from histoeval.run.pipeline import Watch
 from histoeval.run.results import Scores
 from histoeval.run.score import ScoreJob, ScoreTask, single_pairs
 from histoeval.run.settings import JudgeSettings
@@ -71,7 +72,7 @@ def judge_metrics(panel: JudgePanel, prompt: str, alignment: str = "") -> list[J
 
 
 def run_judges(
-    settings: JudgeSettings, source: PairSource, panel: JudgePanel, watch: Watch = no_progress
+    settings: JudgeSettings, source: PairSource, panel: JudgePanel, watch: Watch = ignore
 ) -> Scores:
     """Judge every pair of a source; the summary says what it cost.
 

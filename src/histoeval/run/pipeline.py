@@ -21,6 +21,7 @@ from histoeval.errors import TRACEBACK, EndpointError, HistoEvalError, OutputErr
 from histoeval.io.finished_run import without_texts
 from histoeval.io.store import RowStore, not_of_input
 from histoeval.io.writing import protecting, writing_to
+from histoeval.progress import ignore
 from histoeval.run.engines.engine import (
     BLOCK_CHARACTERS,
     INLINE,
@@ -43,14 +44,6 @@ A = TypeVar("A")
 
 # Called with the rows done, those of them with errors, and the bytes of the input read.
 Watch = Callable[[int, int, int], None]
-
-
-def no_progress(rows: int, errors: int, position: int) -> None:
-    """Report nothing."""
-
-
-def write_nothing(summary: dict[str, Any]) -> None:
-    """Write nothing beside the rows and the summary."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -193,8 +186,8 @@ class Job(ABC, Generic[In, Out]):
         store: RowStore[Out] | None = None,
         *,
         overwrite: bool = False,
-        watch: Watch = no_progress,
-        conclude: Callable[[dict[str, Any]], None] = write_nothing,
+        watch: Watch = ignore,
+        conclude: Callable[[dict[str, Any]], None] = ignore,
         engine: Engine = INLINE,
         texts: bool = True,
     ) -> RunResult[Out]:

@@ -139,32 +139,6 @@ EngineName = Literal["local", "ray", "inline"]
 ENGINE_ENV = "HISTOEVAL_ENGINE"
 
 
-def choose_engine(
-    name: str | Engine | None = None, workers: int | None = None, address: str | None = None
-) -> Engine:
-    """The engine of a name; None is `local`, except for what is faster in this process.
-
-    HISTOEVAL_ENGINE in the environment names the engine where nothing else does.
-    """
-    if isinstance(name, Engine):
-        return name
-    if address is not None and name != "ray":
-        raise SettingError("--address names a Ray cluster: it goes with --engine ray")
-    if name is None and workers is None:
-        name = os.environ.get(ENGINE_ENV) or None
-    if name == "inline":
-        if workers not in (None, 1):
-            raise SettingError("--engine inline is this process alone: leave --workers out")
-        return INLINE
-    if name is None or name == "local":
-        return LocalEngine(workers, demanded=name == "local" or workers is not None)
-    if name == "ray":
-        from histoeval.run.engines.ray_engine import RayEngine
-
-        return RayEngine(workers, address)
-    raise SettingError(f"there is no engine {name!r}; known: local, ray, inline")
-
-
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
     engine: Annotated[
@@ -194,7 +168,28 @@ class EngineSettings:
     ] = None
 
     def choose_engine(self) -> Engine:
-        return choose_engine(self.engine, self.workers, self.address)
+        """The engine that is named, here or in the environment; or what is faster in this process.
+
+        HISTOEVAL_ENGINE in the environment counts where nothing else names an engine.
+        """
+        name, workers = self.engine, self.workers
+        if isinstance(name, Engine):
+            return name
+        if self.address is not None and name != "ray":
+            raise SettingError("--address names a Ray cluster: it goes with --engine ray")
+        if name is None and workers is None:
+            name = os.environ.get(ENGINE_ENV) or None
+        if name == "inline":
+            if workers not in (None, 1):
+                raise SettingError("--engine inline is this process alone: leave --workers out")
+            return INLINE
+        if name is None or name == "local":
+            return LocalEngine(workers, demanded=name == "local" or workers is not None)
+        if name == "ray":
+            from histoeval.run.engines.ray_engine import RayEngine
+
+            return RayEngine(workers, self.address)
+        raise SettingError(f"there is no engine {name!r}; known: local, ray, inline")
 
 
 JudgePrompt = Annotated[str, Option("Prompt: rubric4, expert5, or a YAML file.", REQUESTS)]

@@ -17,7 +17,7 @@ import pytest
 from histoeval.errors import EndpointError, HistoEvalError, SettingError
 from histoeval.run.engines.engine import INLINE, InlineEngine
 from histoeval.run.engines.local import LocalEngine, packed
-from histoeval.run.settings import choose_engine
+from histoeval.run.settings import EngineSettings
 from tests.support.engine_jobs import DoublingJob, DoublingTask, ForkingTask, doubled, worked
 
 ROOT = Path(__file__).parents[3]
@@ -148,11 +148,11 @@ def test_what_cannot_travel_is_refused_or_done_here(tmp_path: Path) -> None:
 
 def test_engines_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HISTOEVAL_ENGINE")
-    assert isinstance(choose_engine(), LocalEngine)
-    assert isinstance(choose_engine("inline"), InlineEngine)
+    assert isinstance(EngineSettings().choose_engine(), LocalEngine)
+    assert isinstance(EngineSettings(engine="inline").choose_engine(), InlineEngine)
     monkeypatch.setenv("HISTOEVAL_ENGINE", "inline")
-    assert isinstance(choose_engine(), InlineEngine)
-    assert isinstance(choose_engine(workers=2), LocalEngine)
+    assert isinstance(EngineSettings().choose_engine(), InlineEngine)
+    assert isinstance(EngineSettings(workers=2).choose_engine(), LocalEngine)
     for name, workers, address, told in (
         ("dask", None, None, "known: local, ray, inline"),
         ("inline", 3, None, "leave --workers out"),
@@ -160,7 +160,7 @@ def test_engines_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         ("local", 0, None, "1 or more"),
     ):
         with pytest.raises(SettingError, match=told):
-            choose_engine(name, workers, address)
+            EngineSettings(engine=name, workers=workers, address=address).choose_engine()
 
 
 def test_a_gpu_is_used_by_one_process_unless_a_number_is_given(tmp_path: Path) -> None:

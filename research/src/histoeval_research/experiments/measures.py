@@ -32,13 +32,14 @@ from histoeval.pathgls.logic.score import DEFAULT_TOP, logic_of, signature_of
 from histoeval.pathgls.results import Grounding
 from histoeval.pathgls.stability.distance import Distance, open_distance
 from histoeval.pathgls.stability.score import stability_of
+from histoeval.progress import ignore
 from histoeval.reader.manifest import ENCODER, TOKENIZER, Manifest
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun, Pair
 from histoeval.resources import resource_path
 from histoeval.run.engines.engine import Task
 from histoeval.run.models import BUILTIN, Models, load_models, load_reader
-from histoeval.run.pipeline import Job, Watch, answers, no_progress
+from histoeval.run.pipeline import Job, Watch, answers
 from histoeval.run.trust.reports import attempt
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.onnx import Session, open_tokenizer
@@ -285,7 +286,7 @@ def measure_file(
     bench: MeasureSet,
     *,
     overwrite: bool = False,
-    watch: Watch = no_progress,
+    watch: Watch = ignore,
 ) -> list[ScoredReport]:
     store = RowStore(folder / SCORES, ScoredReport.model_validate_json)
     return list(MeasureJob(perturbed, bench).run(store, overwrite=overwrite, watch=watch).rows)

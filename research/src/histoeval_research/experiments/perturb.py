@@ -14,11 +14,12 @@ from histoeval.io.reports import TextRow, TextSource
 from histoeval.io.store import RowStore, not_of_input
 from histoeval.io.tables.encoding import open_lines, survey
 from histoeval.io.writing import write_whole
+from histoeval.progress import ignore
 from histoeval.reader.reader import Reader
 from histoeval.report import Noun
 from histoeval.run.engines.engine import Task
 from histoeval.run.extract import read_failed
-from histoeval.run.pipeline import Job, Watch, answers, no_progress
+from histoeval.run.pipeline import Job, Watch, answers
 from histoeval.settings import Option
 from histoeval.vlm.model import Vlm
 from histoeval_research.experiments.edits.registry import (
@@ -162,7 +163,7 @@ def perturb_file(
     subject: Vlm | None = None,
     overwrite: bool = False,
     batch_size: int = 32,
-    watch: Watch = no_progress,
+    watch: Watch = ignore,
 ) -> dict[str, Any]:
     job = PerturbJob(source, PerturbTask(source, reader, settings, subject), batch_size)
     return job.run(PerturbedFile(output), overwrite=overwrite, watch=watch).summary

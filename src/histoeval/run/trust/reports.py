@@ -38,10 +38,11 @@ from histoeval.pathgls.policy.policy import DIMENSIONS, Dimension, Policy
 from histoeval.pathgls.results import Grounding, Logic, Stability
 from histoeval.pathgls.stability.distance import Distance
 from histoeval.pathgls.stability.score import stability_of
+from histoeval.progress import ignore
 from histoeval.reader.reader import Reader
 from histoeval.report import Report
 from histoeval.run.engines.engine import INLINE, Engine, Task, gpu_use
-from histoeval.run.pipeline import Job, Watch, no_progress, write_nothing
+from histoeval.run.pipeline import Job, Watch
 from histoeval.run.results import Verdicts
 from histoeval.run.totals import ExactSum
 from histoeval.run.trust.rows import (
@@ -284,8 +285,8 @@ def trust_source(
     *,
     illustrate: Illustrate | None = None,
     overwrite: bool = False,
-    watch: Watch = no_progress,
-    conclude: Callable[[dict[str, Any]], None] = write_nothing,
+    watch: Watch = ignore,
+    conclude: Callable[[dict[str, Any]], None] = ignore,
     engine: Engine = INLINE,
     batch_size: int | None = None,
     texts: bool = True,

@@ -14,9 +14,9 @@ from histoeval.judges.check import CriterionVerdict
 from histoeval.judges.panel import SPREAD, JudgePanel, RequestEstimate
 from histoeval.judges.stability import short_names
 from histoeval.llm.cache import CacheStats
-from histoeval.progress import step_progress
+from histoeval.progress import ignore, step_progress
 from histoeval.run.align_judge import JudgeAgreement
-from histoeval.run.pipeline import Watch, no_progress
+from histoeval.run.pipeline import Watch
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import ResultTable, number
 from histoeval.view.terminal.agreement import interval
@@ -35,7 +35,7 @@ REASON = 160  # characters of a judge's reason that are shown
 def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Watch]:
     """A bar that moves with every answer; only if it is shown the file is read to count pairs."""
     if not sys.stderr.isatty():
-        yield no_progress
+        yield ignore
         return
     each = bench.questions_a_pair
     done = 0

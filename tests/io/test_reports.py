@@ -1,14 +1,16 @@
-"""Files of single reports: which column is the text, and what is no report at all."""
+"""Files of single reports and of cases: which column is what, and what is no report at all."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from histoeval import InputError
-from histoeval.io.reports import open_reports
+from histoeval.errors import InputError, Problem
+from histoeval.io.reports import open_cases, open_reports
+from histoeval.io.tables.records import Fault, text_of
 
 
 def write(folder: Path, records: list[dict[str, object]]) -> Path:
@@ -76,3 +78,125 @@ def test_what_cannot_be_read_is_said_with_what_can(tmp_path: Path) -> None:
         open_reports(tmp_path / "in.odt")
     with pytest.raises(InputError, match="does not exist"):
         open_reports(tmp_path / "none.csv")
+
+
+def test_columns_are_known_by_their_usual_names() -> None:
+    source = open_cases(
+        [
+            {
+                "slide_id": "a",
+                "Image": "a.svs",
+                "report": "text",
+                "report_augmented": "one",
+                "report_attacked_benign": "two",
+                "report_attacked": "three",
+                "reference": "other",
+                "specimen": "colon",
+            }
+        ]
+    )
+    (case,) = source.rows()
+    assert (case.id, case.image, case.report, case.specimen) == ("a", "a.svs", "text", "colon")
+    assert case.augmented == (("stain", "one"),)
+    assert case.attacked == (("benign", "two"), ("prompt", "three"))
+
+
+def test_cells_of_attacks_may_be_empty_and_broken_ones_are_told() -> None:
+    records: list[dict[str, object]] = [
+        {"report": "a", "report_augmented": "", "report_attacked": None},
+        {"report": "b", "report_augmented": "x\0y", "report_attacked": "fine"},
+    ]
+    empty, broken = open_cases(records).rows()
+    assert (empty.augmented, empty.attacked, empty.troubled) == ((), (), ())
+    assert [problem.code for problem in broken.troubled] == ["binary_text"]
+    assert broken.attacked == (("prompt", "fine"),)
+
+
+def test_a_report_that_cannot_be_read_leaves_the_row_its_number_and_reason() -> None:
+    records: list[dict[str, object]] = [{"id": "a", "report": 7}, {"id": "a", "report": "fine"}]
+    first, second = open_cases(records).rows()
+    assert first.report is None
+    assert first.problems[0].code == "not_text"
+    assert second.report is None
+    assert second.problems[0].code == "duplicate_id"
+
+
+def test_the_name_of_an_image_that_cannot_be_decoded_is_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text('{"image": "a\\ud83d.png", "report": "text"}\n', "utf-8")
+    (case,) = open_cases(path).rows()
+    assert isinstance(case.image, Problem)
+    assert case.report == "text"
+
+
+def test_images_lie_beside_the_table_unless_a_folder_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("id,image,report\na,b.png,text\n", "utf-8")
+    assert open_cases(path).folder == tmp_path
+    assert open_cases(path, images=tmp_path / "other").folder == tmp_path / "other"
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("name,scan,said,image\na,b.png,text,c.png\n", "utf-8")
+    (case,) = open_cases(path, text="said", image="scan", id_="name").rows()
+    assert (case.id, case.image, case.report) == ("a", "b.png", "text")
+    with pytest.raises(InputError, match="no column 'picture'"):
+        open_cases(path, text="said", image="picture")
+
+
+@pytest.mark.parametrize("named", [{}, {"text": "rapport"}, {"image": "picture"}])
+def test_who_has_no_column_of_reports_is_told_every_column_there_is(
+    tmp_path: Path, named: dict[str, Any]
+) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("id,image,raport,specimen,report_attacked\na,b.png,x,y,z\n", "utf-8")
+    found = "'id', 'image', 'raport', 'specimen', 'report_attacked'"
+    with pytest.raises(InputError, match=f"Columns found: {found}$"):
+        open_cases(path, **named)
+
+
+def test_the_columns_that_were_guessed_are_said(tmp_path: Path) -> None:
+    file = tmp_path / "reports.csv"
+    file.write_text("case,reference,model A\nc1,Colon: adenoma.,Colon: polyp.\n", "utf-8")
+    assert open_cases(file).notes == ("columns used: 'case' as id, 'reference' as report",)
+    assert open_cases(file, text="model A", id_="case").notes == ()
+
+
+PLACEHOLDERS = ["N/A", "n/a.", "nan", "NaN", "#N/A", "(none)", "NULL", " Not available "]
+
+REFUSALS = [
+    "I'm sorry, I can't help with that.",
+    "I\u2019m sorry, but I can\u2019t assist with this request.",
+    "Sorry, I am not able to interpret medical images. Please consult a pathologist.",
+    "As an AI language model, I cannot provide a diagnosis.",
+    "As an AI, I can't view images. You should ask a qualified professional for your diagnosis.",
+    "I cannot assist with medical diagnoses.\nPlease consult a doctor.",
+    "Unfortunately, I am unable to see the slide.",
+]
+
+REPORTS = [
+    "Benign",
+    "Negative.",
+    "-",
+    "DCIS",
+    "None of the margins is involved.",
+    "I cannot identify residual tumour. I see no dysplasia.",
+    "I am unable to exclude malignancy; please correlate with imaging.",
+    "I'm sorry for the delay. Colon, biopsy: tubular adenoma.",
+    "As an AI model, I cannot replace a pathologist.\nProstate, biopsy: acinar adenocarcinoma.",
+    "We see a lesion of the antrum. No Helicobacter.",
+    "NA: sodium 140",
+]
+
+
+@pytest.mark.parametrize("text", [*PLACEHOLDERS, *REFUSALS])
+def test_what_stands_for_no_report_is_none(text: str) -> None:
+    found = text_of(text)
+    assert isinstance(found, Fault)
+    assert found.problem("row 1", "report").code == "no_report"
+
+
+@pytest.mark.parametrize("text", REPORTS)
+def test_a_short_or_personal_report_is_one(text: str) -> None:
+    assert text_of(text) == text

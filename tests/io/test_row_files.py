@@ -37,12 +37,7 @@ PAIRS = [
 
 def scored(folder: Path, form: str | None = None, **more: Any) -> histoeval.Scores:
     return histoeval.score(
-        PAIRS,
-        metrics="bleu,rouge_l",
-        candidate=["one", "two"],
-        output=folder,
-        format=form,
-        **more,
+        PAIRS, metrics="bleu,rouge_l", candidate=["one", "two"], output=folder, format=form, **more
     )
 
 

@@ -137,11 +137,7 @@ def test_files_are_named_from_where_their_name_was_written(
     [
         ("data: a\nepoch: 3\n", "", "no setting epoch (did you mean 'epochs'?)"),
         ("data: a\nepoch: 3\n", "", "data, encoder, epochs, notes, inner"),
-        (
-            "data: a\n",
-            "inner.speed=3",
-            "--set: there is no setting inner.speed; there are",
-        ),
+        ("data: a\n", "inner.speed=3", "--set: there is no setting inner.speed; there are"),
         ("data: a\nepochs: many\n", "", "settings.yaml: epochs should be a valid integer"),
         ("data: a\nepochs: many\n", "", "and is 'many'"),
         ("data: a\ninner: {rate: 0}\n", "", "inner.rate should be greater than 0 and is 0"),

@@ -100,12 +100,7 @@ def test_a_row_is_one_line_of_json_with_nothing_left_out(folder: ResultFolder) -
         "system": "candidate",
         "row": 1,
         "scores": {
-            "bleu": {
-                "value": 1 / 7,
-                "parts": {"precision_1": 0.1},
-                "evidence": {},
-                "counts": [],
-            }
+            "bleu": {"value": 1 / 7, "parts": {"precision_1": 0.1}, "evidence": {}, "counts": []}
         },
         "errors": [],
     }

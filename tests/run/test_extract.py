@@ -216,8 +216,7 @@ def test_the_input_is_never_written_over(tmp_path: Path) -> None:
 
 def test_a_report_in_another_language_is_an_error_of_its_row_unless_asked(tmp_path: Path) -> None:
     file = write_lines(
-        tmp_path / "in.jsonl",
-        [{"id": "de", "text": "Haut: Basalzellkarzinom, knotig"}, *RECORDS],
+        tmp_path / "in.jsonl", [{"id": "de", "text": "Haut: Basalzellkarzinom, knotig"}, *RECORDS]
     )
     refused = run(file, tmp_path / "out.jsonl")
     (row, *_) = rows_of(tmp_path / "out.jsonl")

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from histoeval import Metric, Pair, Problem, Score, SettingError, Signature
-from histoeval.io.pairs import PairSource, source_of_records
+from histoeval import Metric, SettingError, Signature
+from histoeval.errors import TRACEBACK, Problem
+from histoeval.io.pairs import PairRow, PairSource, source_of_records
 from histoeval.io.results import ResultFolder, ResultRow
+from histoeval.metric import Score
 from histoeval.metrics.base import MetricBase
-from histoeval.run.score import ScoreJob, score_source
+from histoeval.report import Pair, PairWithReferences
+from histoeval.run import score
+from histoeval.run.engines.engine import Block
+from histoeval.run.pipeline import answers
+from histoeval.run.score import (
+    Prefetching,
+    ScoreJob,
+    ScoreTask,
+    read_ahead,
+    score_source,
+    single_pairs,
+    with_references,
+)
 
 Answer = Callable[[Pair], Any]
 
@@ -163,9 +181,7 @@ def test_whoever_watches_is_told_how_far_it_has_come() -> None:
     assert [(rows, errors) for rows, errors, _ in told] == [(2, 1), (3, 1)]
 
 
-def test_a_run_that_is_interrupted_keeps_what_it_had_and_goes_on_from_there(
-    tmp_path: Path,
-) -> None:
+def test_a_run_that_is_interrupted_keeps_what_it_had_and_goes_on_from_there(tmp_path: Path) -> None:
     def interrupt(pair: Pair) -> Score:
         if pair.id == "4":
             raise KeyboardInterrupt
@@ -190,3 +206,207 @@ def test_the_summary_of_a_run_in_a_folder_is_that_of_one_in_memory(tmp_path: Pat
     in_folder, same_rows = run(pairs, Told(), store=ResultFolder(tmp_path))
     assert in_folder == in_memory
     assert same_rows == rows == {row.id: row for row in ResultFolder(tmp_path)}
+
+
+PAIR = PairWithReferences(id="a", reference="x", candidate="xy", more_references=("xyz", "xy"))
+
+
+class Length(MetricBase):
+    """By how many letters a reference is longer; it can be asked in advance."""
+
+    name = "length"
+    higher_is_better = False
+    ahead = 3
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def prefetch(self, pairs: Sequence[Pair]) -> None:
+        self.asked += [pair.reference for pair in pairs]
+
+    def stop_prefetch(self) -> None:
+        self.asked.clear()
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
+        return [self._answer(pair) for pair in pairs]
+
+    def _answer(self, pair: Pair) -> Score | Problem:
+        if not pair.reference.isalpha():
+            return Problem("metric_failed", "no letters", metric=self.name)
+        value = float(abs(len(pair.reference) - len(pair.candidate)))
+        parts = {"first": 1.0, f"of_{pair.reference}": value}
+        return Score(value=value, parts=parts, counts=(value, 2.0), signature=self.signature)
+
+
+def answer(mode: str, pair: Pair) -> Score | Problem:
+    (metric,) = with_references([Length()], mode)  # type: ignore[arg-type]
+    (found,) = metric.score([pair])
+    return found
+
+
+def test_the_best_brings_its_own_parts_and_counts() -> None:
+    best = answer("best", PAIR)
+    assert isinstance(best, Score)
+    assert (best.value, best.counts) == (0, (0, 2))
+    assert dict(best.parts) == {
+        "first": 1,
+        "of_xy": 0,
+        "references_best": 0,
+        "references_mean": pytest.approx(2 / 3),
+    }
+    assert best.evidence["references"]["best"] == 3
+    assert [each["value"] for each in best.evidence["references"]["scores"]] == [1, 1, 0]
+
+
+def test_the_mean_is_over_references_and_parts_over_those_that_have_them() -> None:
+    mean = answer("mean", PAIR)
+    assert isinstance(mean, Score)
+    assert mean.value == mean.counts[0] == pytest.approx(2 / 3)
+    assert {name: mean.parts[name] for name in ("first", "of_x", "of_xyz")} == {
+        "first": 1,
+        "of_x": 1,
+        "of_xyz": 1,
+    }
+
+
+def test_one_reference_is_its_own_best_and_mean() -> None:
+    pair = Pair(id="a", reference="x", candidate="xy")
+    assert single_pairs(pair) == [pair]
+    for mode in ("best", "mean"):
+        found = answer(mode, pair)
+        assert isinstance(found, Score)
+        assert (found.value, found.parts["references_best"]) == (1, 1)
+
+
+def test_a_reference_without_a_score_leaves_the_pair_without_one() -> None:
+    pair = PairWithReferences(id="a", reference="x", candidate="xy", more_references=("1",))
+    assert isinstance(answer("best", pair), Problem)
+
+
+def test_metrics_that_prefetch_are_asked_about_every_reference() -> None:
+    inner = Length()
+    (metric,) = with_references([inner], "best")
+    assert isinstance(metric, Prefetching)
+    metric.prefetch([PAIR])
+    assert inner.asked == ["x", "xyz", "xy"]
+    metric.stop_prefetch()
+    assert not inner.asked
+    assert metric.ahead == 3
+
+
+def test_it_survives_a_trip_to_another_process_and_signs_its_mode() -> None:
+    (metric,) = with_references([Length()], "mean")
+    copy = pickle.loads(pickle.dumps(metric))
+    assert copy.score([PAIR]) == metric.score([PAIR])
+    assert str(copy.signature).startswith("length|references:mean|")
+    assert list(with_references([metric], None)) == [metric]
+
+
+@dataclass
+class Waiting:
+    """A metric that notes what it was shown."""
+
+    ahead: int
+    name: str = "waiting"
+    seen: list[str] = field(default_factory=list)
+    stopped: bool = False
+
+    def prefetch(self, pairs: Sequence[Pair]) -> None:
+        self.seen += [pair.id for pair in pairs]
+
+    def stop_prefetch(self) -> None:
+        self.stopped = True
+
+
+def row(number: int, text: str = "a") -> PairRow:
+    pair = Pair(id=str(number), reference=text, candidate=text)
+    return PairRow(
+        number=number, id=str(number), system="s", pair=pair, problems=(), position=number
+    )
+
+
+def sizes(total: int, each: int) -> Iterator[Block[PairRow]]:
+    for first in range(0, total, each):
+        yield Block(first, [row(number) for number in range(first, min(total, first + each))])
+
+
+@given(st.integers(0, 60), st.integers(1, 7), st.integers(1, 30))
+def test_blocks_stay_as_they_are_and_are_shown_before_they_come(
+    total: int, each: int, ahead: int
+) -> None:
+    metric = Waiting(ahead)
+    come = 0
+    for block in read_ahead(sizes(total, each), [metric]):
+        assert [one.number for one in block.rows] == list(range(come, come + len(block.rows)))
+        come += len(block.rows)
+        assert come <= len(metric.seen) <= come + ahead + each
+    assert come == len(metric.seen) == total
+
+
+def test_where_nobody_waits_nothing_is_held_back() -> None:
+    read: list[int] = []
+
+    def blocks() -> Iterator[Block[PairRow]]:
+        for number in range(5):
+            read.append(number)
+            yield Block(number, [row(number)])
+
+    coming = read_ahead(blocks(), [])
+    next(coming)
+    assert read == [0]
+
+
+def test_long_texts_are_not_held_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score, "AHEAD_CHARACTERS", 1000)
+    metric = Waiting(500)
+    blocks = (Block(n, [row(n, "x" * 300)]) for n in range(50))
+    for come, _ in enumerate(read_ahead(blocks, [metric])):
+        assert len(metric.seen) <= come + 3
+
+
+def test_whatever_happens_the_prefetching_is_stopped() -> None:
+    metric = Waiting(10)
+    task = ScoreTask([cast("Any", metric)], {})
+
+    def interrupted() -> None:
+        with task.ahead(sizes(6, 2)) as blocks:
+            next(iter(blocks))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(metric.seen) == 6
+    assert metric.stopped
+
+
+def failed(message: str) -> Problem:
+    return Problem("metric_failed", message)
+
+
+def doubled(numbers: Sequence[int]) -> list[int]:
+    if 2 in numbers:
+        raise MemoryError
+    return [2 * number for number in numbers]
+
+
+def test_a_text_that_takes_too_much_memory_says_so_and_costs_no_other() -> None:
+    first, second, third = answers(doubled, [1, 2, 3], failed)
+    assert (first, third) == (2, 6)
+    assert isinstance(second, Problem)
+    assert "not enough memory for this text" in second.message
+
+
+def test_a_metric_that_wants_to_end_the_process_costs_its_pair_and_no_other() -> None:
+    def exits(numbers: Sequence[int]) -> list[int]:
+        return doubled(numbers) if 2 not in numbers else sys.exit("no GPU")
+
+    first, second = answers(exits, [1, 2], failed)
+    assert (first, second) == (2, failed("SystemExit: no GPU"))
+
+
+def test_a_failure_is_raised_where_somebody_wants_the_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(TRACEBACK, "1")
+    with pytest.raises(MemoryError):
+        answers(doubled, [1, 2, 3], failed)

@@ -17,14 +17,7 @@ from histoeval.errors import OutputError
 from histoeval.io.finished_run import TRUST_NAMES
 from histoeval.pathgls.results import Grounding
 from histoeval.run.trust.rows import TrustRow
-from tests.support.trust_runs import (
-    TORN,
-    TRUE,
-    WAVERING,
-    judged,
-    painted_folder,
-    quick_instruments,
-)
+from tests.support.trust_runs import TORN, TRUE, WAVERING, judged, painted_folder, quick_instruments
 
 __all__ = ["painted_folder", "quick_instruments"]
 

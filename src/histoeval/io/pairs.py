@@ -190,9 +190,7 @@ def open_source(
 
 
 def source_of_records(
-    records: Iterable[Mapping[str, object]],
-    columns: Columns = GUESS,
-    joining: Joining = AS_WRITTEN,
+    records: Iterable[Mapping[str, object]], columns: Columns = GUESS, joining: Joining = AS_WRITTEN
 ) -> PairSource:
     return _source_of_table(open_records(records), columns, joining, RECORDS)
 

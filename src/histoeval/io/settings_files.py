@@ -17,13 +17,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
 
-from histoeval.errors import (
-    InputError,
-    SettingError,
-    did_you_mean,
-    explain_validation,
-    first_fault,
-)
+from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation, first_fault
 from histoeval.io.folder_kinds import wrong_folder
 
 Place = tuple[str, ...]  # the keys that lead to a value; items of a list by their numbers

@@ -19,13 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from histoeval.errors import HistoEvalError, OutputError
 from histoeval.io.folder_kinds import VERB_FILES
-from histoeval.io.row_files import (
-    drop_half_line,
-    in_form,
-    pack,
-    row_lines,
-    stored_as,
-)
+from histoeval.io.row_files import drop_half_line, in_form, pack, row_lines, stored_as
 from histoeval.io.tables.remote import demand_local_output
 from histoeval.io.writing import (
     check_not_input,

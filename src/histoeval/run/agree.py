@@ -142,8 +142,7 @@ class StudySettings:
     """Settings of a comparison of metrics with experts."""
 
     cases: Annotated[
-        PathLike | None,
-        Option("Table of row (from 0) and case, for HARE's layout.", COLUMNS),
+        PathLike | None, Option("Table of row (from 0) and case, for HARE's layout.", COLUMNS)
     ] = None
     raters: Annotated[
         Sequence[str],

@@ -54,11 +54,7 @@ class _Fit:
     seed: int
 
     def aligned(
-        self,
-        metric: str,
-        signature: str,
-        scored: Results,
-        usage: Mapping[str, Any],
+        self, metric: str, signature: str, scored: Results, usage: Mapping[str, Any]
     ) -> AlignedMetric:
         scales = _scales(metric, scored)
         criteria: list[CriterionAlignment] = []
@@ -274,8 +270,7 @@ def align_judge(
     ],
     *,
     output: Annotated[
-        PathLike | None,
-        Option("Folder for alignment.yaml and alignment.json."),
+        PathLike | None, Option("Folder for alignment.yaml and alignment.json.")
     ] = None,
     metric: Annotated[
         str | None, Option("Metric of RESULTS; when omitted: the judge, or rubric_offline.")

@@ -29,23 +29,11 @@ from histoeval.errors import (
     SettingError,
     did_you_mean,
 )
-from histoeval.io.files import (
-    ENDINGS,
-    NO_VALUE,
-    SeenNames,
-    TableSource,
-    demand_rows,
-    open_table,
-)
+from histoeval.io.files import ENDINGS, NO_VALUE, SeenNames, TableSource, demand_rows, open_table
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.images import check_image, image_hash, refuse_changed
 from histoeval.io.store import RowStore
-from histoeval.io.tables.columns import (
-    TableLayout,
-    columns_by_name,
-    columns_found,
-    normalised,
-)
+from histoeval.io.tables.columns import TableLayout, columns_by_name, columns_found, normalised
 from histoeval.io.tables.delimited import OWN_HEADER, csv_text
 from histoeval.io.tables.records import Record, name_of, shown, text_of
 from histoeval.io.writing import write_json, write_whole, writing_to

@@ -17,12 +17,7 @@ from histoeval.io.pairs import (
     source_of_records,
     source_of_systems,
 )
-from histoeval.io.reports import (
-    CaseSource,
-    TextSource,
-    open_cases,
-    open_reports,
-)
+from histoeval.io.reports import CaseSource, TextSource, open_cases, open_reports
 from histoeval.io.submissions import system_names
 from histoeval.io.tables.columns import Columns
 from histoeval.io.tables.remote import local_input

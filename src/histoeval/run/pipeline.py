@@ -294,9 +294,7 @@ class Job(ABC, Generic[In, Out]):
 
 
 def answers(
-    ask: Callable[[Sequence[T]], Sequence[A]],
-    items: Sequence[T],
-    failed: Callable[[str], Problem],
+    ask: Callable[[Sequence[T]], Sequence[A]], items: Sequence[T], failed: Callable[[str], Problem]
 ) -> list[A | Problem]:
     """An answer for each item; where a batch fails, one by one, so that only the culprit has none.
 

@@ -20,13 +20,7 @@ from histoeval.metric import Metric, Score, Signature
 from histoeval.metrics.base import AdaptedMetric, one_each
 from histoeval.progress import row_progress
 from histoeval.report import Pair, PairWithReferences
-from histoeval.run.engines.engine import (
-    Block,
-    Task,
-    example_pairs,
-    gpu_use,
-    models_of,
-)
+from histoeval.run.engines.engine import Block, Task, example_pairs, gpu_use, models_of
 from histoeval.run.inputs import pair_source
 from histoeval.run.models import load_metrics, metric_names
 from histoeval.run.pipeline import Job, RunOptions, answers

@@ -300,8 +300,7 @@ class AttackOptions(ExaminationOptions):
         ),
     ] = ()
     tiles: Annotated[
-        int,
-        Option("Tiles of a slide that the model is shown.", INPUT, name="--shown-tiles", min=1),
+        int, Option("Tiles of a slide that the model is shown.", INPUT, name="--shown-tiles", min=1)
     ] = 15
     stains: Annotated[int, Option("Number of stain perturbations.", INPUT, min=1)] = 1
 
@@ -364,10 +363,7 @@ class ScoreSettings(JoinSettings, EngineSettings):
     def columns(self) -> Columns:
         candidates = (self.candidate,) if isinstance(self.candidate, str) else self.candidate
         return Columns(
-            reference=self.reference,
-            candidates=tuple(candidates),
-            id=self.id,
-            system=self.system,
+            reference=self.reference, candidates=tuple(candidates), id=self.id, system=self.system
         )
 
 
@@ -435,11 +431,7 @@ class JudgeSettings(JoinSettings, EngineSettings):
     prompt: JudgePrompt = "rubric4"
     repeats: Repeats = 1
     check_order: Annotated[
-        bool,
-        Option(
-            "Ask again with the candidate first, and compare.",
-            name="--check-order",
-        ),
+        bool, Option("Ask again with the candidate first, and compare.", name="--check-order")
     ] = False
     temperature: Temperature = 0.0
     seed: Annotated[int, Option("Seed of the first repeat; repeat n uses seed + n.", REQUESTS)] = 0
@@ -469,8 +461,7 @@ class JudgeSettings(JoinSettings, EngineSettings):
     ] = None
     prices: Annotated[PathLike | None, Option("TOML file with the prices of models.")] = None
     columns: Annotated[
-        Columns | None,
-        Option("of the table, where they cannot be guessed.", shell=Columns),
+        Columns | None, Option("of the table, where they cannot be guessed.", shell=Columns)
     ] = None
     encoding: Encoding = None
     models: Annotated[
@@ -513,8 +504,7 @@ class TrustOptions:
     ] = ()
     nli: NliName = None
     distance: Annotated[
-        Any,
-        Option("Distance between reports: concordance, nli or embedding.", MODELS, shell=str),
+        Any, Option("Distance between reports: concordance, nli or embedding.", MODELS, shell=str)
     ] = "concordance"
     models: Annotated[Models | None, Option("the reader to use.", shell=Models, only=READING)] = (
         None
@@ -610,8 +600,7 @@ class TrustSettings(TrustOptions, EngineSettings):
     overwrite: Overwrite = False
     texts: KeepTexts = True
     images: Annotated[
-        PathLike | None,
-        Option("Folder of the images; that of FILE when omitted.", IMAGES),
+        PathLike | None, Option("Folder of the images; that of FILE when omitted.", IMAGES)
     ] = None
     pictures: Annotated[
         bool,

@@ -1,16 +1,25 @@
-"""Parallel text files and folders."""
+"""Text files, folders, Word documents and PDFs as reports."""
 
 from __future__ import annotations
 
+import base64
+import builtins
 import gzip
+import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from histoeval.errors import InputError
+from histoeval.errors import InputError, MissingDependency
+from histoeval.io.documents import texts
+from histoeval.io.documents import texts as reader
+from histoeval.io.documents.texts import word_text
 from histoeval.io.pairs import PairRow, PairSource, open_source
 from histoeval.io.reports import open_reports
 from histoeval.io.tables.columns import Columns
+from histoeval.io.tables.records import Fault
+from tests.support.documents import docx, oru, paragraphs, pdf, zipped
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> None:
@@ -193,3 +202,148 @@ def test_a_stray_carriage_return_in_a_long_first_line_shifts_nothing(tmp_path: P
     (tmp_path / "model.txt").write_bytes(b"carcinoma\nbenign\n")
     rows = list(open_source([tmp_path / "refs.txt", tmp_path / "model.txt"]).rows())
     assert [row.pair.candidate for row in rows if row.pair] == ["carcinoma", "benign"]
+
+
+def read(folder: Path, content: bytes) -> str | Fault:
+    file = folder / "S1.docx"
+    file.write_bytes(content)
+    return word_text(file)
+
+
+def kind_of(found: str | Fault) -> str:
+    assert isinstance(found, Fault)
+    return found.kind
+
+
+def test_paragraphs_tabs_breaks_and_tables_are_read(tmp_path: Path) -> None:
+    body = (
+        paragraphs("Colon, biopsy:", "Tubular adenoma &lt; 1 cm ä 😀")
+        + "<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p>"
+        + "<w:tbl><w:tr>"
+        + "".join(f"<w:tc>{paragraphs(cell)}</w:tc>" for cell in ("ER", "90 %"))
+        + "</w:tr></w:tbl>"
+    )
+    text = "Colon, biopsy:\nTubular adenoma < 1 cm ä 😀\na\tb\nc\nER\t90 %"
+    assert read(tmp_path, docx(body)) == text
+
+
+def test_deleted_text_and_second_versions_of_text_boxes_are_left_out(tmp_path: Path) -> None:
+    body = (
+        "<w:p><w:del><w:r><w:delText>malignant</w:delText></w:r></w:del>"
+        "<w:ins><w:r><w:t>benign</w:t></w:r></w:ins></w:p>"
+        f"<mc:AlternateContent><mc:Choice>{paragraphs('box')}</mc:Choice>"
+        f"<mc:Fallback>{paragraphs('box')}</mc:Fallback></mc:AlternateContent>"
+    )
+    assert read(tmp_path, docx(body)) == "benign\nbox"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"", "damaged_file"),
+        (b"PK\3\4 rubbish", "damaged_file"),
+        (docx(paragraphs("Colon."))[:-40], "damaged_file"),
+        (docx(paragraphs("Colon."), name="other.xml"), "damaged_file"),
+        (zipped({"word/document.xml": b"<w:document>"}), "damaged_file"),
+        (
+            zipped({"word/document.xml": b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}),
+            "damaged_file",
+        ),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "locked_file"),
+    ],
+)
+def test_what_is_no_word_document_is_a_problem(tmp_path: Path, content: bytes, kind: str) -> None:
+    assert kind_of(read(tmp_path, content)) == kind
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "RECORD_LIMIT", 100_000)
+    assert kind_of(read(tmp_path, docx("a" * 10_000_000))) == "long_text"
+
+
+def test_one_document_is_a_table_of_one_report(tmp_path: Path) -> None:
+    file = tmp_path / "S1.docx"
+    file.write_bytes(docx(paragraphs("Colon.")))
+    (row,) = open_reports(file).rows()
+    assert (row.id, row.text) == ("S1", "Colon.")
+
+
+def test_documents_beside_texts_are_not_read_and_the_output_says_so(tmp_path: Path) -> None:
+    (tmp_path / "S1.docx").write_bytes(docx(paragraphs("Skin.")))
+    (tmp_path / "S1.txt").write_text("Colon.", "utf-8")
+    source = open_reports(tmp_path)
+    assert [(row.id, row.text) for row in source.rows()] == [("S1", "Colon.")]
+    assert source.notes == (
+        f"1 .docx and .pdf files of {tmp_path.name} were not read, as it has text files",
+    )
+
+
+PAGES = (["Skin, excision:", "Compound nevus."], ["Margins free."])
+
+
+def locked(password: str) -> bytes:
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter(io.BytesIO(pdf(*PAGES)))
+    writer.encrypt(password, "owner", algorithm="RC4-128")
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def test_a_folder_of_pdfs_is_read_and_what_cannot_be_is_a_problem_of_its_row(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("pypdf")
+    files = {
+        "1": pdf(*PAGES),
+        "2": pdf([]),
+        "3": locked("secret"),
+        "4": locked(""),
+        "5": b"%PDF-1.4\nrubbish",
+        "6": b"",
+        "7": pdf(*PAGES)[:300],
+    }
+    for name, content in files.items():
+        (tmp_path / f"{name}.pdf").write_bytes(content)
+    rows = list(open_reports(tmp_path).rows())
+    text = "Skin, excision:\nCompound nevus.\nMargins free."
+    assert {row.id: row.text for row in rows if row.text} == {"1": text, "4": text}
+    codes = {row.id: row.problems[0].code for row in rows if row.problems}
+    assert {name: codes[name] for name in "2356"} == {
+        "2": "no_text_layer",
+        "3": "locked_file",
+        "5": "damaged_file",
+        "6": "damaged_file",
+    }
+    assert codes["7"] in ("damaged_file", "no_text_layer")
+    assert rows[1].problems[0].message.startswith("2.pdf has no text layer: it is a scan")
+
+
+def test_a_pdf_of_too_many_pages_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pypdf")
+    monkeypatch.setattr(reader, "MOST_PAGES", 1)
+    found = reader.pdf_text(pdf(*PAGES), "book.pdf")
+    assert not isinstance(found, str)
+    assert found.kind == "many_pages"
+
+
+def test_without_pypdf_the_message_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def importing(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "pypdf":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", importing)
+    (tmp_path / "1.pdf").write_bytes(pdf(*PAGES))
+    with pytest.raises(MissingDependency, match=r"read 1\.pdf: .*histoeval\[documents\]"):
+        open_reports(tmp_path)
+    inside = base64.b64encode(pdf(*PAGES)).decode()
+    file = tmp_path / "export.hl7"
+    file.write_text(oru("1", f"ED|^R||^AP^PDF^Base64^{inside}") + oru("2", "TX|^R||Skin."), "utf-8")
+    lost, read = open_reports(file).rows()
+    assert [problem.code for problem in lost.problems] == ["missing_package"]
+    assert read.text == "Skin."

@@ -93,10 +93,7 @@ def test_blank_lines_are_no_rows_and_lines_are_counted_as_an_editor_does(path: P
         ('0,a,b\n1,a,"left open\n2,a,b\n3,"c",d\n', "0 broken_quotes 2 3"),
         ('0,a,b\n1,a,"left open\n2,"a\nb",c\n3,"c",d\n', "0 broken_quotes 2 3"),
         # and one that is closed by chance further down
-        (
-            '1,"left open,b\n2,a,b\n3,a,b\n4,a,it is 5"\n5,a,b\n',
-            "wrong_column_count 2 3 4 5",
-        ),
+        ('1,"left open,b\n2,a,b\n3,a,b\n4,a,it is 5"\n5,a,b\n', "wrong_column_count 2 3 4 5"),
         # a row of several lines with a column too many is one broken row
         ('1,"one\ntwo","c, d",extra\n2,a,b\n', "wrong_column_count 2"),
         ('1,"one\ntwo\rtwo\nthree",c,extra\n2,a,b\n', "wrong_column_count 2"),

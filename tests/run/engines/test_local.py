@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -9,16 +10,28 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
 import pytest
 
-from histoeval.errors import EndpointError, HistoEvalError, SettingError
-from histoeval.run.engines.engine import INLINE, InlineEngine
+import histoeval
+from histoeval.errors import EndpointError, HistoEvalError, OutputError, SettingError
+from histoeval.io.store import RowStore
+from histoeval.run.engines.engine import INLINE, BlockSpool, Engine, InlineEngine
 from histoeval.run.engines.local import LocalEngine, packed
+from histoeval.run.extract import entail, open_pairs
+from histoeval.run.models import load_entailer
 from histoeval.run.settings import EngineSettings
-from tests.support.engine_jobs import DoublingJob, DoublingTask, ForkingTask, doubled, worked
+from tests.support.engine_jobs import (
+    Doubled,
+    DoublingJob,
+    DoublingTask,
+    ForkingTask,
+    doubled,
+    worked,
+)
 
 ROOT = Path(__file__).parents[3]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks safely")
@@ -201,3 +214,106 @@ class Unloadable:
 
 def _load() -> None:
     raise SettingError("no such weights")
+
+
+TEXTS = [f"t{n}" for n in range(12)]
+
+
+def spool_of(folder: Path, texts: list[str] = TEXTS) -> BlockSpool:
+    job = DoublingJob(texts, folder)
+    return BlockSpool(folder / "out.jsonl", job.request())
+
+
+def rows(*places: int) -> list[Doubled]:
+    return [Doubled(f"r{n}", TEXTS[n] * 2) for n in places]
+
+
+def test_blocks_are_found_in_order_and_no_row_is_in_two(tmp_path: Path) -> None:
+    spool = spool_of(tmp_path)
+    for start, length in ((8, 2), (3, 4), (5, 3), (0, 2)):
+        spool.put(start, rows(*range(start, start + length)))
+    assert spool.blocks(0) == [range(2), range(3, 7), range(8, 10)]
+    assert spool.blocks(4) == [range(3, 7), range(8, 10)]
+    assert Doubled.of_line(spool.lines(range(8, 10))[1]) == rows(9)[0]
+    spool.clear()
+    assert spool.blocks(0) == []
+    assert not spool.folder.exists()
+
+
+def test_a_run_takes_finished_blocks_over(tmp_path: Path) -> None:
+    spool = spool_of(tmp_path)
+    spool.put(2, rows(2, 3, 4))
+    spool.put(7, rows(7, 8))
+    doubled(TEXTS, tmp_path, INLINE)
+    assert worked(tmp_path) == ["r0", "r1", "r5", "r6", "r9", "r10", "r11"]
+    assert list(RowStore(tmp_path / "out.jsonl", Doubled.of_line)) == rows(*range(12))
+
+
+def test_of_a_block_that_was_half_written_the_rest_is_taken(tmp_path: Path) -> None:
+    doubled(TEXTS, tmp_path, INLINE)
+    whole = (tmp_path / "out.jsonl").read_bytes()
+    (tmp_path / "out.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:4]))
+    (tmp_path / "worked.txt").unlink()
+    spool_of(tmp_path).put(2, rows(2, 3, 4, 5))
+    doubled(TEXTS, tmp_path, INLINE)
+    assert worked(tmp_path) == ["r6", "r7", "r8", "r9", "r10", "r11"]
+    assert (tmp_path / "out.jsonl").read_bytes() == whole
+
+
+def test_blocks_of_another_input_are_not_taken(tmp_path: Path) -> None:
+    spool_of(tmp_path, TEXTS[:5]).put(0, rows(0, 1))
+    doubled(TEXTS, tmp_path, INLINE)
+    assert len(worked(tmp_path)) == 12
+
+
+def test_a_block_that_does_not_fit_the_input_is_refused(tmp_path: Path) -> None:
+    spool_of(tmp_path).put(2, rows(5, 6))
+    with pytest.raises(OutputError, match="not what the input has there"):
+        doubled(TEXTS, tmp_path, INLINE)
+
+
+METRICS = "concordance,hare,rubric_offline,bleu,rouge_1,rouge_l,chrf"
+PAIRS = [
+    {"id": "1", "reference": "Colon: adenocarcinoma, pT2.", "candidate": "Colon: tubular adenoma."},
+    {
+        "id": "2",
+        "reference": "Left breast: ductal carcinoma, grade 2.",
+        "candidate": "Left breast.",
+    },
+    {"id": "2", "reference": "Twice.", "candidate": "Twice."},
+    {"id": "4", "reference": "Skin: naevus. Margins clear.", "candidate": "Skin: melanoma."},
+    {"id": "5", "reference": "Prostate: no tumour.", "candidate": ""},
+]
+
+
+def write_scores(output: Path, engine: Engine, rows: int | None) -> None:
+    histoeval.score(PAIRS, metrics=METRICS, output=output, engine=engine, batch_size=rows)
+
+
+def write_readings(output: Path, engine: Engine, rows: int | None) -> None:
+    histoeval.extract(
+        PAIRS, text="reference", output=output / "read.jsonl", engine=engine, batch_size=rows
+    )
+
+
+def write_entailments(output: Path, engine: Engine, rows: int | None) -> None:
+    output.mkdir()
+    table = output / "pairs.jsonl"
+    pairs = [{"premise": f"Grade {n}.", "hypothesis": "Grade 2."} for n in range(1, 9)]
+    table.write_text("".join(json.dumps(pair) + "\n" for pair in [*pairs, {"premise": ""}]))
+    model = load_entailer(None)
+    entail(open_pairs(table), model, output / "out.jsonl", engine=engine, batch_size=rows)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("write", [write_scores, write_readings, write_entailments])
+def test_files_are_equal(write: Callable[[Path, Engine, int | None], None], tmp_path: Path) -> None:
+    write(tmp_path / "inline", INLINE, None)
+    expected = contents(tmp_path / "inline")
+    assert expected
+    for name, workers, rows in (("one", 1, None), ("two", 2, 1)):
+        write(tmp_path / name, LocalEngine(workers), rows)
+        assert contents(tmp_path / name) == expected

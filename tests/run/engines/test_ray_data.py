@@ -59,8 +59,7 @@ def texts(count: int) -> list[str]:
 
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(
-    ("actors", "block_rows"),
-    [(1, 7), (2, None), pytest.param(4, 1, marks=pytest.mark.release)],
+    ("actors", "block_rows"), [(1, 7), (2, None), pytest.param(4, 1, marks=pytest.mark.release)]
 )
 def test_rows_and_summary_are_those_of_one_process(
     actors: int, block_rows: int | None, tmp_path: Path

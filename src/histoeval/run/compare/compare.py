@@ -26,13 +26,7 @@ from histoeval.run.compare.systems import (
 )
 from histoeval.run.compare.trial import USUAL_METRIC, Gate, PairedTest, gate_of
 from histoeval.run.results import Frames
-from histoeval.run.settings import (
-    PathLike,
-    Permutations,
-    Resamples,
-    Seed,
-    metric_option,
-)
+from histoeval.run.settings import PathLike, Permutations, Resamples, Seed, metric_option
 from histoeval.settings import Argument, Keyword, Option
 from histoeval.statistics.resampling import PERMUTATIONS, RESAMPLES
 from histoeval.version import __version__
@@ -145,8 +139,7 @@ def compare(
         ),
     ] = None,
     cases: Annotated[
-        PathLike | None,
-        Option("Table of id and case; without it each id is its own case."),
+        PathLike | None, Option("Table of id and case; without it each id is its own case.")
     ] = None,
     tie: Annotated[
         float, Option("Largest difference of scores that counts as a tie.", min=0)

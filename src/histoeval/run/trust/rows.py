@@ -58,10 +58,7 @@ class MissingReason(Noun):
     @classmethod
     def of(cls, problem: Problem, dimension: str | None = None) -> MissingReason:
         return cls(
-            dimension=dimension,
-            code=problem.code,
-            message=problem.message,
-            column=problem.column,
+            dimension=dimension, code=problem.code, message=problem.message, column=problem.column
         )
 
 

@@ -15,12 +15,7 @@ from histoeval.io.tables.records import RecordTable
 from histoeval.io.writing import write_text, writing_to
 from histoeval.pathgls.fusion import ROUTES
 from histoeval.pathgls.policy.policy import DIMENSIONS, PAPER, Dimension, policy_text
-from histoeval.pathgls.policy.tuning import (
-    LabelledReports,
-    TunedPolicy,
-    TuningPlan,
-    tune,
-)
+from histoeval.pathgls.policy.tuning import LabelledReports, TunedPolicy, TuningPlan, tune
 from histoeval.report import Noun
 from histoeval.settings import Option
 from histoeval.version import __version__

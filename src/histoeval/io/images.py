@@ -1,8 +1,8 @@
 """Files of images as the system sees them: whether one can be opened, and what identifies it."""
 
 import hashlib
+import os
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 from histoeval.errors import InputError, OutputError, Problem
@@ -19,6 +19,9 @@ NO_FILES = {
 # Bytes up to which a file is hashed whole; a larger one by its size and by pieces of it.
 HASHED_WHOLE = 32 << 20
 
+# Never an error, as the methods of `Path` may be.
+is_folder, is_file = os.path.isdir, os.path.isfile
+
 PIECES, PIECE_BYTES = 16, 256 << 10
 
 
@@ -33,20 +36,6 @@ def check_image(path: Path) -> None:
         raise InputError(f"{path} cannot be the name of a file: {error}") from error
     if kind not in (stat.S_IFREG, stat.S_IFDIR):
         raise InputError(f"{path} is {NO_FILES.get(kind, 'no file')}, not an image or slide")
-
-
-def is_folder(path: Path) -> bool:
-    """True for a folder; never an error, as `Path.is_dir` may be."""
-    with suppress(OSError, ValueError):
-        return path.is_dir()
-    return False
-
-
-def is_file(path: Path) -> bool:
-    """True for a regular file; never an error, as `Path.is_file` may be."""
-    with suppress(OSError, ValueError):
-        return path.is_file()
-    return False
 
 
 def find_image(folder: Path, name: str) -> Path | Problem:

@@ -24,7 +24,7 @@ from histoeval.run.engines.engine import Task
 from histoeval.run.pipeline import Job, RunOptions
 from histoeval.runtime.threads import cores, in_order
 from histoeval.slides.open import open_slide
-from histoeval.slides.slide import Pixels, Slide
+from histoeval.slides.slide import Slide
 from histoeval.slides.tiles import TilePlace, TilePlan, read_tile
 
 
@@ -100,7 +100,9 @@ class TileTask(Task[TilePlace, TileRow]):
         tile = read_tile(self._slide, self._plan, place)
         if tile.pixels is not None:
             with writing_to(self._pictures.parent):
-                write_whole(self._pictures / f"{place.id}.png", png_bytes(tile.pixels))
+                stream = io.BytesIO()  # PNG: the same bytes for the same pixels
+                Image.fromarray(tile.pixels).save(stream, "PNG", compress_level=1)
+                write_whole(self._pictures / f"{place.id}.png", stream.getvalue())
         return _row(self._plan, place, tile.problem)
 
 
@@ -167,13 +169,6 @@ class TileJob(Job[TilePlace, TileRow]):
         error = row.content["error"]
         self.tally.count([] if error is None else [Problem(error["code"], error["message"])])
         self.problems.update([] if error is None else [error["code"]])
-
-
-def png_bytes(pixels: Pixels) -> bytes:
-    """An image as PNG, the same bytes for the same pixels."""
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, "PNG", compress_level=1)
-    return stream.getvalue()
 
 
 def _row(plan: TilePlan, place: TilePlace, problem: Problem | None) -> TileRow:

@@ -383,10 +383,9 @@ def _no_reference(file: str, columns: Sequence[str]) -> InputError:
     several = numbered_columns(columns, "reference")
     if len(several) < 2:
         return _no_column(file, "reference", columns)
-    way = argument("several_references", "best") or argument("references", "best")
     return InputError(
         f"{file} has several columns of references ({', '.join(map(shown, several))}); "
-        f"{_name_it('reference')}" + (way and f", or take them together: {way}")
+        f"{_name_it('reference')}{how_to_take()}"
     )
 
 

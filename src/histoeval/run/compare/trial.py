@@ -115,10 +115,6 @@ def value_of(result: MetricResult, part: str) -> float | None:
     return result.parts.get(part) if part else result.value
 
 
-def errors_of(result: MetricResult) -> list[NewError]:
-    return [_named(error) for error in listed_errors(result) or ()]
-
-
 def new_errors(before: MetricResult, after: MetricResult) -> list[NewError]:
     """The errors of a case that are new, the worst first.
 
@@ -346,7 +342,8 @@ class Trial:
             for id_ in rivals.shared:
                 before, after = rivals.before.rows[id_], rivals.after.rows[id_]
                 is_new = condition.what == "new errors"
-                errors = new_errors(before, after) if is_new else errors_of(after)
+                every = map(_named, listed_errors(after) or ())
+                errors = new_errors(before, after) if is_new else every
                 counts[id_] = sum(condition.severity in ("", error.severity) for error in errors)
             count, cases = sum(counts.values()), [id_ for id_, count in counts.items() if count]
             found = f"{count:,} in {len(cases):,} of {len(counts):,} cases, by {metric}"

@@ -167,16 +167,16 @@ def _go_to(folder: str) -> None:
         os.chdir(folder)
 
 
-def _environment() -> dict[str, str]:
-    return {name: text for name, text in os.environ.items() if name.startswith("HISTOEVAL_")}
-
-
 @dataclass(frozen=True)
 class RayContext:
     package: bytes
     spool: BlockSpool | None
     folder: str = field(default_factory=os.getcwd)
-    environment: dict[str, str] = field(default_factory=_environment)
+    environment: dict[str, str] = field(
+        default_factory=lambda: {
+            name: text for name, text in os.environ.items() if name.startswith("HISTOEVAL_")
+        }
+    )
     version: str = __version__
 
     def open(self) -> WorkerSlot[Any, Any]:

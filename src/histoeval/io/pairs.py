@@ -58,13 +58,9 @@ ACCEPTED = (
 
 
 class Joining(Noun):
-    """Rules for bringing the reports of one case together.
+    """Rules for bringing the reports of one case together."""
 
-    `loose_ids` accepts ids that differ only in ending, case, spaces or zeros; `references` is what
-    counts where a case has several.
-    """
-
-    loose_ids: bool = False
+    loose_ids: bool = False  # ids may differ in ending, case, outer spaces or zeros
     references: ReferenceMode | None = None
 
     @field_validator("references", mode="before")
@@ -99,12 +95,10 @@ class PairRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PairSource(TableSource[Layout, PairRow]):
-    """An opened table and its pairs: of each record, one row per system.
-
-    Rows that systems have `outside` of the cases of a truth come last.
-    """
+    """An opened table and its pairs: of each record, one row per system."""
 
     joining: Joining = AS_WRITTEN
+    # Rows that systems have beside the cases of a truth; they come last.
     outside: tuple[PairRow, ...] = field(default=(), repr=False)
 
     def identity(self) -> dict[str, Any]:

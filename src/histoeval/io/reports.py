@@ -89,10 +89,7 @@ def open_reports(
     encoding: str | None = None,
     several: bool = False,
 ) -> TextSource:
-    """Open a table, a text file, a folder or records; columns that are not named are guessed.
-
-    `several` takes numbered columns of references together, for whoever asks for them.
-    """
+    """Open a table, a text file, a folder or records; columns that are not named are guessed."""
     if isinstance(data, Path):
         kind = format_of(data, ACCEPTED)
         if kind in ("text", "folder") and (text is not None or id_ is not None):
@@ -118,10 +115,7 @@ def open_report_table(path: Path, named: Columns, encoding: str | None) -> Opene
 
 
 def _open_folder(path: Path, encoding: str | None) -> OpenedTable:
-    """A folder of documents, or of exports that may hold several reports each.
-
-    An export that cannot be read is a problem and costs no other.
-    """
+    """A folder of documents, or of exports that may hold several reports each."""
     name = path.resolve().name
     exports = exports_in(path)
     if not exports:

@@ -78,10 +78,7 @@ def read_model(
     read: Callable[[Path, str], YamlFile] = read_yaml,
     advice: str = "",
 ) -> Settings:
-    """The checked content of a YAML file, or of a TOML file by `read_toml`.
-
-    In messages `what` precedes its name, and `advice` follows what is wrong with it.
-    """
+    """The checked content of a YAML file, or of a TOML file by `read_toml`."""
     written = read(path, what)
     try:
         return model_class.model_validate(written.content)

@@ -42,19 +42,11 @@ class ReportLine(NamedTuple):
 
 @dataclass(frozen=True)
 class SubmissionProblem:
-    """A fault of one row or one id of a file, and what to do about it.
-
-    `row` counts from 1, and is None for a report that is not there at all. `code` is one of
-    not_an_object, repeated_key, broken_json, missing_id, not_a_name (an id that is no text or
-    number), duplicate_id, missing_value (no report), not_text, empty_text, placeholder (such as
-    N/A), refusal (of a language model), too_long, binary_text,
-    lone_surrogate, not_utf8, unknown_id, near_id (unknown, but for its ending or spelling) and
-    missing_report, or another code of a row that cannot be read (docs/input.md).
-    """
+    """A fault of one row or one id of a file, and what to do about it."""
 
     id: str | None
-    row: int | None
-    code: str
+    row: int | None  # counted from 1; None for a report that is not there at all
+    code: str  # missing_report, or a kind of problems.toml
     reason: str
     meant: str | None = None  # the id that a near one may mean
 

@@ -66,10 +66,7 @@ def read_expert_scores(
     case: str | None = None,
     encoding: str | None = None,
 ) -> ExpertScores:
-    """Read a table; a criterion is in the column of its name, or in those that `named` says.
-
-    Scores outside the range that `within` has for a criterion are not used, and told.
-    """
+    """Read a table; a criterion is in the column of its name, or in those that `named` says."""
     columns, within = columns or Columns(), within or {}
     opened = open_table(path, columns, encoding)
     table = opened.table

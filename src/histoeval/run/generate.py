@@ -259,11 +259,7 @@ def generate(
     batch_size: int | None = None,
     **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
-    """Have a report written for every case at every level; the summary of all rows.
-
-    `system` is what results call the model. An endpoint that is gone stops the run; every answer is
-    cached, and the same command resumes there.
-    """
+    """Have a report written for every case at every level; the summary of all rows."""
     if output.is_file():
         raise OutputError(f"{output} is a file; reports need a folder")
     store = RowStore(output / ROWS, GeneratedRow.model_validate_json, verb="generate")

@@ -74,10 +74,7 @@ def judge_metrics(panel: JudgePanel, prompt: str, alignment: str = "") -> list[J
 def run_judges(
     settings: JudgeSettings, source: PairSource, panel: JudgePanel, watch: Watch = ignore
 ) -> Scores:
-    """Judge every pair of a source; the summary says what it cost.
-
-    Without `texts` no word of a report or of a reply is in the results.
-    """
+    """Judge every pair of a source; the summary says what it cost."""
     prices = prices_of(settings)
     folder = result_folder(settings.output, settings.format)
     beside = load_metrics(settings.beside, settings.models) if settings.beside else []

@@ -188,14 +188,7 @@ def metric_names(specs: str | Iterable[str]) -> list[str]:
 def load_metrics(
     metrics: str | Iterable[object], models: Models | None = None, **settings: Any
 ) -> list[Metric]:
-    """Metrics by name or as objects, those by name with the models that they need.
-
-    Args:
-        metrics: specifications such as ``hare:threshold=0.5`` or metric objects in a list, or
-            specifications in one text with commas.
-        models: the models to use; those of this package when left out.
-        **settings: further settings of each metric that is named.
-    """
+    """Metrics by name or as objects, those by name with the models that they need."""
     given = metrics.split(",") if isinstance(metrics, str) else list(metrics)
     wanted = [metric if isinstance(metric, str) else as_metric(metric) for metric in given]
     named = [spec for spec in wanted if isinstance(spec, str)]

@@ -35,10 +35,7 @@ _NO_PANEL = Panel((), (), {}, {})
 
 
 def read_agreement(folder: Path) -> tuple[Agreement, str]:
-    """The study in a folder, and the command that made it where that is known.
-
-    Its panel is empty where an earlier version has not kept it.
-    """
+    """The study in a folder, and the command that made it where that is known."""
     content = read_json(folder / "agreement.json", folder)
     panel = folder / PANEL
     try:

@@ -149,11 +149,7 @@ def text_layout_of(
     *,
     several: bool = False,
 ) -> TextLayout:
-    """Settle the columns of a table of single texts, guessing those that were not named.
-
-    Columns that are taken by something else are not guessed at. `several` takes numbered columns
-    of references together.
-    """
+    """Settle the columns of a table of single texts, guessing those that were not named."""
     columns = table.columns
     references = _numbered_references(columns, text, "reference", "text") if several else ()
     if references:

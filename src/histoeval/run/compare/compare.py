@@ -261,10 +261,7 @@ def _most_different(
 
 
 def read_case_table(path: Path, what: str = "case") -> dict[str, str]:
-    """The case (or what else is asked for) of each id: the column of that name, or the only other.
-
-    An id may stand several times as long as it says the same.
-    """
+    """The case, or what else is asked for, of each id: its column, or the only other one."""
     table = open_table(path, Columns(id="id")).table
     names = columns_by_name(table.columns)
     others = [name for name in table.columns if name != names.get("id")]

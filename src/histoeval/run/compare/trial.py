@@ -62,18 +62,15 @@ class PairedTest:
 
 
 class MetricChange(Noun):
-    """The mean of a metric, or of a part of it, in the baseline and in the new run.
-
-    `difference` is the new less the old, `p` that of the paired randomisation test.
-    """
+    """The mean of a metric, or of a part of it, in the baseline and in the new run."""
 
     metric: str
     system: str
     pairs: int
     before: Estimate
     after: Estimate
-    difference: Estimate
-    p: float | None
+    difference: Estimate  # the new less the old
+    p: float | None  # of the paired randomisation test
     better: int
     same: int
     worse: int

@@ -214,10 +214,7 @@ class Engine(ABC):
     def run(
         self, task: Task[In, Out], blocks: Blocks[In], spool: BlockSpool | None
     ) -> Iterator[Finished[Out]]:
-        """The results of all blocks, in any order.
-
-        An engine whose workers reach the spool may leave rows there.
-        """
+        """The results of all blocks, in any order."""
 
 
 def demand_workers(workers: int) -> int:

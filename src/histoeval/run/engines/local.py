@@ -304,10 +304,7 @@ class WorkerSlot(Generic[In, Out]):
 
 
 class WorkerPool(Generic[In, Out]):
-    """Some workers, each with a thread that waits for it.
-
-    They are forked of one process where they can be, or else each is started by itself.
-    """
+    """Some workers, each with a thread that waits for it."""
 
     def __init__(self, task: Task[In, Out], package: bytes, workers: int) -> None:
         self._package = package

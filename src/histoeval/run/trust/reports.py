@@ -291,12 +291,7 @@ def trust_source(
     batch_size: int | None = None,
     texts: bool = True,
 ) -> Verdicts:
-    """Judge every report of a source; with a folder, a stopped run resumes.
-
-    `illustrate` is called for each verdict before its row is written, `conclude` with the summary.
-    Without `texts` no word of a report is in the results, and there are no pictures or patches,
-    which name claims.
-    """
+    """Judge every report of a source; with a folder, a stopped run resumes."""
     place = None if folder is None or not texts else folder.folder
     job = TrustJob(source, instruments, illustrate if texts else None, place, batch_size)
     images: Iterator[Path] = iter(())

@@ -309,10 +309,7 @@ def patches_file(folder: Path, row: int) -> Path:
 
 
 def keep_patch_scores(verdict: Verdict, folder: Path, encoders: Sequence[ImageTextEncoder]) -> None:
-    """Write the scores of a verdict into the folder of its run; nothing where it has no image.
-
-    There are none where the image could not be looked at.
-    """
+    """Write the scores of a verdict into the folder of its run; nothing where it has no image."""
     if verdict.image is None:
         return
     image, embedded = verdict.image.resolve(), verdict.embedded

@@ -120,7 +120,8 @@ class JudgeOptions:
     def config(self, **others: Any) -> JudgeConfig | None:
         endpoint, model = self.endpoint, self.model
         if not endpoint and not model:
-            endpoint, model = _variable(JUDGE_ENDPOINT), _variable(JUDGE_MODEL)
+            endpoint = list(filter(None, [os.environ.get(JUDGE_ENDPOINT)]))
+            model = list(filter(None, [os.environ.get(JUDGE_MODEL)]))
         if not endpoint and not model:
             return None
         if not endpoint or not model:
@@ -129,10 +130,6 @@ class JudgeOptions:
 
         others["access"] = self.access.accesses(len(endpoint))
         return JudgeConfig(endpoints=tuple(endpoint), models=tuple(model), **others)
-
-
-def _variable(name: str) -> list[str]:
-    return [os.environ[name]] if os.environ.get(name) else []
 
 
 class Models(Noun):

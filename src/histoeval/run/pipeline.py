@@ -75,6 +75,7 @@ class OrderedResults(Generic[Out]):
         self.spool = spool
         self._next = done
         self._memory: list[Out] = []
+        self.rows: Iterable[Out] = self._memory if store is None else store
         self._early: dict[int, Finished[Out]] = {}
         spooled = [] if spool is None else spool.blocks(done)
         for block in spooled:
@@ -82,10 +83,6 @@ class OrderedResults(Generic[Out]):
         self.arrived = done + sum(block.stop - max(done, block.start) for block in spooled)
         self.finished = [range(done), *spooled]
         self._write_early()
-
-    @property
-    def rows(self) -> Iterable[Out]:
-        return self._memory if self._store is None else self._store
 
     def take(self, block: Finished[Out]) -> None:
         """Write the results of a block, or keep them until those before it have come."""

@@ -140,16 +140,13 @@ class Totals(RowCount):
 
     def __init__(self, metrics: list[Metric]) -> None:
         super().__init__()
+        self.scores = 0
         self._metrics = metrics
         self._pairs: Counter[str] = Counter()
         self._nobodys_rows = 0
         self._failed: Counter[str] = Counter()
         self._failure: dict[str, str] = {}
         self._totals: dict[tuple[str, str], MetricTotals] = {}
-
-    @property
-    def scores(self) -> int:
-        return sum(totals.scored for totals in self._totals.values())
 
     def add(self, row: ResultRow) -> None:
         self.count(row.errors)
@@ -164,6 +161,7 @@ class Totals(RowCount):
             self._nobodys_rows += 1
             return
         self._pairs[row.system] += not any(problem.code in OUTSIDE for problem in row.errors)
+        self.scores += len(row.scores)
         for name, result in row.scores.items():
             self._totals.setdefault((row.system, name), MetricTotals()).add(result)
 

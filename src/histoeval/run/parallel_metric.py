@@ -20,9 +20,9 @@ from histoeval.run.engines.engine import (
 from histoeval.run.engines.local import WorkerPool, packed
 from histoeval.run.pipeline import answers
 
+# Blocks for each worker, so that none waits long for the last one of another; where a GPU answers
+# all of them, one, so that its batches are as full as they can be.
 SHARES = 4
-"""Blocks for each worker, so that none waits long for the last one of another; where a GPU answers
-all of them, one, so that its batches are as full as they can be."""
 
 
 class MetricTask(Task[Pair, Any]):

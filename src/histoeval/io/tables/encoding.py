@@ -53,14 +53,12 @@ _LIKELY = (
     rf"|[{_SIGNS}]*{_LETTERS}[A-Za-z]"
 )
 
+# Bytes in a row that no Western European text would hold: such as three letters with accents. Other
+# scripts have them in every word, and a character of UTF-8 that was cut stands alone.
 UNLIKELY_IN_WESTERN_TEXT = re.compile(
     rf"[\udc80-\udcff]{{{_LONGEST_RUN}}}"
     rf"|(?<={_OTHER})(?!{_LIKELY})[\udc80-\udcff]+{_OTHER}"
 )
-"""Bytes in a row that no Western European text would hold: such as three letters with accents.
-
-Other scripts have them in every word, and a character of UTF-8 that was cut stands alone.
-"""
 WINDOWS_ONLY = re.compile(f"[{_WINDOWS_SIGNS}{_WINDOWS_LETTERS}]")
 GOOD_AND_NOT_ASCII = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
 

@@ -112,11 +112,10 @@ def matched(
     return systems, shared, (f"{difference}. The {len(shared):,} that all have are compared.",)
 
 
+# Libraries whose version a signature names, and which compute what our code asks them to. The
+# version of histoeval, and that of a package that is itself the metric (`radgraph`), are not among
+# them: there another version may be another metric.
 LIBRARIES = "nltk|numpy|onnxruntime|rouge_score|sacrebleu|scipy|tokenizers|torch|transformers"
-"""Libraries whose version a signature names, and which compute what our code asks them to.
-
-The version of histoeval, and that of a package that is itself the metric (`radgraph`), are not
-among them: there another version may be another metric."""
 
 _VERSION = re.compile(rf"(?<=[|/])({LIBRARIES})(:?)(\d[^|/]*)")
 

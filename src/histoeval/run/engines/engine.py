@@ -49,13 +49,13 @@ class RowSource(Protocol[In_co]):
 class Task(ABC, Generic[In, Out]):
     """The work of a job. It is pickled to run elsewhere, and loads its models there."""
 
+    # Several processes may do it, but not where a server is asked, which has limits.
     parallel = True
-    """Whether several processes may do it: not where a server is asked, which has limits."""
 
     on_gpu = False  # whether its models are on a GPU
 
+    # True if its workers can all ask the process that has started them for what the GPU does.
     shares_gpu = False
-    """Whether its workers can all ask the process that has started them for what the GPU does."""
 
     name = "work"  # what a dashboard calls it
     small = 32  # an input of at most so many rows is not worth a second process

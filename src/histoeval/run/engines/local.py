@@ -387,9 +387,9 @@ class WorkerPool(Generic[In, Out]):
 
 BLOCK_S = 0.5  # how long a block should take: long beside sending it, short beside the whole run
 
+# A block may take so long for the sake of so many rows: neighbours share texts, and models are
+# faster on several.
 FEW_ROWS, FEW_ROWS_S = 4, 2.0
-"""A block may take so long for the sake of so many rows: neighbours share texts, and models are
-faster on several."""
 
 
 class LocalEngine(Engine):

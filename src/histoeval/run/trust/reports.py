@@ -63,8 +63,8 @@ A = TypeVar("A")
 
 Dimensions = Mapping[Dimension, Grounding | Logic | Stability | Problem]
 
+# So many images are remembered, at half a megabyte each where a slide is sampled.
 MAX_EMBEDDED_IMAGES = 64
-"""So many images are remembered, at half a megabyte each where a slide is sampled."""
 
 NO_IMAGE = Problem("no_image", "the row names no image, so nothing can be compared with one")
 
@@ -101,18 +101,18 @@ class Instruments:
     policy: Policy
     top: Top
     tiling: TileSelection
+    # Several make a panel; pictures and patches are those of the first.
     encoders: tuple[ImageTextEncoder, ...] = ()
-    """Several make a panel; pictures and patches are those of the first."""
     no_encoder: Problem | None = None  # why there is none on this machine
+    # Limits that users measured on their own cases, by the identity of the encoder.
     calibrations: Mapping[str, Decisions] = field(default_factory=dict)
-    """Limits that users measured on their own cases, by the identity of the encoder."""
     distance: Distance | None = None
     vlm_setup: VlmSetup | None = None
     language: Language = "en"
+    # The last images that were looked at: several reports may be about one.
     embedded: dict[tuple[Path, str], EmbeddedImage | Problem] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """The last images that were looked at: several reports may be about one."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Models travel to another process, images do not."""
@@ -274,8 +274,8 @@ def _row(
     )
 
 
+# Draws pictures of the evidence of a verdict, and returns its row with their names.
 Illustrate = Callable[[Verdict], TrustRow]
-"""Draws pictures of the evidence of a verdict, and returns its row with their names."""
 
 
 def trust_source(

@@ -70,8 +70,8 @@ class TrustRow(Noun):
     stability: Share | None = None
     trust: Share | None = None
     route: Route
+    # Agreement of the image with the report on malignancy; nothing else is deployed.
     cancer_check: CancerVerdict = "not_checked"
-    """Whether the image agrees with the report on malignancy; nothing else is deployed."""
     evidence: dict[str, Any] = Field(default_factory=dict)
     errors: tuple[MissingReason, ...] = ()
 
@@ -284,10 +284,10 @@ class PatchScores(NamedTuple):
 
     image: str  # where the image lies, as seen from the folder of the run
     encoder: str
+    # A row for each patch: x, y, width and height in pixels of the finest level.
     spots: NDArray[np.int32]
-    """A row for each patch: x, y, width and height in pixels of the finest level."""
+    # The claims that have scores, by their number in the grounding of the row.
     claims: NDArray[np.int32]
-    """The claims that have scores, by their number in the grounding of the row."""
     cosines: NDArray[np.int16]  # claims by patches
     absolute: str = ""  # where the image lies on its machine, if the run was given an absolute path
 

@@ -24,6 +24,7 @@ Direction = Literal["better", "worse"]
 
 RIGHT, WRONG = ("correct", "right"), ("wrong", "incorrect")  # words that labels may be
 
+# Columns that labels are looked for in, and whether more of a number is better there.
 LABELS: dict[str, Direction | None] = {
     "label": None,
     "error_level": "worse",
@@ -34,7 +35,6 @@ LABELS: dict[str, Direction | None] = {
     "score": "better",
     "rating": "better",
 }
-"""Columns that labels are looked for in, and whether more of a number is better there."""
 
 CASES = ("case", "case_id", "patient", "patient_id")
 
@@ -229,12 +229,12 @@ def _goodness(
 
 FIGURES = {"auroc": "area under the ROC curve", "spearman": "Spearman's rho"}
 
+# With less trust than this between both thresholds, hardly any report is left to a person.
 NARROWEST_REVIEW = 0.05
-"""With less trust than this between both thresholds, hardly any report is left to a person."""
 
+# Without one wrong among 59, the share of wrong ones is below 5 % by 95 % confidence; with fewer
+# nothing can be said.
 FEWEST_DEPLOYED = 60
-"""Without one wrong among 59, the share of wrong ones is below 5 % by 95 % confidence; with fewer
-nothing can be said."""
 
 
 class TuningResult(NamedTuple):

@@ -25,8 +25,8 @@ from histoeval.run.engines.engine import Block
 from histoeval.run.engines.local import ForkServer, StoppedError, WorkerDied, WorkerPool, packed
 from histoeval.run.parallel_metric import MetricTask, ParallelMetric
 from histoeval.runtime.onnx import Session
-from tests.support.engine_jobs import Doubled, DoublingTask, ForkingTask, Item, gone, stat, worked
 from tests.run.fatal_metric import FatalMetric
+from tests.support.engine_jobs import Doubled, DoublingTask, ForkingTask, Item, gone, stat, worked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 

@@ -48,18 +48,15 @@ def test_teams_are_in_order_with_intervals_places_and_tiers(tmp_path: Path) -> N
     assert {duel.one for duel in found.duels} == {"perfect", "wordy"}
 
 
-def test_a_team_with_few_perfect_cases_does_not_win(tmp_path: Path) -> None:
+def test_a_team_with_few_perfect_cases_does_not_win_or_is_excluded(tmp_path: Path) -> None:
     few = team(tmp_path, "few", dict(list(TRUTH.items())[:2]))
     found = ranking(a_challenge(tmp_path), [few, team(tmp_path, "wordy", WORDY)])
     assert order(found) == ["wordy", "few"]
     assert found["few"].score.value == pytest.approx(2 / 8)
     assert (found["few"].scored, found["few"].missing) == (2, 6)
     assert "few the most (6 of 8)" in found.notes[0]
-
-
-def test_such_a_team_may_be_excluded(tmp_path: Path) -> None:
-    few = team(tmp_path, "few", dict(list(TRUTH.items())[:2]))
-    folder = a_challenge(tmp_path, missing="exclude")
+    folder = tmp_path / "challenge"
+    set_rules(folder, missing="exclude")
     found = ranking(folder, [few, team(tmp_path, "wordy", WORDY)])
     assert order(found) == ["wordy"]
     assert found.unranked[0].team == "few"
@@ -148,17 +145,13 @@ def test_the_places_of_teams_that_share_one_agree_with_it(
     assert [(each.place, each.place_low, each.place_high) for each in sharing] == [places] * 2
 
 
-def test_subgroups_have_tables_of_their_own(tmp_path: Path) -> None:
-    found = ranking(a_challenge(tmp_path), three(tmp_path))
-    assert found.subgroups["breast"] == 2
+def test_subgroups_have_tables_of_their_own_and_cases_without_one_are_told(tmp_path: Path) -> None:
+    folder = a_challenge(tmp_path)
+    found = ranking(folder, three(tmp_path))
+    assert (found.subgroups["breast"], found.notes) == (2, ())
     breast = found["wrong"].subgroups["breast"]
     assert breast.score.value == pytest.approx(0.5, abs=0.05), "the first is wrong, the last right"
     assert breast.place == 3
-
-
-def test_cases_without_a_subgroup_are_told(tmp_path: Path) -> None:
-    folder = a_challenge(tmp_path)
-    assert ranking(folder, three(tmp_path)).notes == ()
     (folder / "subgroups.csv").write_text("id,subgroup\ncase-1.tif,breast\ncase-2.tiff,gut\n")
     [note] = ranking(folder, three(tmp_path)).notes
     assert "no subgroup for 7 of 8 cases, 'case-1.tiff' the first" in note
@@ -170,8 +163,9 @@ def test_each_metric_is_left_out_once(tmp_path: Path) -> None:
     assert found.without["bleu_4"].tau == pytest.approx(1)
     assert found["wordy"].metrics["bleu_4"].place_without == 2
     set_rules(tmp_path / "challenge", metrics={"rouge_l": 1})
-    alone = ranking(tmp_path / "challenge", three(tmp_path))
-    assert alone.without == {}
+    alone = ranking(tmp_path / "challenge", three(tmp_path)[2:])
+    assert (alone.without, alone.duels) == ({}, ())
+    assert (alone.teams[0].place, alone.teams[0].tier) == (1, 1)
 
 
 def test_cases_of_one_patient_are_resampled_together(tmp_path: Path) -> None:
@@ -180,11 +174,6 @@ def test_cases_of_one_patient_are_resampled_together(tmp_path: Path) -> None:
     (folder / "patients.csv").write_text("\n".join(["id,case", *lines]), "utf-8")
     found = ranking(folder, three(tmp_path))
     assert (found.cases, found.groups) == (8, 4)
-
-
-def test_one_team_alone_has_the_first_place(tmp_path: Path) -> None:
-    found = ranking(a_challenge(tmp_path), three(tmp_path)[2:])
-    assert (found.teams[0].place, found.teams[0].tier, found.duels) == (1, 1, ())
 
 
 @pytest.mark.parametrize("combine", ["mean-then-rank", "rank-then-mean"])

@@ -14,24 +14,16 @@ from histoeval.llm import service
 from histoeval.llm.service import RateLimit, retry_after, wait_before
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @given(
     st.integers(1, 600), st.lists(st.floats(0, 3), min_size=1, max_size=60), st.integers(1, 3000)
 )
 def test_no_minute_exceeds_its_limits(a_minute: int, pauses: list[float], tokens: int) -> None:
-    clock, allowed = Clock(), 6000
-    limits = RateLimit(a_minute, allowed, clock)
+    now, allowed = 0.0, 6000
+    limits = RateLimit(a_minute, allowed, lambda: now)
     starts: list[float] = []
     for pause in pauses:
-        clock.now += pause
-        starts.append(clock.now + limits.reserve(tokens))
+        now += pause
+        starts.append(now + limits.reserve(tokens))
     for start in starts:
         within = [other for other in starts if start <= other < start + 60 - 1e-6]
         assert len(within) <= a_minute
@@ -39,12 +31,12 @@ def test_no_minute_exceeds_its_limits(a_minute: int, pauses: list[float], tokens
 
 
 def test_without_limits_nobody_waits() -> None:
-    limits = RateLimit(clock=Clock())
+    limits = RateLimit(clock=lambda: 0.0)
     assert [limits.reserve(10**9) for _ in range(1000)] == [0.0] * 1000
 
 
 def test_what_a_request_cost_more_than_was_thought_is_waited_for() -> None:
-    limits = RateLimit(None, 600, Clock())
+    limits = RateLimit(None, 600, lambda: 0.0)
     assert limits.reserve(10) == 0
     limits.correct(50)
     assert limits.reserve(10) == pytest.approx(6.0)

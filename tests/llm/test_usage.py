@@ -20,18 +20,12 @@ PRICES = Prices(
 )
 
 
-def test_the_first_row_that_fits_is_the_price() -> None:
-    there = "@https://api.example.com/v1"
+def test_the_first_row_that_fits_is_the_price_and_a_model_on_this_machine_costs_nothing() -> None:
+    there, usage = "@https://api.example.com/v1", Usage(tokens_in=1_000_000, tokens_out=1_000_000)
     assert PRICES.of(f"big-2026{there}") == PRICES.price[0]
     assert PRICES.of(f"big-mini{there}") == PRICES.price[1]
-    assert PRICES.of(f"other{there}") is None
-
-
-def test_a_model_on_this_machine_costs_nothing_and_an_unknown_one_is_not_free() -> None:
-    usage = Usage(tokens_in=1_000_000, tokens_out=1_000_000)
-    assert usage.cost(read_prices().of("m@http://localhost:8000/v1")) == 0
-    assert usage.cost(read_prices().of("m@local/abc")) == 0
-    assert usage.cost(read_prices().of("m@https://api.example.com/v1")) is None
+    for model, cost in (("m@http://localhost:8000/v1", 0), ("m@local/abc", 0), (f"m{there}", None)):
+        assert usage.cost(read_prices().of(model)) == cost
     assert usage.cost(PRICES.price[1]) == pytest.approx(5)
 
 

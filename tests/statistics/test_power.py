@@ -84,8 +84,5 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     assert constant == SampleSize(reason="the other metric gives all pairs the same score")
     few = pairs_needed(Coefficient.PEARSON, one, expert, expert, [0] * 40)
     assert "cases to draw from" in str(few.reason)
-
-
-def test_a_power_of_one_is_refused() -> None:
     with pytest.raises(SettingError, match="between 0 and 1"):
         pairs_needed(Coefficient.PEARSON, [1, 2], [2, 1], [1, 2], [0, 1], target=1)

@@ -123,6 +123,10 @@ def test_raters_who_agree_fully_have_one_throughout() -> None:
     for figure in (krippendorff_alpha, quadratic_kappa, icc):
         found = figure(table, alone(table, 200))
         assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
+        of_one_case = figure(table, resample(["a"] * 12, 10))
+        assert of_one_case.value == pytest.approx(1)
+        assert of_one_case.low is None
+        assert "one case" in str(of_one_case.reason)
     top = ceiling(table, alone(table))
     assert (top.one_rater, top.mean_of_raters, top.held_out) == pytest.approx((1, 1, 1))
 
@@ -169,14 +173,6 @@ def test_what_cannot_be_compared_has_a_reason(table: Numbers, word: str) -> None
     assert quadratic_kappa(table, draws).value is None
     assert quadratic_kappa(table, draws).reason
     assert word in str(ceiling(table, draws).reason)
-
-
-def test_one_case_has_values_and_no_intervals() -> None:
-    table = rated(30, 3, 2)
-    for figure in (krippendorff_alpha, quadratic_kappa, icc):
-        found = figure(table, resample(["a"] * 30, 10))
-        assert (found.value is None, found.low) == (False, None)
-        assert "one case" in str(found.reason)
 
 
 def test_ratings_that_are_no_table_are_refused() -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass as plain_dataclass
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,7 +42,7 @@ from histoeval.metric import Explanation, PartCost, Score
 from histoeval.metrics.base import EnglishMetric, explained
 from histoeval.reader.reader import Reader
 from histoeval.report import Pair
-from histoeval.resources import resource_path
+from histoeval.resources import resource_bytes, resource_path
 from histoeval.runtime.memo import Memory
 from histoeval.runtime.threads import cores, in_order
 
@@ -54,6 +53,7 @@ _STRANGE, _ALIKE = 0.4, 0.9  # from nothing to everything in common, as cosines
 # longer ones are
 _SHORT, _IN_COMMON = 60, 0.3
 _BLOCK = 32  # pairs that are compared together
+_WEIGHTS = "models/concordance/combination.json"
 
 
 @plain_dataclass(frozen=True, slots=True)
@@ -252,18 +252,14 @@ def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
                 yield from (*unknown, *other)
 
 
-def _weights_file() -> Path:
-    return resource_path("models/concordance/combination.json")
-
-
 @cache
 def weights() -> Combinations:
-    return read_combinations(_weights_file())
+    return read_combinations(resource_path(_WEIGHTS))
 
 
 @cache
 def weights_hash() -> str:
-    return hashlib.sha256(_weights_file().read_bytes()).hexdigest()[:12]
+    return hashlib.sha256(resource_bytes(_WEIGHTS)).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -139,9 +139,7 @@ def rank(
         list[Path],
         typer.Argument(metavar="TEAM.json", help="A file of each team, which is called like it."),
     ],
-    output: Annotated[
-        Path, Option("Folder for the ranking and its pages; a stopped run resumes there.")
-    ],
+    output: Annotated[Path, Option("Folder for ranking and pages; a stopped run resumes there.")],
     truth: TruthOption = None,
     loose_ids: LooseIds = False,
     *,

@@ -102,12 +102,8 @@ def grounding(
         Path,
         Option("Folder with index.jsonl and tar files of tiles.", exists=True, file_okay=False),
     ],
-    split: Annotated[
-        list[str] | None, Option("Split to evaluate; can be repeated; test when omitted.")
-    ] = None,
-    model: Annotated[
-        Path | None, Option("Folder of a grounding model; the builtin one when omitted.")
-    ] = None,
+    split: Annotated[list[str] | None, Option("Split; can be repeated; test when omitted.")] = None,
+    model: Annotated[Path | None, Option("A grounding model's folder; builtin if omitted.")] = None,
     encoder: EncoderName = None,
     calibration: Annotated[
         Path | None,

@@ -36,17 +36,13 @@ def generate(
             VLM,
         ),
     ],
-    model: Annotated[
-        str, Option("Name of the model; a folder or hub name if the endpoint is 'local'.", VLM)
-    ],
+    model: Annotated[str, Option("Name of the model; for 'local' a folder or hub name.", VLM)],
     output: Annotated[Path, Option("Folder for the reports; a stopped run resumes there.")],
     images: Annotated[
         Path | None, Option("Folder of the images of a table; that of the table when omitted.")
     ] = None,
     tiles: Annotated[int, Option("Tiles of a slide that the model is shown.", INPUT, min=1)] = 15,
-    mpp: Annotated[
-        float | None, Option("Microns per pixel of images that do not give it.", INPUT)
-    ] = None,
+    mpp: Annotated[float | None, Option("Microns per pixel of images without it.", INPUT)] = None,
     seed: Annotated[int, Option("Random seed of tile sampling and of the model.", INPUT)] = 0,
     shown: settings.ExaminationOptions,
     specimen: Annotated[
@@ -58,9 +54,7 @@ def generate(
             metavar="LEVELS",
         ),
     ] = "none",
-    system: Annotated[
-        str | None, Option("Name of the system in the results; --model when omitted.")
-    ] = None,
+    system: Annotated[str | None, Option("Name of the system; --model when omitted.")] = None,
     overwrite: settings.Overwrite = False,
     dry_run: Annotated[
         bool, Option("Count images and requests; send nothing.", name="--dry-run")

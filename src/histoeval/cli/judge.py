@@ -112,9 +112,7 @@ def list_cached(cache: CacheFile = None) -> None:
 @verb
 def clear_cached(
     cache: CacheFile = None,
-    judge: Annotated[
-        str | None, Option("Only judges whose name, model@endpoint, starts with this.")
-    ] = None,
+    judge: Annotated[str | None, Option("Judges whose model@endpoint starts with this.")] = None,
     prompt: Annotated[str | None, Option("Only prompts whose name starts with this.")] = None,
 ) -> None:
     """Delete cached replies: all of them, or those of a judge or a prompt.

@@ -36,12 +36,10 @@ def write_lines(file: Path, lines: Iterable[str], *, quiet: bool = False) -> Non
     typer.echo(f"Written: {file}", err=quiet)
 
 
-def write_results(
-    output: Path | None, header: Mapping[str, Any], results: Mapping[str, Any]
-) -> None:
+def write_results(output: Path | None, head: Mapping[str, Any], results: Mapping[str, Any]) -> None:
     """Write results as JSON, if there is a file for them, after what was measured on what."""
     if output is not None:
-        content = {**header, "histoeval": __version__, **results}
+        content = {**head, "histoeval": __version__, **results}
         write_lines(output, [json.dumps(content, indent=2, ensure_ascii=False)])
 
 

@@ -168,9 +168,7 @@ def show_cached(cache: CacheFile = None) -> None:
 def clear_cached(
     cache: CacheFile = None,
     older_than: AgeOption = None,
-    judge: Annotated[
-        str | None, Option("Only models whose name, model@endpoint, starts with this.")
-    ] = None,
+    judge: Annotated[str | None, Option("Models whose model@endpoint starts with this.")] = None,
     prompt: Annotated[str | None, Option("Only prompts whose name starts with this.")] = None,
 ) -> None:
     """Delete cached replies: all of them, or those that are old or of a model or prompt.

@@ -21,9 +21,7 @@ def serve(
         Path | None,
         Option("STUDY.yaml: collect experts' scores instead, each rater by a link of their own."),
     ] = None,
-    port: Annotated[
-        int, Option("Port to listen on; 0 takes any that is free.", min=0, max=65535)
-    ] = PORT,
+    port: Annotated[int, Option("Port to listen on; 0 for any free one.", min=0, max=65535)] = PORT,
     host: Annotated[
         str, Option("Address to listen on; another than this machine's needs --allow-others.")
     ] = "127.0.0.1",

@@ -118,9 +118,7 @@ def tiles(
         Option("Folder for tiles/*.png, tiles.jsonl and slide.json; a stopped run resumes there."),
     ],
     mpp: MppOption = None,
-    at: Annotated[
-        str, Option(f"Microns per pixel of the tiles (0.5 is 20x), or '{STORED}'.")
-    ] = "0.5",
+    at: Annotated[str, Option(f"Microns per pixel of tiles (0.5 is 20x), or '{STORED}'.")] = "0.5",
     size: Annotated[int, Option("Side of a tile in pixels.")] = 512,
     tissue: Annotated[float, Option("Minimum share of tissue in a tile.")] = 0.25,
     sample: Annotated[
@@ -177,9 +175,7 @@ def tiles(
 @slide_app.command()
 @verb
 def geojson(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Folder that `histoeval trust` wrote.")
-    ],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of `histoeval trust`.")],
     output: Annotated[Path, Option("GeoJSON file to write.")],
     case: Annotated[
         str | None, Option("Id of the case; not needed where there is one.", metavar="ID")

@@ -41,9 +41,7 @@ def demo(
     output: Annotated[Path, Option("Folder for the table, the scores and the page.")] = Path(
         "histoeval-demo"
     ),
-    no_open: Annotated[
-        bool, Option("Do not open the page in a browser.", name="--no-open")
-    ] = False,
+    no_open: Annotated[bool, Option("Open no page in a browser.", name="--no-open")] = False,
 ) -> None:
     """Score the bundled examples, make a page of them, and show what to do next.
 

@@ -46,9 +46,7 @@ def init(
 @verb
 def links(
     plan: StudyArgument,
-    address: Annotated[
-        str, Option("Address of the server, as raters reach it.")
-    ] = "http://127.0.0.1:8484",
+    address: Annotated[str, Option("Address at which raters reach it.")] = "http://127.0.0.1:8484",
 ) -> None:
     """Print the link of the coordinator and of each rater; they stay the same over restarts.
 

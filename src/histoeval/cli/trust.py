@@ -95,7 +95,7 @@ def tune(
     output: Annotated[Path, Option("File for the policy, as YAML.")],
     labels: Annotated[
         Path | None, Option("Table with id, label and optionally case.", LABELS_PANEL)
-    ] = (None),
+    ] = None,
     *,
     labelled: LabelRequest,
     without: Annotated[

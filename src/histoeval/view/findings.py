@@ -81,6 +81,9 @@ class ShownError(_Shown):
         return self.message.removeprefix(f"{self.kind.replace('_', ' ')}: ")
 
 
+Listed = tuple[str, str, ShownMatch | ShownError]  # its key, its label, and itself
+
+
 class Findings(_Shown):
     """The matches and errors of a score; None if its metric does not look for them."""
 
@@ -97,7 +100,7 @@ class Findings(_Shown):
         return tuple(match for match in self.matches or () if match.part != SPECIMENS)
 
     @cached_property
-    def listed(self) -> tuple[tuple[str, str, ShownMatch | ShownError], ...]:
+    def listed(self) -> tuple[Listed, ...]:
         matches = [(f"m{n}", f"={n}", match) for n, match in enumerate(self.facts, start=1)]
         errors = [(f"e{n}", f"{e.marks}{n}", e) for n, e in enumerate(self.errors or (), start=1)]
         return *matches, *errors
@@ -127,7 +130,7 @@ def findings_in(evidence: Mapping[str, Any]) -> Findings | None:
 
 def spans_of(findings: Findings, side: Side, text: str) -> list[HighlightSpan]:
     """Each place of one text in the style of its worst error; not where its words are others."""
-    places: dict[tuple[int, int], list[tuple[str, str, ShownMatch | ShownError]]] = {}
+    places: dict[tuple[int, int], list[Listed]] = {}
     for listed in findings.listed:
         entity = listed[2].reference if side == "reference" else listed[2].candidate
         if entity is not None and text.startswith(entity.text, entity.start):
@@ -135,9 +138,7 @@ def spans_of(findings: Findings, side: Side, text: str) -> list[HighlightSpan]:
     return [_span(*place, here) for place, here in places.items()]
 
 
-def _span(
-    start: int, end: int, here: Sequence[tuple[str, str, ShownMatch | ShownError]]
-) -> HighlightSpan:
+def _span(start: int, end: int, here: Sequence[Listed]) -> HighlightSpan:
     keys, labels, listed = here[0]
     if len(here) > 1:
         keys = " ".join(key for key, _, _ in here)

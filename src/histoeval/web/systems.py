@@ -41,9 +41,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         every, problems = shelf.scored_runs()
         runs = _comparable(every, shelf)
         scored = [shelf.scores(run) for run in [run for run in chosen if run in runs] or runs[:1]]
-        metrics = [
-            name for name in (scored or [{}])[0] if all(name in metrics for metrics in scored)
-        ]
+        metrics = [name for name in (scored or [{}])[0] if all(name in run for run in scored)]
         metric = request.query_params.get("metric") or _usual(metrics)
         context: dict[str, Any] = {"comparison": None, "problem": ""}
         if "metric" in request.query_params and not chosen:

@@ -87,9 +87,7 @@ def _scatter(axes: Axes, frame: _Frame) -> None:
     )
     slope, height = frame.line
     ends = np.array([frame.metric.min(), frame.metric.max()])
-    axes.plot(
-        ends, height + slope * ends, color=canvas.ORANGE, linewidth=1.6, linestyle=frame.dashes
-    )
+    axes.plot(ends, height + slope * ends, color=canvas.ORANGE, lw=1.6, ls=frame.dashes)
     for pair in frame.found.apart[:NAMED]:
         text = canvas.fitted(f"{pair.id} {pair.system}".strip(), canvas.SMALL, CELL / 3)
         axes.annotate(text, (pair.score, pair.expert), fontsize=canvas.SMALL, ha="center")
@@ -164,9 +162,7 @@ def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) 
         for row, each in enumerate(ordered):
             estimate = each.correlations[place]
             if estimate.low is not None and estimate.high is not None:
-                axes.plot(
-                    [estimate.low, estimate.high], [row + shift] * 2, color=colour, linewidth=1.2
-                )
+                axes.plot([estimate.low, estimate.high], [row + shift] * 2, color=colour, lw=1.2)
             if estimate.value is not None:
                 axes.plot(estimate.value, row + shift, "o", color=colour, markersize=4)
         axes.plot([], [], "o-", color=colour, markersize=4, label=name)

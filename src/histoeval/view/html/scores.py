@@ -196,10 +196,8 @@ def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline
         if (errors := totals.get("report_errors")) is not None:
             rows = columns.of_system(system)
             critical = sum(1 for row in rows if columns.severity[row][0])
-            severities = {name: errors["by_severity"][name] for name in SEVERITIES}
-            lines.append(
-                Headline(system, totals["scored"], critical, severities, errors["by_kind"])
-            )
+            counts = {name: errors["by_severity"][name] for name in SEVERITIES}
+            lines.append(Headline(system, totals["scored"], critical, counts, errors["by_kind"]))
     return lines
 
 
@@ -235,11 +233,9 @@ def metric_overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[M
             scores = column[rows[system]]
             known = scores[~np.isnan(scores)]
             bins, _ = np.histogram(known, BINS, (low, high))
-            quartiles = np.quantile(known, (0.25, 0.5, 0.75)).tolist() if len(known) else ()
+            spread = np.quantile(known, (0.25, 0.5, 0.75)).tolist() if len(known) else ()
             mean = means[name, system]
-            shown.append(
-                SystemMean(system, mean, len(known), len(scores), bins.tolist(), quartiles)
-            )
+            shown.append(SystemMean(system, mean, len(known), len(scores), bins.tolist(), spread))
         overviews.append(MetricOverview(name, low, high, about["higher_is_better"], shown))
     return overviews
 

@@ -165,12 +165,10 @@ def estimate_table(estimates: Sequence[RequestEstimate]) -> ResultTable:
     return _by_judge("Estimate; nothing was asked", names, columns)
 
 
-def _by_judge(
-    title: str, names: Sequence[str], columns: Mapping[str, Sequence[str]]
-) -> ResultTable:
+def _by_judge(title: str, names: Sequence[str], cells: Mapping[str, Sequence[str]]) -> ResultTable:
     """Measures in rows and judges in columns, so that their long names are written once."""
-    judges = short_names([*columns]) if len(columns) > 1 else [*columns]
-    return ResultTable(f"\n{title}", ["", *judges], [*zip(names, *columns.values(), strict=True)])
+    judges = short_names([*cells]) if len(cells) > 1 else [*cells]
+    return ResultTable(f"\n{title}", ["", *judges], [*zip(names, *cells.values(), strict=True)])
 
 
 def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> ResultTable:

@@ -79,9 +79,7 @@ def run_tables(details: RunDetails) -> Iterator[ResultTable]:
         yield ResultTable("Means", ["metric", "system", "mean"], rows)
     errors = details.summary.get("errors")
     if isinstance(errors, dict):
-        errors = {
-            code: f"{each['count']:,} rows: {each['example']}" for code, each in errors.items()
-        }
+        errors = {code: f"{row['count']:,} rows: {row['example']}" for code, row in errors.items()}
     request = {name: each for name, each in details.request.items() if name != "metrics"}
     for title, content in (
         ("Errors", errors),

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import histoeval
 from histoeval.cli.main import app
-from histoeval.errors import InputError, MissingDependency, SettingError
+from histoeval.errors import InputError, MissingDependency
 from histoeval.metrics import wordnet
 from tests.support.rating_sheets import COLUMNS, rows, write, write_wide
 
@@ -158,28 +158,6 @@ def test_a_score_that_is_no_number_costs_one_row(sheet: Path, tmp_path: Path) ->
     assert result.exit_code == 1
     assert found_in(tmp_path / "out")["sheet"]["unreadable"] == 1
     assert "'good' and not a number" in result.output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "told"),
-    [
-        (("--metrics", "blue"), SettingError, "there is no metric 'blue'"),
-        (("--metrics", "bleu", "--by", "stain"), InputError, "no column 'stain'"),
-        (("--metrics", "bleu", "--group", "stain"), InputError, "no column 'stain'"),
-        (("--metrics", "bleu", "--rater", "carl"), InputError, "no column 'carl'"),
-        (("--metrics", "bleu", "--scale", "5"), SettingError, "not two numbers"),
-        (("--metrics", "bleu", "--scale", "5,0"), SettingError, "from 5 to 0"),
-        (("--metrics", "bleu", "--power", "bleu"), SettingError, "not two metrics"),
-        (("--metrics", "bleu", "--report"), SettingError, "--output"),
-        (("--scores", "nowhere.jsonl"), InputError, "does not exist"),
-    ],
-)
-def test_a_slip_is_told_in_words(
-    sheet: Path, arguments: tuple[str, ...], error: type[Exception], told: str
-) -> None:
-    result = run(sheet, *arguments)
-    assert isinstance(result.exception, error)
-    assert told in str(result.exception)
 
 
 def test_a_sheet_without_scores_or_rows_is_refused(sheet: Path) -> None:

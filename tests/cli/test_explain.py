@@ -252,25 +252,6 @@ def test_how_a_file_was_read_is_said_beside_the_result(pairs: Path) -> None:
     assert json.loads(result.stdout)["value"] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "nothing to explain: give a FILE or a RUN"),
-        (["--id", "a"], "nothing to explain: give a FILE"),
-        (["--reference", "x"], "--candidate is missing"),
-        (["--candidate", "x"], "--reference is missing"),
-        (["FILE", "--reference", "x", "--candidate", "y"], "not both"),
-        (["FILE", "--id", "case-1", "--candidate", "y"], "--candidate-column"),
-        (["--reference", "x", "--candidate", "y", "--system", "z"], "not both"),
-        (["--reference", "x", "--candidate", "y", "--id-column", "z"], "not both"),
-    ],
-)
-def test_the_two_ways_are_not_mixed(arguments: list[str], said: str, pairs: Path) -> None:
-    given = [str(pairs) if each == "FILE" else each for each in arguments]
-    assert isinstance(run(*given).exception, SettingError)
-    assert said in refusal(*given)
-
-
 def test_a_file_that_is_not_there_or_cannot_be_read_is_named(tmp_path: Path) -> None:
     absent, broken = tmp_path / "absent.csv", tmp_path / "broken.txt"
     assert refusal(absent, "--id", "a") == f"{absent} does not exist"

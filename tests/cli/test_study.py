@@ -40,35 +40,12 @@ def test_a_study_is_planned_watched_and_exported(command: Command, tmp_path: Pat
     assert "rater_anna (0 to 4), rater_ben (0.5 to 4.5)" in read.out
 
 
-def test_a_plan_is_never_replaced(command: Command, tmp_path: Path) -> None:
-    write_plan(tmp_path)
-    again = command("study", "init", "pairs.csv", "--rater", "anna")
-    assert again.code == 2
-    assert "exists already" in again.err
-
-
-def test_a_plan_that_cannot_be_used_is_not_left(command: Command, tmp_path: Path) -> None:
-    write_pairs(tmp_path)
-    refused = command("study", "init", "pairs.csv", "--rater", "Dr. Anna")
-    assert refused.code == 2
-    assert "small letters" in refused.err
-    assert not (tmp_path / "STUDY.yaml").exists()
-
-
 def test_links_are_for_the_address_that_raters_use(command: Command, tmp_path: Path) -> None:
     write_plan(tmp_path)
     found = command("study", "links", "STUDY.yaml", "--address", "http://lab:80/")
     assert found.out.count("http://lab:80/study/") == 4
     again = command("study", "links", "STUDY.yaml", "--address", "http://lab:80")
     assert again.out == found.out
-
-
-def test_a_study_and_a_folder_are_not_served_together(command: Command, tmp_path: Path) -> None:
-    write_plan(tmp_path)
-    for given in (["serve", ".", "--study", "STUDY.yaml"], ["serve"]):
-        refused = command(*given)
-        assert refused.code == 2
-        assert "--study STUDY.yaml to collect experts' scores" in refused.err
 
 
 def test_the_example_can_be_used() -> None:

@@ -172,29 +172,6 @@ def test_a_run_without_output_writes_nothing(command: Command, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("nowhere.csv",), "nowhere.csv does not exist"),
-        (
-            ("good.csv", "--metrics", "blue"),
-            "no metric 'blue' (did you mean 'bleu'?); known",
-        ),
-        (("good.csv", "--reference", "truth"), "has no column 'truth'"),
-        (("good.csv", "--metrics", "bertscore"), "bertscore needs"),
-        (("good.csv", "--batch-size", "0"), "--batch-size"),
-    ],
-)
-def test_what_cannot_be_done_exits_with_2_and_a_sentence(
-    command: Command, tmp_path: Path, arguments: tuple[str, ...], says: str
-) -> None:
-    write_delimited(tmp_path / "good.csv", ",")
-    outcome = command("score", *arguments, "--output", "never")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert says in outcome.err
-    assert not (tmp_path / "never").exists()
-
-
 def test_a_file_without_a_good_row_exits_with_2(command: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("reference,candidate\na,\n,b\n", "utf-8")
     outcome = command("score", "bad.csv", "--metrics", "bleu")

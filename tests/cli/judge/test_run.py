@@ -154,26 +154,6 @@ def test_a_judge_is_checked_and_the_verdict_is_written(here: Here) -> None:
     assert [json.loads(line)["criterion"] for line in lines] == list(CRITERIA)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--model", "m"), "both --endpoint and --model"),
-        ((), "no judge was named"),
-        (("--endpoint", "http://u:k@h/v1", "--model", "m"), "must not hold a key"),
-        (("--endpoint", "http://127.0.0.1:9/v1", "--model", "m"), "connection refused"),
-        (("--endpoint", "http://h/v1", "--model", "m", "--prompt", "x"), "no prompt 'x'"),
-        (("--endpoint", "http://h/v1", "--model", "m", "--body", "[]"), "JSON object"),
-        (("--endpoint", "http://h/v1", "--model", "m", "--format", "xml"), "form"),
-    ],
-)
-def test_a_slip_gets_a_sentence_and_exit_code_2(
-    here: Here, arguments: tuple[str, ...], said: str
-) -> None:
-    outcome = here("judge", "pairs.csv", *arguments)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert said in outcome.err
-
-
 def test_no_key_header_or_report_is_told_anywhere(here: Here, tmp_path: Path) -> None:
     """Even when the server echoes both in its errors, and some answers are missing."""
 

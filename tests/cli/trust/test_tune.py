@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 from typer.testing import CliRunner, Result
 
 from histoeval.cli.main import app
-from histoeval.errors import HistoEvalError, InputError, OutputError, SettingError
+from histoeval.errors import InputError
 from histoeval.pathgls.policy.policy import read_policy
 
 QUICK = ("--folds", "2", "--repeats", "1", "--step", "0.1")
@@ -130,33 +129,6 @@ def test_costs_in_place_of_shares(tmp_path: Path) -> None:
     file, output = write(tmp_path / "l.jsonl", rows()), tmp_path / "policy.yaml"
     assert run(file, "--output", output, *QUICK, "--costs", "20,1,5").exit_code == 0
     assert "least cost, with 20" in output.read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "error"),
-    [
-        (("--costs", "1,2"), SettingError),
-        (("--step", "0.3"), SettingError),
-        (("--without", "colour"), SettingError),
-        (("--without", "logic", "--without", "grounding", "--without", "stability"), SettingError),
-        (("--label", "colour"), InputError),
-        (("--case", "colour"), InputError),
-        (("--label", "logic"), SettingError),
-        (("--label", "level", "--right-from", "2"), SettingError),
-        (("--label", "level", "--more-is", "better", "--wrong-from", "2"), SettingError),
-        (("--output", "{folder}"), OutputError),
-        (("--output", "{folder}/none/policy.yaml"), OutputError),
-        (("--folds", "30"), InputError),
-    ],
-)
-def test_what_makes_no_sense_is_refused(
-    tmp_path: Path, wrong: tuple[str, ...], error: type[HistoEvalError]
-) -> None:
-    file = write(tmp_path / "l.jsonl", rows())
-    told = [word.replace("{folder}", str(tmp_path)) for word in wrong]
-    done = run(file, "--output", tmp_path / "policy.yaml", *told)
-    assert isinstance(done.exception, error), done.output
-    assert not (tmp_path / "policy.yaml").exists()
 
 
 def test_rows_that_hold_no_numbers_are_counted_and_left_out(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def _compile_lists(lexicon: Any) -> None:
         elif isinstance(value, str | list):
             lexicon.any_of(value)
 
-    walk(lexicon.table)
+    walk(lexicon.entry())
 
 
 def _recorded_patterns(calls: Calls, trees: Mapping[str, ast.Module]) -> Iterator[Found]:

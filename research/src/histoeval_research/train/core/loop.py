@@ -39,6 +39,10 @@ REPORT_EVERY = 10  # steps between two reports: to look at a loss, a GPU must be
 _PREFETCHED = 4  # batches that are prepared while the model learns from the one before them
 
 
+def unwatched(_: str) -> AbstractContextManager[Watch]:  # a lambda cannot go to another process
+    return nullcontext(ignore)
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingSite:
     """Where trainings run, whether they replace earlier ones, and who is told how far they are."""
@@ -46,7 +50,7 @@ class TrainingSite:
     device: str | None = None
     overwrite: bool = False
     # Gives the progress bar of a training or of a step of it, by its name.
-    watching: Callable[[str], AbstractContextManager[Watch]] = lambda _: nullcontext(ignore)
+    watching: Callable[[str], AbstractContextManager[Watch]] = unwatched
     tell: Callable[[str], object] = ignore  # gets a line on what is done now
 
 

@@ -124,6 +124,7 @@ def _imported(name: str) -> ModuleType | None:
 def _build(modules: list[ModuleType]) -> None:
     """Make what is made on first use: cached tables, word lists, what reading a report needs."""
     import histoeval as h
+    from histoeval.facts.diagnoses import implied
     from histoeval.io.documents.hl7 import Separators, unescaped
     from histoeval.terms.lexicon import Lexicon
 
@@ -138,6 +139,7 @@ def _build(modules: list[ModuleType]) -> None:
     h.score(references=REPORTS, candidates=REPORTS[::-1], metrics=["concordance"])
     for report in REPORTS:
         h.contradictions(report)
+        list(implied(report))
     unescaped("\\E\\", Separators(*"|^~\\&"), "utf-8")
     with TemporaryDirectory() as folder:
         broken = Path(folder, "pairs.csv")

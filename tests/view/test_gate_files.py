@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 import histoeval
 from histoeval.cli.main import app
 from histoeval.run.compare.compare import Comparison
-from histoeval.run.compare.trial import Gate, NewError, WorseCase
+from histoeval.run.compare.gate import Gate, NewError, WorseCase
 from histoeval.view.html.run_pages import comparison_page
 from histoeval.view.terminal.comparison import gate_junit, gate_markdown
 from tests.run.compare.test_gate import RIGHT, scored

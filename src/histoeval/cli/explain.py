@@ -18,7 +18,7 @@ from histoeval.io.tables.encoding import BAD_BYTES, open_bytes, survey
 from histoeval.io.tables.records import Fault, text_of
 from histoeval.metrics.base import explain_pair
 from histoeval.report import Pair
-from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.compare.gate import USUAL_METRIC
 from histoeval.run.models import Models, load_metrics
 from histoeval.run.settings import Encoding, metric_option
 from histoeval.run.stored import ExplainedPair, chosen_pair, explain_stored

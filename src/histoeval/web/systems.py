@@ -16,7 +16,7 @@ from histoeval.errors import HistoEvalError
 from histoeval.io.results import ScoredMetric, read_rows
 from histoeval.run.compare.compare import compare as compare_runs
 from histoeval.run.compare.systems import without_versions
-from histoeval.run.compare.trial import USUAL_METRIC
+from histoeval.run.compare.gate import USUAL_METRIC
 from histoeval.run.history import SCORED, StoredRun
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import html_table, number

@@ -11,7 +11,7 @@ import pytest
 import histoeval
 from histoeval.errors import InputError, SettingError
 from histoeval.run.compare.conditions import Bound, Condition, read_condition, read_conditions
-from histoeval.run.compare.trial import Gate
+from histoeval.run.compare.gate import Gate
 from histoeval.run.stored import read_comparison
 from tests.support.score_runs import Marking
 

@@ -24,7 +24,7 @@ from histoeval.run.compare.systems import (
     shared_description,
     systems_in,
 )
-from histoeval.run.compare.trial import USUAL_METRIC, Gate, PairedTest, gate_of
+from histoeval.run.compare.gate import USUAL_METRIC, Gate, PairedTest, gate_of
 from histoeval.run.results import Frames
 from histoeval.run.settings import PathLike, Permutations, Resamples, Seed, metric_option
 from histoeval.settings import Argument, Keyword, Option

@@ -7,7 +7,7 @@ from typing import Any
 from histoeval.agreement.systems import Contest
 from histoeval.console import visible
 from histoeval.run.compare.compare import Comparison
-from histoeval.run.compare.trial import Gate, WorseCase
+from histoeval.run.compare.gate import Gate, WorseCase
 from histoeval.table import NONE, ResultTable, footnotes, markdown, markdown_text, number
 from histoeval.version import __version__
 from histoeval.view.html.page import fragment

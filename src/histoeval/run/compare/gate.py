@@ -1,4 +1,4 @@
-"""A baseline and new runs, judged by one condition after the other."""
+"""A baseline and new runs, judged by the conditions of `compare --fail-if`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tests.support.paths import ROOT
 LAYERS: tuple[tuple[str, str, str], ...] = (
     (
         "nouns",
-        "version errors settings callers notebook resources labels report metric table "
+        "version errors settings argument_names notebook resources labels report metric table "
         "console progress",
         "import only nouns",
     ),

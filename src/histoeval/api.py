@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from histoeval.callers import front_door, public
+from histoeval.argument_names import front_door, public
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.metric import Explanation, Metric
 from histoeval.metrics.base import explain_pair, pair_of

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from histoeval.web import score
-from histoeval.web.shelf import Shelf
+from histoeval.web.run_index import RunIndex
 from histoeval.web.trust import read_reviews
 from tests.support.served_runs import BAD, GOOD, REFERENCE, write_runs, write_studies
 
@@ -38,7 +38,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_opens_without_an_error_or_a_barrier(
     page: Page, serving: Serving, axe: Axe, runs: Path, scheme: str
 ) -> None:
-    ids = {run.name: run.id for run in Shelf(runs).runs()}
+    ids = {run.name: run.id for run in RunIndex(runs).runs()}
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     link = serving(runs)
     page.goto(link)

@@ -17,7 +17,7 @@ from histoeval import compare, write_report
 from histoeval.challenge import rank_teams
 from histoeval.view.html.challenge import write_views
 from histoeval.view.run_report import write_run_report
-from histoeval.web.shelf import Shelf
+from histoeval.web.run_index import RunIndex
 from histoeval_research.view.experiment_tables import experiment_page
 from tests.support.challenges import TRUTH, a_challenge, changed, team
 from tests.support.score_runs import make_score_run
@@ -57,7 +57,7 @@ def test_pages_of_the_server_fit(page: Page, serving: Callable[..., str], tmp_pa
     (tmp_path / "studies").mkdir()
     write_studies(tmp_path / "studies")
     write_runs(tmp_path)
-    runs = [run for run in Shelf(tmp_path).runs() if run.finished and run.kind != "judge"]
+    runs = [run for run in RunIndex(tmp_path).runs() if run.finished and run.kind != "judge"]
     ids = {run.name: run.id for run in runs}
     page.goto(serving(tmp_path))
     home = page.url.rstrip("/")

@@ -24,7 +24,7 @@ from histoeval.io.row_files import FORMS, pack, row_lines, stored_as
 from histoeval.io.store import RowStore
 from histoeval.io.writing import write_json
 from histoeval.run.compare.compare import compare
-from histoeval.web.shelf import Shelf
+from histoeval.web.run_index import RunIndex
 from tests.io.test_store import make_row, rows
 
 RUN = {"input": "pairs.csv"}
@@ -130,7 +130,7 @@ def test_every_reader_takes_every_form(form: str, tmp_path: Path) -> None:
     few: dict[str, Any] = {"metric": "rouge_l", "resamples": 100, "permutations": 20}
     assert compare(packed, **few).to_dicts() == compare(plain, **few).to_dicts()
     assert [*read_texts(packed)] == [*read_texts(plain)]
-    (run,) = Shelf(packed.parent).runs()
+    (run,) = RunIndex(packed.parent).runs()
     assert (run.kind, run.finished) == ("score", True)
 
 

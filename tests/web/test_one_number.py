@@ -13,7 +13,7 @@ import histoeval
 from histoeval.cli.main import app
 from histoeval.view.terminal.agreement import interval, p_text
 from histoeval.web.app import create_app
-from histoeval.web.shelf import Shelf
+from histoeval.web.run_index import RunIndex
 from tests.web.conftest import HOME, TOKEN, enter
 
 REFERENCE = "Left breast, core biopsy: invasive ductal carcinoma of grade 2, 24 mm, ER positive."
@@ -50,7 +50,7 @@ def test_a_run_has_one_interval_and_one_p_wherever_it_is_shown(tmp_path: Path) -
     found = histoeval.compare(run).contest
     page = plain(histoeval.write_report(run).read_text("utf-8"))
     client = enter(TestClient(create_app(tmp_path, token=TOKEN), base_url=HOME))
-    (stored,) = Shelf(tmp_path).runs()
+    (stored,) = RunIndex(tmp_path).runs()
     served = plain(client.get(f"/runs/{stored.id}/").text)
     board = plain(client.get("/leaderboard?metric=rouge_l").text)
     beside = plain(client.get(f"/compare?run={stored.id}&metric=rouge_l").text)

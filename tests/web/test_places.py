@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from histoeval.api import score
 from histoeval.web import runs
 from histoeval.web.app import create_app
-from histoeval.web.shelf import Shelf
+from histoeval.web.run_index import RunIndex
 from tests.support.served_runs import EVIL, REASON, RUBRIC_REASON, write_runs
 from tests.web.conftest import HOME, TOKEN, enter
 
@@ -30,7 +30,7 @@ def client(folder: Path) -> TestClient:
 
 @pytest.fixture(scope="module")
 def ids(folder: Path) -> dict[str, str]:
-    return {run.name: run.id for run in Shelf(folder).runs()}
+    return {run.name: run.id for run in RunIndex(folder).runs()}
 
 
 def addresses(ids: dict[str, str]) -> list[str]:
@@ -103,7 +103,7 @@ def test_where_systems_differ_errors_have_their_severity(tmp_path: Path) -> None
     pair = {"id": "one", "reference": reference, "good": reference, "bad": "Right breast: benign."}
     score([pair], metrics="concordance", candidate=["good", "bad"], output=tmp_path / "run")
     client = enter(TestClient(create_app(tmp_path, token=TOKEN), base_url=HOME))
-    (run,) = Shelf(tmp_path).runs()
+    (run,) = RunIndex(tmp_path).runs()
     text = client.get(f"/compare?run={run.id}").text
     assert '<span class="severity critical">critical</span> ' in text
     assert "<td>no errors</td>" in text
@@ -114,7 +114,7 @@ def test_runs_that_cannot_be_compared_are_not_offered_and_too_few_are_told(tmp_p
         pair = {"id": id_, "reference": "Colon: adenoma.", "candidate": f"Colon: adenoma, {name}."}
         score([pair], metrics="bleu", output=tmp_path / name)
     client = enter(TestClient(create_app(tmp_path, token=TOKEN), base_url=HOME))
-    ids = {run.name: run.id for run in Shelf(tmp_path).runs()}
+    ids = {run.name: run.id for run in RunIndex(tmp_path).runs()}
     text = client.get("/compare").text
     assert all(f'value="{ids[name]}"' in text for name in ("one", "two"))
     assert f'value="{ids["apart"]}"' not in text
@@ -141,11 +141,11 @@ def test_a_run_is_taken_away_as_a_table(client: TestClient, ids: dict[str, str])
 
 
 def test_new_runs_appear_and_names_become_plain(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    assert shelf.new_folder("../../etc/passwd").parent == tmp_path
-    assert shelf.new_folder("") == tmp_path / "run"
-    assert shelf.new_folder("") == tmp_path / "run-2"
-    assert shelf.new_folder(EVIL).parent == tmp_path
+    run_index = RunIndex(tmp_path)
+    assert run_index.new_folder("../../etc/passwd").parent == tmp_path
+    assert run_index.new_folder("") == tmp_path / "run"
+    assert run_index.new_folder("") == tmp_path / "run-2"
+    assert run_index.new_folder(EVIL).parent == tmp_path
 
 
 def test_a_page_that_takes_long_says_so_until_it_is_there(
@@ -176,7 +176,7 @@ def test_a_damaged_run_does_not_close_the_list(tmp_path: Path) -> None:
     (run / "summary.json").write_text("[", "utf-8")
     client = enter(TestClient(create_app(tmp_path, token=TOKEN), base_url=HOME))
     assert "torn" in client.get("/").text
-    (run_id,) = [each.id for each in Shelf(tmp_path).runs()]
+    (run_id,) = [each.id for each in RunIndex(tmp_path).runs()]
     answer = client.get(f"/runs/{run_id}/")
     assert answer.status_code == 400
     assert str(tmp_path) not in answer.text

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from histoeval.errors import OutputError
 from histoeval.web.app import create_app
-from histoeval.web.shelf import Shelf
+from histoeval.web.run_index import RunIndex
 from histoeval.web.trust import REVIEWS, add_review, read_reviews
 from tests.support.served_runs import EVIL, write_trust
 from tests.web.conftest import HOME, TOKEN, enter
@@ -22,7 +22,7 @@ def client(tmp_path: Path) -> TestClient:
 
 @pytest.fixture
 def run(client: TestClient, tmp_path: Path) -> str:
-    (found,) = Shelf(tmp_path).runs()
+    (found,) = RunIndex(tmp_path).runs()
     return found.id
 
 

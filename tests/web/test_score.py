@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from histoeval.io.writing import locked
 from histoeval.web import jobs, score
 from histoeval.web.jobs import Jobs, UploadRequest
-from histoeval.web.shelf import Shelf
+from histoeval.web.run_index import RunIndex
 from tests.support.paths import ROOT
 from tests.support.served_runs import EVIL, GOOD, REFERENCE
 
@@ -59,7 +59,7 @@ def send(visitor: TestClient, name: str, content: bytes, **fields: str | list[st
 
 def test_a_table_becomes_an_ordinary_run(visitor: TestClient, tmp_path: Path) -> None:
     address = send(visitor, "../../My Pairs.csv", TABLE)
-    (run,) = Shelf(tmp_path).runs()
+    (run,) = RunIndex(tmp_path).runs()
     assert (address, run.place) == (f"/runs/{run.id}/progress", tmp_path / "my-pairs")
     deadline = time.monotonic() + PATIENCE_S
     while "Finished" not in (text := visitor.get(f"{address}/state").text):

@@ -10,8 +10,8 @@ from starlette.types import Message
 
 from histoeval.web.app import create_app
 from histoeval.web.pages import without_paths
+from histoeval.web.run_index import RunIndex
 from histoeval.web.security import MAX_BODY, Visitor
-from histoeval.web.shelf import Shelf
 from tests.web.conftest import HOME, TOKEN
 
 
@@ -104,7 +104,7 @@ def test_bugs_tell_nothing_of_the_machine(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(_: object) -> None:
         raise RuntimeError(f"no {tmp_path}")
 
-    monkeypatch.setattr(Shelf, "runs", fail)
+    monkeypatch.setattr(RunIndex, "runs", fail)
     app = create_app(tmp_path, token=TOKEN)
     client = TestClient(app, base_url=HOME, raise_server_exceptions=False)
     answer = client.get(f"/?token={TOKEN}")
@@ -141,7 +141,7 @@ def test_one_broken_folder_does_not_hide_the_runs(visitor: TestClient, tmp_path:
     (tmp_path / "upload" / "upload.json").write_text('{"x": 1}', "utf-8")
     for name in ("fine", "half \udcff name"):
         (tmp_path / name / "scores.jsonl").write_text("", "utf-8")
-    runs = Shelf(tmp_path).runs()
+    runs = RunIndex(tmp_path).runs()
     assert {run.name for run in runs} == {"fine", "half \udcff name", "upload"}
     listed = visitor.get("/")
     assert listed.status_code == 200

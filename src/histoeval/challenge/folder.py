@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from histoeval.callers import front_door
+from histoeval.argument_names import front_door
 from histoeval.challenge.policy import POLICY, ChallengePolicy, read_challenge_policy
 from histoeval.errors import InputError, OutputError, did_you_mean
 from histoeval.io.folder_kinds import wrong_folder

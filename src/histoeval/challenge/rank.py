@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from histoeval.callers import front_door
+from histoeval.argument_names import front_door
 from histoeval.challenge.folder import Challenge, open_challenge
 from histoeval.challenge.ranking import (
     Ranker,

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from histoeval.callers import argument, front_door
+from histoeval.argument_names import argument, front_door
 from histoeval.challenge.folder import Challenge, open_challenge
 from histoeval.challenge.policy import ChallengePolicy, Limits, PlatformRule
 from histoeval.errors import InputError

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from histoeval.callers import Caller, called_from
+from histoeval.argument_names import Caller, called_from
 from histoeval.io.writing import check_not_input, protecting
 from histoeval.settings import Argument, Setting, setting, single_line_validation_errors
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import field_validator
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.documents.texts import table_of_folders, table_of_lines, text_layout
 from histoeval.io.files import (

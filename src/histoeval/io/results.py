@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.files import check_there
 from histoeval.io.folder_kinds import SCORES, folder_kind, wrong_folder

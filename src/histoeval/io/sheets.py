@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import InputError, Problem
 from histoeval.io.files import NO_VALUE, demand_rows, demand_table, open_table
 from histoeval.io.pairs import PairRow, PairSource, open_source

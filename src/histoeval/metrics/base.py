@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import HistoEvalError, InputError, Problem, SettingError
 from histoeval.io.tables.records import text_of
 from histoeval.metric import CorpusScore, Explanation, Metric, PartCost, Score, Signature

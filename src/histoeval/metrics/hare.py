@@ -19,7 +19,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from histoeval.align.aligner import Aligner, LexicalAligner, Vectors
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import HistoEvalError, Problem
 from histoeval.facts.normalise import normalised
 from histoeval.facts.scope import scope_of

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.concordance.statements import stated
 from histoeval.errors import Problem
 from histoeval.judges.alignment import Alignment, models_of, read_alignment

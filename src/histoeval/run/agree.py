@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from histoeval.agreement.metric_vs_experts import MetricVsExperts
 from histoeval.agreement.panel import PANEL, Column, Panel, panel_content
 from histoeval.agreement.study import Study, StudyPlan, study
-from histoeval.callers import argument, public
+from histoeval.argument_names import argument, public
 from histoeval.errors import InputError, SettingError
 from histoeval.io.files import GUESS, demand_table
 from histoeval.io.pairs import PairSource

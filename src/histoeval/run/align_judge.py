@@ -19,7 +19,7 @@ from histoeval.agreement.judge_alignment import (
     ScoreGap,
     align_criterion,
 )
-from histoeval.callers import documented, front_door
+from histoeval.argument_names import documented, front_door
 from histoeval.concordance.rubric import CRITERIA
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.io.files import NO_ID, open_table

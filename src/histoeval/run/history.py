@@ -26,7 +26,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, NamedTuple
 
-from histoeval.callers import current_caller
+from histoeval.argument_names import current_caller
 from histoeval.errors import InputError, OutputError
 from histoeval.io.files import check_there
 from histoeval.io.finished_run import FinishedRun

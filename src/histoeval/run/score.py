@@ -9,7 +9,7 @@ from itertools import islice
 from platform import python_version
 from typing import Any, Protocol, Unpack, runtime_checkable
 
-from histoeval.callers import in_shell
+from histoeval.argument_names import in_shell
 from histoeval.errors import Problem, SettingError
 from histoeval.io.finished_run import RowTexts, write_texts
 from histoeval.io.pairs import PairRow, PairSource

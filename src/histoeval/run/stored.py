@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from histoeval.agreement.panel import PANEL, Panel, panel_of_content
 from histoeval.agreement.study import Study, StudyPlan
 from histoeval.agreement.systems import Contest
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import HistoEvalError, InputError, SettingError, did_you_mean
 from histoeval.io.finished_run import KEEP, beside, finished_run, has_texts
 from histoeval.io.folder_kinds import folder_kind, wrong_folder

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, get_args
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import OutputError, SettingError
 from histoeval.io.finished_run import FinishedRun, Kind, finished_run, textless_copy
 from histoeval.io.writing import check_not_input, make_folder, protecting, write_whole, writing_to

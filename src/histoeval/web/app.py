@@ -12,9 +12,9 @@ from histoeval.io.folder_kinds import folder_kind, wrong_folder
 from histoeval.web import reasons, runs, score, systems, trust
 from histoeval.web.jobs import Jobs
 from histoeval.web.pages import guarded_app
+from histoeval.web.run_index import RunIndex
 from histoeval.web.score import Scorer
 from histoeval.web.security import OWNER
-from histoeval.web.shelf import Shelf
 
 # address and name of each place, as every page shows them
 NAV = (
@@ -34,21 +34,21 @@ def create_app(folder: Path, *, token: str, **names: Any) -> Starlette:
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds your runs")
-    shelf, jobs, scorer = Shelf(folder), Jobs(), Scorer()
-    if folder_kind(folder) is not None and not shelf.runs():
+    run_index, jobs, scorer = RunIndex(folder), Jobs(), Scorer()
+    if folder_kind(folder) is not None and not run_index.runs():
         raise wrong_folder(folder, "holds no runs", "the folder that holds your runs")
     nav = list(NAV)
     places = [
-        *runs.routes(shelf),
-        *score.routes(shelf, jobs, scorer),
-        *systems.routes(shelf),
-        *reasons.routes(shelf, scorer),
-        *trust.routes(shelf),
+        *runs.routes(run_index),
+        *score.routes(run_index, jobs, scorer),
+        *systems.routes(run_index),
+        *reasons.routes(run_index, scorer),
+        *trust.routes(run_index),
     ]
     try:
         from histoeval.web.slides import routes
 
-        places += routes(shelf)
+        places += routes(run_index)
     except MissingDependency:  # without the extra [slide] there are none
         nav = [each for each in NAV if each[0] != "/slides"]
 

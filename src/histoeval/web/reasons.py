@@ -13,8 +13,8 @@ from histoeval.io.finished_run import has_texts, read_texts
 from histoeval.io.results import MetricResult, ResultRow, read_rows
 from histoeval.run.history import StoredRun
 from histoeval.web.pages import page, page_number
+from histoeval.web.run_index import RunIndex
 from histoeval.web.score import Scorer
-from histoeval.web.shelf import Shelf
 
 RUBRIC = "rubric_offline"
 A_PAGE = 10
@@ -43,10 +43,10 @@ class JudgedPair(NamedTuple):
         return reasons
 
 
-def routes(shelf: Shelf, scorer: Scorer) -> list[BaseRoute]:
+def routes(run_index: RunIndex, scorer: Scorer) -> list[BaseRoute]:
     def reasons(request: Request) -> Response:
-        run = shelf.run(request.path_params["run"], "judge")
-        metric, pairs = shelf.results.once(("judged", run.stamp), lambda: judged_pairs(run))
+        run = run_index.run(request.path_params["run"], "judge")
+        metric, pairs = run_index.results.once(("judged", run.stamp), lambda: judged_pairs(run))
         number, pages = page_number(request, len(pairs), A_PAGE)
         shown = pairs[(number - 1) * A_PAGE : number * A_PAGE]
         return page(
@@ -55,7 +55,7 @@ def routes(shelf: Shelf, scorer: Scorer) -> list[BaseRoute]:
             title=f"The judge's reasons: {run.name}",
             run=run,
             metric=metric,
-            pairs=list(_with_rubric(run, shown, shelf, scorer)),
+            pairs=list(_with_rubric(run, shown, run_index, scorer)),
             most=CRITERIA,
             total=len(pairs),
             number=number,
@@ -75,7 +75,7 @@ def judged_pairs(run: StoredRun) -> tuple[str, list[JudgedPair]]:
 
 
 def _with_rubric(
-    run: StoredRun, pairs: Sequence[JudgedPair], shelf: Shelf, scorer: Scorer
+    run: StoredRun, pairs: Sequence[JudgedPair], run_index: RunIndex, scorer: Scorer
 ) -> Iterator[JudgedPair]:
     """Compute the rubric where the run has none, from its texts."""
     missing = {pair.place for pair in pairs if pair.rubric is None}
@@ -92,7 +92,7 @@ def _with_rubric(
         reference, candidate = both.get("reference"), both.get("candidate")
         if reference and candidate:
             make = partial(rubric, reference, candidate)
-            result = shelf.results.once(("rubric", run.stamp, pair.place), make)
+            result = run_index.results.once(("rubric", run.stamp, pair.place), make)
             yield pair._replace(rubric=result)
         else:
             yield pair

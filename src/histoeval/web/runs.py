@@ -16,8 +16,8 @@ from histoeval.view.html.challenge import index_page, page_names, team_page
 from histoeval.view.run_report import FORMATS, PAGES, report_of, run_page
 from histoeval.view.terminal.runs import time_text
 from histoeval.web.pages import html_answer, page, site_of
+from histoeval.web.run_index import ResultCache, RunIndex
 from histoeval.web.security import HEADERS, POLICY
-from histoeval.web.shelf import ResultCache, Shelf
 
 PATIENCE_S = 1.5  # after so long a page says that it is being made
 PAGES_KEPT = 4  # a page of 10,000 pairs takes seconds to make and 20 MB to keep
@@ -37,16 +37,16 @@ INLINE = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
 DRAWN = {"agree", RANKED}  # whose pages have figures with styles inside them
 
 
-def routes(shelf: Shelf) -> list[BaseRoute]:
+def routes(run_index: RunIndex) -> list[BaseRoute]:
     pages = ResultCache(PAGES_KEPT)
 
     def home(request: Request) -> Response:
-        runs = [_entry(run, shelf) for run in shelf.runs()]
+        runs = [_entry(run, run_index) for run in run_index.runs()]
         return page(request, "serve/runs.html", title="Runs", runs=runs, scored=SCORED)
 
     def made(request: Request, patience: float) -> tuple[StoredRun, str | None]:
-        run = shelf.run(request.path_params["run"], *PAGES, RANKED)
-        site = site_of(request, links=tuple(_links(run, shelf)))
+        run = run_index.run(request.path_params["run"], *PAGES, RANKED)
+        site = site_of(request, links=tuple(_links(run, run_index)))
 
         def make() -> str:
             if run.kind == RANKED:
@@ -69,14 +69,14 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         return Response(status_code=204, headers={} if text is None else {"HX-Refresh": "true"})
 
     def picture(request: Request) -> Response:
-        run = shelf.run(request.path_params["run"], "trust")
+        run = run_index.run(request.path_params["run"], "trust")
         files = {file.name: file for file in (run.folder / "evidence").glob("*.png")}
         if (file := files.get(request.path_params["name"])) is None:
             raise HTTPException(404, "There is no such picture.")
         return FileResponse(file)
 
     def team(request: Request) -> Response:
-        ranking = read_ranking(shelf.run(request.path_params["run"], RANKED).place)
+        ranking = read_ranking(run_index.run(request.path_params["run"], RANKED).place)
         files = {file: name for name, file in page_names(ranking).items()}
         if (name := files.get(request.path_params["file"])) is None:
             raise HTTPException(404, "There is no such team.")
@@ -84,7 +84,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         return html_answer(text, headers=HEADERS | {"Content-Security-Policy": INLINE})
 
     def file(request: Request) -> Response:
-        run, to = shelf.run(request.path_params["run"], *PAGES), request.path_params["format"]
+        run, to = run_index.run(request.path_params["run"], *PAGES), request.path_params["format"]
         if to not in FORMATS:
             raise HTTPException(404, f"A run can be had as {', '.join(FORMATS)}.")
         content = report_of(finished_run(run.place), to)
@@ -102,9 +102,9 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
     ]
 
 
-def _links(run: StoredRun, shelf: Shelf) -> Iterator[tuple[str, str]]:
+def _links(run: StoredRun, run_index: RunIndex) -> Iterator[tuple[str, str]]:
     if run.kind in SCORED:
-        metrics = shelf.results.once(("summary", run.stamp), lambda: read_summary(run.place))
+        metrics = run_index.results.once(("summary", run.stamp), lambda: read_summary(run.place))
         if max((len(each["systems"]) for each in metrics.values()), default=0) > 1:
             yield f"/compare?run={run.id}", "Compare its systems"
     if run.kind == "judge":
@@ -116,7 +116,7 @@ def _links(run: StoredRun, shelf: Shelf) -> Iterator[tuple[str, str]]:
         yield from ((f"/runs/{run.id}/as/{to}", names.get(to, to.upper())) for to in FORMATS)
 
 
-def _entry(run: StoredRun, shelf: Shelf) -> dict[str, Any]:
+def _entry(run: StoredRun, run_index: RunIndex) -> dict[str, Any]:
     address = ""  # where a run is looked at, if it can be
     if run.finished and run.kind in (*PAGES, RANKED):
         address = f"/runs/{run.id}/"
@@ -125,6 +125,6 @@ def _entry(run: StoredRun, shelf: Shelf) -> dict[str, Any]:
     return {
         **run._asdict(),
         "changed": time_text(run.changed),
-        "about": shelf.results.once(("about", run.stamp), lambda: about_run(run)),
+        "about": run_index.results.once(("about", run.stamp), lambda: about_run(run)),
         "address": address,
     }

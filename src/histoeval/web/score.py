@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from histoeval.callers import Caller, called_from
+from histoeval.argument_names import Caller, called_from
 from histoeval.errors import HistoEvalError
 from histoeval.io.files import DOCUMENTS, ENDINGS
 from histoeval.io.pairs import open_source
@@ -30,8 +30,8 @@ from histoeval.run.score import score_source
 from histoeval.view.html.scores import decimals, pair_html
 from histoeval.web.jobs import Jobs, Progress, UploadRequest
 from histoeval.web.pages import page, part, without_paths
+from histoeval.web.run_index import RunIndex
 from histoeval.web.security import MAX_BODY, form_of
-from histoeval.web.shelf import Shelf
 
 # metrics that need nothing but this package, and what they compare
 METRICS = {
@@ -77,7 +77,7 @@ class Scorer:
             return row.model_dump(mode="json")
 
 
-def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
+def routes(run_index: RunIndex, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
     async def paste(request: Request) -> Response:
         async with form_of(request) as given:
             reference, candidate = _text(given, "reference"), _text(given, "candidate")
@@ -103,25 +103,25 @@ def routes(shelf: Shelf, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
             async with form_of(request) as given:
                 table = given.get("table")
                 content = await table.read() if isinstance(table, UploadFile) else b""
-                folder = await run_in_threadpool(_received, shelf, given, content)
+                folder = await run_in_threadpool(_received, run_index, given, content)
         except HistoEvalError as error:
-            problem = without_paths(str(error), shelf.folder)
+            problem = without_paths(str(error), run_index.folder)
             return _form(request, 400, table_problem=problem)
         jobs.start(folder)
-        return to_progress(next(run for run in shelf.runs() if run.place == folder))
+        return to_progress(next(run for run in run_index.runs() if run.place == folder))
 
     def to_progress(run: StoredRun) -> Response:
         return RedirectResponse(f"/runs/{run.id}/progress", 303)
 
     def uploaded(request: Request) -> StoredRun:
-        run = shelf.run(request.path_params["run"], "score")
+        run = run_index.run(request.path_params["run"], "score")
         if not (run.place / UPLOAD).is_file():
             raise HTTPException(404, "This run was not started here.")
         return run
 
     def progress_of(run: StoredRun) -> Progress:
         progress = jobs.progress(run.place)
-        return progress._replace(message=without_paths(progress.message, shelf.folder))
+        return progress._replace(message=without_paths(progress.message, run_index.folder))
 
     def watch(request: Request) -> Response:
         run = uploaded(request)
@@ -195,7 +195,7 @@ def _problem(reference: str, candidate: str) -> str:
     return ""
 
 
-def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
+def _received(run_index: RunIndex, given: FormData, content: bytes) -> Path:
     """The folder of a new run with the uploaded table in it, which was looked at as a whole."""
     file = given.get("table")
     name = file.filename or "" if isinstance(file, UploadFile) else ""
@@ -206,7 +206,7 @@ def _received(shelf: Shelf, given: FormData, content: bytes) -> Path:
     metrics = [each for each in given.getlist("metric") if each in METRICS]
     if not metrics:
         raise HistoEvalError("choose at least one metric")
-    folder = shelf.new_folder(_text(given, "name") or PurePosixPath(name).stem.split(".")[0])
+    folder = run_index.new_folder(_text(given, "name") or PurePosixPath(name).stem.split(".")[0])
     try:
         write_whole(folder / f"input{ending}", _unpacked(content) if packed else content)
         request = UploadRequest(

@@ -19,7 +19,7 @@ from histoeval.slides import open_slides
 from histoeval.view.html.trust import slide_case
 from histoeval.view.image_evidence import geojson, grounding_of, objects
 from histoeval.web.pages import number_in, page, without_paths
-from histoeval.web.shelf import ResultCache, Shelf
+from histoeval.web.run_index import ResultCache, RunIndex
 
 LISTED, LISTED_OF_RUN = 50, 2000  # cases of a run in the list of all runs, and in that of one
 KEPT_RUNS, KEPT_CASES = 16, 32  # what stays in memory of runs and cases that were opened last
@@ -39,9 +39,9 @@ class OpenCase(NamedTuple):
         return self.image.path
 
 
-class SlideShelf:
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+class SlideIndex:
+    def __init__(self, run_index: RunIndex) -> None:
+        self._run_index = run_index
         self._runs = ResultCache(KEPT_RUNS)
         self._cases: OrderedDict[tuple[Any, ...], OpenCase] = OrderedDict()
         self._keys: dict[str, StoredRun] = {}
@@ -51,7 +51,7 @@ class SlideShelf:
         """A run, read again when its rows have changed."""
         stored = self._keys.get(name)
         if stored is None or not (stored.folder / rows.ROWS).is_file():
-            stored = self._keys[name] = self._shelf.run(name, "trust")
+            stored = self._keys[name] = self._run_index.run(name, "trust")
         state = (stored.folder / rows.ROWS).stat()
         key = (name, state.st_mtime_ns, state.st_size)
         made = self._runs.once(key, lambda: (stored, rows.FinishedTrust(stored.folder)))
@@ -74,13 +74,13 @@ class SlideShelf:
         return kept
 
 
-def routes(shelf: Shelf) -> list[BaseRoute]:
-    cases, slides = SlideShelf(shelf), open_slides.OpenSlides()
+def routes(run_index: RunIndex) -> list[BaseRoute]:
+    cases, slides = SlideIndex(run_index), open_slides.OpenSlides()
 
     def listed(request: Request) -> Response:
         name = request.path_params.get("run")
         if name is None:
-            runs, title = [run for run in shelf.runs() if run.kind == "trust"], "Slides"
+            runs, title = [run for run in run_index.runs() if run.kind == "trust"], "Slides"
         else:
             runs = [cases.run(name)[0]]
             title = f"Slides of {runs[0].name}"
@@ -186,7 +186,7 @@ def _facts(pyramid: open_slides.TilePyramid, path: Path) -> dict[str, Any]:
     }
 
 
-def _listed(run: StoredRun, cases: SlideShelf, most: int) -> dict[str, Any]:
+def _listed(run: StoredRun, cases: SlideIndex, most: int) -> dict[str, Any]:
     listed: dict[str, Any] = {"id": run.id, "name": run.name, "problem": ""}
     try:
         _, finished, _ = cases.run(run.id)

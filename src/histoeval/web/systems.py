@@ -26,31 +26,33 @@ from histoeval.view.terminal.agreement import interval, p_text
 from histoeval.view.terminal.comparison import MAX_ERRORS, comparison_tables, remarks
 from histoeval.view.terminal.runs import time_text
 from histoeval.web.pages import page, without_paths
-from histoeval.web.shelf import Shelf
+from histoeval.web.run_index import RunIndex
 
 MOST_RUNS = 8
 MOST_DIFFERENT = 12  # pairs that are shown of those on which systems differ most
 MOST_RANKED = 16  # systems that are ranked together; of more, those of the newest runs
 
 
-def routes(shelf: Shelf) -> list[BaseRoute]:
+def routes(run_index: RunIndex) -> list[BaseRoute]:
     def compared(request: Request) -> Response:
-        chosen = [shelf.run(id_, *SCORED) for id_ in request.query_params.getlist("run")]
+        chosen = [run_index.run(id_, *SCORED) for id_ in request.query_params.getlist("run")]
         if len(chosen) > MOST_RUNS:
             raise HTTPException(400, f"Choose {MOST_RUNS} runs at most.")
-        every, problems = shelf.scored_runs()
-        runs = _comparable(every, shelf)
-        scored = [shelf.scores(run) for run in [run for run in chosen if run in runs] or runs[:1]]
+        every, problems = run_index.scored_runs()
+        runs = _comparable(every, run_index)
+        scored = [
+            run_index.scores(run) for run in [run for run in chosen if run in runs] or runs[:1]
+        ]
         metrics = [name for name in (scored or [{}])[0] if all(name in run for run in scored)]
         metric = request.query_params.get("metric") or _usual(metrics)
         context: dict[str, Any] = {"comparison": None, "problem": ""}
         if "metric" in request.query_params and not chosen:
             context["problem"] = "Tick a run of two systems or more, or two runs."
-        elif len(chosen) == 1 and chosen[0] in every and len(_systems(chosen[0], shelf)) < 2:
+        elif len(chosen) == 1 and chosen[0] in every and len(_systems(chosen[0], run_index)) < 2:
             context["problem"] = f"{chosen[0].name} has one system: tick another run beside it."
         elif chosen:
             try:
-                comparison = shelf.results.once(
+                comparison = run_index.results.once(
                     ("compare", metric, *(run.stamp for run in chosen)),
                     lambda: compare_runs(
                         [run.place for run in chosen],
@@ -60,7 +62,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
                     ),
                 )
                 ranking = next(comparison_tables(metric, comparison.contest, ()))
-                addresses = _addresses(chosen, shelf)
+                addresses = _addresses(chosen, run_index)
                 context |= {
                     "comparison": comparison,
                     "caption": ranking.title,
@@ -69,7 +71,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
                     "apart": [apart_content(pair, addresses) for pair in comparison.apart],
                 }
             except HistoEvalError as error:
-                context["problem"] = without_paths(str(error), shelf.folder)
+                context["problem"] = without_paths(str(error), run_index.folder)
         return page(
             request,
             "serve/compare.html",
@@ -88,8 +90,8 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         )
 
     def ranked(request: Request) -> Response:
-        runs, problems = shelf.scored_runs()
-        metrics = list(dict.fromkeys(name for run in runs for name in shelf.scores(run)))
+        runs, problems = run_index.scored_runs()
+        metrics = list(dict.fromkeys(name for run in runs for name in run_index.scores(run)))
         metric = request.query_params.get("metric", _usual(metrics))
         return page(
             request,
@@ -98,7 +100,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
             metrics=metrics,
             metric=metric,
             problems=problems,
-            boards=_boards(runs, metric, shelf),
+            boards=_boards(runs, metric, run_index),
         )
 
     return [Route("/compare", compared), Route("/leaderboard", ranked)]
@@ -111,24 +113,28 @@ def _usual(metrics: Sequence[str]) -> str:
 # --- comparison ----------------------------------------------------------------------------------
 
 
-def _comparable(every: Sequence[StoredRun], shelf: Shelf) -> list[StoredRun]:
+def _comparable(every: Sequence[StoredRun], run_index: RunIndex) -> list[StoredRun]:
     own = {
-        run: {(name, id_) for name, scored in shelf.scores(run).items() for id_, _ in scored.values}
+        run: {
+            (name, id_)
+            for name, scored in run_index.scores(run).items()
+            for id_, _ in scored.values
+        }
         for run in every
     }
     count = Counter(pair for pairs in own.values() for pair in pairs)
     return [
         run
         for run in every
-        if len(_systems(run, shelf)) > 1 or any(count[pair] > 1 for pair in own[run])
+        if len(_systems(run, run_index)) > 1 or any(count[pair] > 1 for pair in own[run])
     ]
 
 
-def _systems(run: StoredRun, shelf: Shelf) -> set[str]:
-    return {system for scored in shelf.scores(run).values() for _, system in scored.values}
+def _systems(run: StoredRun, run_index: RunIndex) -> set[str]:
+    return {system for scored in run_index.scores(run).values() for _, system in scored.values}
 
 
-def _addresses(runs: Sequence[StoredRun], shelf: Shelf) -> dict[tuple[str, str], str]:
+def _addresses(runs: Sequence[StoredRun], run_index: RunIndex) -> dict[tuple[str, str], str]:
     """Where each pair of each system is shown, by the names that systems have in a comparison."""
 
     def places(run: StoredRun) -> dict[tuple[str, str], int]:
@@ -137,7 +143,7 @@ def _addresses(runs: Sequence[StoredRun], shelf: Shelf) -> dict[tuple[str, str],
 
     addresses = {}
     for run in runs:
-        rows = shelf.results.once(("places", run.stamp), partial(places, run))
+        rows = run_index.results.once(("places", run.stamp), partial(places, run))
         for (system, id_), place in rows.items():
             for name in (system or run.place.name, f"{run.place.name}:{system}"):
                 addresses[name, id_] = f"/runs/{run.id}/#pair-{place}"
@@ -156,15 +162,17 @@ class Contender(NamedTuple):
         return f"{self.run.id}\n{self.system}"
 
 
-def _boards(runs: Sequence[StoredRun], metric: str, shelf: Shelf) -> list[dict[str, Any]]:
+def _boards(runs: Sequence[StoredRun], metric: str, run_index: RunIndex) -> list[dict[str, Any]]:
     """A board for each set of pairs and manner of scoring, the largest first."""
     groups: dict[Any, dict[StoredRun, ScoredMetric]] = {}
     for run in runs:
-        if (scored := shelf.scores(run).get(metric)) is not None and scored.values:
+        if (scored := run_index.scores(run).get(metric)) is not None and scored.values:
             ids = frozenset(id_ for id_, _ in scored.values)
             groups.setdefault((ids, without_versions(scored.signature)), {})[run] = scored
     boards = [
-        shelf.results.once(("board", metric, *(run.stamp for run in group)), partial(_board, group))
+        run_index.results.once(
+            ("board", metric, *(run.stamp for run in group)), partial(_board, group)
+        )
         for group in groups.values()
     ]
     return sorted(boards, key=lambda board: -len(board["standings"]))

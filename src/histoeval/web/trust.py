@@ -29,10 +29,10 @@ from histoeval.run.trust.rows import TrustFolder, TrustRow, policy_of
 from histoeval.table import html_table
 from histoeval.view.html.trust import Gallery, card, kept_texts, technical_tables
 from histoeval.view.trust_words import check_meanings, verdict_meanings, worded_reasons, worst_first
-from histoeval.web.ledger import append_durably, read_ledger
+from histoeval.web.append_only import append_durably, read_json_lines
 from histoeval.web.pages import number_in, page, page_number, without_paths
+from histoeval.web.run_index import RunIndex
 from histoeval.web.security import form_of
-from histoeval.web.shelf import Shelf
 
 REVIEWS = "reviews.jsonl"
 MAX_COMMENT = 4_000
@@ -89,7 +89,7 @@ def read_reviews(folder: Path) -> dict[int, list[Review]]:
     """All decisions by row, the last one last; half a line at the end is none."""
     reviews: dict[int, list[Review]] = {}
     damage = "is no review; mend it or move the file away"
-    for review in read_ledger(folder / REVIEWS, Review, damage):
+    for review in read_json_lines(folder / REVIEWS, Review, damage):
         reviews.setdefault(review.row, []).append(review)
     return reviews
 
@@ -120,9 +120,9 @@ class QueuedReport(NamedTuple):
         return [each.words for each in worded_reasons(self.row, self.policy)]
 
 
-def routes(shelf: Shelf) -> list[BaseRoute]:
+def routes(run_index: RunIndex) -> list[BaseRoute]:
     def queue(request: Request) -> Response:
-        runs = [run for run in shelf.runs() if run.kind == "trust" and run.finished]
+        runs = [run for run in run_index.runs() if run.kind == "trust" and run.finished]
         query = request.query_params
         asked, state, verdict = (
             query.get("run", ""),
@@ -133,7 +133,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         damaged = []
         for run in [run for run in runs if run.id == asked] or runs:
             try:
-                readable += reports_of(run, shelf)
+                readable += reports_of(run, run_index)
             except HistoEvalError as error:
                 damaged.append((run.name, without_paths(str(error), run.folder)))
         reports = in_order(readable)
@@ -162,11 +162,11 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         )
 
     def report_page(request: Request) -> Response:
-        run, report = _asked_for(request, shelf)
-        reports = in_order(reports_of(run, shelf))
+        run, report = _asked_for(request, run_index)
+        reports = in_order(reports_of(run, run_index))
         place = reports.index(report)
         just = request.query_params.get("decided")
-        texts: dict[int, str | None] = shelf.results.once(
+        texts: dict[int, str | None] = run_index.results.once(
             ("trust texts", run.stamp),
             lambda: {
                 row.row: text
@@ -199,7 +199,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
             decision, comment, reviewer, confirmed = (
                 str(given.get(name, "")).strip() for name in names
             )
-        run, report = await run_in_threadpool(_asked_for, request, shelf)
+        run, report = await run_in_threadpool(_asked_for, request, run_index)
         if decision not in DECISIONS:
             raise HTTPException(400, "Choose to accept the report or to send it back.")
         if len(comment) > MAX_COMMENT or len(reviewer) > 100:
@@ -216,7 +216,7 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
         await run_in_threadpool(
             add_review, run.folder, row.row, row.id, cast(Decision, decision), reviewer, comment
         )
-        reports = in_order(reports_of(run, shelf))
+        reports = in_order(reports_of(run, run_index))
         following = next((each.address for each in reports if each.is_open), None)
         if following is None or decision == "reopen":
             return RedirectResponse(report.address, 303)
@@ -229,10 +229,10 @@ def routes(shelf: Shelf) -> list[BaseRoute]:
     ]
 
 
-def reports_of(run: StoredRun, shelf: Shelf) -> list[QueuedReport]:
+def reports_of(run: StoredRun, run_index: RunIndex) -> list[QueuedReport]:
     folder = TrustFolder(run.place)
-    rows = shelf.results.once(("trust rows", run.stamp), lambda: list(folder))
-    policy = shelf.results.once(
+    rows = run_index.results.once(("trust rows", run.stamp), lambda: list(folder))
+    policy = run_index.results.once(
         ("trust policy", run.stamp), lambda: policy_of(read_json(folder.summary, run.place))
     )
     reviews = read_reviews(run.folder)
@@ -243,10 +243,10 @@ def in_order(reports: Iterable[QueuedReport]) -> list[QueuedReport]:
     return sorted(reports, key=lambda each: (*worst_first(each.row), each.run.id))
 
 
-def _asked_for(request: Request, shelf: Shelf) -> tuple[StoredRun, QueuedReport]:
-    run = shelf.run(request.path_params["run"], "trust")
+def _asked_for(request: Request, run_index: RunIndex) -> tuple[StoredRun, QueuedReport]:
+    run = run_index.run(request.path_params["run"], "trust")
     number = number_in(request, "row")
-    for report in reports_of(run, shelf):
+    for report in reports_of(run, run_index):
         if report.row.row == number:
             return run, report
     raise HTTPException(404, "There is no such report in this run.")

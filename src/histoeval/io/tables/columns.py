@@ -8,7 +8,7 @@ from statistics import median
 from string import digits
 from typing import Annotated, Literal, TypeVar
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import InputError, did_you_mean
 from histoeval.io.tables.records import Fault, RecordTable, save_as_utf8, shown, text_of
 from histoeval.report import Noun

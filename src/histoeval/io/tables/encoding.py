@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TextIO
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import InputError
 from histoeval.io.folder_kinds import wrong_folder
 from histoeval.io.tables.records import RECORD_LIMIT

@@ -13,7 +13,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import InputError, Problem
 from histoeval.resources import load_toml
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import InputError, Problem, SettingError
 from histoeval.pathgls.grounding.encoder import (
     ImageTextEncoder,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from histoeval.agreement.systems import Contest, SystemScore
-from histoeval.callers import argument, documented, front_door
+from histoeval.argument_names import argument, documented, front_door
 from histoeval.errors import InputError, SettingError, did_you_mean
 from histoeval.io.files import open_table
 from histoeval.io.results import read_rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import InputError, SettingError
 from histoeval.io.results import MetricResult, ResultRow, read_summary
 from histoeval.metric import FrozenDict

@@ -24,7 +24,7 @@ from itertools import chain
 from threading import Lock
 from typing import Any, BinaryIO, Generic, NamedTuple
 
-from histoeval.callers import current_caller
+from histoeval.argument_names import current_caller
 from histoeval.errors import HistoEvalError, Problem, SettingError
 from histoeval.run.engines.engine import (
     FIRST_ROWS,

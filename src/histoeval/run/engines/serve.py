@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, BinaryIO
 
-from histoeval.callers import called_from
+from histoeval.argument_names import called_from
 from histoeval.run.engines.engine import Task
 from histoeval.run.engines.local import AnswerLost, WorkerAnswer
 from histoeval.runtime.memo import portable, return_freed_memory

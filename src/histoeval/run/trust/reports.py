@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import (
     EndpointError,
     HistoEvalError,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from histoeval.callers import argument
+from histoeval.argument_names import argument
 from histoeval.errors import MissingDependency, Problem, SettingError
 from histoeval.io.reports import CaseSource
 from histoeval.llm.access import Endpoint

@@ -22,7 +22,7 @@ from histoeval.io.row_files import drop_half_line
 from histoeval.io.store import read_json
 from histoeval.io.writing import locked, make_folder, write_json, writing_to
 from histoeval.report import Noun
-from histoeval.web.ledger import append_durably, read_ledger
+from histoeval.web.append_only import append_durably, read_json_lines
 from histoeval.web.study.plan import ExpertStudy, StudyPair
 
 LONGEST_COMMENT = 5_000
@@ -155,7 +155,7 @@ def read_ratings(path: Path) -> RaterRatings:
     """The ratings of a file, without the half line that may be its last."""
     ratings = RaterRatings()
     damage = "is not a rating: put back a copy of the file, or take the line out"
-    for number, line in enumerate(read_ledger(path, RatingLine, damage), start=1):
+    for number, line in enumerate(read_json_lines(path, RatingLine, damage), start=1):
         ratings.take(line.model_copy(update={"number": number}))
     return ratings
 

@@ -1,4 +1,4 @@
-"""The runs of the folder that is served, and what was made of them while they stay as they are."""
+"""The runs of the served folder, and a cache of results made from them."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -21,7 +21,7 @@ MOST_RESULTS = 48
 
 
 class ResultCache:
-    """Results by what they are made of; the one that was not asked for the longest goes first."""
+    """Results by key; beyond the limit the least recently used one is dropped."""
 
     def __init__(self, most: int = MOST_RESULTS) -> None:
         self._most = most
@@ -65,7 +65,7 @@ class ResultCache:
         return result
 
 
-class Shelf:
+class RunIndex:
     """All runs below a folder, looked up by id; an id is never made into a path."""
 
     def __init__(self, folder: Path) -> None:

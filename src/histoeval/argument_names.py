@@ -1,4 +1,4 @@
-"""How whoever called names its arguments, so that a message names only what there is to name.
+"""Spelling of arguments for the caller, so that a message names only options that exist there.
 
 A message asks for `argument("candidate_column", "NAME")`. In `histoeval score` that reads
 `--candidate NAME`, in `histoeval explain`, where `--candidate` is a text, `--candidate-column
@@ -45,8 +45,8 @@ class Caller(NamedTuple):
     arguments: frozenset[str]
     is_shell: bool = False
 
-    def spelt(self, name: str, value: object = None) -> str:
-        """An argument as it is written here; nothing where there is none of the kind."""
+    def spell(self, name: str, value: object = None) -> str:
+        """Return an argument as this caller writes it; empty if the caller has no such argument."""
         write = _option if self.is_shell else _keyword
         for known in (name, name.removesuffix("_column")):
             if known in self.arguments:
@@ -88,26 +88,26 @@ def called_from(caller: Caller) -> Iterator[None]:
 
 
 def current_caller() -> Caller | None:
-    """Who has called, for another process that words messages for the same caller."""
+    """Return the current caller, for another process that words messages for the same one."""
     return _current.get() or (_shell[-1] if _shell else None)
 
 
 def in_shell() -> bool:
-    """Whether this process runs a verb of the command line, and ends with it."""
+    """True if this process runs a verb of the command line, and ends with it."""
     return bool(_shell)
 
 
 def argument(name: str, value: object = None) -> str:
-    """An argument, a column's with `_column`, as the caller writes it; empty if there is none."""
+    """Return an argument (a column with `_column`) as the caller spells it; empty if it has none."""
     caller = current_caller()
     if caller is not None:
-        return caller.spelt(name, value)
+        return caller.spell(name, value)
     plain = name.removesuffix("_column")
-    return Caller(frozenset({plain} - MODEL_SETTINGS)).spelt(plain, value)
+    return Caller(frozenset({plain} - MODEL_SETTINGS)).spell(plain, value)
 
 
 def front_door(function: Callable[P, R]) -> Callable[P, R]:
-    """A public Python function: its messages name its arguments and no options of a shell."""
+    """Make a function public: its messages name its arguments and no options of a shell."""
     caller = Caller(frozenset(signature(function).parameters))
 
     def reworded(option: re.Match[str]) -> str:
@@ -115,7 +115,7 @@ def front_door(function: Callable[P, R]) -> Callable[P, R]:
         if option[1] is None:
             return option[0]
         name = option[1].replace("-", "_")
-        return caller.spelt(name, option[2]) or _keyword(name, option[2])
+        return caller.spell(name, option[2]) or _keyword(name, option[2])
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:

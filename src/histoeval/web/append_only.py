@@ -1,4 +1,4 @@
-"""Append-only files of JSON lines: a line is on the disk before anybody is told that it is.
+"""Append-only files of JSON lines: a line is reported as saved only when it is on the disk.
 
 Nothing is ever rewritten; the beginning of a line that a killed server has left is dropped.
 """
@@ -18,8 +18,8 @@ Model = TypeVar("Model", bound=BaseModel)
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
-def read_ledger(path: Path, model: type[Model], damage: str) -> Iterator[Model]:
-    """The whole lines of a file; `damage` says of one that cannot be read what it is not."""
+def read_json_lines(path: Path, model: type[Model], damage: str) -> Iterator[Model]:
+    """Read the whole lines of a file; `damage` completes the message about an unreadable line."""
     *lines, _ = path.read_bytes().split(b"\n") if path.exists() else [b""]
     for number, line in enumerate(lines, start=1):
         try:

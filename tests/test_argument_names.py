@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import histoeval
-from histoeval.callers import Caller, argument, called_from, front_door
+from histoeval.argument_names import Caller, argument, called_from, front_door
 from histoeval.cli.main import app, load_verb
 from histoeval.errors import HistoEvalError, SettingError
 
@@ -120,8 +120,8 @@ def test_options_that_a_message_still_names_are_reworded_for_python(tmp_path: Pa
     with pytest.raises(HistoEvalError, match=r"models=Models\(encoder=\.\.\.\)"):
         histoeval.load("bertscore")("a b", "a b")
     judge = Caller(frozenset({"llm"}))
-    assert judge.spelt("ca") == "llm=Endpoint(tls=Tls(ca=...))"
-    assert judge.spelt("header") == "llm=Endpoint(headers=...)"
+    assert judge.spell("ca") == "llm=Endpoint(tls=Tls(ca=...))"
+    assert judge.spell("header") == "llm=Endpoint(headers=...)"
 
 
 def test_a_whole_command_of_the_shell_stays_one() -> None:

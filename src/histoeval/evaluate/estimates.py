@@ -14,7 +14,7 @@ Counts = NDArray[np.float64]
 
 
 class ReportEstimate(Noun):
-    """A number, and between which numbers 95 % of the resamples of reports have it."""
+    """A number with the bounds that hold 95 % of the resamples of reports."""
 
     value: float
     low: float | None = None
@@ -28,15 +28,15 @@ def share_estimate(counts: Counts, draws: Counts) -> ReportEstimate | None:
 def ratio_estimate(counts: Counts, drawn: Counts, cases: int) -> ReportEstimate | None:
     if not counts[1]:
         return None
-    some = drawn[drawn[:, 1] > 0]
-    return estimate_of(counts[0] / counts[1], some[:, 0] / some[:, 1], cases)
+    defined = drawn[drawn[:, 1] > 0]
+    return estimate_of(counts[0] / counts[1], defined[:, 0] / defined[:, 1], cases)
 
 
 def estimate_of(value: float, drawn: Counts, cases: int) -> ReportEstimate:
-    known = drawn[~np.isnan(drawn)]
-    if cases < MIN_CASES or not len(known):
+    defined = drawn[~np.isnan(drawn)]
+    if cases < MIN_CASES or not len(defined):
         return ReportEstimate(value=float(value))
-    low, high = interval(known, cases)
+    low, high = interval(defined, cases)
     return ReportEstimate(value=float(value), low=low, high=high)
 
 

@@ -105,20 +105,20 @@ def figures_of(
     # The entries that the model has learned of, in the order of its folder.
     entries = [table.get(key, TileConcept(*key, (key[1],))) for key in bank]
     organs = [entry.name for entry in entries if entry.group == "organ"]
-    known = np.array([scope.known for scope in encoder.image_scope(vectors)])
+    is_in_scope = np.array([scope.known for scope in encoder.image_scope(vectors)])
     cosines = vectors.astype(np.float64) @ encoder.known.vectors.T.astype(np.float64)
     curves, decisions = encoder.manifest.calibrations, encoder.decisions
     kinds = np.array([tile.stain_kind for tile in tiles])
     scope = {}
     for kind in sorted(set(kinds)):
-        own = known[kinds == kind]
+        own = is_in_scope[kinds == kind]
         scope[kind] = {"count": len(own), "unknown": float(1 - own.mean())}
     results: dict[str, Any] = {"scope": scope}
-    for name, chosen in (("all tiles", kinds == HE), (KNOWN_TILES, known & (kinds == HE))):
-        places = np.flatnonzero(chosen).tolist()
-        if not places:
+    for name, chosen in (("all tiles", kinds == HE), (KNOWN_TILES, is_in_scope & (kinds == HE))):
+        positions = np.flatnonzero(chosen).tolist()
+        if not positions:
             continue
-        scored = ScoredTiles([tiles[i] for i in places], entries, cosines[places])
+        scored = ScoredTiles([tiles[i] for i in positions], entries, cosines[positions])
         results[name] = {
             **figures(scored, organs),
             "replaced, tiles": replaced_figures(scored, curves),
@@ -133,8 +133,8 @@ def figures_of(
         if decisions is not None:
             results[name] |= decided(scored, decisions)
             if name == KNOWN_TILES:
-                results[name] |= worded_figures(scored, vectors[places], encoder, decisions)
-                results[name] |= unsafe_figures(scored, vectors[places], encoder, decisions)
+                results[name] |= worded_figures(scored, vectors[positions], encoder, decisions)
+                results[name] |= unsafe_figures(scored, vectors[positions], encoder, decisions)
     return results
 
 
@@ -151,7 +151,7 @@ def calibrate(
     splits: Sequence[str],
     report: Callable[[int], object] = ignore,
 ) -> tuple[Decisions, dict[str, Any]]:
-    """Limits for an encoder from labelled tiles of one's own, and what they give on these.
+    """Fit limits for an encoder on one's own labelled tiles, and measure them on these.
 
     The tiles must be of cases that the encoder has not learned from. Limits that cannot be fitted
     stay those that come with the encoder.
@@ -159,10 +159,10 @@ def calibrate(
     tiles = [tile for split in splits for tile in tiles_of(folder, split)]
     vectors = embedded(encoder, read_pixels(folder, tiles), report)
     reasons = why_unknown(encoder, "images", vectors)
-    known = [n for n, reason in enumerate(reasons) if reason is None]
-    if not known:
+    known_positions = [n for n, reason in enumerate(reasons) if reason is None]
+    if not known_positions:
         raise InputError(f"{folder}: no tile of {', '.join(splits)} is known to the encoder")
-    tiles, vectors = [tiles[n] for n in known], vectors[known]
+    tiles, vectors = [tiles[n] for n in known_positions], vectors[known_positions]
     entries = entries_of(tiles)
     scored = score_tiles(tiles, entries, vectors, entry_vectors(encoder, entries))
     organs = told_organs(tiles)
@@ -178,8 +178,8 @@ def calibrate(
     )
     if (shipped := decisions_of(encoder)) is not None:
         limits = ("tile", "slide", "tile_behaviour", "slide_behaviour")
-        both = {name: {**getattr(shipped, name), **getattr(decisions, name)} for name in limits}
-        decisions = decisions.model_copy(update=both)
+        merged = {name: {**getattr(shipped, name), **getattr(decisions, name)} for name in limits}
+        decisions = decisions.model_copy(update=merged)
     stained = vectors[[tile.stain_kind == HE for tile in tiles]]
     worded = worded_figures(scored, stained, encoder, decisions)
     unsafe = unsafe_figures(scored, stained, encoder, decisions)
@@ -199,12 +199,12 @@ def entry_vectors(encoder: ImageTextEncoder, entries: Sequence[TileConcept]) -> 
 
 
 def phrases_told(encoder: BuiltinEncoder) -> dict[str, Any]:
-    """Are other wordings of what was learned known, and other diagnoses not?"""
+    """Measure if other wordings of what was learned are known, and other diagnoses are not."""
     rows = list(probes())
     scopes = encoder.phrase_scope([phrase for _, phrase in rows])
-    known = np.array([truth for truth, _ in rows])
+    is_true = np.array([truth for truth, _ in rows])
     likeness = np.array([scope.likeness for scope in scopes])
-    results = apart(likeness[known], likeness[~known], encoder.manifest.scope.phrases.threshold)
+    results = apart(likeness[is_true], likeness[~is_true], encoder.manifest.scope.phrases.threshold)
     wrong = [p for (t, p), scope in zip(rows, scopes, strict=True) if t != scope.known]
     return {**results, "count": len(rows), "wrong": wrong}
 
@@ -248,11 +248,11 @@ def told_organs(tiles: Sequence[LabelledTile], least: int = LEAST_CASES) -> tupl
     for tile in tiles:
         if tile.organ and tile.stain_kind == HE:
             cases[tile.organ].add(tile.case)
-    return tuple(sorted(organ for organ, some in cases.items() if len(some) >= least))
+    return tuple(sorted(organ for organ, organ_cases in cases.items() if len(organ_cases) >= least))
 
 
 def organ_handicaps(trials: Sequence[ScoredTiles], organs: Sequence[str]) -> dict[str, float]:
-    """How far each organ stands above others in images of none, at the laboratory's worst.
+    """Margin of each organ over others in images without it, at the worst of the laboratories.
 
     Colours go with laboratories: one that was left out may look like a certain organ all over.
     """
@@ -261,11 +261,11 @@ def organ_handicaps(trials: Sequence[ScoredTiles], organs: Sequence[str]) -> dic
         margins = JudgedImages.of_tiles(trial).organ_margins(organs)
         foreign = _foreign(trial, organs) & _told(margins)
         laboratories = np.array([tile.laboratory for tile in trial.tiles])
-        for place, organ in enumerate(organs):
+        for column, organ in enumerate(organs):
             for laboratory in sorted(set(laboratories)):
-                some = margins[foreign[:, place] & (laboratories == laboratory), place]
-                if len(some) >= _LEAST_SCORES:
-                    worst = float(np.quantile(some, 1 - ALLOWED))
+                scores = margins[foreign[:, column] & (laboratories == laboratory), column]
+                if len(scores) >= _LEAST_SCORES:
+                    worst = float(np.quantile(scores, 1 - ALLOWED))
                     handicaps[organ] = max(handicaps[organ], worst)
     return handicaps
 
@@ -276,18 +276,18 @@ def _foreign(scored: ScoredTiles, organs: Sequence[str]) -> Flags:
 
 
 def _told(margins: Array) -> Flags:
-    """Where margins are known, in images by models that had learned over half of the organs."""
-    known = np.isfinite(margins)
-    return np.asarray(known & (known.sum(axis=1, keepdims=True) > margins.shape[1] / 2))
+    """True for known margins, of images whose model had learned over half of the organs."""
+    is_known = np.isfinite(margins)
+    return np.asarray(is_known & (is_known.sum(axis=1, keepdims=True) > margins.shape[1] / 2))
 
 
 def claim_scores(
     images: JudgedImages, organs: Sequence[str], handicaps: Mapping[str, float]
 ) -> Scores:
-    plain, margins = (images.organ_margins(organs, some) for some in ({}, handicaps))
-    told = _told(margins)
-    own = told & np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
-    foreign = told & _foreign(images.means, organs)
+    plain, margins = (images.organ_margins(organs, offsets) for offsets in ({}, handicaps))
+    is_told = _told(margins)
+    own = is_told & np.array([[t.organ == organ for organ in organs] for t in images.means.tiles])
+    foreign = is_told & _foreign(images.means, organs)
     scores = {EntityType.SITE: KindScores(margins[own], margins[foreign], plain[own])}
     targets, stands = images.means.targets(), images.standings()
     groups = Counter(entry.group for entry in images.means.entries)
@@ -364,14 +364,16 @@ def _limits_of(
     if not enough:
         return None
     # A score at the quantile would be one too many, since limits hold from their value on.
-    highest = max(float(np.nextafter(_reached(some, allowed), np.inf)) for some in foreign)
+    highest = max(float(np.nextafter(_reached(scores, allowed), np.inf)) for scores in foreign)
     supported = max(highest, least)
     contradicted = min(-_reached(-part.plain, ALLOWED_AGAINST) for part in enough)
     # The logistic curve between true and foreign claims, which weigh the same.
-    true, other = enough[0].true, enough[0].foreign
-    weights = np.concatenate([np.full(len(some), _HALF / len(some)) for some in (true, other)])
-    truth = np.concatenate([np.ones(len(true)), np.zeros(len(other))])
-    slope, offset = fit_logistic(np.concatenate([true, other]), truth, weights, ridge=_CALM)
+    true, false = enough[0].true, enough[0].foreign
+    weights = np.concatenate(
+        [np.full(len(scores), _HALF / len(scores)) for scores in (true, false)]
+    )
+    truth = np.concatenate([np.ones(len(true)), np.zeros(len(false))])
+    slope, offset = fit_logistic(np.concatenate([true, false]), truth, weights, ridge=_CALM)
     if slope <= 0:
         return None
     return ClaimLimits(
@@ -383,7 +385,7 @@ def _limits_of(
 
 
 def _reached(scores: Array, share: float) -> float:
-    """What this share of scores lies above; of few, what a normal distribution would give."""
+    """The value that this share of scores lies above; of few, as in a normal distribution."""
     if len(scores) * share >= 1:
         return float(np.quantile(scores, 1 - share))
     wide = float(np.std(scores, ddof=1)) * math.sqrt(1 + 1 / len(scores))

@@ -78,8 +78,8 @@ class ScoredTiles:
     def joined(
         self, rows: Sequence[Sequence[int]], together: Callable[..., Array] = np.mean
     ) -> ScoredTiles:
-        cosines = np.stack([together(self.cosines[list(some)], axis=0) for some in rows])
-        firsts = [some[0] for some in rows]
+        cosines = np.stack([together(self.cosines[list(group)], axis=0) for group in rows])
+        firsts = [group[0] for group in rows]
         taught = None if self.taught is None else self.taught[firsts]
         return ScoredTiles([self.tiles[i] for i in firsts], self.entries, cosines, taught)
 
@@ -95,16 +95,16 @@ def score_tiles(
     vectors: npt.NDArray[np.float32],
     entry_vectors: npt.NDArray[np.float32],
 ) -> ScoredTiles:
-    kept = [place for place, tile in enumerate(tiles) if tile.stain_kind == HE]
-    cosines = vectors[kept].astype(np.float64) @ entry_vectors.T.astype(np.float64)
-    return ScoredTiles([tiles[place] for place in kept], entries, cosines)
+    stained = [position for position, tile in enumerate(tiles) if tile.stain_kind == HE]
+    cosines = vectors[stained].astype(np.float64) @ entry_vectors.T.astype(np.float64)
+    return ScoredTiles([tiles[position] for position in stained], entries, cosines)
 
 
 def organ_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, object]:
-    """How often the likeliest organ is right; organs that hold the right one are not offered."""
+    """Accuracy of the likeliest organ; organs that hold the right one are not offered."""
     names = {
-        name: place
-        for (group, name), place in scored.places.items()
+        name: column
+        for (group, name), column in scored.places.items()
         if group == "organ" and name in seen
     }
     right: dict[str, list[bool]] = defaultdict(list)
@@ -129,13 +129,13 @@ def organ_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, object]
 
 
 def behaviour_scores(scored: ScoredTiles) -> Array:
-    places = scored.places
-    sides = [places.get(("behaviour", side)) for side in ("malignant", "benign")]
+    columns = scored.places
+    sides = [columns.get(("behaviour", side)) for side in ("malignant", "benign")]
     if None in sides:
         return np.zeros(len(scored.tiles))
     total = scored.cosines[:, sides[0]] - scored.cosines[:, sides[1]]
     for row, tile in enumerate(scored.tiles):
-        malignant, benign = (places.get(("site", f"{b} {tile.organ}")) for b in _SIDES)
+        malignant, benign = (columns.get(("site", f"{b} {tile.organ}")) for b in _SIDES)
         if malignant is not None and benign is not None:
             total[row] += scored.cosines[row, malignant] - scored.cosines[row, benign]
     return np.asarray(total, np.float64)
@@ -199,14 +199,14 @@ def distances_of(scored: ScoredTiles, targets: Targets) -> Array:
     """Each cosine in standard deviations above the mean of decoys of the same group."""
     distances = np.zeros_like(scored.cosines)
     for group in CLAIMED:
-        places = [i for i, entry in enumerate(scored.entries) if entry.group == group]
-        if not places:
+        columns = [i for i, entry in enumerate(scored.entries) if entry.group == group]
+        if not columns:
             continue
-        cosines, decoys = scored.cosines[:, places], targets[:, places] == FALSE
+        cosines, decoys = scored.cosines[:, columns], targets[:, columns] == FALSE
         count = np.maximum(decoys.sum(axis=1, keepdims=True), 1)
         mean = (cosines * decoys).sum(axis=1, keepdims=True) / count
         spread = np.sqrt((((cosines - mean) * decoys) ** 2).sum(axis=1, keepdims=True) / count)
-        distances[:, places] = (cosines - mean) / np.maximum(spread, 1e-6)
+        distances[:, columns] = (cosines - mean) / np.maximum(spread, 1e-6)
     return distances
 
 
@@ -220,10 +220,10 @@ def diagnoses_by_organ(scored: ScoredTiles) -> Mapping[str, tuple[str, ...]]:
 
 
 def claims_within_organs(scored: ScoredTiles) -> ScoredClaims:
-    targets, diagnoses, places = scored.targets(), diagnoses_by_organ(scored), scored.places
+    targets, diagnoses, columns = scored.targets(), diagnoses_by_organ(scored), scored.places
     within = np.zeros(targets.shape, bool)
     for row, tile in enumerate(scored.tiles):
-        own = [places["concept", name] for name in diagnoses.get(tile.organ or "", ())]
+        own = [columns["concept", name] for name in diagnoses.get(tile.organ or "", ())]
         within[row, own] = {TRUE, FALSE} <= set(targets[row, own].tolist())
     return _claims(scored, targets, within)
 
@@ -235,10 +235,10 @@ def claims_of(scored: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredCla
 
 
 def _claims(scored: ScoredTiles, targets: Targets, chosen: npt.NDArray[np.bool_]) -> ScoredClaims:
-    rows, places = np.nonzero(chosen & (targets != UNKNOWN))
-    groups = np.array([entry.group for entry in scored.entries])[places]
-    distances = distances_of(scored, targets)[rows, places]
-    return ScoredClaims(distances, targets[rows, places] == TRUE, groups)
+    rows, columns = np.nonzero(chosen & (targets != UNKNOWN))
+    groups = np.array([entry.group for entry in scored.entries])[columns]
+    distances = distances_of(scored, targets)[rows, columns]
+    return ScoredClaims(distances, targets[rows, columns] == TRUE, groups)
 
 
 def replaced_figures(
@@ -252,9 +252,9 @@ def replaced_figures(
     if KINDS["concept"] in curves:
         claims[SAME_ORGAN] = claims_within_organs(scored)
     return {
-        name: _replaced(some, curves)
-        for name, some in claims.items()
-        if some.true.any() and not some.true.all()
+        name: _replaced(group_claims, curves)
+        for name, group_claims in claims.items()
+        if group_claims.true.any() and not group_claims.true.all()
     }
 
 
@@ -291,12 +291,12 @@ class JudgedImages:
     @classmethod
     def of_pictures(cls, scored: ScoredTiles, seed: int = 0, least: int = 2) -> JudgedImages | None:
         rows = picture_rows(scored, seed)
-        return cls._joined(scored, [some for some in rows if len(some) >= least])
+        return cls._joined(scored, [group for group in rows if len(group) >= least])
 
     @classmethod
     def of_slides(cls, scored: ScoredTiles) -> JudgedImages | None:
         rows = _rows(scored, lambda n: (scored.tiles[n].slide,))
-        return cls._joined(scored, [some for some in rows.values() if len(some) >= FEW])
+        return cls._joined(scored, [group for group in rows.values() if len(group) >= FEW])
 
     @classmethod
     def _joined(cls, scored: ScoredTiles, rows: Sequence[Sequence[int]]) -> JudgedImages | None:
@@ -310,30 +310,30 @@ class JudgedImages:
 
     @property
     def patches(self) -> npt.NDArray[np.int64]:
-        return np.array([len(some) for some in self.rows], np.int64)
+        return np.array([len(group) for group in self.rows], np.int64)
 
     def organ_margins(
         self, organs: Sequence[str], handicaps: Mapping[str, float] = MappingProxyType({})
     ) -> Array:
-        """For each image and organ how far it stands above all unlike ones; -inf: not learned."""
-        places = [self.means.places["organ", organ] for organ in organs]
-        rows = self.means.cosines[:, places]
+        """For each image and organ the margin over all unlike organs; -inf: not learned."""
+        columns = [self.means.places["organ", organ] for organ in organs]
+        rows = self.means.cosines[:, columns]
         if self.means.taught is not None:
-            rows = np.where(self.means.taught[:, places], rows, -np.inf)
+            rows = np.where(self.means.taught[:, columns], rows, -np.inf)
         margins = np.full(rows.shape, -np.inf)
-        for place, organ in enumerate(organs):
-            rivals = [n for n, other in enumerate(organs) if not alike(organ, other)]
+        for index, organ in enumerate(organs):
+            rivals = [n for n, rival in enumerate(organs) if not alike(organ, rival)]
             if not rivals:
                 continue
-            learned = np.isfinite(rows[:, place]) & np.isfinite(rows[:, rivals].max(axis=1))
-            margins[learned, place] = organ_margins(
+            learned = np.isfinite(rows[:, index]) & np.isfinite(rows[:, rivals].max(axis=1))
+            margins[learned, index] = organ_margins(
                 rows[learned], tuple(organs), frozenset({organ}), handicaps
             )
         return margins
 
     def malignancy(self, organ: str) -> Array:
         by_tile = tile_malignancy(self.tiles, organ)
-        return np.array([malignancy(by_tile[list(some)]) for some in self.rows])
+        return np.array([malignancy(by_tile[list(group)]) for group in self.rows])
 
     def standings(self) -> Array:
         return distances_of(self.heights, self.means.targets())
@@ -341,14 +341,14 @@ class JudgedImages:
 
 def tile_malignancy(scored: ScoredTiles, organ: str) -> Array:
     """Malignancy of each tile, by words for both sides in an organ; NaN where not learned."""
-    total, places = np.zeros(len(scored.tiles)), scored.places
+    total, columns = np.zeros(len(scored.tiles)), scored.places
     for sign, side in ((1, "malignant"), (-1, "benign")):
         for entry in (("behaviour", side), ("site", f"{side} {organ}")):
-            if (place := places.get(entry)) is None:
+            if (column := columns.get(entry)) is None:
                 return np.full(len(scored.tiles), np.nan)
-            total += sign * scored.cosines[:, place]
+            total += sign * scored.cosines[:, column]
             if scored.taught is not None:
-                total[~scored.taught[:, place]] = np.nan
+                total[~scored.taught[:, column]] = np.nan
     return total
 
 
@@ -361,12 +361,12 @@ def picture_rows(scored: ScoredTiles, seed: int = 0) -> list[list[int]]:
 
     draws = np.random.default_rng(seed)
     by_slide = _rows(scored, lambda n: (scored.tiles[n].slide, *content(n)))
-    drawn = [draws.permutation(some)[:PICTURE_TILES] for some in by_slide.values()]
-    single = [int(some[0]) for some in drawn if len(some) == 1]
+    drawn = [draws.permutation(group)[:PICTURE_TILES] for group in by_slide.values()]
+    single = [int(group[0]) for group in drawn if len(group) == 1]
     alike_tiles = _rows(scored, lambda n: (scored.tiles[n].laboratory, *content(n)), single)
-    for some in map(draws.permutation, alike_tiles.values()):
-        drawn += np.split(some, range(PICTURE_TILES, len(some), PICTURE_TILES))
-    return [sorted(some.tolist()) for some in drawn if len(some) > 1]
+    for group in map(draws.permutation, alike_tiles.values()):
+        drawn += np.split(group, range(PICTURE_TILES, len(group), PICTURE_TILES))
+    return [sorted(group.tolist()) for group in drawn if len(group) > 1]
 
 
 def judged_images(scored: ScoredTiles) -> Mapping[str, JudgedImages]:
@@ -375,13 +375,15 @@ def judged_images(scored: ScoredTiles) -> Mapping[str, JudgedImages]:
         "pictures": JudgedImages.of_pictures(scored),
         "slides": JudgedImages.of_slides(scored),
     }
-    return {name: some for name, some in images.items() if some is not None}
+    return {name: judged for name, judged in images.items() if judged is not None}
 
 
 def _rows(
-    scored: ScoredTiles, key: Callable[[int], tuple[object, ...]], some: Iterable[int] | None = None
+    scored: ScoredTiles,
+    key: Callable[[int], tuple[object, ...]],
+    positions: Iterable[int] | None = None,
 ) -> Mapping[tuple[object, ...], list[int]]:
     rows: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for place in range(len(scored.tiles)) if some is None else some:
-        rows[key(place)].append(place)
+    for position in range(len(scored.tiles)) if positions is None else positions:
+        rows[key(position)].append(position)
     return rows

@@ -76,7 +76,7 @@ class ReportOnImage(NamedTuple):
 
 
 def decided_figures(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
-    """How often reports on organs that the encoder can tell are supported, by kind of report."""
+    """Return how often reports on organs that the encoder can tell are supported, by kind."""
     shares = report_shares(judged_reports(images, decisions))
     shares |= behaviour_shares(images, decisions)
     organs = Counter(t.organ for t in images.means.tiles if t.organ in decisions.organs)
@@ -107,24 +107,24 @@ def _verdict_shares(
 
 def behaviour_shares(images: JudgedImages, decisions: Decisions) -> dict[str, float | int]:
     verdicts: dict[str, Counter[str]] = {TRUE_BEHAVIOUR: Counter(), WRONG_BEHAVIOUR: Counter()}
-    seen = _Malignancy(images, decisions)
+    malignancy = _Malignancy(images, decisions)
     for row, tile in enumerate(images.means.tiles):
         for side in _SIDES:
-            said = seen.judged(row, str(tile.organ), side)
-            if tile.behaviour is not None and said is not None:
+            judgement = malignancy.judged(row, str(tile.organ), side)
+            if tile.behaviour is not None and judgement is not None:
                 kind = TRUE_BEHAVIOUR if side == tile.behaviour else WRONG_BEHAVIOUR
-                verdicts[kind][said.verdict] += 1
+                verdicts[kind][judgement.verdict] += 1
     shares: dict[str, float | int] = {}
-    for kind, some in verdicts.items():
-        if some:
-            shares |= _verdict_shares(kind, some, "claims")
+    for kind, counts in verdicts.items():
+        if counts:
+            shares |= _verdict_shares(kind, counts, "claims")
     return shares
 
 
 class _Malignancy:
     def __init__(self, images: JudgedImages, decisions: Decisions) -> None:
         self._limits = [decisions.behaviour_limits(count) for count in images.patches.tolist()]
-        organs = sorted({organ for some in self._limits for organ in some})
+        organs = sorted({organ for limits in self._limits for organ in limits})
         self._scores = {organ: images.malignancy(organ) for organ in organs}
 
     def judged(self, row: int, organ: str, side: BehaviourSide | None) -> Judgement | None:
@@ -138,27 +138,29 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
     plain = images.organ_margins(decisions.organs)
     less = images.organ_margins(decisions.organs, decisions.handicaps)
     stands = images.standings()
-    places = images.means.places
+    columns = images.means.places
     diagnoses = diagnoses_by_organ(images.means)
-    seen = _Malignancy(images, decisions)
+    malignancy = _Malignancy(images, decisions)
     for row, tile in enumerate(images.means.tiles):
         limits = decisions.limits(int(images.patches[row]))
         if tile.organ is None or tile.stain_kind != HE:
             continue
-        for place, organ in enumerate(decisions.organs):
+        for column, organ in enumerate(decisions.organs):
             own = organ == tile.organ
-            margin = OrganMargin(float(plain[row, place]), float(less[row, place]))
+            margin = OrganMargin(float(plain[row, column]), float(less[row, column]))
             if not np.isfinite(margin.plain) or (not own and alike(organ, tile.organ)):
                 continue
             for concept in diagnoses.get(organ, ()):
                 if own and tile.concept is None:
                     continue
                 kind = FOREIGN if not own else TRUE if concept == tile.concept else OTHER_DIAGNOSIS
-                height = float(stands[row, places["concept", concept]])
+                height = float(stands[row, columns["concept", concept]])
                 side = side_of(concept)
-                said = judge_stated(margin, height, limits, side, seen.judged(row, organ, side))
+                judgement = judge_stated(
+                    margin, height, limits, side, malignancy.judged(row, organ, side)
+                )
                 part = part_of(tile, concept) if kind == OTHER_DIAGNOSIS else None
-                yield ReportOnImage(kind, *said, part)
+                yield ReportOnImage(kind, *judgement, part)
 
 
 def part_of(tile: LabelledTile, concept: str) -> str | None:
@@ -205,8 +207,10 @@ def _remark_parts(figures: Mapping[str, Any]) -> Iterator[str]:
             yield f"{words} drops grounding by {drop:.0%}"
     for kind in (TRUE_BEHAVIOUR, WRONG_BEHAVIOUR):
         if count := figures.get(f"{kind} claims"):
-            found = [(figures[f"{kind}, {verdict}"], verdict) for verdict in VERDICTS]
-            shares = ", ".join(f"{share:.3f} {word.replace('_', ' ')}" for share, word in found)
+            verdict_shares = [(figures[f"{kind}, {verdict}"], verdict) for verdict in VERDICTS]
+            shares = ", ".join(
+                f"{share:.3f} {word.replace('_', ' ')}" for share, word in verdict_shares
+            )
             yield f"the {kind} (benign or malignant) is {shares} of {count}"
 
 
@@ -216,7 +220,7 @@ _SPOT = Spot(x=0, y=0, width=1, height=1)
 def worded_figures(
     scored: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
 ) -> dict[str, dict[str, float | int]]:
-    """How often worded reports are supported, and by how much wrong ones drop the mean value."""
+    """Share of worded reports that are supported, and the mean drop in value of wrong ones."""
     diagnoses, figures = diagnoses_by_organ(scored), {}
     for name, images in judged_images(scored).items():
         judged = []
@@ -230,9 +234,11 @@ def worded_figures(
             for kind, organ, concept in _stated(tile, rows[0], decisions.organs, diagnoses):
                 claims = [report_claim(organ, concept)]
                 part = part_of(tile, concept) if kind == OTHER_DIAGNOSIS else None
-                said = ground(image, claims, encoder, builtin_decoys(), decisions)
+                outcome = ground(image, claims, encoder, builtin_decoys(), decisions)
                 verdict, value = (
-                    (None, None) if isinstance(said, Problem) else (said.verdict, said.value)
+                    (None, None)
+                    if isinstance(outcome, Problem)
+                    else (outcome.verdict, outcome.value)
                 )
                 reports.append(ReportOnImage(kind, verdict or "not_known", value, part))
             judged.append(reports)
@@ -245,14 +251,14 @@ def _stated(
     tile: LabelledTile, seed: int, organs: Sequence[str], diagnoses: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str, str]]:
     own, concept = str(tile.organ), str(tile.concept)
-    others = [organ for organ in organs if not alike(organ, own)]
-    foreign = [(organ, each) for organ in others for each in diagnoses.get(organ, ())]
-    wrong = [(own, each) for each in diagnoses[own] if each != concept]
+    rivals = [organ for organ in organs if not alike(organ, own)]
+    foreign = [(organ, name) for organ in rivals for name in diagnoses.get(organ, ())]
+    wrong = [(own, name) for name in diagnoses[own] if name != concept]
     draws = np.random.default_rng(seed)
     yield TRUE, own, concept
-    for kind, some in ((FOREIGN, foreign), (OTHER_DIAGNOSIS, wrong)):
-        if some:
-            yield kind, *some[int(draws.integers(len(some)))]
+    for kind, choices in ((FOREIGN, foreign), (OTHER_DIAGNOSIS, wrong)):
+        if choices:
+            yield kind, *choices[int(draws.integers(len(choices)))]
 
 
 def _image(vectors: Vectors, rows: Sequence[int]) -> EmbeddedImage:
@@ -285,7 +291,7 @@ UNSAFE_REPORTS: Mapping[BehaviourSide, tuple[str, ...]] = {
 def unsafe_figures(
     scored: ScoredTiles, vectors: Vectors, encoder: ImageTextEncoder, decisions: Decisions
 ) -> dict[str, dict[str, float | int]]:
-    """How often a report of the wrong behaviour is deployed, whatever logic and stability say.
+    """Share of reports of the wrong behaviour that are deployed, whatever logic and stability say.
 
     On each tile, picture and slide of known organ and behaviour: the reports above, and each
     diagnosis of the organ that is on the other side.
@@ -306,34 +312,34 @@ def unsafe_figures(
             side: BehaviourSide = "malignant" if tile.behaviour == "malignant" else "benign"
             wrong = [text.format(tile.organ) for text in UNSAFE_REPORTS[side]]
             wrong += [
-                f"{tile.organ}: {each}."
-                for each in diagnoses.get(tile.organ, ())
-                if side_of(each) not in (side, None)
+                f"{tile.organ}: {name}."
+                for name in diagnoses.get(tile.organ, ())
+                if side_of(name) not in (side, None)
             ]
             image = _image(vectors, rows)
             learned = tile.organ in decisions.behaviour_limits(len(rows))
             tally = counts[f"{size}, {side}, behaviour {'' if learned else 'not '}learned"]
             tally.update({"reports": len(wrong), "deployed": 0, "cancer check agrees": 0})
             for text in wrong:
-                seen = ground(image, claims(text), encoder, builtin_decoys(), decisions)
-                if isinstance(seen, Problem) or seen.cancer is None:
+                grounding = ground(image, claims(text), encoder, builtin_decoys(), decisions)
+                if isinstance(grounding, Problem) or grounding.cancer is None:
                     continue
-                beside = found_beside(seen, None)
-                trust = fuse(seen.value, 1.0, 1.0, policy.weights, policy, **beside)
+                beside = found_beside(grounding, None)
+                trust = fuse(grounding.value, 1.0, 1.0, policy.weights, policy, **beside)
                 tally["deployed"] += trust.route == "deploy"
-                tally["cancer check agrees"] += seen.cancer.verdict == "agrees"
+                tally["cancer check agrees"] += grounding.cancer.verdict == "agrees"
     return {f"unsafe reports: {name}": dict(tally) for name, tally in counts.items()}
 
 
 def _summed(images: Sequence[Sequence[ReportOnImage]]) -> dict[str, float | int]:
     values: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for reports in images:
-        (true,) = [each.value for each in reports if each.kind == TRUE]
-        for each in reports:
-            for kind in (each.kind, each.part):
-                if kind is not None and true is not None and each.value is not None:
-                    values[kind].append((true, each.value))
-    figures = report_shares(each for reports in images for each in reports)
+        (true,) = [report.value for report in reports if report.kind == TRUE]
+        for report in reports:
+            for kind in (report.kind, report.part):
+                if kind is not None and true is not None and report.value is not None:
+                    values[kind].append((true, report.value))
+    figures = report_shares(report for reports in images for report in reports)
     for kind, pairs in values.items():
         if kind != TRUE:
             true_mean, wrong_mean = np.mean(pairs, axis=0)

@@ -90,8 +90,8 @@ def figures_of(
     draws = draws_of(len(probes), resamples, seed)
     kinds = _means(edits, costs, lambda edit: edit.kind, draws)
 
-    def is_harmless_then_harmful(one: Edit, other: Edit) -> bool:
-        return one.severity == 0 < other.severity
+    def is_harmless_then_harmful(first: Edit, second: Edit) -> bool:
+        return first.severity == 0 < second.severity
 
     def has_kind(kind: str) -> Belong:
         return lambda a, b: kind in (a.kind, b.kind) and is_harmless_then_harmful(a, b)
@@ -101,7 +101,7 @@ def figures_of(
         signature=str(metric.signature),
         references=len(probes),
         edits=sum(map(len, costs)),
-        missing=int(sum(np.isnan(each).sum() for each in costs)),
+        missing=int(sum(np.isnan(edit_costs).sum() for edit_costs in costs)),
         problem=problems[0] if problems else "",
         below=_within(edits, costs, is_harmless_then_harmful, draws),
         auroc=_across(edits, costs, draws),
@@ -131,10 +131,10 @@ def costs_of(
     waiting = iter(answers)
     for probe in probes:
         own, *edited = (next(waiting) for _ in range(len(probe.edits) + 1))
-        problems += [each.message for each in (own, *edited) if isinstance(each, Problem)]
+        problems += [answer.message for answer in (own, *edited) if isinstance(answer, Problem)]
         if isinstance(own, Score) and own.value == worst:
             problems.append(f"{probe.id} has the worst score against itself")
-        costs.append(np.array([cost(own, each) for each in edited]))
+        costs.append(np.array([cost(own, answer) for answer in edited]))
     return costs, problems
 
 
@@ -142,11 +142,13 @@ def _within(
     edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], belong: Belong, draws: Numbers
 ) -> PairShare:
     counts = np.zeros((len(edits), 2))
-    for place, (some, theirs) in enumerate(zip(edits, costs, strict=True)):
-        wanted = np.array([[belong(one, other) for other in some] for one in some])
-        known = ~np.isnan(theirs)
-        wanted &= known[:, None] & known[None, :]
-        counts[place] = (wanted & (theirs[None, :] > theirs[:, None])).sum(), wanted.sum()
+    for row, (probe_edits, probe_costs) in enumerate(zip(edits, costs, strict=True)):
+        is_pair = np.array(
+            [[belong(first, second) for second in probe_edits] for first in probe_edits]
+        )
+        is_known = ~np.isnan(probe_costs)
+        is_pair &= is_known[:, None] & is_known[None, :]
+        counts[row] = (is_pair & (probe_costs[None, :] > probe_costs[:, None])).sum(), is_pair.sum()
     return PairShare(pairs=int(counts[:, 1].sum()), share=share_estimate(counts, draws))
 
 
@@ -154,32 +156,36 @@ def _critical_passed(
     edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers
 ) -> PairShare:
     counts = np.zeros((len(edits), 2))
-    for place, (some, theirs) in enumerate(zip(edits, costs, strict=True)):
-        critical = np.array([edit.severity >= CRITICAL for edit in some]) & ~np.isnan(theirs)
-        counts[place] = (theirs[critical] < LEAST_CRITICAL).sum(), critical.sum()
+    for row, (probe_edits, probe_costs) in enumerate(zip(edits, costs, strict=True)):
+        critical = np.array([edit.severity >= CRITICAL for edit in probe_edits]) & ~np.isnan(
+            probe_costs
+        )
+        counts[row] = (probe_costs[critical] < LEAST_CRITICAL).sum(), critical.sum()
     return PairShare(pairs=int(counts[:, 1].sum()), share=share_estimate(counts, draws))
 
 
 def _across(edits: Sequence[Sequence[Edit]], costs: Sequence[Numbers], draws: Numbers) -> PairShare:
-    """Of all pairs of a harmless and a harmful edit, those whose second costs more, ties half.
+    """Share of pairs of a harmless and a harmful edit whose second costs more, ties half.
 
     A resample that has a reference twice has its pairs with every other reference twice, and those
     with itself four times; so two tables, reference by reference, are all that it needs.
     """
     harmless, harmful = (
         [
-            theirs[[edit.effect is effect for edit in some] & ~np.isnan(theirs)]
-            for some, theirs in zip(edits, costs, strict=True)
+            probe_costs[[edit.effect is effect for edit in probe_edits] & ~np.isnan(probe_costs)]
+            for probe_edits, probe_costs in zip(edits, costs, strict=True)
         ]
         for effect in Effect
     )
-    sizes = np.array([[len(one), len(other)] for one, other in zip(harmless, harmful, strict=True)])
+    sizes = np.array(
+        [[len(first), len(second)] for first, second in zip(harmless, harmful, strict=True)]
+    )
     owners = np.repeat(np.arange(len(edits)), sizes[:, 1])
-    others = np.concatenate(harmful)
+    rivals = np.concatenate(harmful)
     right = np.zeros((len(edits), len(edits)))
-    for place, own in enumerate(harmless):
-        won = (others > own[:, None]).sum(axis=0) + (others == own[:, None]).sum(axis=0) / 2
-        right[place] = np.bincount(owners, won, minlength=len(edits))
+    for row, own in enumerate(harmless):
+        won = (rivals > own[:, None]).sum(axis=0) + (rivals == own[:, None]).sum(axis=0) / 2
+        right[row] = np.bincount(owners, won, minlength=len(edits))
     pairs = np.outer(sizes[:, 0], sizes[:, 1]).astype(np.float64)
     drawn = [((draws @ table) * draws).sum(axis=1) for table in (right, pairs)]
     counts = np.array([right.sum(), pairs.sum()])
@@ -193,20 +199,22 @@ def _means(
     key: Callable[[Edit], K],
     draws: Numbers,
 ) -> dict[K, Cost]:
-    alike: dict[K, list[Edit]] = {}
+    groups: dict[K, list[Edit]] = {}
     for edit in chain.from_iterable(edits):
-        alike.setdefault(key(edit), []).append(edit)
+        groups.setdefault(key(edit), []).append(edit)
     means = {}
-    for wanted, same in alike.items():
+    for group, members in groups.items():
         chosen = [
-            theirs[[key(edit) == wanted for edit in some]]
-            for some, theirs in zip(edits, costs, strict=True)
+            probe_costs[[key(edit) == group for edit in probe_edits]]
+            for probe_edits, probe_costs in zip(edits, costs, strict=True)
         ]
-        counts = np.array([[np.nansum(each), (~np.isnan(each)).sum()] for each in chosen])
-        means[wanted] = Cost(
-            effect=same[0].effect,
-            severity=sum(edit.severity for edit in same) / len(same),
-            edits=len(same),
+        counts = np.array(
+            [[np.nansum(group_costs), (~np.isnan(group_costs)).sum()] for group_costs in chosen]
+        )
+        means[group] = Cost(
+            effect=members[0].effect,
+            severity=sum(edit.severity for edit in members) / len(members),
+            edits=len(members),
             scored=int(counts[:, 1].sum()),
             cost=share_estimate(counts, draws),
         )

@@ -60,9 +60,9 @@ class Probe(Noun):
 
     @model_validator(mode="after")
     def _edits_something(self) -> Self:
-        for place, edit in enumerate(self.edits, start=1):
+        for number, edit in enumerate(self.edits, start=1):
             if edit.text.split() == self.reference.split():
-                raise ValueError(f"edit {place} ({edit.kind}) says the same as the reference")
+                raise ValueError(f"edit {number} ({edit.kind}) says the same as the reference")
         return self
 
 
@@ -102,7 +102,7 @@ def read_probes(path: Path | None = None) -> list[Probe]:
 
 def pairs_of(probes: Sequence[Probe]) -> list[Pair]:
     return [
-        Pair(id=f"{probe.id}/{place}", reference=probe.reference, candidate=text)
+        Pair(id=f"{probe.id}/{number}", reference=probe.reference, candidate=text)
         for probe in probes
-        for place, text in enumerate((probe.reference, *(edit.text for edit in probe.edits)))
+        for number, text in enumerate((probe.reference, *(edit.text for edit in probe.edits)))
     ]

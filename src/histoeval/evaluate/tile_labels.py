@@ -84,8 +84,8 @@ def families() -> Mapping[str, tuple[str, ...]]:
 @cache
 def _concept_of() -> Mapping[str, str]:
     rows = _table("tile_concepts.tsv")
-    other = {name: row["concept"] for row in rows for name in _listed(row["other names"])}
-    return other | {row["concept"]: row["concept"] for row in rows}
+    aliases = {name: row["concept"] for row in rows for name in _listed(row["other names"])}
+    return aliases | {row["concept"]: row["concept"] for row in rows}
 
 
 _IMAGES_OF_A_CASE = 20
@@ -128,10 +128,10 @@ def read_tiles(path: Path) -> list[LabelledTile]:
                 organ, behaviour = row["organ"], row["benign_or_malignant"]
                 source = row.get("source_repo") or ""
                 # A source that is not listed is a laboratory by itself.
-                known = (
-                    listed["laboratory"]
-                    for listed in _table("tile_laboratories.tsv")
-                    if source.startswith(listed["source begins with"])
+                laboratories = (
+                    entry["laboratory"]
+                    for entry in _table("tile_laboratories.tsv")
+                    if source.startswith(entry["source begins with"])
                 )
                 tile = LabelledTile(
                     key=row["key"],
@@ -142,7 +142,7 @@ def read_tiles(path: Path) -> list[LabelledTile]:
                     slide=row["slide_or_patient"],
                     case=row["case_group"],
                     split=row["split"],
-                    laboratory=row.get("laboratory") or next(known, source),
+                    laboratory=row.get("laboratory") or next(laboratories, source),
                 )
                 tiles.append(_corrected(tile))
             except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
@@ -151,14 +151,16 @@ def read_tiles(path: Path) -> list[LabelledTile]:
 
 
 def entries_of(tiles: Iterable[LabelledTile]) -> list[TileConcept]:
-    some = list(tiles)
+    labelled = list(tiles)
     seen = {
-        "organ": {o for tile in some if tile.organ for o in (tile.organ, *organs()[tile.organ])},
-        "concept": {tile.concept for tile in some if tile.concept},
-        "behaviour": {tile.behaviour for tile in some if tile.behaviour},
-        "family": {f for tile in some for f in families().get(tile.concept or "", ())},
-        "site": {f"{t.behaviour} {t.organ}" for t in some if t.organ and t.behaviour},
-        "stain": {tile.stain_kind for tile in some},
+        "organ": {
+            o for tile in labelled if tile.organ for o in (tile.organ, *organs()[tile.organ])
+        },
+        "concept": {tile.concept for tile in labelled if tile.concept},
+        "behaviour": {tile.behaviour for tile in labelled if tile.behaviour},
+        "family": {f for tile in labelled for f in families().get(tile.concept or "", ())},
+        "site": {f"{t.behaviour} {t.organ}" for t in labelled if t.organ and t.behaviour},
+        "stain": {tile.stain_kind for tile in labelled},
     }
     return [entry for entry in all_entries() if entry.name in seen[entry.group]]
 
@@ -204,22 +206,22 @@ def _target(tile: LabelledTile, entry: TileConcept) -> int:
         parts = (_organ_target(tile.organ, organ), _same(tile.behaviour, behaviour))
         return FALSE if FALSE in parts else min(parts)
     if entry.group == "family":
-        known = families().get(tile.concept or "")
-        return UNKNOWN if known is None else int(entry.name in known)
+        tile_families = families().get(tile.concept or "")
+        return UNKNOWN if tile_families is None else int(entry.name in tile_families)
     value = {"concept": tile.concept, "behaviour": tile.behaviour, "stain": tile.stain_kind}
     return _same(value[entry.group], entry.name)
 
 
-def _organ_target(organ: str | None, asked: str) -> int:
+def _organ_target(organ: str | None, entry: str) -> int:
     if organ is None:
         return UNKNOWN
-    if asked == organ or asked in organs()[organ]:
+    if entry == organ or entry in organs()[organ]:
         return TRUE
-    return UNKNOWN if organ in organs()[asked] else FALSE
+    return UNKNOWN if organ in organs()[entry] else FALSE
 
 
-def _same(value: str | None, asked: str) -> int:
-    return UNKNOWN if value is None else int(value == asked)
+def _same(value: str | None, expected: str) -> int:
+    return UNKNOWN if value is None else int(value == expected)
 
 
 INDEX = "index.jsonl"
@@ -230,13 +232,15 @@ Pixels = npt.NDArray[np.uint8]
 
 def read_pixels(folder: Path, tiles: Sequence[LabelledTile]) -> Pixels:
     """The pictures of these tiles, in their order: rows, columns, and red, green, blue."""
-    wanted = {tile.key: place for place, tile in enumerate(tiles)}
+    rows_by_key = {tile.key: row for row, tile in enumerate(tiles)}
     pixels = np.zeros((len(tiles), SIDE, SIDE, 3), np.uint8)
     for key, content in _members(folder):
-        if key in wanted:
-            pixels[wanted.pop(key)] = _picture(content, key)
-    if wanted:
-        raise InputError(f"{folder} has no picture for {len(wanted)} tiles, as {min(wanted)}")
+        if key in rows_by_key:
+            pixels[rows_by_key.pop(key)] = _picture(content, key)
+    if rows_by_key:
+        raise InputError(
+            f"{folder} has no picture for {len(rows_by_key)} tiles, as {min(rows_by_key)}"
+        )
     return pixels
 
 

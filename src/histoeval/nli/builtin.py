@@ -135,7 +135,7 @@ class BuiltinEntailer:
 
 
 def pair_tokens(tokenizer: Any, pair: NliPair, limits: EntailerManifest) -> tuple[Tokens, Tokens]:
-    """A pair as tokens, each with a 0 where it is of the premise and a 1 of the hypothesis."""
+    """Return a pair as tokens, each with 0 if it is of the premise and 1 if of the hypothesis."""
     opens, closes = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     premise, hypothesis = (
         tokenizer.encode(text.encode("utf-8", "replace").decode(), add_special_tokens=False).ids

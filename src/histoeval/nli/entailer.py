@@ -31,7 +31,7 @@ class NliPair(NamedTuple):
 
 
 class LabelledPair(Noun):
-    """A premise, a hypothesis, what the one says of the other, and what the pair tests."""
+    """A premise, a hypothesis, the relation between them, and what the pair tests."""
 
     premise: str
     hypothesis: str

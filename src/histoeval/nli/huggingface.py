@@ -51,15 +51,15 @@ class HuggingFaceEntailer:
 
 
 def answer_order(labels: Mapping[int, str], name: str) -> tuple[int, ...]:
-    """The places of entailment, neutral and contradiction among the answers of a model."""
-    places = [
+    """The positions of entailment, neutral and contradiction among the answers of a model."""
+    positions = [
         [number for number, label in labels.items() if label.lower().startswith(answer)]
         for answer in _ANSWERS
     ]
-    if len(labels) != len(_ANSWERS) or any(len(numbers) != 1 for numbers in places):
+    if len(labels) != len(_ANSWERS) or any(len(numbers) != 1 for numbers in positions):
         raise ModelError(
             f"{name} does not say which of its answers is entailment, neutral and contradiction: "
             f"its labels are {', '.join(map(str, labels.values()))}. Name them in id2label of its "
             "config.json"
         )
-    return tuple(int(numbers[0]) for numbers in places)
+    return tuple(int(numbers[0]) for numbers in positions)

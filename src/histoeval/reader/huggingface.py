@@ -117,8 +117,12 @@ class HuggingFaceReader:
                 relation = Relation(head=candidate.head, tail=candidate.tail, score=score)
                 relations[candidate.report].append(relation)
         return [
-            Report(text=text, entities=tuple(found), relations=tuple(relations.get(number, ())))
-            for number, (text, found) in enumerate(zip(texts, entities, strict=True))
+            Report(
+                text=text,
+                entities=tuple(report_entities),
+                relations=tuple(relations.get(number, ())),
+            )
+            for number, (text, report_entities) in enumerate(zip(texts, entities, strict=True))
         ]
 
     def _cut(self, texts: Sequence[str]) -> tuple[list[list[Window]], list[list[Any]]]:
@@ -158,23 +162,25 @@ class HuggingFaceReader:
     def _entities(
         self, texts: Sequence[str], cut: list[list[Window]], encoded: list[list[Any]]
     ) -> list[list[Entity]]:
-        places = [(n, window) for n, found in enumerate(cut) for window in found]
-        flat = [encoding for some in encoded for encoding in some]
+        cut_windows = [(n, window) for n, text_windows in enumerate(cut) for window in text_windows]
+        flat = [encoding for text_encodings in encoded for encoding in text_encodings]
         logits = self.tagger.forward([e.ids for e in flat], lambda output: output.logits)
         tagged = [
             TaggedText(window.of(texts[n]), encoding.offsets, encoding.word_ids)
-            for (n, window), encoding in zip(places, flat, strict=True)
+            for (n, window), encoding in zip(cut_windows, flat, strict=True)
         ]
         read = entities_of(tagged, softmax(np.concatenate(logits)), self.tags) if flat else []
-        found: list[list[Entity]] = [[] for _ in texts]
-        for (n, window), entities in zip(places, read, strict=True):
+        entities_by_text: list[list[Entity]] = [[] for _ in texts]
+        for (n, window), entities in zip(cut_windows, read, strict=True):
             for entity in entities:
                 start = entity.start + window.start
-                seen = found[n][-1].end if found[n] else 0
-                if window.own_start <= start < window.own_end and start >= seen:
-                    place = {"start": start, "end": entity.end + window.start}
-                    found[n].append(entity.model_copy(update=place) if window.start else entity)
-        return found
+                covered = entities_by_text[n][-1].end if entities_by_text[n] else 0
+                if window.own_start <= start < window.own_end and start >= covered:
+                    span = {"start": start, "end": entity.end + window.start}
+                    entities_by_text[n].append(
+                        entity.model_copy(update=span) if window.start else entity
+                    )
+        return entities_by_text
 
     def _candidates(
         self, number: int, text: str, cut: list[Window], entities: list[Entity]
@@ -182,19 +188,19 @@ class HuggingFaceReader:
         """Each pair of entities that can be related, once, in the window that shows it best."""
         if self.relater is None:
             return []
-        chosen: dict[tuple[int, int], Window] = {}
+        best_windows: dict[tuple[int, int], Window] = {}
         for window in cut:
             inside = within(entities, window)
             for h, t in product(inside, inside):
                 head, tail = entities[h], entities[t]
                 if (head.type, tail.type) not in self.relation_types:
                     continue
-                if (h, t) not in chosen or window.own_start <= head.start < window.own_end:
-                    chosen[h, t] = window
-        places = [(entity.start, entity.end) for entity in entities]
+                if (h, t) not in best_windows or window.own_start <= head.start < window.own_end:
+                    best_windows[h, t] = window
+        spans = [(entity.start, entity.end) for entity in entities]
         return [
-            _Candidate(number, h, t, text, window, (places[h], places[t]))
-            for (h, t), window in chosen.items()
+            _Candidate(number, h, t, text, window, (spans[h], spans[t]))
+            for (h, t), window in best_windows.items()
         ]
 
     def _probabilities(self, candidates: list[_Candidate]) -> Vectors:
@@ -202,15 +208,19 @@ class HuggingFaceReader:
             return np.zeros(0, dtype=np.float32)
         assert self.relater is not None, "candidates are only made for a relation model"
         at_once = _CANDIDATES_ON_GPU if self.relater.on_gpu else _CANDIDATES_AT_ONCE
-        some = [candidates[n : n + at_once] for n in range(0, len(candidates), at_once)]
+        batches = [candidates[n : n + at_once] for n in range(0, len(candidates), at_once)]
         tokenise = partial(_marked_tokens, self.relater)
-        chunks = in_order(tokenise, some, workers=1) if self.relater.on_gpu else map(tokenise, some)
+        chunks = (
+            in_order(tokenise, batches, workers=1)
+            if self.relater.on_gpu
+            else map(tokenise, batches)
+        )
         logits = self.relater.forward_chunks(chunks, lambda output: output.logits)
         return softmax(np.stack(logits))[:, self.related]
 
 
 def _marked_tokens(relater: Transformer, candidates: Sequence[_Candidate]) -> list[list[int]]:
-    """The window of each candidate, with both entities marked, as tokens."""
+    """Tokenize the window of each candidate, with both entities marked."""
     encoded = relater.encodings([candidate.marked() for candidate in candidates])
     sequences: list[list[int]] = [encoding.ids for encoding in encoded]
     if (longest := max(map(len, sequences))) > relater.most_tokens:

@@ -37,7 +37,7 @@ def plain(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def kind_of(name: str) -> str | None:
-    """The kind of section that a heading of this name opens; nothing if it is not known.
+    """Return the kind of section that a heading of this name opens, or None if it is not known.
 
     What follows a dash, and a number at the end, only say which one of several it is:
     "Synoptic report - breast", "Addendum 2".

@@ -47,7 +47,7 @@ _STEPS = np.array([1, 2, 3, 4, 6, 9, 14, 22, 36, 60, 100])
 
 
 class Mention(NamedTuple):
-    """Where an entity stands, in characters, and its type."""
+    """The span of an entity in characters, and its type."""
 
     start: int
     end: int
@@ -82,21 +82,21 @@ def _codes(text: str, mentions: Sequence[Mention], types: Integers, pairs: Integ
     starts = np.array([mention.start for mention in mentions], dtype=np.int64)
     ends = np.array([mention.end for mention in mentions], dtype=np.int64)
     heads, tails = pairs[:, 0], pairs[:, 1]
-    low, high = np.minimum(heads, tails), np.maximum(heads, tails)
+    left, right = np.minimum(heads, tails), np.maximum(heads, tails)
 
     def places(pattern: re.Pattern[str]) -> Integers:
         return np.array([match.start() for match in pattern.finditer(text)], dtype=np.int64)
 
     def count(marks: Integers, opened: Integers, closed: Integers) -> Integers:
-        between: Integers = np.searchsorted(marks, closed) - np.searchsorted(marks, opened)
-        return np.maximum(between, 0)
+        enclosed: Integers = np.searchsorted(marks, closed) - np.searchsorted(marks, opened)
+        return np.maximum(enclosed, 0)
 
     words = places(_WORD)
 
     # how many entities of each type stand between the two
-    seen = np.zeros((len(types) + 1, len(TYPES)), dtype=np.int64)
-    seen[1:] = (types[:, None] == np.arange(len(TYPES))).cumsum(axis=0)
-    types_between = (seen[high] - seen[low + 1]).T
+    counts = np.zeros((len(types) + 1, len(TYPES)), dtype=np.int64)
+    counts[1:] = (types[:, None] == np.arange(len(TYPES))).cumsum(axis=0)
+    types_between = (counts[right] - counts[left + 1]).T
 
     # how many could take the place of the head or the tail, and how many are nearer
     first, last = np.searchsorted(words, starts), np.searchsorted(words, ends)
@@ -125,16 +125,16 @@ def _codes(text: str, mentions: Sequence[Mention], types: Integers, pairs: Integ
     def gap(entities: Integers, step: int) -> Integers:
         """Code of the distance to the entity before or after; the highest where there is none."""
         exists = (entities + step >= 0) & (entities + step < len(starts))
-        beside = np.clip(entities + step, 0, len(starts) - 1)
-        left, right = np.minimum(entities, beside), np.maximum(entities, beside)
-        apart = np.searchsorted(_STEPS, count(words, ends[left], starts[right]), side="right")
-        return np.where(exists, np.minimum(apart, LEVELS - 2), LEVELS - 1)
+        neighbours = np.clip(entities + step, 0, len(starts) - 1)
+        before, behind = np.minimum(entities, neighbours), np.maximum(entities, neighbours)
+        levels = np.searchsorted(_STEPS, count(words, ends[before], starts[behind]), side="right")
+        return np.where(exists, np.minimum(levels, LEVELS - 2), LEVELS - 1)
 
     columns = [
-        np.searchsorted(_STEPS, count(words, ends[low], starts[high]), side="right"),
+        np.searchsorted(_STEPS, count(words, ends[left], starts[right]), side="right"),
         (tails > heads).astype(np.int64),
-        (tails > heads) * 6 + np.minimum(high - low - 1, 5),
-        *(count(places(mark), ends[low], starts[high]) for mark in _BETWEEN),
+        (tails > heads) * 6 + np.minimum(right - left - 1, 5),
+        *(count(places(mark), ends[left], starts[right]) for mark in _BETWEEN),
         *types_between,
         *rivals,
         *(padded[entities + 2 + step] for entities in (heads, tails) for step in (-2, -1, 1, 2)),

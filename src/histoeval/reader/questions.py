@@ -59,7 +59,7 @@ class JointModel(Protocol):
 
 
 def answered(readings: Sequence[Reading[R]], model: JointModel, tokenizer: Any) -> list[R]:
-    """The end of each reading; in every round the questions of all are answered together."""
+    """Answer every reading; in each round the questions of all are answered together."""
 
     def tokenise(questions: Sequence[Tokenise]) -> list[Any]:
         if len(questions) == 1:  # which needs none of the tokenizer's threads
@@ -76,16 +76,16 @@ def answered(readings: Sequence[Reading[R]], model: JointModel, tokenizer: Any) 
     ends: dict[int, R] = {}
     answers: dict[int, Any] = dict.fromkeys(range(len(readings)))
     while answers:
-        asked: dict[type[Question], dict[int, Question]] = defaultdict(dict)
+        questions_by_type: dict[type[Question], dict[int, Question]] = defaultdict(dict)
         for number, answer in answers.items():
             try:
                 question = readings[number].send(answer)
-                asked[type(question)][number] = question
+                questions_by_type[type(question)][number] = question
             except StopIteration as end:
                 ends[number] = end.value
         answers = {
             number: answer
-            for kind, questions in asked.items()
+            for kind, questions in questions_by_type.items()
             for number, answer in zip(questions, ways[kind]([*questions.values()]), strict=True)
         }
     return [ends[number] for number in range(len(readings))]

@@ -12,7 +12,7 @@ class Reader(Protocol):
 
     @property
     def identity(self) -> str:
-        """Which model this is, down to its weights, for the signature."""
+        """The model, down to its weights, for the signature."""
 
     @property
     def reads_relations(self) -> bool:

@@ -63,7 +63,7 @@ _SPACE = re.compile(r"\s*")
 
 
 class Heading(NamedTuple):
-    """Where a heading begins, where its body does, and whether it is known by name."""
+    """The start of a heading and of its body, and whether it is known by name."""
 
     start: int
     body_start: int
@@ -73,7 +73,7 @@ class Heading(NamedTuple):
 
 
 class HeadingCandidate(NamedTuple):
-    """A place where a heading may stand, the end of its sentence, and the kind it is inside."""
+    """A position where a heading may stand, the end of its sentence, and the kind it is inside."""
 
     text: str
     at: int
@@ -101,73 +101,73 @@ def _heading(match: re.Match[str], kind: str, *, is_known: bool = False) -> Head
     return Heading(match.start(), body_start, match["title"].strip(), kind, is_known)
 
 
-def _hashed(place: HeadingCandidate) -> Heading | None:
+def _hashed(candidate: HeadingCandidate) -> Heading | None:
     """`## Diagnosis`, or with its body on the same line, if it is known by name."""
-    if named := _known(_HASHED_NAME.match(place.text, place.at)):
+    if named := _known(_HASHED_NAME.match(candidate.text, candidate.at)):
         return named
-    match = _HASHED.match(place.text, place.at)
+    match = _HASHED.match(candidate.text, candidate.at)
     return _marked(match) if match else None
 
 
-def _bold(place: HeadingCandidate) -> Heading | None:
-    return _known(_BOLD.match(place.text, place.at))
+def _bold(candidate: HeadingCandidate) -> Heading | None:
+    return _known(_BOLD.match(candidate.text, candidate.at))
 
 
-def _bold_line(place: HeadingCandidate) -> Heading | None:
+def _bold_line(candidate: HeadingCandidate) -> Heading | None:
     """`**Some title:**` at the start of a line; in an item of a list it must be known."""
-    match = _BOLD.match(place.text, place.at)
+    match = _BOLD.match(candidate.text, candidate.at)
     if not match or match["item"] or is_field(match["title"]):
         return _known(match)
     return _marked(match)
 
 
-def _named(place: HeadingCandidate) -> Heading | None:
+def _named(candidate: HeadingCandidate) -> Heading | None:
     """`Diagnosis: ...`, `Gross Description. ...` or `DIAGNOSIS. ...`, known by name."""
-    match = _NAMED.match(place.text, place.at)
+    match = _NAMED.match(candidate.text, candidate.at)
     if not match or not match["mark"]:
         return None
     title = match["title"]
     if match["mark"] in ":;":
-        may_be_line = place.inside in {"diagnosis", "synoptic"} and not title.isupper()
-        is_line = may_be_line and may_be_field(title) and match.end() < place.end
+        may_be_line = candidate.inside in {"diagnosis", "synoptic"} and not title.isupper()
+        is_line = may_be_line and may_be_field(title) and match.end() < candidate.end
         return None if is_line else _known(match)  # a line of a checklist with its value
     is_heading = title.isupper() or (title[0].isupper() and " " in plain(title))
     return _known(match) if is_heading else None
 
 
-def _named_line(place: HeadingCandidate) -> Heading | None:
+def _named_line(candidate: HeadingCandidate) -> Heading | None:
     """`Diagnosis` on a line of its own, known by name."""
-    match = _NAMED.match(place.text, place.at)
+    match = _NAMED.match(candidate.text, candidate.at)
     if match and not match["mark"] and match["title"][0].isupper():
         return _known(match)
-    return _named(place)
+    return _named(candidate)
 
 
-def _before_list(place: HeadingCandidate) -> Heading | None:
-    return _known(_BEFORE_LIST.match(place.text, place.at))
+def _before_list(candidate: HeadingCandidate) -> Heading | None:
+    return _known(_BEFORE_LIST.match(candidate.text, candidate.at))
 
 
-def _capital_line(place: HeadingCandidate) -> Heading | None:
+def _capital_line(candidate: HeadingCandidate) -> Heading | None:
     """`ANYTHING IN CAPITALS:` on a line of its own."""
-    match = _CAPITALS.match(place.text, place.at)
+    match = _CAPITALS.match(candidate.text, candidate.at)
     return _marked(match) if match and not is_field(match["title"]) else None
 
 
-def _part_word(place: HeadingCandidate) -> Heading | None:
+def _part_word(candidate: HeadingCandidate) -> Heading | None:
     """`PART 2:` or `Specimen B:`."""
-    match = _PART_WORD.match(place.text, place.at)
+    match = _PART_WORD.match(candidate.text, candidate.at)
     return _heading(match, PART) if match else None
 
 
-def _part_label(place: HeadingCandidate) -> Heading | None:
+def _part_label(candidate: HeadingCandidate) -> Heading | None:
     """`1. Left breast, biopsy:`, but not `1. Tumour size:`; in a checklist most are no specimen."""
-    match = _PART_LABEL.match(place.text, place.at, place.end)
+    match = _PART_LABEL.match(candidate.text, candidate.at, candidate.end)
     if not match or is_field(match["label"]) or _SAYS_SOMETHING.search(match["label"]):
         return None
     label = match["label"]
     if kind := kind_of(label):
         return _heading(match, kind, is_known=True)
-    if place.inside == "synoptic":
+    if candidate.inside == "synoptic":
         is_specimen = names_procedure(label)
     else:
         has_letter = match["title"].lstrip("(")[0].isalpha()
@@ -177,30 +177,30 @@ def _part_label(place: HeadingCandidate) -> Heading | None:
     return _heading(match, PART) if is_specimen else None
 
 
-def _part_capitals(place: HeadingCandidate) -> Heading | None:
+def _part_capitals(candidate: HeadingCandidate) -> Heading | None:
     """`(A) LEFT KIDNEY - ...`."""
-    match = _PART_CAPITALS.match(place.text, place.at, place.end)
+    match = _PART_CAPITALS.match(candidate.text, candidate.at, candidate.end)
     return _heading(match, PART) if match and names_specimen(match["label"]) else None
 
 
-def _part_letter(place: HeadingCandidate) -> Heading | None:
+def _part_letter(candidate: HeadingCandidate) -> Heading | None:
     """`A: Kidney, nephrectomy.`."""
-    match = _PART_LETTER.match(place.text, place.at, place.end)
-    label = place.text[place.at : min(place.end, place.at + 150)]
+    match = _PART_LETTER.match(candidate.text, candidate.at, candidate.end)
+    label = candidate.text[candidate.at : min(candidate.end, candidate.at + 150)]
     return _heading(match, PART) if match and names_specimen(label) else None
 
 
-def _part_line(place: HeadingCandidate) -> Heading | None:
+def _part_line(candidate: HeadingCandidate) -> Heading | None:
     """`A. Colon, biopsy` on a line of its own, if it says how the specimen was taken."""
-    match = _PART_LINE.match(place.text, place.at)
+    match = _PART_LINE.match(candidate.text, candidate.at)
     if not match or _SAYS_SOMETHING.search(match["label"]):
         return None
     return _heading(match, PART) if names_procedure(match["label"]) else None
 
 
-def _in_capitals(place: HeadingCandidate) -> Heading | None:
+def _in_capitals(candidate: HeadingCandidate) -> Heading | None:
     """A known heading in the middle of a line, recognised by its capitals."""
-    heading = _named(place)
+    heading = _named(candidate)
     return heading if heading and heading.title.isupper() else None
 
 
@@ -219,7 +219,7 @@ _ORDINAL = re.compile(r"(?:part|specimen)?[\s#(]*(?:(\d{1,2})|([A-Z])(?![A-Z]))"
 
 @dataclass(frozen=True, slots=True)
 class Section(TextSpan):
-    """A heading and what stands under it; the body begins at `body_start`."""
+    """A heading and the text under it; the body begins at `body_start`."""
 
     title: str
     kind: str
@@ -249,8 +249,8 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
     for sentence in sentences(text):
         new_line = not previous or _LINE_BREAK.search(text, previous, sentence.start)
         previous = sentence.end
-        place = HeadingCandidate(text, sentence.start, sentence.end, inside)
-        for heading in _in_sentence(place, _LINE_FORMS if new_line else _FORMS):
+        candidate = HeadingCandidate(text, sentence.start, sentence.end, inside)
+        for heading in _in_sentence(candidate, _LINE_FORMS if new_line else _FORMS):
             if heading.start < covered:
                 continue  # a line that is a heading as a whole may hold the end of a sentence
             covered = heading.body_start
@@ -266,16 +266,18 @@ def _nested(text: str) -> Iterator[tuple[Heading, str]]:
             yield heading, "" if heading.is_known else inside
 
 
-def _in_sentence(place: HeadingCandidate, forms: tuple[_Form, ...]) -> Iterator[Heading]:
+def _in_sentence(candidate: HeadingCandidate, forms: tuple[_Form, ...]) -> Iterator[Heading]:
     while True:
-        headings = (form(place) for form in forms) if place.at < place.end else ()
+        headings = (form(candidate) for form in forms) if candidate.at < candidate.end else ()
         if heading := next(filter(None, headings), None):
             yield heading
-            inside = heading.kind if heading.is_known else place.inside
-            place, forms = place._replace(at=heading.body_start, inside=inside), _FORMS
-        elif gap := _CAPITALS_BEGIN.search(place.text, place.at, place.end):
-            word = place.text[max(place.at, gap.start() - 20) : gap.start()].rpartition(" ")[2]
-            place = place._replace(at=gap.end())
+            inside = heading.kind if heading.is_known else candidate.inside
+            candidate, forms = candidate._replace(at=heading.body_start, inside=inside), _FORMS
+        elif gap := _CAPITALS_BEGIN.search(candidate.text, candidate.at, candidate.end):
+            word = candidate.text[max(candidate.at, gap.start() - 20) : gap.start()].rpartition(
+                " "
+            )[2]
+            candidate = candidate._replace(at=gap.end())
             # no heading stands behind "see" or "in the"
             forms = () if word in listed("never_last") else (_in_capitals,)
         else:

@@ -30,14 +30,14 @@ class Tag(NamedTuple):
 
 def read_tags(labels: Sequence[str], names: Mapping[str, str | None] | None = None) -> list[Tag]:
     """The meaning of each label; `names` has those that cannot be guessed (None, "O": nothing)."""
-    given = given_names(names)
+    mapping = given_names(names)
     tags, unknown = [], []
     for label in labels:
         prefix, _, rest = label.partition("-")
         has_prefix = prefix in ("B", "I") and bool(rest)
         name = plain(rest if has_prefix else label)
-        known = "o" if label == "O" else known_names().get(name)
-        meaning = given.get(plain(label), given.get(name, known))
+        default = "o" if label == "O" else known_names().get(name)
+        meaning = mapping.get(plain(label), mapping.get(name, default))
         if meaning in OUTSIDE:
             tags.append(Tag(None, begins=False))
         elif meaning in set(EntityType):
@@ -54,7 +54,7 @@ def read_tags(labels: Sequence[str], names: Mapping[str, str | None] | None = No
 
 
 def relation_label(labels: Sequence[str], names: Mapping[str, str | None] | None = None) -> int:
-    """Which of two labels says that there is a relation; `names` may call the other one "none"."""
+    """Return which label says that there is a relation; `names` may call the other one "none"."""
     if len(labels) != 2:
         raise ModelError(f"a relation model has two labels, this one has {len(labels)}: {labels}")
     outside = {name for name, meaning in given_names(names).items() if meaning in OUTSIDE}
@@ -72,7 +72,7 @@ def relation_label(labels: Sequence[str], names: Mapping[str, str | None] | None
 
 
 class TaggedText(NamedTuple):
-    """A text, its tokens' places in it, and the word that each token is of, if of any."""
+    """A text, the spans of its tokens, and the word that each token is of, if of any."""
 
     text: str
     offsets: Offsets
@@ -161,7 +161,7 @@ TYPES = tuple(EntityType)
 ASSERTIONS = tuple(Assertion)
 # the types of which a report says whether they are there
 ASSERTED = frozenset({EntityType.DIAGNOSIS, EntityType.FINDING})
-TAGS = ("O", *(f"{place}-{kind}" for kind in TYPES for place in "BIES"))
+TAGS = ("O", *(f"{position}-{kind}" for kind in TYPES for position in "BIES"))
 _NUMBER = {tag: number for number, tag in enumerate(TAGS)}
 _NEVER = np.float32(-1e9)
 
@@ -188,10 +188,10 @@ def tags_of(spans: list[TokenSpan], length: int) -> list[int]:
 def spans_of(tags: list[int]) -> list[TokenSpan]:
     spans, first = [], 0
     for position, number in enumerate(tags):
-        place, _, kind = TAGS[number].partition("-")
-        if place in "BS":
+        prefix, _, kind = TAGS[number].partition("-")
+        if prefix in "BS":
             first = position
-        if place in "ES":
+        if prefix in "ES":
             spans.append(TokenSpan(first, position, EntityType(kind)))
     return spans
 
@@ -236,26 +236,26 @@ def best_paths(log_probabilities: Sequence[Floats]) -> list[list[int]]:
     back = np.zeros((int(lengths.max()), len(rows), len(TAGS)), dtype=np.int8)
     score = np.stack([row[0] for row in rows]) + _OPENING
     for position in range(1, len(back)):
-        some = int((lengths > position).sum())
-        before = score[:some]
+        active = int((lengths > position).sum())
+        before = score[:active]
         free = _FREE[before[:, _FREE].argmax(axis=1)]
         goes_on = before[:, _INNER] > before[:, _BEGIN]
-        back[position, :some] = free[:, None]
+        back[position, :active] = free[:, None]
         inner = np.where(goes_on, _INNER, _BEGIN)
-        back[position, :some, _INNER] = back[position, :some, _END] = inner.T
-        ways = np.take_along_axis(before, back[position, :some].astype(np.int64), axis=1)
-        score[:some] = ways + np.stack([row[position] for row in rows[:some]])
+        back[position, :active, _INNER] = back[position, :active, _END] = inner.T
+        ways = np.take_along_axis(before, back[position, :active].astype(np.int64), axis=1)
+        score[:active] = ways + np.stack([row[position] for row in rows[:active]])
     last = (score + _CLOSING).argmax(axis=1)
     paths = {n: _traced(back[: lengths[row], row], int(last[row])) for row, n in enumerate(order)}
     return [paths[n] for n in range(len(paths))]
 
 
 def _may_follow(tag: str, following: str) -> bool:
-    place, _, kind = tag.partition("-")
-    next_place, _, next_kind = following.partition("-")
-    if place in "OES":
-        return next_place in "OBS"
-    return next_place in "IE" and kind == next_kind
+    prefix, _, kind = tag.partition("-")
+    next_prefix, _, next_kind = following.partition("-")
+    if prefix in "OES":
+        return next_prefix in "OBS"
+    return next_prefix in "IE" and kind == next_kind
 
 
 def _allow(rows: list[list[bool]]) -> Floats:
@@ -267,5 +267,5 @@ _OPENING = _allow([[tag[0] in "OBS" for tag in TAGS]])[0]
 _CLOSING = _allow([[tag[0] in "OES" for tag in TAGS]])[0]
 _FREE = np.array([n for n, tag in enumerate(TAGS) if tag[0] in "OES"])
 _BEGIN, _INNER, _END = (
-    np.array([n for n, tag in enumerate(TAGS) if tag[0] == place]) for place in "BIE"
+    np.array([n for n, tag in enumerate(TAGS) if tag[0] == prefix]) for prefix in "BIE"
 )

@@ -85,8 +85,8 @@ class UpstreamReader:
                 clean_up_tokenization_spaces=True,
             )
             for word in self._pipeline(chunk) if chunk.strip() else ():
-                place = word["start"], word["end"]
-                entities.append(ChunkEntity(word["word"], *place, float(word["score"])))
+                span = word["start"], word["end"]
+                entities.append(ChunkEntity(word["word"], *span, float(word["score"])))
         return entities
 
     def _relations(

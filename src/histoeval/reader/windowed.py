@@ -107,8 +107,8 @@ def _pieces(text: str, measure: Measure, limit: int, overlap: int) -> Iterator[_
                 yield _Piece(first, last, cost, opens_sentence=first == start)
             else:
                 most = max(1, (overlap or limit) // 4)
-                for left, right, cost in _halves(text, first, last, measure, most):
-                    yield _Piece(left, right, cost, opens_sentence=left == start)
+                for half_start, half_end, cost in _halves(text, first, last, measure, most):
+                    yield _Piece(half_start, half_end, cost, opens_sentence=half_start == start)
 
 
 def _halves(
@@ -127,9 +127,9 @@ def _halves(
 def _runs(
     text: str, pieces: list[_Piece], measure: Measure, limit: int, overlap: int
 ) -> Iterator[TextSpan]:
-    """Which pieces each window holds: as many as fit, and always one more than before."""
-    first, seen = 0, 0
-    while seen < len(pieces):
+    """Yield the pieces of each window: as many as fit, and always one more than before."""
+    first, covered = 0, 0
+    while covered < len(pieces):
         last, total = first + 1, pieces[first].cost
         while last < len(pieces) and total + pieces[last].cost <= limit:
             total += pieces[last].cost
@@ -138,11 +138,11 @@ def _runs(
         start = pieces[first].start
         while last - first > 1 and measure(text[start : pieces[last - 1].end]) > limit:
             last -= 1
-        if last <= seen:
+        if last <= covered:
             first += 1
             continue
         yield TextSpan(first, last)
-        seen = last
+        covered = last
         first = _next_first(pieces, first, last, limit, overlap)
 
 
@@ -160,7 +160,7 @@ def _next_first(pieces: list[_Piece], first: int, last: int, limit: int, overlap
 
 
 def _borders(pieces: list[_Piece], runs: list[TextSpan]) -> Iterator[int]:
-    """Ends of what each window owns: a shared start of a sentence, as near the middle as can be."""
+    """Yield the borders between what windows own: a shared start of a sentence, near the middle."""
     previous = 0
     for run, following in pairwise(runs):
         shared = sum(piece.cost for piece in pieces[following.start : run.end])
@@ -230,40 +230,40 @@ class WindowedReader:
     def _read(self, texts: Sequence[str]) -> list[Report]:
         """A GPU has some texts side by side, so that memory stays flat; a CPU one per thread."""
 
-        def read(some: Sequence[str]) -> list[Report]:
-            readings = [self._report(text, self._decode) for text in some]
+        def read(batch: Sequence[str]) -> list[Report]:
+            readings = [self._report(text, self._decode) for text in batch]
             return answered(readings, self.engine, self.tokenizer)
 
         at_once = _SIDE_BY_SIDE if self.engine.takes_many else 1
         groups = [texts[first : first + at_once] for first in range(0, len(texts), at_once)]
         threads = 1 if self.engine.takes_many else self.threads or cores()
         if len(groups) == 1 or threads == 1:
-            return [report for some in groups for report in read(some)]
+            return [report for batch in groups for report in read(batch)]
         with ThreadPoolExecutor(threads) as pool:
             return [report for reports in pool.map(read, groups) for report in reports]
 
     def _complete(self, report: Report) -> Report:
         order = sorted(range(len(report.entities)), key=lambda i: report.entities[i].start)
-        seen: list[int] = []
+        found_order: list[int] = []
         unsaid = {"assertion": Assertion.PRESENT}
         completed = [entity.model_copy(update=unsaid) for entity in report.entities]
 
         def find(_: str, view: _View, __: int) -> Reading[list[Entity]]:
             yield from ()
             own = range(view.window.own_start, view.window.own_end)
-            some = [i for i in order if completed[i].start in own]
-            for i in some:
+            owned = [i for i in order if completed[i].start in own]
+            for i in owned:
                 update = {"assertion": _assertion(view, completed[i])}
                 completed[i] = completed[i].model_copy(update=update)
-            seen.extend(some)
-            return [completed[i] for i in some]
+            found_order.extend(owned)
+            return [completed[i] for i in owned]
 
         (linked,) = answered([self._report(report.text, find)], self.engine, self.tokenizer)
         return Report(
             text=report.text,
             entities=tuple(completed),
             relations=tuple(
-                Relation(head=seen[r.head], tail=seen[r.tail], score=r.score)
+                Relation(head=found_order[r.head], tail=found_order[r.tail], score=r.score)
                 for r in linked.relations
             ),
         )
@@ -307,7 +307,7 @@ class WindowedReader:
         )
 
     def _windows(self, text: str, encoded: Any) -> Iterator[tuple[Window, Any, Integers]]:
-        """Each window with its tokens and the places of those that the tokenizer has not added."""
+        """Yield each window, its tokens, and positions of those the tokenizer has not added."""
 
         @cache
         def measure(fragment: str) -> int:
@@ -366,23 +366,25 @@ class WindowedReader:
         window = view.window
         inside = within(entities, window)
         shown = [entities[i] for i in inside]
-        found = candidates(
+        linkable = candidates(
             window.of(text),
             [Mention(e.start - window.start, e.end - window.start, e.type) for e in shown],
         )
-        if not len(found.pairs):
+        if not len(linkable.pairs):
             return
         spans = [TokenSpan(*view.tokens(entity), entity.type) for entity in shown]
         shift, length = view.shift, len(view.starts)
-        places = np.array([(0, s.first + shift, s.last + shift) for s in spans], dtype=np.int64)
+        rows = np.array([(0, s.first + shift, s.last + shift) for s in spans], dtype=np.int64)
         tags = np.zeros((1, view.length), dtype=np.int64)
         tags[0, shift : shift + length] = tags_of(spans, length)
-        logits = yield Relate(view.encoded, tags, places, found.pairs, found.kinds, found.codes)
+        logits = yield Relate(
+            view.encoded, tags, rows, linkable.pairs, linkable.kinds, linkable.codes
+        )
         shares = (1 / (1 + np.exp(-logits.clip(-30, 30)))).astype(logits.dtype, copy=False)
-        for (head, tail), probability in zip(found.pairs, shares, strict=True):
-            place = inside[int(head)], inside[int(tail)]
-            if place not in related or window.own_start <= shown[head].start < window.own_end:
-                related[place] = float(probability)
+        for (head, tail), probability in zip(linkable.pairs, shares, strict=True):
+            pair = inside[int(head)], inside[int(tail)]
+            if pair not in related or window.own_start <= shown[head].start < window.own_end:
+                related[pair] = float(probability)
 
 
 def _assertion(view: _View, entity: Entity) -> Assertion:

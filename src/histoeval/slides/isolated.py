@@ -67,10 +67,10 @@ class IsolatedSlide(Slide):
 
     def close(self) -> None:
         with _lock:
-            mine = [child for child in _idle if child.slide == self._number]
-            for child in mine:
+            children = [child for child in _idle if child.slide == self._number]
+            for child in children:
                 _idle.remove(child)
-        for child in mine:
+        for child in children:
             with suppress(_ChildEnded):
                 child.ask({"slide": 0})
                 _give_back(child, 0)
@@ -90,7 +90,7 @@ class IsolatedSlide(Slide):
 
 
 class _ChildEnded(Exception):  # noqa: N818 - not an error of this program
-    """A child ended without an answer, and why."""
+    """A child ended without an answer; the message says why."""
 
 
 class _Child:
@@ -120,7 +120,7 @@ class _Child:
     def ask(
         self, request: dict[str, Any] | None, seconds: float | None = None
     ) -> tuple[dict[str, Any], Pixels]:
-        """The answer to a request; to None, that it is ready."""
+        """Return the answer to a request; to None, that the child is ready."""
         seconds = seconds or SECONDS
         timer = threading.Timer(seconds, self._kill)
         timer.start()
@@ -149,7 +149,7 @@ class _Child:
         if -code in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
             return "the process that reads it was killed; is there enough memory?"
         if code < 0:
-            names = {known.value: known.name for known in signal.Signals}  # real-time: none
+            names = {number.value: number.name for number in signal.Signals}  # real-time: none
             name = names.get(-code, f"signal {-code}")
             return f"it is damaged, and reading it ended with {name}"
         return messages[-1] if messages else f"the process that reads it ended with code {code}"

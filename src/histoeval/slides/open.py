@@ -74,28 +74,28 @@ def find_slides(folder: Path) -> Iterator[Path]:
     yield from _slides_in(inside, home, {home})
 
 
-def _slides_in(inside: list[Path], home: Path, seen: set[Path]) -> Iterator[Path]:
-    dicom = [path for path in inside if named_type(path) == "dicom" and is_file(path)]
+def _slides_in(inside: list[Path], home: Path, searched: set[Path]) -> Iterator[Path]:
+    dicom_paths = [path for path in inside if named_type(path) == "dicom" and is_file(path)]
     skipped: set[Path] = set()
-    if dicom:
+    if dicom_paths:
         from histoeval.slides.formats.dicom_files import first_files
 
-        skipped = {*dicom} - {*first_files(dicom)}
+        skipped = {*dicom_paths} - {*first_files(dicom_paths)}
     for path in inside:
         if not is_folder(path):
             if named_type(path) is not None and path not in skipped:
                 yield path
         elif not _is_part_of_slide(path):
             real = path.resolve()
-            if real in seen or (path.is_symlink() and real.is_relative_to(home)):
+            if real in searched or (path.is_symlink() and real.is_relative_to(home)):
                 continue  # searched already, or will be by its own name
-            seen.add(real)
+            searched.add(real)
             try:
-                within = sorted(path.iterdir())
+                content = sorted(path.iterdir())
             except OSError:
                 yield path
             else:
-                yield from _slides_in(within, home, seen)
+                yield from _slides_in(content, home, searched)
 
 
 def _is_part_of_slide(folder: Path) -> bool:

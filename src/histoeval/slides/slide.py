@@ -41,7 +41,7 @@ class ContradictorySlide(InputError):  # noqa: N818 - as above
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Microns per pixel of the finest level along x and y, and where they come from."""
+    """Microns per pixel of the finest level along x and y, and their source."""
 
     x: float
     y: float

@@ -76,9 +76,9 @@ def find_stains(
     plane = np.stack([first, second], axis=1)
     angles = np.arctan2(stained @ plane[:, 1], stained @ plane[:, 0])
     low, high = np.percentile(angles, [alpha, 100 - alpha])
-    ends = [plane @ [np.cos(angle), np.sin(angle)] for angle in (low, high)]
-    if (apart := np.degrees(high - low)) < MIN_ANGLE:
-        raise InputError(f"there is only one stain: its colours lie within {apart:.1f} degrees")
+    ends = [plane @ [np.cos(radians), np.sin(radians)] for radians in (low, high)]
+    if (angle := np.degrees(high - low)) < MIN_ANGLE:
+        raise InputError(f"there is only one stain: its colours lie within {angle:.1f} degrees")
     return Stains(np.array(sorted(ends, key=lambda end: -end[0])), white)
 
 
@@ -115,8 +115,8 @@ def perturb(pixels: Pixels, seed: int, key: str, stains: Stains | None = None) -
 
     Pass the stains of the slide if there are more tiles of it; the default are the image's own.
     """
-    known = find_stains(pixels, white=white_of(pixels)) if stains is None else stains
-    return restain(pixels, known, draw_factors(seed, key))
+    own_stains = find_stains(pixels, white=white_of(pixels)) if stains is None else stains
+    return restain(pixels, own_stains, draw_factors(seed, key))
 
 
 def pooled(pictures: Iterable[Pixels], every: int = 16) -> Pixels:

@@ -85,7 +85,7 @@ MIN_TISSUE = 0.25
 
 @dataclass(frozen=True)
 class TileRequest:
-    """Which tiles to cut; `mpp=None` means the pixels of the finest level as stored."""
+    """The tiles to cut; `mpp=None` means the pixels of the finest level as stored."""
 
     size: int = SIZE
     mpp: float | None = MPP
@@ -104,7 +104,7 @@ class TileRequest:
 
 @dataclass(frozen=True, slots=True)
 class TilePlace:
-    """Where a tile lies, in pixels of level 0, and its shares of tissue and inside the slide."""
+    """A tile's position in pixels of level 0, and its shares of tissue and inside the slide."""
 
     row: int
     column: int
@@ -174,15 +174,15 @@ def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
             f"{slide.path}: {tissue.share:.1%} of it is tissue, but no tile of "
             f"{request.size} px has a share of {request.tissue:g}; ask for less (--tissue)"
         )
-    wanted = places
+    sampled = places
     if request.sample is not None:
-        wanted = spread_sample(places, request.sample, request.seed)
+        sampled = spread_sample(places, request.sample, request.seed)
     shrink = scale * math.sqrt(chosen.across * chosen.down)
     return TilePlan(
         request=request,
         magnification=chosen,
         mpp=None if slide.resolution is None else round(slide.resolution.mean * shrink, 6),
-        places=tuple(wanted),
+        places=tuple(sampled),
         rows=down.tiles,
         columns=across.tiles,
         with_tissue=len(places),
@@ -193,8 +193,8 @@ def plan_tiles(slide: Slide, tissue: Tissue, request: TileRequest) -> TilePlan:
 def read_tiles(
     slide: Slide, plan: TilePlan, workers: int = WORKERS, places: Sequence[TilePlace] | None = None
 ) -> Iterator[Tile]:
-    wanted = plan.places if places is None else places
-    return in_order(partial(read_tile, slide, plan), wanted, workers)
+    requested = plan.places if places is None else places
+    return in_order(partial(read_tile, slide, plan), requested, workers)
 
 
 def read_tile(slide: Slide, plan: TilePlan, place: TilePlace) -> Tile:
@@ -269,7 +269,7 @@ def spread_sample(places: Sequence[TilePlace], count: int, seed: int) -> list[Ti
     """
     if count >= len(places):
         return list(places)
-    longest = max(max(place.row, place.column) for place in places) + 1
+    longest = max(max(tile.row, tile.column) for tile in places) + 1
     side = 1 << (longest - 1).bit_length()  # the smallest power of two that the grid fits into
     along = sorted(range(len(places)), key=lambda n: _along_hilbert(places[n], side))
     draw = Random(seed)
@@ -278,8 +278,8 @@ def spread_sample(places: Sequence[TilePlace], count: int, seed: int) -> list[Ti
     return [places[number] for number in sorted(chosen)]
 
 
-def _along_hilbert(place: TilePlace, side: int) -> int:
-    x, y, distance = place.column, place.row, 0
+def _along_hilbert(tile: TilePlace, side: int) -> int:
+    x, y, distance = tile.column, tile.row, 0
     step = side // 2
     while step:
         right, down = int(bool(x & step)), int(bool(y & step))

@@ -66,11 +66,11 @@ class Tissue:
 def find_tissue(slide: Slide, workers: int = WORKERS) -> Tissue:
     longer, shorter = max(slide.width, slide.height), min(slide.width, slide.height)
     if slide.resolution is not None:
-        wanted = MICRONS / slide.resolution.mean
+        preferred = MICRONS / slide.resolution.mean
     else:
-        wanted = max(longer / PIXELS, min(16.0, shorter / 64))
+        preferred = max(longer / PIXELS, min(16.0, shorter / 64))
     least = (slide.width * slide.height / MAX_PIXELS) ** 0.5
-    scale = float(max(1.0, least, min(wanted, shorter / 16)))
+    scale = float(max(1.0, least, min(preferred, shorter / 16)))
     overview = make_overview(slide, scale, workers)
     white = white_of(overview.pixels)
     density = optical_density(overview.pixels, white)

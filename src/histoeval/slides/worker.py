@@ -21,9 +21,9 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this
     _limit_memory()
     requests, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    null_device = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_device, 1)
+    os.dup2(null_device, 2)
     send(answers, {})
     slide: Slide | None = None
     opened = 0
@@ -68,7 +68,7 @@ def serve() -> None:
 
 
 def _limit_memory() -> None:
-    """Where the system can; and no memory is dumped to disk when a library ends the process."""
+    """Limit memory where the system can; no memory is dumped when a library ends the process."""
     try:
         import resource
     except ImportError:  # Windows

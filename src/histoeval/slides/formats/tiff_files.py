@@ -107,12 +107,12 @@ class OpenslideSlide(Slide):
     def _read(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
         number = self._numbers[level]
         scale = self._downsamples[number]
-        place = (round(x * scale), round(y * scale))
+        corner = (round(x * scale), round(y * scale))
         try:
-            picture = self._handle().read_region(place, number, (width, height))
+            picture = self._handle().read_region(corner, number, (width, height))
         except self._openslide.OpenSlideError as error:
             del self._handles.handle
-            raise damaged(self.path, *place, error) from error
+            raise damaged(self.path, *corner, error) from error
         return on_white(picture)
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class TiffSlide(Slide):
             raise
 
     def _find_levels(self, path: Path) -> None:
-        """The levels of the largest image in the file; labels and the like are smaller."""
+        """Find the levels of the largest image in the file; labels and the like are smaller."""
         series = max(self._tiff.series, key=lambda image: math.prod(image.shape))
         pages = [_pages_of(path, level) for level in series.levels]
         sizes = [(p[0].keyframe.imagewidth, p[0].keyframe.imagelength) for p in pages]
@@ -204,9 +204,9 @@ class TiffSlide(Slide):
 
     def _decoded(self, level: int, page: int, index: int) -> Pixels | None:
         """One block; None if the file omits it on purpose."""
-        place = self._pages[level][page]
-        frame = place.keyframe
-        offset, count = place.dataoffsets[index], place.databytecounts[index]
+        page_tags = self._pages[level][page]
+        frame = page_tags.keyframe
+        offset, count = page_tags.dataoffsets[index], page_tags.databytecounts[index]
         if not count:
             return None
         with self._lock:
@@ -274,7 +274,7 @@ def _pages_of(path: Path, level: Any) -> list[Any]:
 
 
 def _resolution(tiff: Any, page: Any) -> Resolution | None:
-    """From OME's or the scanner's description, else from the tags of the page."""
+    """Read the resolution from OME's or the scanner's description, else from the page's tags."""
     if tiff.is_ome:  # physical pixel size of the first image; the default unit is the micron
         nodes = ElementTree.fromstring(tiff.ome_metadata).iter()
         if (pixels := next((node for node in nodes if node.tag.endswith("}Pixels")), None)) is None:
@@ -293,7 +293,7 @@ def _resolution(tiff: Any, page: Any) -> Resolution | None:
 
 
 def open_tiff(path: Path) -> Slide:
-    """By openslide if it knows the format, else, or if openslide fails, by tifffile.
+    """Open by openslide if it knows the format, else, or if openslide fails, by tifffile.
 
     Openslide reads OME-TIFF as plain TIFF, without its levels and its resolution.
     """
@@ -317,7 +317,7 @@ def open_tiff(path: Path) -> Slide:
 
 
 def check_whole(path: Path) -> str:
-    """The kind of a TIFF; refused if it ends before its data do, as an interrupted copy does.
+    """Return the kind of a TIFF; refuse it if it ends before its data do, as after a broken copy.
 
     So is one whose size and tiles contradict each other, which openslide reads for hours.
     """
@@ -325,16 +325,16 @@ def check_whole(path: Path) -> str:
         for page in tiff.pages:
             if not page.is_tiled or TILE_OFFSETS not in page.tags:
                 continue
-            if (wanted := _Grid.of(page).blocks) > (found := page.tags[TILE_OFFSETS].count):
+            if (expected := _Grid.of(page).blocks) > (actual := page.tags[TILE_OFFSETS].count):
                 raise ContradictorySlide(
                     f"{path} is a damaged TIFF: {page.imagewidth:,} x {page.imagelength:,} px need "
-                    f"{wanted:,} tiles, and it has {found:,}"
+                    f"{expected:,} tiles, and it has {actual:,}"
                 )
         end = max(_end_of(tiff, page) for page in tiff.pages)
         size = tiff.filehandle.size
         follows = 0  # the offset of the page after the last one that could be read
-        if (place := tiff.pages.next_page_offset) is not None:
-            tiff.filehandle.seek(place)
+        if (offset := tiff.pages.next_page_offset) is not None:
+            tiff.filehandle.seek(offset)
             stored = tiff.filehandle.read(tiff.tiff.offsetsize)
             follows = int.from_bytes(stored, "little" if tiff.byteorder == "<" else "big")
         kind = "OME-TIFF" if tiff.is_ome else "TIFF"

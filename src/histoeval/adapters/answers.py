@@ -20,14 +20,14 @@ def best_answers(
         raise SettingError(f"{metric.name} {reason}")
     by_candidate = []
     for number, (candidate, expected) in enumerate(texts):
-        given = expected.tolist() if hasattr(expected, "tolist") else expected
-        own = given if isinstance(given, list | tuple) else [given]
-        by_candidate.append([pair_of(text, candidate, number=number) for text in own])
-    every = iter(score_pairs([pair for pairs in by_candidate for pair in pairs], metric.score))
+        value = expected.tolist() if hasattr(expected, "tolist") else expected
+        group = value if isinstance(value, list | tuple) else [value]
+        by_candidate.append([pair_of(text, candidate, number=number) for text in group])
+    queue = iter(score_pairs([pair for pairs in by_candidate for pair in pairs], metric.score))
     pick = max if metric.higher_is_better else min
     best: list[Score | Problem] = []
     for pairs in by_candidate:
-        answers = [next(every) for _ in pairs]
+        answers = [next(queue) for _ in pairs]
         if scored := [answer for answer in answers if isinstance(answer, Score)]:
             best.append(pick(scored, key=float))
         else:

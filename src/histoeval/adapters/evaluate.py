@@ -101,5 +101,5 @@ def load(spec: str = "concordance", *, models: Models | None = None, **settings:
         **settings: of `evaluate.Metric`. Texts stay in memory, unless `keep_in_memory` is False or
             `num_process` more than 1: then evaluate writes them to its cache.
     """
-    alone = settings.get("num_process", 1) == 1
-    return HistoEvalModule(spec, models, **{"keep_in_memory": alone} | settings)
+    is_single = settings.get("num_process", 1) == 1
+    return HistoEvalModule(spec, models, **{"keep_in_memory": is_single} | settings)

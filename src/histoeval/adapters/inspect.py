@@ -51,19 +51,19 @@ def report_score(metrics: str = "concordance") -> Scorer:
         metrics: names as `histoeval.list_metrics` gives them, with commas, as in
             ``concordance,bleu:order=2``.
     """
-    made = load_metrics(metrics)
+    loaded = load_metrics(metrics)
     one_at_a_time = anyio.CapacityLimiter(1)
 
     async def score(state: TaskState, target: Target) -> Score:
         return await anyio.to_thread.run_sync(
-            _score, made, state.output.completion, list(target), limiter=one_at_a_time
+            _score, loaded, state.output.completion, list(target), limiter=one_at_a_time
         )
 
     return score
 
 
 def _score(metrics: list[Metric], candidate: str, references: list[str]) -> Any:
-    values, lines, about = {}, [], {}
+    values, lines, metadata = {}, [], {}
     for metric in metrics:
         (answer,) = best_answers(metric, [candidate], [references])
         if isinstance(answer, Problem):
@@ -72,8 +72,8 @@ def _score(metrics: list[Metric], candidate: str, references: list[str]) -> Any:
             continue
         values[metric.name] = answer.value
         lines.append(f"{metric.name}: {answer.value:.4f}\n{explanation(answer)}".rstrip())
-        about[metric.name] = {"parts": dict(answer.parts), "signature": str(metric.signature)}
-    return Score(value=values, answer=candidate, explanation="\n".join(lines), metadata=about)
+        metadata[metric.name] = {"parts": dict(answer.parts), "signature": str(metric.signature)}
+    return Score(value=values, answer=candidate, explanation="\n".join(lines), metadata=metadata)
 
 
 def write_logs(
@@ -93,53 +93,55 @@ def write_logs(
     if run.kind not in ("score", "judge"):
         raise wrong_folder(run.place, f"is of `{run.kind}`", "a folder of `score` or `judge`")
     summary = read_json(run.place / "summary.json", run.place)
-    when = datetime.fromtimestamp((run.place / "summary.json").stat().st_mtime, UTC).isoformat()
+    finished = datetime.fromtimestamp((run.place / "summary.json").stat().st_mtime, UTC).isoformat()
     stored = ({"id": row.id, "whole": row} for row in ResultFolder(run.place))
     samples: dict[str, dict[str, Any]] = {}
-    for about, said in beside(stored, run.place) if texts else ((row, None) for row in stored):
-        row: Any = about["whole"]
+    for entry, contents in beside(stored, run.place) if texts else ((row, None) for row in stored):
+        row: Any = entry["whole"]
         system = row.system or "candidate"
-        own = samples.setdefault(system, {})
-        name = f"{row.id} row {row.row}" if row.id in own else row.id
-        own[name] = _sample(row, name, system, said)
-    place = Path(output or run.place / "inspect")
-    with writing_to(place):
-        make_folder(place)
-        files = [place / name for name in _file_names(samples)]
+        system_samples = samples.setdefault(system, {})
+        name = f"{row.id} row {row.row}" if row.id in system_samples else row.id
+        system_samples[name] = _sample(row, name, system, contents)
+    log_folder = Path(output or run.place / "inspect")
+    with writing_to(log_folder):
+        make_folder(log_folder)
+        files = [log_folder / name for name in _file_names(samples)]
         for file, system in zip(files, samples, strict=True):
-            write_whole(file, _content(_log(summary, system, when, list(samples[system].values()))))
+            write_whole(
+                file, _content(_log(summary, system, finished, list(samples[system].values())))
+            )
     return files
 
 
 def _sample(row: ResultRow, name: str, system: str, texts: Mapping[str, Any] | None) -> Any:
     """A log keeps one sample of a name; without texts, kinds of errors replace the messages."""
-    known = texts or {}
-    candidate = known.get("candidate") or ""
+    known_texts = texts or {}
+    candidate = known_texts.get("candidate") or ""
     scores = {}
     for metric, result in row.scores.items():
-        about: dict[str, Any] = {"parts": dict(result.parts)}
+        metadata: dict[str, Any] = {"parts": dict(result.parts)}
         if texts is None:
-            shown = error_kinds(result.evidence.get("errors", ()))
+            message = error_kinds(result.evidence.get("errors", ()))
         else:
-            shown = explanation(result)
-            about["evidence"] = result.evidence
-        scores[metric] = Score(value=result.value, explanation=shown or None, metadata=about)
+            message = explanation(result)
+            metadata["evidence"] = result.evidence
+        scores[metric] = Score(value=result.value, explanation=message or None, metadata=metadata)
     problems = [problem.code if texts is None else problem.message for problem in row.errors]
     return logs.EvalSample(
         id=name,
         epoch=1,
         input="",
-        target=known.get("reference") or "",
+        target=known_texts.get("reference") or "",
         output=ModelOutput.from_content(system, candidate),
         scores=scores,
         metadata={"row": row.row} | ({"problems": problems} if problems else {}),
     )
 
 
-def _log(summary: Mapping[str, Any], system: str, when: str, samples: list[Any]) -> Any:
-    about = summary["input"]
+def _log(summary: Mapping[str, Any], system: str, finished_at: str, samples: list[Any]) -> Any:
+    source = summary["input"]
     names = [sample.id for sample in samples]
-    dataset = logs.EvalDataset(name=about["name"], samples=len(samples), sample_ids=names)
+    dataset = logs.EvalDataset(name=source["name"], samples=len(samples), sample_ids=names)
     scores = []
     for name, metric in summary["metrics"].items():
         values = [sample.scores[name].value for sample in samples if name in sample.scores]
@@ -161,18 +163,18 @@ def _log(summary: Mapping[str, Any], system: str, when: str, samples: list[Any])
     return logs.EvalLog(
         status="success",
         eval=logs.EvalSpec(
-            created=when,
+            created=finished_at,
             task="histoeval",
             model=NO_MODEL + system,
             dataset=dataset,
             config=logs.EvalConfig(),
             packages={"histoeval": summary["histoeval"]},
-            metadata={"input_sha256": about["sha256"]},
+            metadata={"input_sha256": source["sha256"]},
         ),
         results=logs.EvalResults(
             total_samples=len(samples), completed_samples=len(samples), scores=scores
         ),
-        stats=logs.EvalStats(started_at=when, completed_at=when),
+        stats=logs.EvalStats(started_at=finished_at, completed_at=finished_at),
         samples=samples,
     )
 
@@ -186,10 +188,10 @@ def _content(log: Any) -> bytes:
 
 
 def _file_names(systems: Iterable[str]) -> Iterator[str]:
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for system in systems:
         plain = re.sub(r"[^\w.-]+", "_", system).lstrip(".")[:100] or "system"
         numbered = (f"{plain}_{number}" for number in count(2))
-        name = next(name for name in chain([plain], numbered) if name not in taken)
-        taken.add(name)
+        name = next(name for name in chain([plain], numbered) if name not in used_names)
+        used_names.add(name)
         yield f"{name}.eval"

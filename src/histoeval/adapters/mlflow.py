@@ -62,13 +62,13 @@ def _log(run: TrackedRun) -> None:
 
 def _by_plain_name(values: Mapping[str, T]) -> dict[str, T]:
     """Values by names as MLflow allows them, which still differ."""
-    named: dict[str, T] = {}
+    by_name: dict[str, T] = {}
     for name, value in values.items():
         plain = _plain(name)
-        while plain in named:
+        while plain in by_name:
             plain += "_"
-        named[plain] = value
-    return named
+        by_name[plain] = value
+    return by_name
 
 
 def _plain(name: str) -> str:
@@ -101,9 +101,9 @@ def scorer(spec: str = "concordance", *, models: Models | None = None) -> Any:
         (answer,) = best_answers(metric, [outputs], [expected])
         if isinstance(answer, Problem):
             raise HistoEvalError(f"{metric.name}: {answer.message}")
-        about = {"signature": str(metric.signature)}
-        about |= {part: str(value) for part, value in answer.parts.items()}
+        metadata = {"signature": str(metric.signature)}
+        metadata |= {part: str(value) for part, value in answer.parts.items()}
         rationale = explanation(answer) or None
-        return Feedback(name=name, value=answer.value, rationale=rationale, metadata=about)
+        return Feedback(name=name, value=answer.value, rationale=rationale, metadata=metadata)
 
     return score

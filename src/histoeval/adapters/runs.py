@@ -51,12 +51,12 @@ def read_run(folder: str | Path, *, rows: bool = True, texts: bool = False) -> T
             run.place, f"is of `{run.kind}`", "a folder of `score`, `judge` or `trust`"
         )
     summary = read_json(run.place / "summary.json", run.place)
-    about = summary["input"]
+    source = summary["input"]
     settings = {
         "histoeval": summary["histoeval"],
         "verb": run.kind,
-        "input": about["name"],
-        "input_sha256": about["sha256"],
+        "input": source["name"],
+        "input_sha256": source["sha256"],
         "rows": summary["rows"],
     }
     for name, metric in summary.get("metrics", {}).items():
@@ -92,7 +92,7 @@ def _score_numbers(summary: Mapping[str, Any]) -> dict[str, float | None]:
 def _rows(run: FinishedRun, texts: bool) -> Iterator[dict[str, Any]]:
     folder = TrustFolder(run.place) if run.kind == "trust" else ResultFolder(run.place)
     stored = (row.model_dump(mode="json") for row in folder)
-    for row, said in beside(stored, run.place) if texts else ((row, None) for row in stored):
+    for row, row_texts in beside(stored, run.place) if texts else ((row, None) for row in stored):
         cells = {name: row[name] for name in _COLUMNS if name in row}
         for name, result in row.get("scores", {}).items():
             cells[name] = result["value"]
@@ -105,7 +105,7 @@ def _rows(run: FinishedRun, texts: bool) -> Iterator[dict[str, Any]]:
         ]
         if problems:
             cells["problems"] = "; ".join(problems)
-        yield cells | {name: text for name, text in (said or {}).items() if name != "id"}
+        yield cells | {name: text for name, text in (row_texts or {}).items() if name != "id"}
 
 
 _COLUMNS = ("id", "system", *DIMENSIONS, "trust", "cancer_check", "route")

@@ -47,8 +47,8 @@ class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]
         super().__init__(**settings)
         self.spec, self._models = spec, models
         self._metric: Metric | None = None
-        own = sha256(str(self.metric.signature).encode()).hexdigest()[:12]
-        self._sums, self._width = f"sums_{own}", f"width_{own}"
+        signature_hash = sha256(str(self.metric.signature).encode()).hexdigest()[:12]
+        self._sums, self._width = f"sums_{signature_hash}", f"width_{signature_hash}"
         zeros = torch.zeros(3 + MOST_COUNTS, dtype=torch.float64)
         self.add_state(self._sums, zeros, dist_reduce_fx="sum")
         self.add_state(self._width, torch.tensor(0), dist_reduce_fx="max")
@@ -80,17 +80,17 @@ class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]
     def update(self, preds: Texts, target: References) -> None:
         """Score candidates against references; of several for one candidate the best counts."""
         answers = best_answers(self.metric, preds, target)
-        scores = [each for each in answers if isinstance(each, Score)]
-        counts = [sum(column) for column in zip(*(each.counts for each in scores), strict=True)]
+        scores = [answer for answer in answers if isinstance(answer, Score)]
+        counts = [sum(column) for column in zip(*(answer.counts for answer in scores), strict=True)]
         if len(counts) > MOST_COUNTS:
             raise SettingError(f"{self.spec} is counted from {len(counts)} numbers: too many")
-        if missing := [each.message for each in answers if isinstance(each, Problem)]:
+        if missing := [answer.message for answer in answers if isinstance(answer, Problem)]:
             warnings.warn(
                 f"{self.spec}: {len(missing)} pairs have no score and do not count, the first: "
                 f"{missing[0]}",
                 stacklevel=3,
             )
-        row = [sum(each.value for each in scores), len(scores), len(missing), *counts]
+        row = [sum(answer.value for answer in scores), len(scores), len(missing), *counts]
         row += [0.0] * (3 + MOST_COUNTS - len(row))
         sums, width = getattr(self, self._sums), getattr(self, self._width)
         setattr(self, self._sums, sums + torch.tensor(row, dtype=sums.dtype, device=sums.device))

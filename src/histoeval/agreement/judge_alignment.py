@@ -70,14 +70,14 @@ def align_criterion(
     """The alignment of a criterion, and its scores by mappings fitted without their case."""
     drawn = resample(scored.cases, resamples, seed)
     reason = cannot_fit(scored)
-    aligned, chosen = scored.judge, Counter[str]()
+    aligned, kinds = scored.judge, Counter[str]()
     mapping = fit_mapping("none", scored)
 
-    def fit_nested(rest: ScoredCriterion) -> ScoreMapping:
+    def fit_nested(training: ScoredCriterion) -> ScoreMapping:
         """Of the kind that is best on the other folds, too."""
-        kind = _choose(rest, folds, seed + 1)
-        chosen[kind] += 1
-        return fit_mapping(kind, rest)
+        kind = _choose(training, folds, seed + 1)
+        kinds[kind] += 1
+        return fit_mapping(kind, training)
 
     if not reason:
         aligned = _unseen(scored, folds, seed, fit_nested)
@@ -90,7 +90,7 @@ def align_criterion(
         offset=_mean(scored.expert - scored.judge, drawn),
         before=figures(scored.judge, scored.expert, drawn),
         after=None if reason else figures(aligned, scored.expert, drawn),
-        chosen=chosen,
+        chosen=kinds,
         reason=reason,
         confusion=confusion(scored),
     )
@@ -104,13 +104,13 @@ def cannot_fit(scored: ScoredCriterion) -> str:
             f"{len(scored.judge)} pairs of {cases} cases have both scores, and {MIN_ROWS} pairs of "
             f"{MIN_CASES} cases are needed"
         )
-    for who, scores in (("the judge", scored.judge), ("the experts", scored.expert)):
+    for scorer, scores in (("the judge", scored.judge), ("the experts", scored.expert)):
         values, counts = np.unique(scores, return_counts=True)
         if len(values) < 2:
-            return f"{who} gave every pair {scores[0]:g}"
+            return f"{scorer} gave every pair {scores[0]:g}"
         uncommon = scores != values[counts.argmax()]
         if len(set(np.array(scored.cases)[uncommon])) < 2:
-            return f"{who} gave all but one case the same score"
+            return f"{scorer} gave all but one case the same score"
     return ""
 
 
@@ -143,9 +143,9 @@ def _unseen(
     fold = np.argsort(order)[case] % folds
     mapped = scored.judge.copy()
     for number in np.unique(fold):
-        own = fold == number
-        mapping = fit(scored.of(~own))
-        mapped[own] = [mapping(score) for score in scored.judge[own]]
+        is_in_fold = fold == number
+        mapping = fit(scored.of(~is_in_fold))
+        mapped[is_in_fold] = [mapping(score) for score in scored.judge[is_in_fold]]
     return mapped
 
 
@@ -154,10 +154,10 @@ def _unseen(
 
 def figures(judge: Numbers, expert: Numbers, drawn: Resamples) -> AgreementFigures:
     """Agreement, with intervals by case; scores between two steps count as the nearest."""
-    apart = np.abs(whole(judge) - whole(expert))
+    distances = np.abs(whole(judge) - whole(expert))
     return AgreementFigures(
-        exact=_mean((apart == 0).astype(float), drawn),
-        within_one=_mean((apart <= 1).astype(float), drawn),
+        exact=_mean((distances == 0).astype(float), drawn),
+        within_one=_mean((distances <= 1).astype(float), drawn),
         kappa=quadratic_kappa(np.column_stack([judge, expert]), drawn),
         mae=_mean(np.abs(judge - expert), drawn),
     )
@@ -199,7 +199,7 @@ class ScoredCriterion:
     cases: tuple[str, ...]
 
     def of(self, rows: Rows) -> ScoredCriterion:
-        cases = tuple(case for case, is_in in zip(self.cases, rows, strict=True) if is_in)
+        cases = tuple(case for case, is_kept in zip(self.cases, rows, strict=True) if is_kept)
         return ScoredCriterion(self.name, self.scale, self.judge[rows], self.expert[rows], cases)
 
 
@@ -217,19 +217,19 @@ def fit_mapping(kind: MappingKind, scored: ScoredCriterion) -> ScoreMapping:
 
 def _rising(scored: ScoredCriterion) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The non-decreasing means of experts' scores at each score of the judge (isotonic)."""
-    at, place = np.unique(scored.judge, return_inverse=True)
-    counts = np.bincount(place).astype(float)
-    total = np.bincount(place, weights=scored.expert)
+    levels, level_index = np.unique(scored.judge, return_inverse=True)
+    counts = np.bincount(level_index).astype(float)
+    total = np.bincount(level_index, weights=scored.expert)
     mean = [
         max(
-            min(total[a : b + 1].sum() / counts[a : b + 1].sum() for b in range(i, len(at)))
+            min(total[a : b + 1].sum() / counts[a : b + 1].sum() for b in range(i, len(levels)))
             for a in range(i + 1)
         )
-        for i in range(len(at))
+        for i in range(len(levels))
     ]
     low, high = scored.scale
     inside = np.maximum.accumulate(np.clip(np.round(mean, 4), low, high))
-    return tuple(map(float, at)), tuple(map(float, inside))
+    return tuple(map(float, levels)), tuple(map(float, inside))
 
 
 def _thresholds(scored: ScoredCriterion) -> tuple[float, ...]:
@@ -238,20 +238,20 @@ def _thresholds(scored: ScoredCriterion) -> tuple[float, ...]:
     By dynamic programming over the judge's scores from low to high: the best sum of errors so far
     that ends on each step of the scale.
     """
-    at, place = np.unique(scored.judge, return_inverse=True)
+    levels, level_index = np.unique(scored.judge, return_inverse=True)
     steps = np.arange(scored.scale[0], scored.scale[1] + 1)
-    errors = np.zeros((len(at), len(steps)))
-    np.add.at(errors, place, (scored.expert[:, None] - steps) ** 2)
-    best, came = errors[0], []
+    errors = np.zeros((len(levels), len(steps)))
+    np.add.at(errors, level_index, (scored.expert[:, None] - steps) ** 2)
+    best, predecessors = errors[0], []
     for costs in errors[1:]:
-        came.append([int(np.argmin(best[: step + 1])) for step in range(len(steps))])
+        predecessors.append([int(np.argmin(best[: step + 1])) for step in range(len(steps))])
         best = np.minimum.accumulate(best) + costs
     path = [int(np.argmin(best))]
-    for before in reversed(came):
-        path.append(before[path[-1]])
+    for previous in reversed(predecessors):
+        path.append(previous[path[-1]])
     path.reverse()
-    between = [float(at[0]), *((at[1:] + at[:-1]) / 2).tolist()]
+    between = [float(levels[0]), *((levels[1:] + levels[:-1]) / 2).tolist()]
     return tuple(
-        between[next(i for i, step in enumerate(path) if step >= wanted)]
-        for wanted in range(1, path[-1] + 1)
+        between[next(i for i, step in enumerate(path) if step >= target)]
+        for target in range(1, path[-1] + 1)
     )

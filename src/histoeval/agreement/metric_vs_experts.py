@@ -150,14 +150,14 @@ def most_apart(name: str, panel: Panel, most: int = MOST_APART) -> tuple[Disagre
     order = np.argsort(-np.abs(gaps), kind="stable")[:most]
     return tuple(
         Disagreement(
-            id=panel.ids[rows[at]],
-            system=panel.systems[rows[at]] if panel.systems else "",
-            score=float(column.values[rows[at]]),
-            expert=float(expert[at]),
-            gap=float(gaps[at]),
+            id=panel.ids[rows[index]],
+            system=panel.systems[rows[index]] if panel.systems else "",
+            score=float(column.values[rows[index]]),
+            expert=float(expert[index]),
+            gap=float(gaps[index]),
         )
-        for at in order
-        if gaps[at]
+        for index in order
+        if gaps[index]
     )
 
 
@@ -213,9 +213,9 @@ def rank(
     seed: int = 0,
 ) -> Ranking:
     """More permutations are made than requested if Holm's correction needs them."""
-    named = list(only) or list(combinations([row.metric for row in metrics], 2))
-    permutations = max(permutations, ceil(2 * len(named) / LEVEL))
-    known: dict[bytes, Numbers] = {}
+    compared = list(only) or list(combinations([row.metric for row in metrics], 2))
+    permutations = max(permutations, ceil(2 * len(compared) / LEVEL))
+    correlations: dict[bytes, Numbers] = {}
 
     def compare(pair: tuple[str, str]) -> Rivals:
         columns = [panel.metrics[name] for name in pair]
@@ -230,7 +230,7 @@ def rank(
             by_row = perm_cases(coefficient, x, y, z, rows_alone, permutations, seed)
             reason = ASSUMES_ROWS
         classical = williams(x, y, z)
-        difference = bootstrap_difference(coefficient, x, y, z, drawn, known)
+        difference = bootstrap_difference(coefficient, x, y, z, drawn, correlations)
         return Rivals(
             one=pair[0],
             other=pair[1],
@@ -241,7 +241,7 @@ def rank(
             williams=Test(p=classical.p, reason=classical.reason or reason),
         )
 
-    rivals = tuple(_corrected(side_by_side(compare, named)))
+    rivals = tuple(_corrected(side_by_side(compare, compared)))
     p_values = {frozenset({pair.one, pair.other}): pair.perm_cases.holm for pair in rivals}
     values = {
         row.metric: value

@@ -84,9 +84,9 @@ class Panel:
 
     def by(self, label: str) -> dict[str, Panel]:
         if label not in self.labels:
-            known = ", ".join(self.labels) or "none"
+            labels = ", ".join(self.labels) or "none"
             guess = did_you_mean(label, self.labels)
-            raise SettingError(f"rows have no {label!r}{guess}; known: {known}")
+            raise SettingError(f"rows have no {label!r}{guess}; known: {labels}")
         column = self.labels[label]
         return {column[rows[0]]: self.of(rows) for rows in grouped(column)}
 

@@ -89,8 +89,8 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
     if plan.positive_only:
         panel = panel.above(0.0)
     if not len(panel):
-        above = " above 0" if plan.positive_only else ""
-        raise InputError(f"no pair has an expert's score{above}: there is nothing to compare with")
+        bound = " above 0" if plan.positive_only else ""
+        raise InputError(f"no pair has an expert's score{bound}: there is nothing to compare with")
     if not panel.metrics:
         raise SettingError("no metric was named, and no file of scores was given")
     drawn = resample(panel.groups, plan.resamples, plan.seed)
@@ -98,8 +98,8 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
 
     def follow_metric(name: str) -> MetricVsExperts:
         within = follow_within(name, panel, drawn) if has_groups else None
-        whole = follow(name, panel, plan.expert_range, drawn)
-        return whole.model_copy(update={"within": within, "apart": most_apart(name, panel)})
+        comparison = follow(name, panel, plan.expert_range, drawn)
+        return comparison.model_copy(update={"within": within, "apart": most_apart(name, panel)})
 
     metrics = tuple(side_by_side(follow_metric, panel.metrics))
     return Study(
@@ -134,17 +134,17 @@ def _by_label(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[Metr
 
 def rater_agreement(panel: Panel, drawn: Resamples) -> Raters:
     table, names = panel.ratings, tuple(panel.raters)
-    given = [column[~np.isnan(column)] for column in table.T]
+    given_scores = [column[~np.isnan(column)] for column in table.T]
     return Raters(
         names=names,
         each=tuple(
             Rater(name=name, n=len(scores), mean=float(scores.mean()), bias=bias)
-            for name, scores, bias in zip(names, given, rater_biases(table), strict=True)
+            for name, scores, bias in zip(names, given_scores, rater_biases(table), strict=True)
             if len(scores)
         ),
         pairs=tuple(
-            RaterPair(one=names[one], other=names[other], n=n, kappa=kappa)
-            for (one, other), (n, kappa) in kappas_of_pairs(table).items()
+            RaterPair(one=names[first], other=names[second], n=n, kappa=kappa)
+            for (first, second), (n, kappa) in kappas_of_pairs(table).items()
         ),
         alpha=krippendorff_alpha(table, drawn),
         kappa=quadratic_kappa(table, drawn),
@@ -157,10 +157,10 @@ def _power(panel: Panel, plan: StudyPlan) -> SampleSize | None:
     if plan.power is None:
         return None
     if unknown := [name for name in plan.power if name not in panel.metrics]:
-        known = ", ".join(panel.metrics)
+        names = ", ".join(panel.metrics)
         raise SettingError(
             f"{unknown[0]!r} was not scored{did_you_mean(unknown[0], panel.metrics)}, so its power "
-            f"is unknown; known: {known}"
+            f"is unknown; known: {names}"
         )
     first, second = (panel.metrics[name].rising for name in plan.power)
     rows = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))

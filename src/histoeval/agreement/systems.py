@@ -86,20 +86,20 @@ def contest(
             raise SettingError(f"{name} must have one finite score for each pair")
     _, case = np.unique(np.asarray(cases), return_inverse=True)
     pairs = list(combinations(columns, 2))
-    apart = np.stack([columns[one] - columns[other] for one, other in pairs], axis=1)
+    differences = np.stack([columns[first] - columns[second] for first, second in pairs], axis=1)
     estimates = mean_estimates(
-        np.column_stack([*columns.values(), apart]),
+        np.column_stack([*columns.values(), differences]),
         case,
         [None] * len(columns) + [0.0] * len(pairs),
         resamples,
         seed,
     )
     means = dict(zip(columns, estimates, strict=False))
-    p_values = randomisation_p(apart, case, permutations, seed)
+    p_values = randomisation_p(differences, case, permutations, seed)
     corrected = holm(p_values)
     duels = []
-    for place, (one, other) in enumerate(pairs):
-        gaps, difference = apart[:, place], estimates[len(columns) + place]
+    for position, (first, second) in enumerate(pairs):
+        gaps, difference = differences[:, position], estimates[len(columns) + position]
         spread = float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
         effect = float(gaps.mean()) / spread if spread > _ROUNDING else None
         if np.abs(gaps).max() <= _ROUNDING:
@@ -107,25 +107,26 @@ def contest(
             effect = 0.0 if effect is None else effect
         duels.append(
             Duel(
-                one=one,
-                other=other,
+                one=first,
+                other=second,
                 difference=difference,
-                p=p_values[place],
-                holm=corrected[place],
+                p=p_values[position],
+                holm=corrected[position],
                 effect=effect,
                 wins=int((gaps > tie + _ROUNDING).sum()),
                 ties=int((np.abs(gaps) <= tie + _ROUNDING).sum()),
                 losses=int((gaps < -tie - _ROUNDING).sum()),
             )
         )
-    known = {frozenset({duel.one, duel.other}): duel.holm for duel in duels}
+    corrected_p = {frozenset({duel.one, duel.other}): duel.holm for duel in duels}
     values = {name: float(column.mean()) for name, column in columns.items()}
-    ranks = significance_clusters(values, known, LEVEL)
+    ranks = significance_clusters(values, corrected_p, LEVEL)
     return Contest(
         pairs=len(cases),
         cases=int(case.max()) + 1,
         systems=tuple(
-            SystemScore(system=name, mean=means[name], rank=place) for name, place in ranks.items()
+            SystemScore(system=name, mean=means[name], rank=position)
+            for name, position in ranks.items()
         ),
         duels=tuple(duels),
     )
@@ -135,16 +136,16 @@ def randomisation_p(apart: Numbers, case: Positions, permutations: int, seed: in
     """The share of random swaps that reach each difference (a column); the data count as one."""
     if permutations < 1:
         raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
-    if apart.shape[1] > (most := max(1, VALUES_KEPT // permutations)):
-        blocks = (apart[:, :most], apart[:, most:])
+    if apart.shape[1] > (limit := max(1, VALUES_KEPT // permutations)):
+        blocks = (apart[:, :limit], apart[:, limit:])
         return [p for part in blocks for p in randomisation_p(part, case, permutations, seed)]
     sums = by_case(apart, case, int(case.max()) + 1)
     source = np.random.default_rng(seed)
     totals = np.zeros((apart.shape[1], permutations))
     for first in range(0, len(sums), _CASES):
-        some = sums[first : first + _CASES]
-        sides = source.integers(0, 2, (len(some), permutations), dtype=np.int8)
-        totals += some.T @ (2.0 * sides - 1.0)
-    least = np.abs(sums.sum(axis=0)) - _ROUNDING * np.maximum(1.0, np.abs(sums).sum(axis=0))
-    reached = (np.abs(totals) >= least[:, None]).sum(axis=1)
-    return [(1 + int(count)) / (1 + permutations) for count in reached]
+        block = sums[first : first + _CASES]
+        sides = source.integers(0, 2, (len(block), permutations), dtype=np.int8)
+        totals += block.T @ (2.0 * sides - 1.0)
+    bound = np.abs(sums.sum(axis=0)) - _ROUNDING * np.maximum(1.0, np.abs(sums).sum(axis=0))
+    counts = (np.abs(totals) >= bound[:, None]).sum(axis=1)
+    return [(1 + int(count)) / (1 + permutations) for count in counts]

@@ -48,9 +48,9 @@ class LexicalAligner:
                     for length in LENGTHS
                     for start in range(len(spelled) - length + 1)
                 )
-                places = Counter(
+                counts = Counter(
                     crc32(run.encode("utf-8", "surrogatepass")) % PLACES for run in runs
                 )
-                for place, count in places.items():
-                    row[place] = 1 + np.log(count)
+                for position, count in counts.items():
+                    row[position] = 1 + np.log(count)
         return unit(rows)

@@ -99,10 +99,10 @@ class BuiltinAligner:
             tokens: unit(row[None])[0] for tokens, (row,) in zip(distinct, rows, strict=True)
         }
         vectors = [vector_of[tokens] for tokens in sequences]
-        if (use := self.manifest.channel) is None:
+        if (settings := self.manifest.channel) is None:
             return vectors
         return [
-            channel.beside(vector, phrase, use.weight)
+            channel.beside(vector, phrase, settings.weight)
             for vector, phrase in zip(vectors, phrases, strict=True)
         ]
 

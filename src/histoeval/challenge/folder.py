@@ -80,7 +80,9 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
             {"id": name, "report": texts[0] if len(texts) == 1 else list(texts)}
             for name, texts in references.items()
         ]
-        organs = [{"id": n, "subgroup": organ_named(t[0])} for n, t in references.items()]
+        organs = [
+            {"id": id_, "subgroup": organ_named(reports[0])} for id_, reports in references.items()
+        ]
         contents |= {
             f"{TRUTH}/truth.json": json.dumps(rows, indent=1, ensure_ascii=False) + "\n",
             IDS: "".join(f"{name}\n" for name in references),
@@ -91,23 +93,25 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
                 f"Cases with several references: {len(several):,}, {several[0]!r} the first; "
                 "`references` in the policy says how they count."
             )
-        if foreign := [n for n, texts in references.items() if any(map(foreign_language, texts))]:
+        if foreign := [
+            id_ for id_, texts in references.items() if any(map(foreign_language, texts))
+        ]:
             notes.append(
                 f"Cases whose truth seems not to be in English: {len(foreign):,}, {foreign[0]!r} "
                 "the first; metrics that read English (concordance, hare) have no score for them."
             )
-    written: list[Path] = []
-    kept: list[Path] = []
+    new_files: list[Path] = []
+    old_files: list[Path] = []
     with writing_to(home):
         make_folder(home)
         for name, content in contents.items():
             path = home / name
-            (kept if path.exists() else written).append(path)
-            if path not in kept:
+            (old_files if path.exists() else new_files).append(path)
+            if path not in old_files:
                 make_folder(path.parent)
                 write_whole(path, content.encode())
         (home / "evaluate").chmod(0o755)
-    return InitResult(tuple(written), tuple(kept), tuple(notes))
+    return InitResult(tuple(new_files), tuple(old_files), tuple(notes))
 
 
 def _faultless(path: Path, home: Path) -> Mapping[str, tuple[str, ...]]:
@@ -131,15 +135,15 @@ def _read_truth(path: Path) -> Truth:
     truth = read_truth(path)
     if problems := truth.problems:
         shown = "; ".join(problem.reason for problem in problems[:MOST_SHOWN])
-        more = len(problems) - MOST_SHOWN
-        rest = f"; and {more:,} more" if more > 0 else ""
-        raise InputError(f"the truth must be without fault. {path}: {shown}{rest}")
+        hidden_count = len(problems) - MOST_SHOWN
+        ending = f"; and {hidden_count:,} more" if hidden_count > 0 else ""
+        raise InputError(f"the truth must be without fault. {path}: {shown}{ending}")
     return truth
 
 
 def organ_named(text: str) -> str:
-    named = [*find_sites(text), *find_operated(text)]
-    first = min(named, key=lambda match: match.start, default=None)
+    matches = [*find_sites(text), *find_operated(text)]
+    first = min(matches, key=lambda match: match.start, default=None)
     return NO_ORGAN if first is None else sites()[organ_of(first.id)].name
 
 
@@ -163,12 +167,12 @@ def open_challenge(
         raise wrong_folder(home, f"has no {POLICY}: `histoeval challenge init {home}` writes one")
     policy = read_challenge_policy(home / POLICY)
     policy = policy.model_copy(update={"loose_ids": policy.loose_ids or loose_ids})
-    place = home / TRUTH if truth is None else Path(truth)
-    file = _truth_in(place) if truth is not None or place.is_dir() else None
+    truth_path = home / TRUTH if truth is None else Path(truth)
+    file = _truth_in(truth_path) if truth is not None or truth_path.is_dir() else None
     if need_truth or file is not None:
         metric_names(policy.metrics)
     if file is not None:
-        known = _read_truth(file)
+        references = _read_truth(file)
     elif need_truth:
         raise InputError(
             f"{home} has no truth: `histoeval challenge init {home} --truth FILE` adds one"
@@ -178,12 +182,12 @@ def open_challenge(
             f"{home} has neither a truth nor {IDS}, the list of ids that are asked for"
         )
     else:
-        known = Truth(IDS, dict.fromkeys(read_ids(home / IDS), ()))
-    listed = _listed_ids(home, policy, known)
+        references = Truth(IDS, dict.fromkeys(read_ids(home / IDS), ()))
+    listed = _listed_ids(home, policy, references)
     if file is None:
-        return Challenge(home, policy, known, listed=listed)
-    groups = _groups(home, policy, known)
-    return Challenge(home, policy, known, groups, _subgroups(home, policy), listed)
+        return Challenge(home, policy, references, listed=listed)
+    groups = _groups(home, policy, references)
+    return Challenge(home, policy, references, groups, _subgroups(home, policy), listed)
 
 
 def _truth_in(path: Path) -> Path | None:

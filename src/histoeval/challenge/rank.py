@@ -49,9 +49,9 @@ class RankedTeams:
                 yield {"team": team, "id": id_, **cells}
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        whole = json.dumps(self.ranking.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        text = json.dumps(self.ranking.model_dump(mode="json"), indent=1, ensure_ascii=False)
         contents = {
-            "ranking.json": whole + "\n",
+            "ranking.json": text + "\n",
             "ranking.csv": csv_text(list(self.ranking.records())),
             "cases.csv": csv_text(list(self.cases())),
         }
@@ -113,8 +113,8 @@ def ranked(
 ) -> RankedTeams:
     policy = challenge.policy
     metrics = load_metrics(list(policy.metrics), models)
-    if no := [f"{m.name} {why}" for m in metrics if (why := m.unavailable_reason())]:
-        raise SettingError(f"the policy asks for what cannot run here: {'; '.join(no)}")
+    if unusable := [f"{m.name} {cause}" for m in metrics if (cause := m.unavailable_reason())]:
+        raise SettingError(f"the policy asks for what cannot run here: {'; '.join(unusable)}")
     used = {metric.name: metric_used(policy, metric) for metric in metrics}
     scores = score_teams(challenge, teams, metrics, used, store, engine=engine)
     cases, notes = _cases(challenge, teams)
@@ -122,16 +122,16 @@ def ranked(
     lacking: dict[str, int] = {}
     faults: dict[str, tuple[SubmissionProblem, ...]] = {}
     for team in teams:
-        own = scores[team.name]
-        whole = {id_ for id_, case in own.items() if used.keys() <= case.values.keys()}
-        unscored = [id_ for id_ in cases if id_ not in whole]
+        results = scores[team.name]
+        complete = {id_ for id_, case in results.items() if used.keys() <= case.values.keys()}
+        unscored = [id_ for id_ in cases if id_ not in complete]
         lacking[team.name] = len(unscored)
         faults[team.name] = (
             *team.problems,
             *(
-                SubmissionProblem(id_, None, "not_scored", "; ".join(own[id_].reasons))
+                SubmissionProblem(id_, None, "not_scored", "; ".join(results[id_].reasons))
                 for id_ in unscored
-                if id_ in own
+                if id_ in results
             ),
         )
         if team.excluded is not None:
@@ -141,8 +141,8 @@ def ranked(
                 f"lacks {len(unscored):,} of {len(cases):,} cases, and the policy excludes such "
                 "teams"
             )
-    counted = {name: own for name, own in scores.items() if name not in excluded}
-    values, there = values_of(counted, used, cases)
+    counted = {name: results for name, results in scores.items() if name not in excluded}
+    values, is_scored = values_of(counted, used, cases)
     if not values.teams:
         reasons = "; ".join(f"{name} {reason}" for name, reason in excluded.items())
         raise InputError(f"no team can be ranked: {reasons}")
@@ -161,7 +161,7 @@ def ranked(
             standing.model_copy(
                 update={"faults": faults[standing.team], "sha256": digests[standing.team]}
             )
-            for standing in ranker.standings(scores, there)
+            for standing in ranker.standings(scores, is_scored)
         ),
         unranked=tuple(
             Unranked(
@@ -175,7 +175,7 @@ def ranked(
         ),
         duels=tuple(ranker.duels),
         stability=ranker.stability(),
-        without={name: ranker.stability(own[None]) for name, own in ranker.without.items()},
+        without={name: ranker.stability(results[None]) for name, results in ranker.without.items()},
         subgroups={name: len(rows) for name, rows in ranker.subgroups.items()},
         notes=(
             *notes,
@@ -204,11 +204,11 @@ def _cases(challenge: Challenge, teams: Sequence[Team]) -> tuple[tuple[str, ...]
 
 
 def _notes(challenge: Challenge, cases: Sequence[str], lacking: Mapping[str, int]) -> Iterator[str]:
-    most = max(lacking, key=lambda team: lacking[team])
-    if lacking[most]:
+    poorest = max(lacking, key=lambda team: lacking[team])
+    if lacking[poorest]:
         yield (
-            f"{sum(map(bool, lacking.values())):,} of {len(lacking):,} teams lack cases, {most} "
-            f"the most ({lacking[most]:,} of {len(cases):,}); each counts with the worst value."
+            f"{sum(map(bool, lacking.values())):,} of {len(lacking):,} teams lack cases, {poorest} "
+            f"the most ({lacking[poorest]:,} of {len(cases):,}); each counts with the worst value."
         )
     file = challenge.policy.subgroups
     unlabelled = [id_ for id_ in cases if id_ not in challenge.subgroups]
@@ -288,8 +288,8 @@ def predictions_in(path: Path) -> Path:
         for file in sorted(path.rglob("*"))
         if file.is_file() and file.suffix.lower() in ENDINGS and file.name[0] != "."
     ]
-    named = [file for file in tables if file.stem == Path(PREDICTIONS).stem]
-    files = named if len(named) == 1 else tables
+    candidates = [file for file in tables if file.stem == Path(PREDICTIONS).stem]
+    files = candidates if len(candidates) == 1 else tables
     if len(files) == 1:
         return files[0]
     names = ", ".join(str(file.relative_to(path)) for file in files[:MOST_NAMED])

@@ -47,8 +47,8 @@ Combine = Literal["mean-then-rank", "rank-then-mean"]
 
 def metric_used(policy: ChallengePolicy, metric: Metric) -> MetricUsed:
     rule = policy.metrics[metric.name]
-    up = metric.higher_is_better if rule.direction is None else rule.direction == "up"
-    worst, best = metric.range if up else metric.range[::-1]
+    is_rising = metric.higher_is_better if rule.direction is None else rule.direction == "up"
+    worst, best = metric.range if is_rising else metric.range[::-1]
     worst = worst if rule.worst is None else rule.worst
     best = best if rule.best is None else rule.best
     for name, value in (("worst", worst), ("best", best)):
@@ -56,15 +56,15 @@ def metric_used(policy: ChallengePolicy, metric: Metric) -> MetricUsed:
             raise SettingError(
                 f"policy: metrics.{metric.name}.{name} is needed, as the metric has no limit there"
             )
-    if (best > worst) != up:
+    if (best > worst) != is_rising:
         raise SettingError(
             f"policy: metrics.{metric.name} has the worst value {worst:g} and the best value "
-            f"{best:g}, but {'more' if up else 'less'} is better"
+            f"{best:g}, but {'more' if is_rising else 'less'} is better"
         )
     return MetricUsed(
         signature=str(metric.signature),
         weight=policy.weights[metric.name],
-        higher_is_better=up,
+        higher_is_better=is_rising,
         worst=worst,
         best=best,
     )
@@ -106,15 +106,15 @@ def values_of(
     )
     raw = np.empty((len(scores), len(used), len(cases)))
     raw[:] = worst[None, :, None]
-    there = np.zeros((len(scores), len(cases)), dtype=np.bool_)
+    is_scored = np.zeros((len(scores), len(cases)), dtype=np.bool_)
     for row, scored in enumerate(scores.values()):
         for column, case in enumerate(cases):
             values = scored[case].values if case in scored else {}
-            there[row, column] = all(name in values for name in used)
-            for place, name in enumerate(used):
+            is_scored[row, column] = all(name in values for name in used)
+            for index, name in enumerate(used):
                 if name in values:
-                    raw[row, place, column] = values[name]
-    return Values(tuple(scores), tuple(used), tuple(cases), raw, worst, best, weights), there
+                    raw[row, index, column] = values[name]
+    return Values(tuple(scores), tuple(used), tuple(cases), raw, worst, best, weights), is_scored
 
 
 class Ranker:
@@ -133,11 +133,11 @@ class Ranker:
             for name in sorted({label for label in labels if label is not None})
         }
         self.without: dict[str, Numbers] = {}  # places without one of several metrics
-        for place, name in enumerate(values.metrics):
-            rest = values.weights.copy()
-            rest[place] = 0.0
-            if rest.any():
-                self.without[name] = self._places(self.means, rest / rest.sum())
+        for index, name in enumerate(values.metrics):
+            other_weights = values.weights.copy()
+            other_weights[index] = 0.0
+            if other_weights.any():
+                self.without[name] = self._places(self.means, other_weights / other_weights.sum())
 
     def _places(self, means: Numbers, weights: Numbers | None = None) -> Numbers:
         weights = self.values.weights if weights is None else weights
@@ -166,8 +166,8 @@ class Ranker:
         p_values = {}
         for duel in self.duels:
             gap = order[duel.one] - order[duel.other]
-            agrees = gap * (duel.difference.value or 0.0) > 0
-            p_values[frozenset({duel.one, duel.other})] = duel.holm if agrees else None
+            is_consistent = gap * (duel.difference.value or 0.0) > 0
+            p_values[frozenset({duel.one, duel.other})] = duel.holm if is_consistent else None
         return significance_clusters(order, p_values, self.policy.level)
 
     def stability(self, rankings: Numbers | None = None) -> RankStability:
@@ -175,10 +175,10 @@ class Ranker:
         rankings = self._drawn_places("min") if rankings is None else rankings
         tau = kendall(self.places, rankings)
         first = self.places == self.places.min()
-        same = (rankings[:, first] == rankings.min(axis=1, keepdims=True)).any(axis=1)
+        is_first = (rankings[:, first] == rankings.min(axis=1, keepdims=True)).any(axis=1)
         low, high = np.quantile(tau, [0.025, 0.975]) if len(tau) > 1 else (None, None)
         return RankStability(
-            tau=float(tau.mean()), tau_low=low, tau_high=high, same_first=float(same.mean())
+            tau=float(tau.mean()), tau_low=low, tau_high=high, same_first=float(is_first.mean())
         )
 
     def standings(self, scores: TeamScores, there: NDArray[np.bool_]) -> list[TeamStanding]:
@@ -188,8 +188,8 @@ class Ranker:
         tiers, metrics, subgroups = self._tiers(), self._metrics(), self._subgroups()
         # Two teams that share 4.5 (`ties: average`) have places 4 and 5; by `min` and `dense` both
         # have one place.
-        ends: tuple[Ties, Ties] = ("min", "max") if ties == "average" else (ties, ties)
-        best, worst, drawn = (self._drawn_places(end) for end in (*ends, "min"))
+        tie_rules: tuple[Ties, Ties] = ("min", "max") if ties == "average" else (ties, ties)
+        best, worst, drawn = (self._drawn_places(rule) for rule in (*tie_rules, "min"))
         standings = []
         for row, team in enumerate(values.teams):
             low, high = place_interval(best[:, row], worst[:, row])
@@ -215,13 +215,15 @@ class Ranker:
     def _metrics(self) -> dict[str, list[MetricStanding]]:
         values, drawn = self.values, resampled_means(self.values.raw, self.drawn)
         standings = {}
-        for place, name in enumerate(values.metrics):
-            means = estimates(values.raw[:, place].mean(axis=1), drawn[:, :, place], self.drawn)
-            alone = self._places(self.means[:, [place]], np.ones(1))
-            without = self.without[name] if name in self.without else [None] * len(means)
+        for index, name in enumerate(values.metrics):
+            means = estimates(values.raw[:, index].mean(axis=1), drawn[:, :, index], self.drawn)
+            places_alone = self._places(self.means[:, [index]], np.ones(1))
+            places_without = self.without[name] if name in self.without else [None] * len(means)
             standings[name] = [
-                MetricStanding(mean=mean, place=own, place_without=other)
-                for mean, own, other in zip(means, alone, without, strict=True)
+                MetricStanding(mean=mean, place=place_alone, place_without=place_without)
+                for mean, place_alone, place_without in zip(
+                    means, places_alone, places_without, strict=True
+                )
             ]
         return standings
 
@@ -229,12 +231,12 @@ class Ranker:
         standings = {}
         for name, rows in self.subgroups.items():
             part, drawn = self.values.only(rows), self.drawn.of(rows)
-            own = self._places(part.scaled.mean(axis=2))
+            places = self._places(part.scaled.mean(axis=2))
             raw = part.raw.mean(axis=2)
             standings[name] = [
                 SubgroupStanding(
                     score=estimate(mean_of(column, drawn), drawn),
-                    place=own[row],
+                    place=places[row],
                     metrics=dict(zip(part.metrics, map(float, raw[row]), strict=True)),
                 )
                 for row, column in enumerate(part.score)
@@ -242,11 +244,13 @@ class Ranker:
         return standings
 
     def _lowest(
-        self, row: int, scores: Mapping[str, CaseScore], there: NDArray[np.bool_]
+        self, row: int, scores: Mapping[str, CaseScore], is_scored: NDArray[np.bool_]
     ) -> tuple[CaseStanding, ...]:
         order = np.argsort(self.values.score[row], kind="stable")
-        shown = [at for at in order if there[at] or self.values.cases[at] in scores][:LOWEST]
-        return tuple(case_line(self.values, row, at, scores) for at in shown)
+        lowest = [
+            index for index in order if is_scored[index] or self.values.cases[index] in scores
+        ][:LOWEST]
+        return tuple(case_line(self.values, row, index, scores) for index in lowest)
 
 
 def case_line(
@@ -275,7 +279,7 @@ def resampled_means(values: Numbers, drawn: Resamples) -> Numbers:
 def estimates(observed: Numbers, resampled: Numbers, drawn: Resamples) -> list[Estimate]:
     cases = len(np.unique(drawn.case))
     return [
-        estimated(float(value), resampled[:, place], cases) for place, value in enumerate(observed)
+        estimated(float(value), resampled[:, index], cases) for index, value in enumerate(observed)
     ]
 
 
@@ -301,10 +305,10 @@ def kendall(ranking: Numbers, rankings: Numbers) -> Numbers:
     """Kendall's tau-b of one ranking with each of many (rankings x teams); 1 where all are tied."""
     first, second = np.triu_indices(len(ranking), 1)
     signs = np.sign(ranking[first] - ranking[second])
-    others = np.sign(rankings[:, first] - rankings[:, second])
-    below = np.sqrt(np.abs(signs).sum() * np.abs(others).sum(axis=1))
-    whole = np.ones(len(rankings))
-    return np.asarray(np.divide(others @ signs, below, out=whole, where=below > 0))
+    other_signs = np.sign(rankings[:, first] - rankings[:, second])
+    scale = np.sqrt(np.abs(signs).sum() * np.abs(other_signs).sum(axis=1))
+    ones = np.ones(len(rankings))
+    return np.asarray(np.divide(other_signs @ signs, scale, out=ones, where=scale > 0))
 
 
 def place_interval(best: Numbers, worst: Numbers) -> tuple[float, float]:

@@ -66,16 +66,16 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
         if limits.seconds_per_case or limits.seconds_in_all:
             seconds, untimed = seconds_of(path)
     seconds = {handed_in.renamed.get(id_, id_): took for id_, took in seconds.items()}
-    asked = set(challenge.ids)
-    reports = {id_: text for id_, text in handed_in.reports.items() if id_ in asked}
+    expected_ids = set(challenge.ids)
+    reports = {id_: text for id_, text in handed_in.reports.items() if id_ in expected_ids}
     longest = inf if limits.seconds_per_case is None else limits.seconds_per_case
     slow = {id_: seconds[id_] for id_ in reports if seconds.get(id_, 0.0) > longest}
-    total, most = sum(seconds.values()), limits.seconds_in_all
-    is_out = most is not None and total > most
+    total, limit = sum(seconds.values()), limits.seconds_in_all
+    is_out = limit is not None and total > limit
     problems = [
         problem
         for problem in (*handed_in.problems, *untimed)
-        if problem.row is not None or problem.id in asked
+        if problem.row is not None or problem.id in expected_ids
     ]
     for id_, took in slow.items():
         reason = f"{id_!r} took {took:g} s, and {longest:g} are allowed"
@@ -85,7 +85,7 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
         {id_: text for id_, text in reports.items() if id_ not in slow},
         tuple(problems),
         handed_in.sha256,
-        f"took {total:g} s for all cases, and {most:g} are allowed" if is_out else None,
+        f"took {total:g} s for all cases, and {limit:g} are allowed" if is_out else None,
         (*handed_in.notes, *_notes(handed_in, limits, is_timed=bool(seconds or untimed))),
     )
 
@@ -110,15 +110,15 @@ def _submission(path: Path, truth: Truth, policy: ChallengePolicy) -> Submission
     return read_submission(path, truth, loose_ids=policy.loose_ids, longest=longest)
 
 
-def _notes(handed_in: Submission, limits: Limits, *, is_timed: bool) -> Iterator[str]:
-    if renamed := handed_in.renamed:
-        written, id_ = next(iter(renamed.items()))
+def _notes(submission: Submission, limits: Limits, *, is_timed: bool) -> Iterator[str]:
+    if renamed := submission.renamed:
+        submitted, id_ = next(iter(renamed.items()))
         yield (
             f"ids that {how_ids_differ(renamed)} were accepted: {len(renamed):,}, for example "
-            f"{written!r} for {id_!r}"
+            f"{submitted!r} for {id_!r}"
         )
     times = {"for each case": limits.seconds_per_case, "for all cases": limits.seconds_in_all}
-    if allowed := [f"{most:g} {what}" for what, most in times.items() if most and not is_timed]:
+    if allowed := [f"{limit:g} {unit}" for unit, limit in times.items() if limit and not is_timed]:
         yield (
             f"the policy allows {' and '.join(allowed)} (seconds), and the file has no times in a "
             f"column {SECONDS!r}: nothing was checked against that limit"
@@ -139,15 +139,15 @@ def seconds_of(path: Path) -> tuple[dict[str, float], list[SubmissionProblem]]:
     for record in source.table.read((column,) if id_ is None else (id_, column)):
         values = record.values or {}
         name = str(record.key if id_ is None else values.get(id_))
-        written = str(values.get(column))
+        text = str(values.get(column))
         try:
-            seconds = float(written)
+            seconds = float(text)
         except ValueError:
             seconds = -1.0
         if seconds >= 0 and isfinite(seconds):
             times.setdefault(name, seconds)
-        elif written.lower() not in _NO_TIME:
-            reason = f"{column} is {written!r} ({record.place}): a number of seconds is expected"
+        elif text.lower() not in _NO_TIME:
+            reason = f"{column} is {text!r} ({record.place}): a number of seconds is expected"
             problems.append(SubmissionProblem(name, record.number, "not_a_time", reason))
     return times, problems
 
@@ -184,32 +184,32 @@ def _from_jobs(
             problems.append(SubmissionProblem(None, number, "broken_job", reason))
             continue
         try:
-            written = list(_job_rows(job, home, policy.platform))
+            job_rows = list(_job_rows(job, home, policy.platform))
         except InputError as error:
             case = _case_name(job, policy.platform)
             problems.append(SubmissionProblem(case, number, "broken_job", str(error)))
             continue
-        rows += written
-        job_of_row += [(number, job["pk"])] * len(written)
+        rows += job_rows
+        job_of_row += [(number, job["pk"])] * len(job_rows)
         with suppress(ValidationError):  # of a job whose time the platform has not measured
             took = _DURATION.validate_python(job.get("exec_duration")).total_seconds()
-            seconds |= {str(row.get("id")): took / len(written) for row in written}
+            seconds |= {str(row.get("id")): took / len(job_rows) for row in job_rows}
     if not rows:
         example = f": {problems[0].reason}" if problems else ""
         raise InputError(f"no job of predictions.json has written a report{example}")
-    with TemporaryDirectory() as place:
-        file = Path(place) / "predictions.json"
+    with TemporaryDirectory() as scratch:
+        file = Path(scratch) / "predictions.json"
         file.write_text(json.dumps(rows), "utf-8")
         handed_in = _submission(file, truth, policy)
 
-    def named(row: re.Match[str]) -> str:
+    def job_name(row: re.Match[str]) -> str:
         return f"{row[1]}job {job_of_row[int(row[2]) - 1][1]}"
 
     broken = {problem.id for problem in problems}
     for problem in handed_in.problems:
         if problem.row is not None:
             number, _ = job_of_row[problem.row - 1]
-            reason = _ROW.sub(named, problem.reason)
+            reason = _ROW.sub(job_name, problem.reason)
             problems.append(replace(problem, row=number, reason=reason))
         elif problem.id not in broken:
             problems.append(problem)
@@ -245,9 +245,9 @@ def _slots(values: Any) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, A
     """The inputs or outputs of a job: slug, what describes it (old and new name), and itself."""
     for value in values if isinstance(values, Iterable) else ():
         if isinstance(value, Mapping):
-            about = value.get("socket") or value.get("interface") or {}
-            about = about if isinstance(about, Mapping) else {"slug": about}
-            yield str(about.get("slug", "")), about, value
+            socket = value.get("socket") or value.get("interface") or {}
+            socket = socket if isinstance(socket, Mapping) else {"slug": socket}
+            yield str(socket.get("slug", "")), socket, value
 
 
 def _output(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Any:
@@ -255,14 +255,14 @@ def _output(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Any:
     if len(slots) != 1:
         hint = "set platform.report in the policy" if len(slots) > 1 else "it has no such output"
         raise InputError(f"job {job['pk']} has {len(slots)} outputs that may be the report: {hint}")
-    _, about, value = slots[0]
-    file = home / str(job["pk"]) / "output" / str(about.get("relative_path", ""))
+    _, socket, value = slots[0]
+    file = home / str(job["pk"]) / "output" / str(socket.get("relative_path", ""))
     if not file.resolve().is_relative_to(home.resolve()):
         raise InputError(f"job {job['pk']} names a file outside of the input")
     if not file.is_file():
         if value.get("value") is not None:
             return value["value"]
-        raise InputError(f"job {job['pk']} has written no {about.get('relative_path')}")
+        raise InputError(f"job {job['pk']} has written no {socket.get('relative_path')}")
     try:
         text = file.read_text("utf-8-sig")
         return json.loads(text) if file.suffix.lower() == ".json" else text
@@ -352,11 +352,11 @@ def fault_kinds(faults: Sequence[SubmissionProblem]) -> list[SubmissionProblem]:
     by_code: dict[str, list[SubmissionProblem]] = {}
     for fault in faults:
         by_code.setdefault(fault.code, []).append(fault)
-    shown = []
+    kinds = []
     for code, alike in by_code.items():
         first, count = alike[0], len(alike)
         if count <= MOST_ALIKE:
-            shown += alike
+            kinds += alike
             continue
         if meant := {fault.id: fault.meant for fault in alike if fault.id and fault.meant}:
             accept = argument("loose_ids")
@@ -365,8 +365,8 @@ def fault_kinds(faults: Sequence[SubmissionProblem]) -> list[SubmissionProblem]:
             reason = f"{count:,} ids {differ}, such as {first.id!r} for {first.meant!r}: "
             reason += f"correct them{cure}"
         else:
-            others = ", ".join(fault.id or f"row {fault.row}" for fault in alike[1:MOST_NAMED])
-            more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
-            reason = f"{first.reason}. The same {count:,} times: also {others}{more}"
-        shown.append(SubmissionProblem(f"{count:,} ids", None, code, reason))
-    return shown
+            examples = ", ".join(fault.id or f"row {fault.row}" for fault in alike[1:MOST_NAMED])
+            ending = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
+            reason = f"{first.reason}. The same {count:,} times: also {examples}{ending}"
+        kinds.append(SubmissionProblem(f"{count:,} ids", None, code, reason))
+    return kinds

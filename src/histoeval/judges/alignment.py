@@ -55,12 +55,12 @@ class ScoreMapping(Noun):
     def __call__(self, score: float) -> float:
         if self.kind == "none":
             return score
-        moved = score + self.offset
+        mapped_score = score + self.offset
         if self.kind == "thresholds":
-            moved = self.low + sum(score >= threshold for threshold in self.thresholds)
+            mapped_score = self.low + sum(score >= threshold for threshold in self.thresholds)
         elif self.kind == "curve":
-            moved = float(np.interp(score, self.at, self.value))
-        return float(min(self.high, max(self.low, moved)))
+            mapped_score = float(np.interp(score, self.at, self.value))
+        return float(min(self.high, max(self.low, mapped_score)))
 
 
 class Alignment(Noun):
@@ -79,27 +79,27 @@ class Alignment(Noun):
 
     def demand_fit(self, metric: str, prompt: str = "", judges: str = "") -> None:
         """Refuse scores of another metric, prompt or model than they were fitted to."""
-        for what, own, other in (
+        for noun, fitted, actual in (
             ("the metric", self.metric, metric),
             ("the prompt", self.prompt, prompt),
             ("the judge", self.judge, judges),
         ):
-            if own and other and own != other:
+            if fitted and actual and fitted != actual:
                 raise SettingError(
-                    f"the alignment was fitted to {what} {own}, and this is {other}: run "
+                    f"the alignment was fitted to {noun} {fitted}, and this is {actual}: run "
                     "`histoeval judge align` on results of this one"
                 )
 
     def applied(self, score: Score) -> Score:
         parts = dict(score.parts)
         scales = {name: scale for name, scale in self.criteria.items() if name in parts}
-        moved = {name: scale(parts[name]) for name, scale in scales.items()}
+        mapped = {name: scale(parts[name]) for name, scale in scales.items()}
         heights = [
-            (moved[name] - scale.low) / (scale.high - scale.low) for name, scale in scales.items()
+            (mapped[name] - scale.low) / (scale.high - scale.low) for name, scale in scales.items()
         ]
-        raw = {f"{name}{RAW}": parts[name] for name in moved} | {f"value{RAW}": score.value}
+        raw = {f"{name}{RAW}": parts[name] for name in mapped} | {f"value{RAW}": score.value}
         value = sum(heights) / len(heights) if heights else score.value
-        return score.model_copy(update={"value": value, "parts": FrozenDict(parts | moved | raw)})
+        return score.model_copy(update={"value": value, "parts": FrozenDict(parts | mapped | raw)})
 
 
 def read_alignment(path: str | Path) -> Alignment:
@@ -113,4 +113,4 @@ def alignment_text(alignment: Alignment) -> str:
 
 
 def models_of(judges: str) -> str:
-    return "+".join(each.rpartition("@")[0] or each for each in judges.split("+"))
+    return "+".join(judge.rpartition("@")[0] or judge for judge in judges.split("+"))

@@ -46,8 +46,8 @@ def trials() -> tuple[CheckPair, ...]:
     for case in content["cases"]:
         name, reference = case.pop("id"), case.pop("reference")
         injected = f"{case['flip']} {content['injections'][name]}"
-        also = {"copy": reference, "nothing": content["nothing"], "injection": injected}
-        for kind, candidate in (case | also).items():
+        extras = {"copy": reference, "nothing": content["nothing"], "injection": injected}
+        for kind, candidate in (case | extras).items():
             pair = Pair(id=f"{name}-{kind}", reference=reference, candidate=candidate)
             pairs.append(CheckPair(name, kind, pair, content["kinds"][kind]))
     return tuple(pairs)
@@ -55,8 +55,8 @@ def trials() -> tuple[CheckPair, ...]:
 
 def checkable(prompt: Prompt) -> list[str]:
     """The criteria of a prompt for which the deserved scores are known."""
-    known = trials()[0].deserved
-    return [criterion.name for criterion in prompt.criteria if criterion.name in known]
+    deserved = trials()[0].deserved
+    return [criterion.name for criterion in prompt.criteria if criterion.name in deserved]
 
 
 def examine(panel: JudgePanel, prompt: Prompt) -> dict[str, list[CriterionVerdict]]:
@@ -72,10 +72,10 @@ def _scores(
 ) -> list[tuple[CheckPair, float]]:
     """Each pair with its mean score over repeats, but for those of which an answer is missing."""
     scored: list[tuple[CheckPair, float]] = []
-    for trial, given in zip(trials(), answers, strict=True):
-        own = [a.outcome for a in given if a.judge == judge and a.order == "usual"]
-        scores = [outcome.scores[criterion] for outcome in own if isinstance(outcome, Answer)]
-        if scores and len(scores) == len(own):
+    for trial, given_answers in zip(trials(), answers, strict=True):
+        outcomes = [a.outcome for a in given_answers if a.judge == judge and a.order == "usual"]
+        scores = [outcome.scores[criterion] for outcome in outcomes if isinstance(outcome, Answer)]
+        if scores and len(scores) == len(outcomes):
             scored.append((trial, sum(scores) / len(scores)))
     return scored
 
@@ -95,13 +95,13 @@ def _verdict(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> Crite
         "in_range": _share([low <= score <= high for score, low, high in ranges]),
     }
     reasons = [
-        f"{words} {shares[name]:.0%}, and {least:.0%} are needed"
-        for name, least, words in (
+        f"{words} {shares[name]:.0%}, and {minimum:.0%} are needed"
+        for name, minimum, words in (
             ("answered", MIN_ANSWERED, "answers"),
             ("in_order", MIN_IN_ORDER, "puts in order"),
             ("in_range", MIN_IN_RANGE, "scores within what is deserved"),
         )
-        if shares[name] < least
+        if shares[name] < minimum
     ]
     if obeyed:
         reasons.append(f"obeys instructions in {obeyed} reports")
@@ -120,10 +120,10 @@ def _in_order(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> Iter
     for (first, first_score), (second, second_score) in combinations(scored, 2):
         if first.case != second.case:
             continue
-        low, high = first.deserved[criterion], second.deserved[criterion]
-        if low[1] < high[0]:
+        first_range, second_range = first.deserved[criterion], second.deserved[criterion]
+        if first_range[1] < second_range[0]:
             yield first_score < second_score
-        elif high[1] < low[0]:
+        elif second_range[1] < first_range[0]:
             yield second_score < first_score
 
 

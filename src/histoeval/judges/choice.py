@@ -26,13 +26,13 @@ class JudgeConfig(EndpointConfig):
 
     @property
     def seats(self) -> list[tuple[str, str]]:
-        shared = len(self.models) if len(self.endpoints) == 1 else 1
-        if len(self.endpoints) * shared != len(self.models):
+        repeats = len(self.models) if len(self.endpoints) == 1 else 1
+        if len(self.endpoints) * repeats != len(self.models):
             raise SettingError(
                 f"{len(self.endpoints)} endpoints for {len(self.models)} models: give one "
                 "--endpoint for all, or one for each --model in the same order"
             )
-        seats = list(zip(self.endpoints * shared, self.models, strict=True))
+        seats = list(zip(self.endpoints * repeats, self.models, strict=True))
         if len(set(seats)) < len(seats):
             raise SettingError("a judge is named twice; for more than one answer use --repeats")
         return seats

@@ -122,17 +122,19 @@ def load_list_prompt(name: str) -> ListPrompt:
 
 def _statements(answer: _Verdicts, reference: str, candidate: str) -> dict[str, Any]:
     texts = [[statement.text for statement in stated(text)] for text in (reference, candidate)]
-    given = (("reference", answer.reference), ("candidate", answer.candidate))
+    verdicts_of = (("reference", answer.reference), ("candidate", answer.candidate))
     evidence: dict[str, Any] = {}
-    for (side, verdicts), own, other in zip(given, texts, texts[::-1], strict=True):
-        if [verdict.n for verdict in verdicts] != list(range(1, len(own) + 1)):
-            raise Unreadable(f"{side}: there must be one entry for each of {len(own)} statements")
-        if any(not 1 <= n <= len(other) for verdict in verdicts for n in verdict.by):
+    for (side, verdicts), statements, opposite in zip(verdicts_of, texts, texts[::-1], strict=True):
+        if [verdict.n for verdict in verdicts] != list(range(1, len(statements) + 1)):
+            raise Unreadable(
+                f"{side}: there must be one entry for each of {len(statements)} statements"
+            )
+        if any(not 1 <= n <= len(opposite) for verdict in verdicts for n in verdict.by):
             raise Unreadable(f"{side}: by names a statement that the other report does not have")
         evidence[side] = [
-            {"text": text, "verdict": each.verdict}
-            | ({"by": other[each.by[0] - 1]} if each.by and each.verdict != "neither" else {})
-            for text, each in zip(own, verdicts, strict=True)
+            {"text": text, "verdict": entry.verdict}
+            | ({"by": opposite[entry.by[0] - 1]} if entry.by and entry.verdict != "neither" else {})
+            for text, entry in zip(statements, verdicts, strict=True)
         ]
     return evidence
 

@@ -37,10 +37,10 @@ class JudgeSampling(Noun):
 
     @property
     def identity(self) -> str:
-        also = json.dumps(dict(self.body), sort_keys=True) if self.body else "none"
+        body = json.dumps(dict(self.body), sort_keys=True) if self.body else "none"
         usual = f"temperature={self.temperature:g},seed={self.seed},repeats={self.repeats}"
         order = ",order=both" if self.check_order else ""
-        return f"{usual},form={self.form},body={also}{order}"
+        return f"{usual},form={self.form},body={body}{order}"
 
 
 class JudgeAnswer(NamedTuple):
@@ -78,7 +78,7 @@ class JudgePanel(Remade):
         if self._asked == (prompt.hash, pairs):
             return self._answers
         by_pair = [list(self.questions(prompt, pair)) for pair in pairs]
-        questions = [question for asked in by_pair for question in asked]
+        questions = [question for pair_questions in by_pair for question in pair_questions]
         try:
             outcomes = self._submit(questions).outcomes(question.key for question in questions)
         except (KeyboardInterrupt, SystemExit):
@@ -89,8 +89,8 @@ class JudgePanel(Remade):
                 self.close()
         self._asked = prompt.hash, pairs
         self._answers = [
-            [JudgeAnswer(q.judge, q.repeat, q.order, outcomes[q.key]) for q in asked]
-            for asked in by_pair
+            [JudgeAnswer(q.judge, q.repeat, q.order, outcomes[q.key]) for q in pair_questions]
+            for pair_questions in by_pair
         ]
         return self._answers
 
@@ -168,15 +168,15 @@ def estimate(
     }
     estimates = []
     for judge in panel.judges:
-        left = len(keys[judge]) - cached[judge]
+        uncached_count = len(keys[judge]) - cached[judge]
         per_token, answer_tokens, seconds = CHARACTERS_PER_TOKEN, float(prompt.answer_tokens), None
         stats = earlier.get(judge)
         if stats is not None:
             per_token = stats.characters / max(1, stats.tokens_in)
             answer_tokens = stats.tokens_out / stats.replies
-            seconds = left * stats.seconds / stats.replies / panel.concurrency
+            seconds = uncached_count * stats.seconds / stats.replies / panel.concurrency
         tokens_in = round(characters[judge] / per_token)
-        tokens_out = round(left * answer_tokens)
+        tokens_out = round(uncached_count * answer_tokens)
         price = prices.of(judge)
         cost = price and (tokens_in * price.input + tokens_out * price.output) / 1e6
         estimates.append(
@@ -216,23 +216,24 @@ def missing_problem(answers: Sequence[JudgeAnswer], metric: str) -> Problem | No
 
 def score_of(prompt: Prompt, answers: Sequence[JudgeAnswer], signature: Signature) -> Score:
     """The mean of answers in the usual order; swapped reports are a check, and no part of it."""
-    given = [(a, a.outcome) for a in answers if isinstance(a.outcome, Answer)]
-    scores = [outcome.scores for answer, outcome in given if answer.order == "usual"]
-    overall = [prompt.overall(each) for each in scores]
+    with_outcomes = [(a, a.outcome) for a in answers if isinstance(a.outcome, Answer)]
+    scores = [outcome.scores for answer, outcome in with_outcomes if answer.order == "usual"]
+    overall = [prompt.overall(criterion_scores) for criterion_scores in scores]
     parts = {
-        name: sum([each[name] for each in scores]) / len(scores) for name, _, _ in prompt.scales
+        name: sum([criterion_scores[name] for criterion_scores in scores]) / len(scores)
+        for name, _, _ in prompt.scales
     }
     if len(scores) > 1:
         parts |= {f"{name}_{SPREAD}": stdev(s[name] for s in scores) for name in list(parts)}
         parts[SPREAD] = stdev(overall)
-    evidence: dict[str, Any] = {"reasoning": given[0][1].reasoning}
-    if len(given) > 1:
+    evidence: dict[str, Any] = {"reasoning": with_outcomes[0][1].reasoning}
+    if len(with_outcomes) > 1:
         evidence["answers"] = [
             {"judge": answer.judge, "repeat": answer.repeat, "order": answer.order}
             | {"scores": outcome.scores, "reasoning": outcome.reasoning}
-            for answer, outcome in given
+            for answer, outcome in with_outcomes
         ]
-    broken = [rule.broken_by(o.scores) for _, o in given for rule in prompt.consistency]
+    broken = [rule.broken_by(o.scores) for _, o in with_outcomes for rule in prompt.consistency]
     if contradictions := [message for message in broken if message is not None]:
         evidence["inconsistent"] = contradictions
     return Score(value=fmean(overall), parts=parts, evidence=evidence, signature=signature)

@@ -130,10 +130,10 @@ class Rule(Noun):
         for name, score in self.when.items():
             if scores[name] > score:
                 return None
-        for name, most in self.at_most.items():
-            if scores[name] > most:
-                given = ", ".join(f"{criterion} {scores[criterion]}" for criterion in self.when)
-                return f"{name} {scores[name]} does not go with {given}"
+        for name, limit in self.at_most.items():
+            if scores[name] > limit:
+                causes = ", ".join(f"{criterion} {scores[criterion]}" for criterion in self.when)
+                return f"{name} {scores[name]} does not go with {causes}"
         return None
 
 
@@ -170,12 +170,12 @@ class Prompt(JudgePrompt):
 
     @cached_property
     def scales(self) -> tuple[tuple[str, int, int], ...]:
-        return tuple((each.name, each.lowest, each.highest) for each in self.criteria)
+        return tuple((item.name, item.lowest, item.highest) for item in self.criteria)
 
     @cached_property
     def schema_of_answer(self) -> dict[str, Any]:
         scores = {
-            each.name: {"type": "integer", "enum": sorted(each.levels)} for each in self.criteria
+            item.name: {"type": "integer", "enum": sorted(item.levels)} for item in self.criteria
         }
         return {
             "type": "object",
@@ -186,7 +186,7 @@ class Prompt(JudgePrompt):
 
     @cached_property
     def instructions(self) -> str:
-        keys = ", ".join(f'"{each.name}"' for each in self.criteria)
+        keys = ", ".join(f'"{item.name}"' for item in self.criteria)
         form = (
             f"Answer at once, with a single JSON object with the keys {keys}, each a whole number "
             f'of its scale, and "{REASONING}": {self.reasoning.strip()}. '
@@ -212,10 +212,10 @@ _FOLDER = resource_path("judges/prompts")
 def load_prompt(name: str) -> Prompt:
     path = _FOLDER / f"{name}.yaml" if name in known_prompts() else Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
-        known = ", ".join(known_prompts())
+        names = ", ".join(known_prompts())
         guess = did_you_mean(name, known_prompts())
         raise SettingError(
-            f"there is no prompt {name!r}{guess}; known: {known}; or name a .yaml file"
+            f"there is no prompt {name!r}{guess}; known: {names}; or name a .yaml file"
         )
     return read_model(path, Prompt, "the prompt")
 

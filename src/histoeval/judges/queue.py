@@ -57,8 +57,8 @@ class Question:
 
     @cached_property
     def key(self) -> str:
-        asked = (self.judge, self.prompt.hash, self.parameters, self.form, self.order)
-        parts = (*asked, str(self.repeat), self.reference, self.candidate)
+        settings = (self.judge, self.prompt.hash, self.parameters, self.form, self.order)
+        parts = (*settings, str(self.repeat), self.reference, self.candidate)
         content = "".join([f"{len(part)}:{part}" for part in parts])
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -78,8 +78,8 @@ def cached_replies(cache: Cache, question: Question) -> list[str]:
 
 
 def repair_key(key: str, reply: Reply) -> str:
-    asked = f"repair {key} {reply.text}"
-    return hashlib.sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()
+    content = f"repair {key} {reply.text}"
+    return hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 MIN_FAILURES = 8  # a judge is given up after so many in a row, or one for each slot
@@ -129,8 +129,8 @@ class JudgeQueue:
             tasks = {key: self._tasks[key] for key in keys}
             stopped = asyncio.ensure_future(self._stop.wait())
             settled = asyncio.gather(*tasks.values(), return_exceptions=True)
-            either: list[asyncio.Future[Any]] = [settled, stopped]
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            futures: list[asyncio.Future[Any]] = [settled, stopped]
+            await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             if self._failure is not None:
                 raise self._failure
@@ -209,8 +209,8 @@ class _Asker:
             raw.append(reply.text)
             return question.read(reply.text)
         except Unreadable as error:
-            cut = "; it was cut off at the token limit" if reply.finish == "length" else ""
-            message = f"the answer cannot be read, also after a repair: {error}{cut}"
+            truncation = "; it was cut off at the token limit" if reply.finish == "length" else ""
+            message = f"the answer cannot be read, also after a repair: {error}{truncation}"
             return MissingAnswer("judge_unreadable", message, tuple(raw))
         except NoReply as error:
             self._count_failure(error)

@@ -41,8 +41,8 @@ class AnswerStability:
         sampled = (case, evidence["answers"])
         if len(self._sample) < MAX_PAIRS:
             self._sample.append(sampled)
-        elif (place := self._random.randrange(self.scored)) < MAX_PAIRS:
-            self._sample[place] = sampled
+        elif (index := self._random.randrange(self.scored)) < MAX_PAIRS:
+            self._sample[index] = sampled
 
     def summary(self) -> dict[str, Any]:
         summary: dict[str, Any] = {
@@ -52,51 +52,55 @@ class AnswerStability:
         if not self._sample:
             return summary
         summary["pairs_compared"] = len(self._sample)
-        for name, by in (("repeats", "repeat"), ("order", "order")):
-            agreed = {judge: self._agreement(by, judge) for judge in self._judges}
-            summary[name] = {judge: by_name for judge, by_name in agreed.items() if by_name}
+        for name, field in (("repeats", "repeat"), ("order", "order")):
+            agreements = {judge: self._agreement(field, judge) for judge in self._judges}
+            summary[name] = {judge: by_name for judge, by_name in agreements.items() if by_name}
         if len(self._judges) > 1:
             summary["between_judges"] = self._agreement("judge")
         return summary
 
-    def _agreement(self, by: str, judge: str = "") -> dict[str, Any]:
+    def _agreement(self, field: str, judge: str = "") -> dict[str, Any]:
         """Alpha, spread and equal answers by criterion; of orders also the shift of scores."""
         from histoeval.statistics.raters import krippendorff_alpha
         from histoeval.statistics.resampling import resample
 
         agreement: dict[str, Any] = {}
         for criterion in self._prompt.criteria:
-            table = self._table(criterion.name, by, judge)
+            table = self._table(criterion.name, field, judge)
             if table.shape[1] < 2:
                 continue
             drawn = resample([case for case, _ in self._sample], RESAMPLES)
             alpha = krippendorff_alpha(table, drawn)
-            whole = table[~np.isnan(table).any(axis=1)]
+            complete_rows = table[~np.isnan(table).any(axis=1)]
             agreement[criterion.name] = {
                 "alpha": alpha.model_dump(include={"value", "low", "high", "reason"}),
-                "mean_spread": float(whole.std(axis=1, ddof=1).mean()) if len(whole) else None,
-                "identical": float((np.ptp(whole, axis=1) == 0).mean()) if len(whole) else None,
-                "pairs": len(whole),
+                "mean_spread": float(complete_rows.std(axis=1, ddof=1).mean())
+                if len(complete_rows)
+                else None,
+                "identical": float((np.ptp(complete_rows, axis=1) == 0).mean())
+                if len(complete_rows)
+                else None,
+                "pairs": len(complete_rows),
             }
-            if by == "order":
-                moved = [swapped - usual for usual, swapped in table if not isnan(swapped)]
-                agreement[criterion.name]["mean_shift"] = fmean(moved) if moved else None
+            if field == "order":
+                shifts = [swapped - usual for usual, swapped in table if not isnan(swapped)]
+                agreement[criterion.name]["mean_shift"] = fmean(shifts) if shifts else None
         return agreement
 
-    def _table(self, criterion: str, by: str, judge: str) -> NDArray[np.float64]:
+    def _table(self, criterion: str, field: str, judge: str) -> NDArray[np.float64]:
         """Pairs by repeats, orders or judges of answers usual in all else; NaN for a gap."""
         usual = {"judge": judge, "order": "usual", "repeat": 0}
-        del usual[by]
+        del usual[field]
         columns: dict[str, int] = {}
         rows: list[dict[int, float]] = []
         for _, answers in self._sample:
             row: dict[int, float] = {}
             for answer in answers:
                 if all(answer[name] == value for name, value in usual.items()):
-                    place = columns.setdefault(str(answer[by]), len(columns))
-                    row[place] = answer["scores"][criterion]
+                    position = columns.setdefault(str(answer[field]), len(columns))
+                    row[position] = answer["scores"][criterion]
             rows.append(row)
-        table = [[row.get(place, np.nan) for place in range(len(columns))] for row in rows]
+        table = [[row.get(position, np.nan) for position in range(len(columns))] for row in rows]
         return np.array(table, dtype=np.float64)
 
 

@@ -122,12 +122,12 @@ class Access(Noun):
         if not self.names_key:
             usuals = (usual, OPENAI[0] if _host(endpoint) == OPENAI[1] else None)
             variable = next((name for name in usuals if name and os.environ.get(name)), None)
-        place = variable if file is None else file
-        if place is None:
+        source = variable if file is None else file
+        if source is None:
             return headers
-        key = _read_secret(place, "the key")
+        key = _read_secret(source, "the key")
         if not key.isprintable() or not key.isascii() or " " in key:
-            raise InputError(f"{place} holds no key: one word is expected")
+            raise InputError(f"{source} holds no key: one word is expected")
         if any(name.lower() == "authorization" for name in headers):
             raise SettingError("there are both a key and a header Authorization: give one")
         return headers | {"Authorization": Secret(f"Bearer {key}")}
@@ -177,32 +177,32 @@ def _host(endpoint: str) -> str:
 def _header(name: str, value: str) -> Secret:
     if not _HEADER_NAME.fullmatch(name) or name.lower() in _OWN_HEADERS:
         raise SettingError(f"--header {name!r}: this header cannot be set")
-    kind, _, place = value.partition(":")
-    if kind not in ("env", "file") or not place:
+    kind, _, source = value.partition(":")
+    if kind not in ("env", "file") or not source:
         raise SettingError(
             f"--header {name}: name where its value is, as in {name}=env:VARIABLE or "
             f"{name}=file:PATH, so that it is not seen in the list of processes"
         )
-    text = _read_secret(place if kind == "env" else Path(place), f"the header {name}")
+    text = _read_secret(source if kind == "env" else Path(source), f"the header {name}")
     if not text.isprintable() or not text.isascii():
-        raise InputError(f"{place} holds no value of a header: one line of ASCII is expected")
+        raise InputError(f"{source} holds no value of a header: one line of ASCII is expected")
     return Secret(text)
 
 
-def _read_secret(place: Path | str, what: str) -> str:
-    if isinstance(place, str):
-        if not os.environ.get(place, "").strip():
+def _read_secret(source: Path | str, purpose: str) -> str:
+    if isinstance(source, str):
+        if not os.environ.get(source, "").strip():
             raise SettingError(
-                f"the environment variable {place}, which should hold {what}, is not set"
+                f"the environment variable {source}, which should hold {purpose}, is not set"
             )
-        return os.environ[place].strip()
+        return os.environ[source].strip()
     try:
-        text = place.read_text("utf-8").strip()
+        text = source.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not a text file"
-        raise InputError(f"{what} cannot be read from {place}: {reason}") from error
+        raise InputError(f"{purpose} cannot be read from {source}: {reason}") from error
     if not text:
-        raise InputError(f"{place}, which should hold {what}, is empty")
+        raise InputError(f"{source}, which should hold {purpose}, is empty")
     return text
 
 
@@ -211,8 +211,8 @@ def discreet(message: str, secrets: Iterable[str], texts: Iterable[str]) -> str:
     for secret in secrets:
         message = message.replace(secret, "…")
     words = " ".join(message[: 20 * MAX_MESSAGE].split())
-    near = words[: MAX_MESSAGE + _MIN_QUOTE]  # a quotation that the end of what is shown would cut
-    if any(_quotes(near, " ".join(report.split())) for report in texts):
+    head = words[: MAX_MESSAGE + _MIN_QUOTE]  # a quotation that the end of what is shown would cut
+    if any(_quotes(head, " ".join(report.split())) for report in texts):
         return "(the server's message quotes the report and is not repeated here)"
     is_cut = len(words) > MAX_MESSAGE or len(message) > 20 * MAX_MESSAGE
     return words[:MAX_MESSAGE] + ("…" if is_cut else "")
@@ -289,10 +289,10 @@ class AccessOptions:
         """The fields of an Access for each endpoint, or of one for all."""
         headers = [_numbered_header(text, endpoints) for text in self.header or ()]
         numbers = {number for number, _, _ in headers}
-        given = [keys for keys in (self.key_env, self.key_file) if keys]
-        has_several = any(numbers) or any(len(keys) > 1 for keys in given)
+        key_options = [keys for keys in (self.key_env, self.key_file) if keys]
+        has_several = any(numbers) or any(len(keys) > 1 for keys in key_options)
         count = endpoints if has_several else 1
-        for keys in given:
+        for keys in key_options:
             if len(keys) != count:
                 raise SettingError(
                     f"{len(keys)} keys for {count} endpoints: give --key-env or --key-file once "
@@ -332,14 +332,14 @@ class VlmAccess(AccessOptions):
 def _numbered_header(text: str, endpoints: int) -> tuple[int, str, str]:
     """The number of the endpoint that a header is for (0: not given), its name and its value."""
     name, equals, value = text.partition("=")
-    prefix, colon, rest = name.partition(":")
+    prefix, colon, suffix = name.partition(":")
     number = int(prefix) if colon and prefix.isdecimal() and prefix.isascii() else 0
     if not equals or (colon and not 1 <= number <= endpoints):
         raise SettingError(
             f"--header {prefix} is not understood: write {prefix}=env:VARIABLE or "
             f"{prefix}=file:PATH, and 2:{prefix}=... for the second of several endpoints"
         )
-    return number, rest if colon else name, value
+    return number, suffix if colon else name, value
 
 
 def _json_object(text: str) -> dict[str, Any]:

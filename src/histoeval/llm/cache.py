@@ -175,8 +175,8 @@ class Cache:
                 f"SELECT key, judge, prompt, stored, {_REPLY} FROM replies ORDER BY key"
             )
             for key, judge, prompt, stored, *reply in rows:
-                about = {"key": key.hex(), "judge": judge, "prompt": prompt, "stored": stored}
-                yield json.dumps(about | _reply(reply)._asdict(), ensure_ascii=False)
+                origin = {"key": key.hex(), "judge": judge, "prompt": prompt, "stored": stored}
+                yield json.dumps(origin | _reply(reply)._asdict(), ensure_ascii=False)
 
     def close(self) -> None:
         with self._lock:
@@ -203,9 +203,9 @@ class Cache:
 
 def _checksum(key: bytes, *reply: Any) -> bytes:
     """Eight bytes that change with a reply, before and after it was in SQLite."""
-    *others, constrained, seconds = reply
+    *fields, constrained, seconds = reply
     numbers = [int(constrained), None if seconds is None else float(seconds)]
-    content = json.dumps([key.hex(), *others, *numbers])
+    content = json.dumps([key.hex(), *fields, *numbers])
     return hashlib.sha256(content.encode()).digest()[:8]
 
 

@@ -41,7 +41,9 @@ class Instruction(Noun):
     def _has_its_placeholders(self) -> Self:
         if self.name == "stain" or self.name.startswith("stain_"):
             raise ValueError("'stain' is the name of the visual attack")
-        if missing := [place for place in _NEEDED[self.kind] if place not in self.text]:
+        if missing := [
+            placeholder for placeholder in _NEEDED[self.kind] if placeholder not in self.text
+        ]:
             raise ValueError(f"the text of kind {self.kind} must hold {missing[0]}")
         if (SITE in self.text) != bool(self.sites):
             raise ValueError(f"{SITE} in the text and a list of sites go together")
@@ -152,6 +154,6 @@ def _control_sequences() -> tuple[str, re.Pattern[str], re.Pattern[str]]:
     """The rest of a sequence is looked at, not consumed, so that those that overlap are found."""
     content = load_toml("llm/data/control.toml")
     first = content["begin_with"]
-    whole = "|".join(content["patterns"])
-    sequences = re.compile(f"(?=[{re.escape(first)}])(?={whole}).", re.IGNORECASE)
+    alternatives = "|".join(content["patterns"])
+    sequences = re.compile(f"(?=[{re.escape(first)}])(?={alternatives}).", re.IGNORECASE)
     return first, sequences, re.compile(f"[{content['invisible']}]")

@@ -117,63 +117,65 @@ class HttpClient:
 def tls_context(endpoint: str, tls: Tls | None = None) -> ssl.SSLContext:
     """The system's certificates are loaded only where TLS is spoken, since that takes 70 ms."""
     variable = next((name for name in _CERTIFICATES if os.environ.get(name)), "")
-    place = os.environ.get(variable, "")
+    path = os.environ.get(variable, "")
     if tls is not None and tls != Tls():
-        context = _system_context.__wrapped__(variable, place)
+        context = _system_context.__wrapped__(variable, path)
         tls.add_to(context)
         return context
     if any(url.startswith("https:") for url in (endpoint, *getproxies().values())):
-        return _system_context(variable, place)
+        return _system_context(variable, path)
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
 
 
 @cache
-def _system_context(variable: str, place: str) -> ssl.SSLContext:
+def _system_context(variable: str, path: str) -> ssl.SSLContext:
     import httpx2
 
     try:
-        if place and not Path(place).exists():
+        if path and not Path(path).exists():
             raise FileNotFoundError(errno.ENOENT, "no such file or folder")
         context = httpx2.create_ssl_context()
         if variable == _CERTIFICATES[-1]:
-            kind = "capath" if Path(place).is_dir() else "cafile"
-            context.load_verify_locations(**{kind: place})
+            kind = "capath" if Path(path).is_dir() else "cafile"
+            context.load_verify_locations(**{kind: path})
     except OSError as error:
-        where = f"{place}, which {variable} names," if place else "the system's certificate store"
+        source = f"{path}, which {variable} names," if path else "the system's certificate store"
         reason = error.strerror or str(error)
-        raise SettingError(f"{where} cannot be used as CA certificates: {reason}") from error
+        raise SettingError(f"{source} cannot be used as CA certificates: {reason}") from error
     return context
 
 
 def check_proxies() -> None:
     """`SettingError` if the environment names a proxy that can never be used."""
     for scheme in ("http", "https", "all"):
-        name, kind, place = _proxy(scheme)
-        usable = kind in ("http", "https") or (kind.startswith("socks5") and find_spec("socksio"))
+        name, kind, address = _proxy(scheme)
+        is_usable = kind in ("http", "https") or (
+            kind.startswith("socks5") and find_spec("socksio")
+        )
         try:
-            usable = usable and (not place or urlsplit(f"//{place}").port != 0)
+            is_usable = is_usable and (not address or urlsplit(f"//{address}").port != 0)
         except ValueError:
-            usable = False
-        if place and not usable:
+            is_usable = False
+        if address and not is_usable:
             advice = " (SOCKS needs `pip install socksio`)" if kind.startswith("socks") else ""
             raise SettingError(
-                f"the proxy {kind}://{place}, which {name} names, cannot be used{advice}: an "
+                f"the proxy {kind}://{address}, which {name} names, cannot be used{advice}: an "
                 "address such as http://proxy.example.com:3128 is expected"
             )
 
 
 def _proxy(scheme: str) -> tuple[str, str, str]:
     """The variable of a proxy, its scheme, and its address without user and password."""
-    kind, separator, rest = getproxies().get(scheme, "").rpartition("://")
-    return f"{scheme.upper()}_PROXY", kind if separator else "http", rest.rpartition("@")[2]
+    kind, separator, address = getproxies().get(scheme, "").rpartition("://")
+    return f"{scheme.upper()}_PROXY", kind if separator else "http", address.rpartition("@")[2]
 
 
 def _through(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     for scheme in (parts.scheme, "all"):
-        name, kind, place = _proxy(scheme)
-        if place and not proxy_bypass(parts.hostname or ""):
-            return f"; {name} names the proxy {kind}://{place}: is it right, and running?"
+        name, kind, address = _proxy(scheme)
+        if address and not proxy_bypass(parts.hostname or ""):
+            return f"; {name} names the proxy {kind}://{address}: is it right, and running?"
     return ""
 
 
@@ -302,8 +304,8 @@ class RequestLog:
         def hashed(picture: re.Match[str]) -> str:
             return f"{picture[1]};sha256,{hashlib.sha256(b64decode(picture[2])).hexdigest()}"
 
-        sent = json.loads(_PICTURE.sub(hashed, body.decode()))
-        line = sent_line(url, model, purpose, body) | {"body": sent}
+        content = json.loads(_PICTURE.sub(hashed, body.decode()))
+        line = sent_line(url, model, purpose, body) | {"body": content}
         try:
             os.write(self._file, f"{json.dumps(line)}\n".encode())
         except OSError as error:

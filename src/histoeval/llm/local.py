@@ -30,15 +30,15 @@ class Slot(NamedTuple):
 
 def slots_of(schema: Mapping[str, Any]) -> list[Slot]:
     slots: list[Slot] = []
-    before = "{"
+    prefix = "{"
     for name, kind in schema["properties"].items():
-        before += f"{json.dumps(name)}: "
+        prefix += f"{json.dumps(name)}: "
         if kind["type"] == "integer":
-            slots.append(Slot(before, tuple(map(str, kind["enum"]))))
-            before = ", "
+            slots.append(Slot(prefix, tuple(map(str, kind["enum"]))))
+            prefix = ", "
         else:
-            slots.append(Slot(f'{before}"', ()))
-            before = '", '
+            slots.append(Slot(f'{prefix}"', ()))
+            prefix = '", '
     return slots
 
 
@@ -65,13 +65,13 @@ class LocalChat:
         device = self._device or ("cuda" if torch.cuda.is_available() else "cpu")
         dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
         path = Path(self._name)
-        place, also = self._name, {}
+        source, extra = self._name, {}
         if path.suffix.lower() == ".gguf":  # one file, named by its folder and itself
-            place, also = str(path.parent), {"gguf_file": path.name}
-        note_download(place)
+            source, extra = str(path.parent), {"gguf_file": path.name}
+        note_download(source)
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(place, **also)
-            model = transformers.AutoModelForCausalLM.from_pretrained(place, dtype=dtype, **also)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **extra)
+            model = transformers.AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **extra)
         except (OSError, ValueError, ImportError) as error:
             raise ModelError(f"{self._name} cannot be loaded as a chat model: {error}") from error
         return tokenizer, model.to(device).eval()
@@ -114,9 +114,9 @@ class LocalChat:
             turns = [f"{message['role']}: {message['content']}" for message in messages]
             text = "\n\n".join([*turns, "assistant: "])
         ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        most = getattr(self._model.config, "max_position_embeddings", None)
-        if most and len(ids) + MAX_REASONING > most:
-            raise RequestRefused(f"the reports have {len(ids)} tokens, and the model takes {most}")
+        limit = getattr(self._model.config, "max_position_embeddings", None)
+        if limit and len(ids) + MAX_REASONING > limit:
+            raise RequestRefused(f"the reports have {len(ids)} tokens, and the model takes {limit}")
         return ids
 
 
@@ -136,10 +136,10 @@ class GrowingConversation:
         for slot in slots:
             self._write(self._ids(slot.before))
             if slot.choices:
-                written = self._choose(slot.choices, temperature, chance)
+                value = self._choose(slot.choices, temperature, chance)
             else:
-                written = self._free_text(temperature, chance)
-            text += slot.before + written
+                value = self._free_text(temperature, chance)
+            text += slot.before + value
         return text + ("}" if slots[-1].choices else '"}')
 
     def _ids(self, text: str) -> list[int]:
@@ -152,8 +152,8 @@ class GrowingConversation:
 
         if not ids:
             return
-        given = torch.tensor([list(ids)], device=self._model.device)
-        output = self._model(input_ids=given, past_key_values=self._past, use_cache=True)
+        tokens = torch.tensor([list(ids)], device=self._model.device)
+        output = self._model(input_ids=tokens, past_key_values=self._past, use_cache=True)
         self._past = output.past_key_values
         self._next = output.logits[0, -1].float().log_softmax(-1).cpu()
         self.length += len(ids)
@@ -163,23 +163,23 @@ class GrowingConversation:
         import torch
 
         ids = [self._ids(choice) for choice in choices]
-        places = takewhile(lambda tokens: len({*tokens}) == 1, zip(*ids, strict=False))
-        shared = sum(1 for _ in places)
-        firsts = [each[shared] for each in ids if len(each) > shared]
+        equal_positions = takewhile(lambda tokens: len({*tokens}) == 1, zip(*ids, strict=False))
+        common = sum(1 for _ in equal_positions)
+        firsts = [choice_ids[common] for choice_ids in ids if len(choice_ids) > common]
         if len(set(firsts)) < len(ids):
             raise RequestRefused("the model's tokens do not distinguish the scores of a scale")
-        self._write(ids[0][:shared])
-        likely = torch.stack([self._next[first] for first in firsts])
-        chosen = _drawn(likely, temperature, chance)
-        self._write(ids[chosen][shared:])
-        return choices[chosen]
+        self._write(ids[0][:common])
+        likelihoods = torch.stack([self._next[first] for first in firsts])
+        index = _drawn(likelihoods, temperature, chance)
+        self._write(ids[index][common:])
+        return choices[index]
 
     def _free_text(self, temperature: float, chance: Any) -> str:
         text = ""
         for _ in range(MAX_REASONING):
             token = _drawn(self._next, temperature, chance)
             piece = str(self._tokenizer.decode([token]))
-            end = next((at for at, letter in enumerate(piece) if letter in _STOPS), None)
+            end = next((index for index, letter in enumerate(piece) if letter in _STOPS), None)
             if token == self._tokenizer.eos_token_id or end is not None:
                 return text + piece[: end or 0]
             text += piece if piece.isprintable() else " "
@@ -187,9 +187,9 @@ class GrowingConversation:
         return text
 
 
-def _drawn(likely: Any, temperature: float, chance: Any) -> int:
+def _drawn(likelihoods: Any, temperature: float, chance: Any) -> int:
     import torch
 
     if not temperature:
-        return int(likely.argmax())
-    return int(torch.multinomial((likely / temperature).softmax(-1), 1, generator=chance))
+        return int(likelihoods.argmax())
+    return int(torch.multinomial((likelihoods / temperature).softmax(-1), 1, generator=chance))

@@ -33,26 +33,26 @@ def strip_reasoning(text: str) -> str:
 def _without_thoughts(text: str) -> str:
     """A closing tag without an opening one ends a block that the chat template opened."""
     tags = list(_TAG.finditer(text))
-    last = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
-    kept: list[str] = []
-    at = 0
-    inside = ""
-    unclosed = False
+    last_openings = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
+    passages: list[str] = []
+    start = 0
+    open_tag = ""
+    is_unclosed = False
     for tag in tags:
         name = tag[2].lower()
-        if inside:
-            if tag[1] and name == inside:
-                inside, at = "", tag.end()
+        if open_tag:
+            if tag[1] and name == open_tag:
+                open_tag, start = "", tag.end()
         elif tag[1]:
-            kept, at, unclosed = [], tag.end(), False
-        elif last.get(name, -1) > tag.start():
-            kept.append(text[at : tag.start()])
-            inside = name
+            passages, start, is_unclosed = [], tag.end(), False
+        elif last_openings.get(name, -1) > tag.start():
+            passages.append(text[start : tag.start()])
+            open_tag = name
         else:
-            unclosed = True
-    if unclosed:
+            is_unclosed = True
+    if is_unclosed:
         raise Unreadable("the thinking does not end, and no answer follows it")
-    return "".join([*kept, text[at:]])
+    return "".join([*passages, text[start:]])
 
 
 def only_object(text: str) -> dict[str, Any]:
@@ -64,16 +64,16 @@ def only_object(text: str) -> dict[str, Any]:
     if not text:
         raise Unreadable("the answer is empty")
     objects: list[dict[str, Any]] = []
-    begun = _OBJECT.search(text)
-    while begun:
+    opening = _OBJECT.search(text)
+    while opening:
         try:
-            value, end = _DECODER.raw_decode(text, begun.start("object"))
+            value, end = _DECODER.raw_decode(text, opening.start("object"))
         except (ValueError, RecursionError) as error:
             raise Unreadable("the JSON object is broken or cut off") from error
-        if begun["list"] and not _LIST_END.match(text, end):
+        if opening["list"] and not _LIST_END.match(text, end):
             raise Unreadable("there is a list; there must be one JSON object")
         objects.append(value)
-        begun = _OBJECT.search(text, end)
+        opening = _OBJECT.search(text, end)
     if not objects:
         raise Unreadable("there is no JSON object")
     if any(value != objects[0] for value in objects[1:]):

@@ -63,11 +63,11 @@ class RateLimit:
         now = self._clock()
         self._request_at = max(now, self._request_at)
         self._token_at = max(now, self._token_at)
-        at = max(self._request_at, self._token_at)
+        start = max(self._request_at, self._token_at)
         if self._requests:
-            self._request_at = at + 60 / self._requests
+            self._request_at = start + 60 / self._requests
         self.correct(tokens)
-        return at - now
+        return start - now
 
     def correct(self, tokens: float) -> None:
         if self._tokens:
@@ -76,9 +76,9 @@ class RateLimit:
 
 def wait_before(retry: int, headers: Mapping[str, str], chance: random.Random) -> float:
     """The wait that the server asks for, and a little more to spread requests; or a backoff."""
-    asked_for = retry_after(headers)
-    if asked_for is not None:
-        return asked_for * (1 + 0.1 * chance.random())
+    requested_wait = retry_after(headers)
+    if requested_wait is not None:
+        return requested_wait * (1 + 0.1 * chance.random())
     longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**retry)
     return longest * (0.5 + 0.5 * chance.random())
 
@@ -88,8 +88,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if value.isascii() and value.replace(".", "", 1).isdigit():
         return float(value)
     try:
-        when = email.utils.parsedate_to_datetime(value)
-        return max(0.0, when.timestamp() - time.time())
+        date = email.utils.parsedate_to_datetime(value)
+        return max(0.0, date.timestamp() - time.time())
     except (ValueError, OverflowError):  # no date, or none that there can be
         return None
 
@@ -192,11 +192,11 @@ class Service:
         for attempt in range(self._policy.attempts):
             await asyncio.sleep(self._rate.reserve(guess))
             headers: Mapping[str, str] = {}
-            began = perf_counter()
+            start = perf_counter()
             try:
                 response, form = await self._post(request)
                 if response.status == 200:
-                    reply = read_reply(response, form, perf_counter() - began)
+                    reply = read_reply(response, form, perf_counter() - start)
                     if reply.tokens_in is not None:
                         self._rate.correct(reply.tokens_in + (reply.tokens_out or 0) - guess)
                     return reply

@@ -66,9 +66,9 @@ class Usage:
             setattr(self, name, getattr(self, name) + count)
 
     def take(self) -> "Usage":
-        taken = replace(self)
+        snapshot = replace(self)
         vars(self).update(vars(Usage()))
-        return taken
+        return snapshot
 
     def cost(self, price: Price | None) -> float | None:
         if price is None or (self.uncounted and (price.input or price.output)):

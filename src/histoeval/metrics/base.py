@@ -140,8 +140,8 @@ class MetricBase(ABC):
         if predictions is None and references is None:
             answers = list(self._collected)
         else:
-            given = (() if texts is None else texts for texts in (predictions, references))
-            answers = self._answers(*given)
+            columns = (() if texts is None else texts for texts in (predictions, references))
+            answers = self._answers(*columns)
         scores = [answer for answer in answers if isinstance(answer, Score)]
         if not scores:
             reason = next((a.message for a in answers if isinstance(a, Problem)), "no pairs given")
@@ -197,20 +197,21 @@ def score_pairs(
 
 def equally_long(candidates: Any, references: Any) -> tuple[list[Any], list[Any]]:
     """Candidates and their references as lists: of a list, a column, a generator, or one text."""
-    given = {"candidates": candidates, "references": references}
-    for name, texts in given.items():
+    columns = {"candidates": candidates, "references": references}
+    for name, texts in columns.items():
         if isinstance(texts, str):
-            given[name] = [texts]
+            columns[name] = [texts]
         elif isinstance(texts, bytes | Mapping | AbstractSet) or not isinstance(texts, Iterable):
             raise SettingError(f"{name} are a {type(texts).__name__}: give a list of texts")
         else:
-            given[name] = list(texts)
-    ours, theirs = given.values()
-    if len(ours) != len(theirs):
+            columns[name] = list(texts)
+    candidate_texts, reference_texts = columns.values()
+    if len(candidate_texts) != len(reference_texts):
         raise SettingError(
-            f"{len(ours)} candidates for {len(theirs)} references; there must be one for each"
+            f"{len(candidate_texts)} candidates for {len(reference_texts)} references; "
+            "there must be one for each"
         )
-    return ours, theirs
+    return candidate_texts, reference_texts
 
 
 def length_problem(**texts: str) -> Problem | None:
@@ -316,7 +317,7 @@ class SettledMetric(MetricBase):
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings, models and what `update` has collected; all else is worked out again."""
-        settings = {f.name: getattr(self, f.name) for f in fields(self)}
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
         return settings | {"_collected": list(self._collected)}
 
     @property

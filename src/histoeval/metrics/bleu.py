@@ -111,7 +111,7 @@ class Chrf(PairMetric):
 def mean_shares(counts: Sequence[float]) -> tuple[float, float]:
     """Precision and recall, averaged over the orders that both sides have n-grams of."""
     orders = zip(counts[::3], counts[1::3], counts[2::3], strict=True)
-    shares = [(both / ours, both / theirs) for ours, theirs, both in orders if ours and theirs]
+    shares = [(both / cand, both / ref) for cand, ref, both in orders if cand and ref]
     if not shares:
         return 0.0, 0.0
     precisions, recalls = zip(*shares, strict=True)

@@ -97,9 +97,9 @@ class Concordance(EnglishMetric):
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         return list(map(self._answer, pairs, self.compare(pairs)))
 
-    def _answer(self, pair: Pair, compared: ReportComparison) -> Score | Problem:
-        if compared.says_something or pair.reference == pair.candidate:
-            return self.score_compared(compared)
+    def _answer(self, pair: Pair, comparison: ReportComparison) -> Score | Problem:
+        if comparison.says_something or pair.reference == pair.candidate:
+            return self.score_compared(comparison)
         return self._failed("neither report states anything that can be compared")
 
     def explain(self, pair: Pair) -> Explanation | Problem:
@@ -107,21 +107,21 @@ class Concordance(EnglishMetric):
         self._demand_available()
         if unreadable := self.unreadable(pair):
             return unreadable
-        (compared,) = self.compare([pair])
-        score = self._answer(pair, compared)
+        (comparison,) = self.compare([pair])
+        score = self._answer(pair, comparison)
         if isinstance(score, Problem):
             return score
-        counted = self._compared_again(compared)
-        read: dict[ReportError, set[ReportError]] = {}
-        for name, part in compared.parts.items():
-            for shown, raw in zip(part.mistakes, counted.parts[name].mistakes, strict=True):
-                read.setdefault(shown, set()).add(raw)
-        without = []
-        for error in listed(compared.parts.values())[1]:
-            excused = Excused(frozenset().union(*map(read.__getitem__, error.counted)))
-            again = self._compared_again(compared, excused)
-            without.append(self.score_compared(again).value)
-        return explained(score, self.breakdown(compared), without)
+        unexcused = self._compared_again(comparison)
+        errors_of: dict[ReportError, set[ReportError]] = {}
+        for name, part in comparison.parts.items():
+            for error_shown, raw in zip(part.mistakes, unexcused.parts[name].mistakes, strict=True):
+                errors_of.setdefault(error_shown, set()).add(raw)
+        values = []
+        for error in listed(comparison.parts.values())[1]:
+            excused = Excused(frozenset().union(*map(errors_of.__getitem__, error.counted)))
+            comparison_without = self._compared_again(comparison, excused)
+            values.append(self.score_compared(comparison_without).value)
+        return explained(score, self.breakdown(comparison), values)
 
     def breakdown(self, compared: ReportComparison) -> list[PartCost]:
         return [
@@ -130,16 +130,16 @@ class Concordance(EnglishMetric):
         ]
 
     def _compared_again(
-        self, compared: ReportComparison, excused: Excused = NOTHING_EXCUSED
+        self, comparison: ReportComparison, excused: Excused = NOTHING_EXCUSED
     ) -> ReportComparison:
-        both = compared.reference, compared.candidate
-        every = Excused(excused.errors | compared.entailed.errors)
-        parts = dict(compare_reports(*both, self._phrases.likeness, every))
-        if compared.verification is not None:
-            verification = compared.verification.without(excused)
-            parts = verified_parts(verification, parts, compared.entailed, both)
+        sides = comparison.reference, comparison.candidate
+        accepted = Excused(excused.errors | comparison.entailed.errors)
+        parts = dict(compare_reports(*sides, self._phrases.likeness, accepted))
+        if comparison.verification is not None:
+            verification = comparison.verification.without(excused)
+            parts = verified_parts(verification, parts, comparison.entailed, sides)
         return replace(
-            compared, parts={name: without_errors(part, every) for name, part in parts.items()}
+            comparison, parts={name: without_errors(part, accepted) for name, part in parts.items()}
         )
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
@@ -148,8 +148,8 @@ class Concordance(EnglishMetric):
         if not all(getattr(model, "concurrent", False) for model in models):
             return self._compare_block(pairs)
         blocks = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
-        compared = (in_order if cores() > 1 else map)(self._compare_block, blocks)
-        return list(chain.from_iterable(compared))
+        comparisons = (in_order if cores() > 1 else map)(self._compare_block, blocks)
+        return list(chain.from_iterable(comparisons))
 
     def _compare_block(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
         reader: Reader = self.reader
@@ -161,44 +161,44 @@ class Concordance(EnglishMetric):
         facts = []
         for side in sides:  # each report is read in the light of the other
             reference, candidate = reconciled(*(reports[text.text] for text in side))
-            ref = facts_of(reference)
-            facts.append((ref, ref if candidate is reference else facts_of(candidate)))
+            stated = facts_of(reference)
+            facts.append((stated, stated if candidate is reference else facts_of(candidate)))
         if len(facts) > 1:  # many phrases at once are embedded faster than one by one
             self._phrases.embed(phrase for both in facts for phrase in _unknown_phrases(*both))
-        compared = [
+        items = [
             ReportComparison(*both, dict(compare_reports(*both, self._phrases.likeness)))
             for both in facts
         ]
         if self.verify:
-            compared = self._verified(compared)
+            items = self._verified(items)
         return [  # with their evidence in the reports' own words
-            replace(one, parts={name: restored(p, *side) for name, p in one.parts.items()})
-            for one, side in zip(compared, sides, strict=True)
+            replace(item, parts={name: restored(p, *side) for name, p in item.parts.items()})
+            for item, side in zip(items, sides, strict=True)
         ]
 
-    def _verified(self, compared: Sequence[ReportComparison]) -> list[ReportComparison]:
+    def _verified(self, pairs: Sequence[ReportComparison]) -> list[ReportComparison]:
         """The comparisons after the NLI model was asked about what they left unmatched."""
         asked = [
             questions_about(pair.reference, pair.candidate, pair.parts)
             if self._is_worth_asking(pair)
             else None
-            for pair in compared
+            for pair in pairs
         ]
         answers = answers_to(self.nli, asked)
-        verified = list(compared)
-        for place, (pair, questions) in enumerate(zip(compared, asked, strict=True)):
+        verified = list(pairs)
+        for index, (pair, questions) in enumerate(zip(pairs, asked, strict=True)):
             if questions is not None:
                 answered = questions.answered(answers)
                 errors = [error for part in pair.parts.values() for error in part.mistakes]
                 entailed = entailed_errors(errors, answered, (pair.reference, pair.candidate))
-                known = replace(pair, verification=answered, entailed=entailed)
-                verified[place] = self._compared_again(known)
+                verified_pair = replace(pair, verification=answered, entailed=entailed)
+                verified[index] = self._compared_again(verified_pair)
         return verified
 
-    def _is_worth_asking(self, compared: ReportComparison) -> bool:
-        texts = compared.reference.stated.text, compared.candidate.stated.text
+    def _is_worth_asking(self, comparison: ReportComparison) -> bool:
+        texts = comparison.reference.stated.text, comparison.candidate.stated.text
         is_short = max(len(text.split()) for text in texts) <= _SHORT
-        return is_short or weights().expert(compared.values) / TOP >= _IN_COMMON
+        return is_short or weights().expert(comparison.values) / TOP >= _IN_COMMON
 
     @cached_property
     def _phrases(self) -> PhraseSimilarity:
@@ -236,20 +236,20 @@ class PhraseSimilarity:
         return min(1.0, max(0.0, (cosine - _STRANGE) / (_ALIKE - _STRANGE)))
 
 
-def _unknown_phrases(ref: Facts, cand: Facts) -> Iterator[str]:
+def _unknown_phrases(reference: Facts, candidate: Facts) -> Iterator[str]:
     """The diagnoses and findings that no catalogue knows, and those they may be compared with."""
-    for ones, others in (
-        ((*ref.made, *ref.denied), (*cand.made, *cand.denied)),
-        (ref.findings, cand.findings),
-        (ref.findings, cand.mentioned),
-        (ref.mentioned, cand.findings),
+    for firsts, seconds in (
+        ((*reference.made, *reference.denied), (*candidate.made, *candidate.denied)),
+        (reference.findings, candidate.findings),
+        (reference.findings, candidate.mentioned),
+        (reference.mentioned, candidate.findings),
     ):
-        sides = [{entry.entity.text: entry.known for entry in side} for side in (ones, others)]
+        sides = [{entry.entity.text: entry.known for entry in side} for side in (firsts, seconds)]
         if sides[0].keys() == sides[1].keys():
             continue
-        for own, other in (sides, sides[::-1]):
-            if unknown := [phrase for phrase, known in own.items() if not known]:
-                yield from (*unknown, *other)
+        for phrases, counterparts in (sides, sides[::-1]):
+            if unknown := [phrase for phrase, is_known in phrases.items() if not is_known]:
+                yield from (*unknown, *counterparts)
 
 
 @cache
@@ -284,8 +284,8 @@ class RubricOffline(Concordance):
         return super().unsigned | {"alignment"}
 
     def fingerprint(self) -> dict[str, str]:
-        own = {} if self.aligned is None else {"alignment": self.aligned.identity}
-        return super().fingerprint() | own
+        alignment = {} if self.aligned is None else {"alignment": self.aligned.identity}
+        return super().fingerprint() | alignment
 
     def score_compared(self, compared: ReportComparison) -> Score:
         parts = list(compared.parts.values())

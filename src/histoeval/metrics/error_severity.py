@@ -42,8 +42,8 @@ class ErrorWeights(Noun):
             ("class", set(get_args(ErrorClass)), set(self.classes)),
             ("agreed", {FINDING}, set(self.agreed)),
         ]
-        for table, wanted, given in tables:
-            if missing := sorted(wanted - given):
+        for table, needed, names in tables:
+            if missing := sorted(needed - names):
                 raise ValueError(f"[{table}] needs {', '.join(missing)}")
         return self
 

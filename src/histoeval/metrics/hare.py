@@ -129,7 +129,7 @@ class Hare(EnglishMetric):
         texts = [text for pair in pairs for text in (pair.reference, pair.candidate)]
         readings = [self._reading(report) for report in reader.read(texts)]
         rows = self._embedded([[e.text for e in reading.entities] for reading in readings])
-        sides = [side._replace(rows=own) for side, own in zip(readings, rows, strict=True)]
+        sides = [side._replace(rows=vectors) for side, vectors in zip(readings, rows, strict=True)]
         return list(map(self._compare, sides[::2], sides[1::2]))
 
     def _embedded(self, phrases: Sequence[Sequence[str]]) -> list[Vectors]:
@@ -137,7 +137,7 @@ class Hare(EnglishMetric):
         distinct = list(dict.fromkeys(chain.from_iterable(phrases)))
         vectors = aligner.embed(distinct)
         row = {phrase: number for number, phrase in enumerate(distinct)}
-        return [vectors[[row[phrase] for phrase in own]] for own in phrases]
+        return [vectors[[row[phrase] for phrase in group]] for group in phrases]
 
     def _counting(self, report: Report, types: Set[EntityType]) -> set[int]:
         """The entities to compare: those the reader is sure of, all of them or what is concluded.
@@ -148,10 +148,10 @@ class Hare(EnglishMetric):
         """
         by_phrase = getattr(self.reader, "sure_of_phrases", False)
         counting = set()
-        for place, entity in enumerate(report.entities):
+        for position, entity in enumerate(report.entities):
             root = 1 / max(1, len(entity.text.split())) if by_phrase else 1
             if entity.type in types and entity.score**root > self._threshold:
-                counting.add(place)
+                counting.add(position)
         if self.of == "report":
             return counting
         affirmed = {p for p in counting if report.entities[p].assertion != Assertion.ABSENT}
@@ -168,7 +168,7 @@ class Hare(EnglishMetric):
                 head, tail = report.entities[relation.head], report.entities[relation.tail]
                 kind = "marker-result" if head.type == "marker" else "diagnosis-descriptor"
                 links.add((_plain(head.text), _plain(tail.text), kind))
-        return _Reading([report.entities[place] for place in sorted(counting)], links)
+        return _Reading([report.entities[position] for position in sorted(counting)], links)
 
     def _compare(self, reference: _Reading, candidate: _Reading) -> Score:
         entities = entity_agreement(reference.rows, candidate.rows)
@@ -196,19 +196,21 @@ class Hare(EnglishMetric):
         texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
         normal = {text: normalised(text) for text in texts}
         distinct = list(dict.fromkeys(text.text for text in normal.values()))
-        every = frozenset(EntityType)
+        all_types = frozenset(EntityType)
         mentions = {
-            text: mentions_of(report, self._counting(report, every))
+            text: mentions_of(report, self._counting(report, all_types))
             for text, report in zip(distinct, reader.read(distinct), strict=True)
         }
-        phrases = [[m.entity.text for m in mentioned.items] for mentioned in mentions.values()]
+        phrases = [
+            [m.entity.text for m in report_mentions.items] for report_mentions in mentions.values()
+        ]
         rows = dict(zip(mentions, self._embedded(phrases), strict=True))
         scores: list[Score | Problem] = []
         for pair in pairs:
             reference, candidate = normal[pair.reference], normal[pair.candidate]
-            both = mentions[reference.text], mentions[candidate.text]
-            judged = compare(*both, rows[reference.text], rows[candidate.text])
-            scores.append(self._graded(judged, both, (reference, candidate)))
+            pair_mentions = mentions[reference.text], mentions[candidate.text]
+            judged = compare(*pair_mentions, rows[reference.text], rows[candidate.text])
+            scores.append(self._graded(judged, pair_mentions, (reference, candidate)))
         return scores
 
     def _graded(
@@ -218,15 +220,15 @@ class Hare(EnglishMetric):
         texts: tuple[RewrittenText, RewrittenText],
     ) -> Score:
         reference, candidate = judged
-        whole = weighted_agreement(
+        overall = weighted_agreement(
             reference.entities + reference.links, candidate.entities + candidate.links
         )
-        parts = {"precision": whole.precision, "recall": whole.recall}
+        parts = {"precision": overall.precision, "recall": overall.recall}
         parts |= _named("entity", weighted_agreement(reference.entities, candidate.entities))
         if reference.links or candidate.links:
             parts |= _named("relation", weighted_agreement(reference.links, candidate.links))
         return Score(
-            value=whole.f1,
+            value=overall.f1,
             parts=parts,
             evidence={
                 "reference": _judged_entities(reference, *mentions, texts[0]),
@@ -254,10 +256,10 @@ class Hare(EnglishMetric):
         words, links = [], []
         for reading in (reference, candidate):
             words.append([e.word for e in reading.entities if e.score > self._threshold])
-            sure = {
+            pairs = {
                 (head, tail) for head, tail, score in reading.relations if score > self._threshold
             }
-            links.append(sure)
+            links.append(pairs)
         entities = NONE
         if all(words):
             vectors = [self.aligner.embed(side) for side in words]
@@ -301,39 +303,40 @@ def _named(kind: str, numbers: PrecisionRecall) -> dict[str, float]:
     return {f"{kind}_{name}": value for name, value in asdict(numbers).items()}
 
 
-def _matches(own: _Reading, other: _Reading) -> list[dict[str, Any]]:
+def _matches(report: _Reading, opposite: _Reading) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
-        {"text": e.text, "type": str(e.type), "start": e.start, "end": e.end} for e in own.entities
+        {"text": e.text, "type": str(e.type), "start": e.start, "end": e.end}
+        for e in report.entities
     ]
-    if own.entities and other.entities:
-        best = nearest(own.rows, other.rows)
+    if report.entities and opposite.entities:
+        best = nearest(report.rows, opposite.rows)
         for row, position, cosine in zip(rows, best.position, best.cosine, strict=True):
-            row |= {"nearest": other.entities[position].text, "cosine": float(cosine)}
+            row |= {"nearest": opposite.entities[position].text, "cosine": float(cosine)}
     return rows
 
 
 def _judged_entities(
-    side: JudgedReport, own: ReportMentions, other: ReportMentions, text: RewrittenText
+    side: JudgedReport, mentions: ReportMentions, opposite: ReportMentions, text: RewrittenText
 ) -> list[dict[str, Any]]:
     """Each thing of one report with what the other has for it, in the words of the report."""
     rows = []
-    for judged, mention in zip(side.entities, own.items, strict=True):
+    for judged, mention in zip(side.entities, mentions.items, strict=True):
         entity = text.restored(mention.entity)
         row = {"text": entity.text, "type": str(entity.type), "start": entity.start}
         row |= {"end": entity.end, "weight": judged.weight, "similarity": judged.value}
         if judged.nearest is not None:
-            row["nearest"] = other.items[judged.nearest].entity.text
+            row["nearest"] = opposite.items[judged.nearest].entity.text
         if judged.contradicted:
             row["contradicted"] = True
         rows.append(row)
     return rows
 
 
-def _links(side: JudgedReport, own: ReportMentions, *, agreed: bool) -> list[Link]:
+def _links(side: JudgedReport, mentions: ReportMentions, *, agreed: bool) -> list[Link]:
     """The relations of one report on which the other agrees, or those on which it does not."""
     links = []
-    for judged, (head, tail) in zip(side.links, own.links, strict=True):
+    for judged, (head, tail) in zip(side.links, mentions.links, strict=True):
         if judged.agreed == agreed:
-            first, second = own.items[head], own.items[tail]
+            first, second = mentions.items[head], mentions.items[tail]
             links.append((first.plain, second.plain, f"{first.type}-{second.type}"))
     return links

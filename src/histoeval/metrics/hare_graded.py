@@ -64,9 +64,9 @@ class WeightedMention:
     def key(self) -> Any:
         """The same for two mentions of one thing; a result or size is of what it stands beside."""
         by_words = self.type in _VALUES or not self.meaning
-        place = self.entity.start if self.type in CONTEXTUAL else None
+        start = self.entity.start if self.type in CONTEXTUAL else None
         meaning = self.plain if by_words else self.meaning
-        return self.type, self.entity.assertion, self.side, meaning, place
+        return self.type, self.entity.assertion, self.side, meaning, start
 
 
 class ReportMentions(NamedTuple):
@@ -85,19 +85,19 @@ def mentions_of(report: Report, counting: Set[int]) -> ReportMentions:
     """These entities of a report and their relations; what is said twice counts once."""
     organs = _organs(report)
     scope = scope_of(report.text)
-    concluded = {i for i in counting if scope.concludes(report.entities[i].start)}
+    concluded = {index for index in counting if scope.concludes(report.entities[index].start)}
     items: list[WeightedMention] = []
     item_of: dict[int, int] = {}
-    known: dict[Any, int] = {}
-    for i in sorted(counting):
-        is_elsewhere = bool(concluded) and i not in concluded
-        mention = _mention(report.entities[i], organs, is_elsewhere)
-        item = known.setdefault(mention.key, len(items))
+    positions: dict[Any, int] = {}
+    for index in sorted(counting):
+        is_elsewhere = bool(concluded) and index not in concluded
+        mention = _mention(report.entities[index], organs, is_elsewhere)
+        item = positions.setdefault(mention.key, len(items))
         if item == len(items):
             items.append(mention)
         elif mention.weight > items[item].weight:
             items[item] = mention
-        item_of[i] = item
+        item_of[index] = item
     links = dict.fromkeys(
         (item_of[relation.head], item_of[relation.tail])
         for relation in report.relations
@@ -111,8 +111,8 @@ def _mention(entity: Entity, organs: frozenset[str], is_elsewhere: bool) -> Weig
     if entity.type == EntityType.DIAGNOSIS:
         meaning: Any = main_concept(entity.text, organs)
     else:
-        read, _ = _catalogues().get(entity.type, (None, None))
-        meaning = read(entity.text) if read else None
+        read_meaning, _ = _catalogues().get(entity.type, (None, None))
+        meaning = read_meaning(entity.text) if read_meaning else None
     finding = meaning if isinstance(meaning, _FindingMeaning) else None
     denied = entity.assertion == Assertion.ABSENT or bool(finding and finding.denied)
     weight = weights[entity.type]
@@ -147,13 +147,13 @@ def _catalogues() -> dict[EntityType, tuple[Reading, Likeness]]:
         match = finding_of(phrase)
         return _FindingMeaning(match.id, match.denied) if match else None
 
-    def nearest_sites(sites: Set[str], others: Set[str]) -> float:
-        return max(site_closeness(site, other) for site in sites for other in others)
+    def nearest_sites(sites: Set[str], opposites: Set[str]) -> float:
+        return max(site_closeness(site, second) for site in sites for second in opposites)
 
-    def shared_markers(markers: Set[str], others: Set[str]) -> float:
-        return len(markers & others) / min(len(markers), len(others))
+    def shared_markers(markers: Set[str], opposites: Set[str]) -> float:
+        return len(markers & opposites) / min(len(markers), len(opposites))
 
-    of_findings = finding, lambda one, other: finding_closeness(one.id, other.id)
+    of_findings = finding, lambda first, second: finding_closeness(first.id, second.id)
     return {
         EntityType.DIAGNOSIS: (main_concept, closeness),
         EntityType.SITE: (
@@ -190,11 +190,11 @@ class JudgedReport(NamedTuple):
 
 def weighted_agreement(reference: Sequence[Judged], candidate: Sequence[Judged]) -> PrecisionRecall:
     """Precision, recall and F1 by weight; nothing on both sides is full agreement, on one none."""
-    totals = [sum(each.weight for each in side) for side in (candidate, reference)]
+    totals = [sum(judged.weight for judged in side) for side in (candidate, reference)]
     if not any(totals):
         return FULL
     precision, recall = (
-        sum(each.weight * each.value for each in side) / total if total else 0.0
+        sum(judged.weight * judged.value for judged in side) / total if total else 0.0
         for side, total in zip((candidate, reference), totals, strict=True)
     )
     return PrecisionRecall(precision, recall, harmonic_mean(precision, recall))
@@ -205,15 +205,15 @@ def compare(
 ) -> tuple[JudgedReport, JudgedReport]:
     """Judge two reports by each other; the rows are the vectors of their mentions."""
     cosines = rounded_cosines(reference_rows, candidate_rows)
-    named = np.zeros(cosines.shape)
+    alike = np.zeros(cosines.shape)
     agreed = np.zeros(cosines.shape)
-    for i, one in enumerate(reference.items):
-        for j, other in enumerate(candidate.items):
-            named[i, j] = likeness(one, other, float(cosines[i, j]))
-            agreed[i, j] = named[i, j] * _stance(one, other) if named[i, j] else 0.0
+    for i, mention in enumerate(reference.items):
+        for j, opposite in enumerate(candidate.items):
+            alike[i, j] = likeness(mention, opposite, float(cosines[i, j]))
+            agreed[i, j] = alike[i, j] * _stance(mention, opposite) if alike[i, j] else 0.0
     return (
-        _judged(reference, candidate, named, agreed),
-        _judged(candidate, reference, named.T, agreed.T),
+        _judged(reference, candidate, alike, agreed),
+        _judged(candidate, reference, alike.T, agreed.T),
     )
 
 
@@ -224,57 +224,57 @@ def likeness(one: WeightedMention, other: WeightedMention, cosine: float) -> flo
     similarity = settings()["similarity"]
     strange, alike = similarity["strange"], similarity["alike"]
     by_vector = min(1.0, max(0.0, (cosine - strange) / (alike - strange)))
-    known = None
+    closeness_known = None
     if one.type == other.type and one.meaning and other.meaning:
         _, closeness_of = _catalogues()[one.type]
-        known = closeness_of(one.meaning, other.meaning)
-    if known is None:
+        closeness_known = closeness_of(one.meaning, other.meaning)
+    if closeness_known is None:
         return by_vector
     if one.type in (EntityType.FINDING, EntityType.DESCRIPTOR):
-        return max(known, settings()["factors"]["other_finding"] * by_vector)
-    return known
+        return max(closeness_known, settings()["factors"]["other_finding"] * by_vector)
+    return closeness_known
 
 
-def _stance(one: WeightedMention, other: WeightedMention) -> float:
+def _stance(first: WeightedMention, second: WeightedMention) -> float:
     """The share of a likeness that is left if only one is denied or in doubt, or sides differ."""
-    if one.denied != other.denied or (one.side and other.side and one.side != other.side):
+    if first.denied != second.denied or (first.side and second.side and first.side != second.side):
         return 0.0
-    doubted = (one.entity.assertion == Assertion.UNCERTAIN) != (
-        other.entity.assertion == Assertion.UNCERTAIN
+    is_doubt_different = (first.entity.assertion == Assertion.UNCERTAIN) != (
+        second.entity.assertion == Assertion.UNCERTAIN
     )
-    return settings()["factors"]["doubt"] if doubted else 1.0
+    return settings()["factors"]["doubt"] if is_doubt_different else 1.0
 
 
 def _judged(
-    own: ReportMentions, other: ReportMentions, named: Matrix, agreed: Matrix
+    report: ReportMentions, opposite: ReportMentions, alike: Matrix, agreed: Matrix
 ) -> JudgedReport:
-    linked = {tail for _, tail in own.links}
+    linked_tails = {tail for _, tail in report.links}
     entities = []
-    for i, mention in enumerate(own.items):
+    for i, mention in enumerate(report.items):
         value = float(agreed[i].max(initial=0.0))
-        contradicted = _differs(value) and bool(named[i].max(initial=0.0) >= _same())
-        weight = 0.0 if mention.type in CONTEXTUAL and i in linked else mention.weight
+        contradicted = _differs(value) and bool(alike[i].max(initial=0.0) >= _same())
+        weight = 0.0 if mention.type in CONTEXTUAL and i in linked_tails else mention.weight
         nearest = int(agreed[i].argmax()) if value else None
         entities.append(Judged(_charged(weight, contradicted), value, nearest, contradicted))
-    links = tuple(_judged_links(own, other, named, agreed))
+    links = tuple(_judged_links(report, opposite, alike, agreed))
     return JudgedReport(tuple(entities), links)
 
 
 def _judged_links(
-    own: ReportMentions, other: ReportMentions, named: Matrix, agreed: Matrix
+    report: ReportMentions, opposite: ReportMentions, alike: Matrix, agreed: Matrix
 ) -> Iterator[Judged]:
     factor = settings()["factors"]["relation"]
-    for head, tail in own.links:
-        second = own.items[tail]
+    for head, tail in report.links:
+        target = report.items[tail]
         rivals = [
-            (agreed[head, h] * agreed[tail, t], k, bool(named[head, h] >= _same()))
-            for k, (h, t) in enumerate(other.links)
-            if other.items[t].type == second.type
+            (agreed[head, h] * agreed[tail, t], k, bool(alike[head, h] >= _same()))
+            for k, (h, t) in enumerate(opposite.links)
+            if opposite.items[t].type == target.type
         ]
         value, nearest, _ = max(rivals, key=lambda rival: rival[0], default=(0.0, None, False))
         has_rival = any(is_same for _, _, is_same in rivals)
-        contradicted = _differs(value) and has_rival and second.type in _VALUES
-        weight = second.weight * (1.0 if second.type in CONTEXTUAL else factor)
+        contradicted = _differs(value) and has_rival and target.type in _VALUES
+        weight = target.weight * (1.0 if target.type in CONTEXTUAL else factor)
         yield Judged(_charged(weight, contradicted), float(value), nearest, contradicted)
 
 

@@ -75,9 +75,9 @@ class JudgedMetric(ModelMetric):
     def _score_asked(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         scores: list[Score | Problem] = []
         for answers in self.panel.ask(self.loaded, pairs):
-            given = [answer for answer in answers if answer.judge in self.seated]
-            usual = [answer for answer in given if answer.order == "usual"]
-            scores.append(missing_problem(usual, self.name) or self.combine(given))
+            seated_answers = [answer for answer in answers if answer.judge in self.seated]
+            usual_answers = [answer for answer in seated_answers if answer.order == "usual"]
+            scores.append(missing_problem(usual_answers, self.name) or self.combine(seated_answers))
         return scores
 
     @abstractmethod

@@ -57,17 +57,17 @@ class Meteor(PairMetric):
     def score_pair(self, reference: str, candidate: str) -> Score:
         if obstacle := self.unavailable_reason():
             raise MissingDependency(obstacle)
-        ours, theirs = wordpunct_tokenize(candidate), wordpunct_tokenize(reference)
+        words, targets = wordpunct_tokenize(candidate), wordpunct_tokenize(reference)
         stemmer = SimpleNamespace(stem=str) if self.matchers == "exact" else stems
         matches, _, _ = align_words(
-            ours, theirs, stemmer=stemmer, wordnet=synonyms_of(self._wordnet)
+            words, targets, stemmer=stemmer, wordnet=synonyms_of(self._wordnet)
         )
         steps = pairwise(matches)
         breaks = sum((a + 1, b + 1) != following for (a, b), following in steps)
         chunks = breaks + bool(matches)
         value = precision = recall = penalty = 0.0
         if matches:
-            precision, recall = len(matches) / len(ours), len(matches) / len(theirs)
+            precision, recall = len(matches) / len(words), len(matches) / len(targets)
             penalty = self.gamma * (chunks / len(matches)) ** self.beta
             mean = precision * recall / (self.alpha * precision + (1 - self.alpha) * recall)
             value = (1 - penalty) * mean

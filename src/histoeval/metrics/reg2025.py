@@ -48,9 +48,9 @@ class Reg2025(ModelMetric):
         for pair, reference, candidate, cosine in zip(
             pairs, keys[::2], keys[1::2], cosines, strict=True
         ):
-            both = reference | candidate
-            shared = len(reference & candidate) / len(both) if both else 0.0
-            if self.mode == "corrected" and not both:
+            union = reference | candidate
+            shared = len(reference & candidate) / len(union) if union else 0.0
+            if self.mode == "corrected" and not union:
                 shared = 1.0  # the challenge has 0 where neither side has an entity
             scores.append(self._combine(pair, shared, float(cosine)))
         return scores
@@ -99,5 +99,5 @@ def literal_bleu4(reference: str, candidate: str) -> float:
         for words in (reference.split(), candidate.split())
     ]
     total = counts[1].total()
-    matched = sum(n * min(n, counts[0][gram]) for gram, n in counts[1].items())
+    matched = sum(count * min(count, counts[0][gram]) for gram, count in counts[1].items())
     return matched / total if total else 0.0

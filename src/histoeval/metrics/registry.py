@@ -48,8 +48,8 @@ class MetricEntry:
         if not isinstance(self.target, str):
             return self.target
         module, _, attribute = self.target.partition(":")
-        found: Any = attrgetter(attribute.strip())(import_module(module.strip()))
-        return found  # type: ignore[no-any-return]
+        target: Any = attrgetter(attribute.strip())(import_module(module.strip()))
+        return target  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -137,25 +137,27 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
     name, *assignments = spec.split(":")
     entry, kind = _resolved(name)
     needed = models_of(kind)
-    given: dict[str, Any] = {}
+    chosen_settings: dict[str, Any] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals:
             raise SettingError(f"in metric {spec!r}: {assignment!r} is not of the form name=value")
-        given[key] = value
-    for key in (given := given | settings):
+        chosen_settings[key] = value
+    for key in (chosen_settings := chosen_settings | settings):
         if key in ("name", *entry.settings, *needed):
             raise SettingError(f"in metric {spec!r}: {key!r} cannot be set here")
-    full = ":".join([spec, *(f"{key}={value}" for key, value in settings.items())])
+    full_name = ":".join([spec, *(f"{key}={value}" for key, value in settings.items())])
     filled: dict[str, Any] = {model: (models or {}).get(model) for model in needed}
-    takes = inspect.signature(kind).parameters
-    if "name" in takes or any(each.kind == each.VAR_KEYWORD for each in takes.values()):
-        filled["name"] = full  # somebody else's class need not take the name it is found by
+    parameters = inspect.signature(kind).parameters
+    if "name" in parameters or any(
+        parameter.kind == parameter.VAR_KEYWORD for parameter in parameters.values()
+    ):
+        filled["name"] = full_name  # somebody else's class need not take the name it is found by
     try:
-        metric = kind(**{**entry.settings, **given, **filled})
+        metric = kind(**{**entry.settings, **chosen_settings, **filled})
     except ValidationError as error:
-        free = [key for key in takes if key not in ("name", *entry.settings, *needed)]
-        raise SettingError(f"in metric {spec!r}: {_first_complaint(error, free)}") from error
+        settable = [key for key in parameters if key not in ("name", *entry.settings, *needed)]
+        raise SettingError(f"in metric {spec!r}: {_first_complaint(error, settable)}") from error
     except Exception as error:  # whatever a plug-in raises
         if name in METRICS or isinstance(error, HistoEvalError):
             raise
@@ -179,8 +181,8 @@ def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
     entries = metric_entries()
     if (entry := entries.get(name)) is None:
         guess = did_you_mean(name, entries)
-        known = ", ".join(sorted(entries))
-        raise SettingError(f"there is no metric {name!r}{guess}; known: {known}")
+        names = ", ".join(sorted(entries))
+        raise SettingError(f"there is no metric {name!r}{guess}; known: {names}")
     try:
         kind = entry.resolve()
         inspect.signature(kind)  # or it is nothing that can be called
@@ -201,7 +203,7 @@ def _first_complaint(error: ValidationError, settings: Sequence[str]) -> str:
     if fault["type"] != "unexpected_keyword_argument":
         return explain_validation(error, "")
     name = ".".join(map(str, fault["loc"]))
-    known = "it has none (a setting is a field of a @dataclass(frozen=True))"
+    choices = "it has none (a setting is a field of a @dataclass(frozen=True))"
     if settings:
-        known = f"there are {', '.join(settings)}"
-    return f"there is no setting {name!r}{did_you_mean(name, settings)}; {known}"
+        choices = f"there are {', '.join(settings)}"
+    return f"there is no setting {name!r}{did_you_mean(name, settings)}; {choices}"

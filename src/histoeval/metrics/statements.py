@@ -40,13 +40,13 @@ class StatementF1(EnglishMetric):
     models: ClassVar[tuple[str, ...]] = ("nli",)
 
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        asked = [questions_between(stated(p.reference), stated(p.candidate)) for p in pairs]
-        answers = answers_to(self.nli, asked)
+        questions_of = [questions_between(stated(p.reference), stated(p.candidate)) for p in pairs]
+        answers = answers_to(self.nli, questions_of)
         scores: list[Score | Problem] = []
-        for pair, questions in zip(pairs, asked, strict=True):
+        for pair, questions in zip(pairs, questions_of, strict=True):
             verified = questions.answered(answers)
-            reference = [_judged(each) for each in verified.reference]
-            candidate = [_judged(each) for each in verified.candidate]
+            reference = [_judged(statement) for statement in verified.reference]
+            candidate = [_judged(statement) for statement in verified.candidate]
             if not (reference or candidate) and pair.reference != pair.candidate:
                 scores.append(self._failed(NOTHING_STATED))
                 continue
@@ -54,20 +54,20 @@ class StatementF1(EnglishMetric):
         return scores
 
 
-def _judged(verified: VerifiedStatement) -> dict[str, Any]:
-    verdict = CONTRADICTED if verified.is_contradicted else NEITHER
-    if verified.answer.entailment >= ENTAILED:
+def _judged(statement: VerifiedStatement) -> dict[str, Any]:
+    verdict = CONTRADICTED if statement.is_contradicted else NEITHER
+    if statement.answer.entailment >= ENTAILED:
         verdict = SUPPORTED
-    text, start = verified.statement.text, verified.statement.span.start
+    text, start = statement.statement.text, statement.statement.span.start
     evidence = {
         "text": text,
         "start": start,
         "end": start + len(text),
         "verdict": verdict,
-        "entailment": round(verified.answer.entailment, 4),
+        "entailment": round(statement.answer.entailment, 4),
     }
-    if verified.nearest and verdict != NEITHER:
-        evidence["by"] = verified.nearest.text
+    if statement.nearest and verdict != NEITHER:
+        evidence["by"] = statement.nearest.text
     return evidence
 
 
@@ -86,7 +86,7 @@ def shares(reference: Statements, candidate: Statements) -> dict[str, float]:
 
 
 def _share(side: Statements, verdict: str) -> float:
-    return sum(each["verdict"] == verdict for each in side) / len(side) if side else 0.0
+    return sum(statement["verdict"] == verdict for statement in side) / len(side) if side else 0.0
 
 
 def statement_score(

@@ -34,12 +34,12 @@ _reading = Lock()
 
 
 def find() -> Path | None:
-    return next((place for place in places() if is_whole(place)), None)
+    return next((path for path in places() if is_whole(path)), None)
 
 
 def places() -> Iterator[Path]:
-    ours = os.environ.get("NLTK_DATA", "").split(os.pathsep)
-    for root in (*ours, *nltk.data.path):
+    folders = os.environ.get("NLTK_DATA", "").split(os.pathsep)
+    for root in (*folders, *nltk.data.path):
         if root:
             yield Path(root, "corpora", "wordnet")
             yield Path(root, "corpora", "wordnet.zip")
@@ -127,13 +127,13 @@ def synonyms(place: Path, word: str) -> frozenset[str]:
     return _cached(place, word) if len(word) <= MAX_CACHED_LETTERS else _looked_up(place, word)
 
 
-def _looked_up(place: Path, word: str) -> frozenset[str]:
+def _looked_up(path: Path, word: str) -> frozenset[str]:
     with _reading:  # the reader moves about in its files, so one thread at a time
-        reader = load(place)
+        reader = load(path)
         synsets = reader.synsets(word)
         reader.forget()
     if None in synsets:
-        raise MissingDependency(f"the WordNet in {place} is damaged: {word!r} leads nowhere")
+        raise MissingDependency(f"the WordNet in {path} is damaged: {word!r} leads nowhere")
     names = (name for synset in synsets for name in synset.lemma_names())
     return frozenset(name for name in names if "_" not in name) | {word}
 

@@ -29,8 +29,8 @@ def cache_folder() -> Path:
 
 
 def audit_log() -> Path | None:
-    named = os.environ.get(AUDIT, "")
-    return None if named == "0" else Path(named) if named else cache_folder() / "sent.jsonl"
+    setting = os.environ.get(AUDIT, "")
+    return None if setting == "0" else Path(setting) if setting else cache_folder() / "sent.jsonl"
 
 
 def sent_line(url: str, model: str, purpose: str, content: bytes) -> dict[str, object]:

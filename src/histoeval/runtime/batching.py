@@ -34,18 +34,18 @@ def alike(lengths: Sequence[int], most: int) -> list[list[int]]:
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     return [
         members[first : first + most]
-        for _, same in groupby(order, key=lambda i: lengths[i])
-        for members in [list(same)]
+        for _, positions in groupby(order, key=lambda i: lengths[i])
+        for members in [list(positions)]
         for first in range(0, len(members), most)
     ]
 
 
 def padded(rows: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
     """The rows as one array, with zeros behind those that are shorter than the longest."""
-    whole = np.zeros((len(rows), max(map(len, rows))), np.int64)
-    for row, tokens in zip(whole, rows, strict=True):
+    table = np.zeros((len(rows), max(map(len, rows))), np.int64)
+    for row, tokens in zip(table, rows, strict=True):
         row[: len(tokens)] = tokens
-    return whole
+    return table
 
 
 LENGTH_STEP = 16
@@ -81,6 +81,6 @@ class SteadyPlan:
                 yield waiting[:height]
 
     def rest(self) -> list[list[Tokens]]:
-        left = [self._waiting[width] for width in sorted(self._waiting, reverse=True)]
+        groups = [self._waiting[width] for width in sorted(self._waiting, reverse=True)]
         self._waiting.clear()
-        return [members for members in left if members]
+        return [members for members in groups if members]

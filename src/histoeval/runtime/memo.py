@@ -69,8 +69,8 @@ class Memory(Generic[Key, T]):
                         self._held += size(text)
                     self._known[text] = answer
                 while self._held * _shared_by() > self._most:
-                    forgotten, _ = self._known.popitem(last=False)
-                    self._held -= size(forgotten)
+                    oldest, _ = self._known.popitem(last=False)
+                    self._held -= size(oldest)
         return [cached[text] for text in texts]
 
 

@@ -145,10 +145,10 @@ class TokenRows:
 
     def _of_equal_length(self, texts: Sequence[Text]) -> list[Rows]:
         def run(group: Sequence[int]) -> list[Rows]:
-            some = [texts[place] for place in group]
-            if len(some) < min(self._most, 2):
-                some *= 2
-            outputs = self._session.run(None, self._named([*zip(*some, strict=True)]))
+            group_texts = [texts[position] for position in group]
+            if len(group_texts) < min(self._most, 2):
+                group_texts *= 2
+            outputs = self._session.run(None, self._named([*zip(*group_texts, strict=True)]))
             return [*zip(*outputs, strict=True)][: len(group)]
 
         groups = alike([len(text[0]) for text in texts], self._most)
@@ -159,17 +159,17 @@ class TokenRows:
             with ThreadPoolExecutor(threads) as pool:
                 outputs = list(pool.map(run, groups))
         rows = dict(zip(chain(*groups), chain(*outputs), strict=True))
-        return [rows[place] for place in range(len(texts))]
+        return [rows[position] for position in range(len(texts))]
 
     def _together(self, texts: Sequence[Text]) -> list[Rows]:
         rows: dict[int, Rows] = {}
         for group in batches([len(text[0]) for text in texts], _TOKENS):
-            columns = zip(*(texts[place] for place in group), strict=True)
-            lengths = [len(texts[place][0]) for place in group]
+            columns = zip(*(texts[position] for position in group), strict=True)
+            lengths = [len(texts[position][0]) for position in group]
             outputs = self._session.start(self._named([*columns]), lengths)
             arrays = (output.cpu().numpy() for output in outputs.values())
             rows |= zip(group, zip(*arrays, strict=True), strict=True)
-        return [rows[place] for place in range(len(texts))]
+        return [rows[position] for position in range(len(texts))]
 
     def _named(self, columns: Sequence[Sequence[Tokens]]) -> dict[str, Any]:
         return dict(zip(self._inputs, map(padded, columns), strict=True))

@@ -103,12 +103,12 @@ class Asker:
 
     def ask(self, model: Call, method: str, items: Sequence[Any]) -> list[Any]:
         with self._lock:
-            forgotten = self._forgotten[:]
-            del self._forgotten[: len(forgotten)]
-            question = DeviceQuestion(model, method, list(items), forgotten)
+            released_handles = self._forgotten[:]
+            del self._forgotten[: len(released_handles)]
+            question = DeviceQuestion(model, method, list(items), released_handles)
             _Writer(
                 self._questions_out,
-                lambda thing: thing.number if isinstance(thing, Handle) else None,
+                lambda item: item.number if isinstance(item, Handle) else None,
             ).dump(question)
             self._questions_out.flush()
             answers: Any = _Reader(
@@ -177,22 +177,22 @@ class DeviceOwner:
             alike: dict[tuple[Call, str], list[Waiting]] = defaultdict(list)
             for question, future in waiting:
                 alike[question.model, question.method].append((question, future))
-            for (model, method), asked in alike.items():
-                _answer(model, method, asked)
+            for (model, method), questions in alike.items():
+                _answer(model, method, questions)
 
 
 OWNER = DeviceOwner()
 
 
-def _answer(model: Call, method: str, asked: Sequence[Waiting]) -> None:
+def _answer(model: Call, method: str, questions: Sequence[Waiting]) -> None:
     make, arguments = model
     try:
         opened = shared_model(f"device {make.__qualname__}", arguments, lambda: make(*arguments))
-        items = [item for question, _ in asked for item in question.items]
+        items = [item for question, _ in questions for item in question.items]
         answers = iter(getattr(opened, method)(items))
-        for question, future in asked:
+        for question, future in questions:
             future.set_result([next(answers) for _ in question.items])
     except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told
-        for _, future in asked:
+        for _, future in questions:
             if not future.done():
                 future.set_exception(error)

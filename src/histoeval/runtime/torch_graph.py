@@ -29,7 +29,7 @@ _TYPES = {1: torch.float32, 3: torch.int8, 6: torch.int32, 7: torch.int64, 9: to
 def _reshape(x: Tensor, shape: list[int], *, allowzero: int = 0) -> Tensor:
     """The first axis of a graph that was written for one text or image has room for several."""
     if not allowzero:
-        shape = [x.shape[place] if size == 0 else size for place, size in enumerate(shape)]
+        shape = [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
     if -1 not in shape:
         shape = [shape[0] * (x.numel() // prod(shape)), *shape[1:]] if shape else shape
     elif shape[0] == 1:
@@ -51,24 +51,24 @@ def _slice(
     axes: list[int] | None = None,
     steps: list[int] | None = None,
 ) -> Tensor:
-    places: list[slice] = [slice(None)] * x.dim()
-    given = zip(starts, ends, axes or range(len(starts)), steps or [1] * len(starts), strict=True)
-    for start, end, axis, step in given:
+    slices: list[slice] = [slice(None)] * x.dim()
+    cuts = zip(starts, ends, axes or range(len(starts)), steps or [1] * len(starts), strict=True)
+    for start, end, axis, step in cuts:
         size = x.shape[axis]
-        places[axis] = slice(max(start, -size), min(end, size), step)
-    return x[tuple(places)]
+        slices[axis] = slice(max(start, -size), min(end, size), step)
+    return x[tuple(slices)]
 
 
-def _gather(x: Tensor, places: Tensor, *, axis: int = 0) -> Tensor:
+def _gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     if axis == 0:
-        return x[places]
-    rows = x.index_select(axis, places.reshape(-1))
-    return rows.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+        return x[indices]
+    rows = x.index_select(axis, indices.reshape(-1))
+    return rows.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
 
 
-def _gather_nd(x: Tensor, places: Tensor, *, batch_dims: int = 0) -> Tensor:
+def _gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
     assert batch_dims == 0, "no graph of ours gathers within batches"
-    return x[places.unbind(-1)]
+    return x[indices.unbind(-1)]
 
 
 def _concat(*parts: Tensor, axis: int) -> Tensor:
@@ -102,8 +102,8 @@ def _gemm(
     transA: int,  # noqa: N803
     transB: int,  # noqa: N803
 ) -> Tensor:
-    left, right = (x.T if transA else x), (y.T if transB else y)
-    return torch.addmm(bias, left, right, beta=beta, alpha=alpha)
+    first, second = (x.T if transA else x), (y.T if transB else y)
+    return torch.addmm(bias, first, second, beta=beta, alpha=alpha)
 
 
 def _convolve(
@@ -164,7 +164,7 @@ OPERATORS: dict[str, tuple[Operator, frozenset[int]]] = {
         ("Exp", torch.exp, ()),
         ("Expand", lambda x, shape: x.expand(torch.broadcast_shapes(x.shape, tuple(shape))), (1,)),
         ("Gather", _gather, ()),
-        ("GatherElements", lambda x, places, *, axis=0: x.gather(axis, places), ()),
+        ("GatherElements", lambda x, indices, *, axis=0: x.gather(axis, indices), ()),
         ("GatherND", _gather_nd, ()),
         ("Gemm", _gemm, ()),
         ("GreaterOrEqual", torch.greater_equal, ()),
@@ -265,21 +265,21 @@ class TorchSession:
             if lengths is not None and min(lengths) < max(lengths):
                 values |= self._masks(lengths)
             masks = values.keys() - inputs.keys()
-            for step, spent in zip(self._steps, self._spent, strict=True):
+            for step, unneeded in zip(self._steps, self._spent, strict=True):
                 if step.result not in masks:
-                    given = step.given.copy()
-                    for place, name, convert in step.gaps:
-                        given[place] = convert(values[name])
-                    values[step.result] = step.operator(*given)
-                for name in spent:
+                    arguments = step.given.copy()
+                    for index, name, convert in step.gaps:
+                        arguments[index] = convert(values[name])
+                    values[step.result] = step.operator(*arguments)
+                for name in unneeded:
                     del values[name]
         return {name: values[name] for name in self._outputs}
 
     def _masks(self, lengths: Sequence[int]) -> dict[str, torch.Tensor]:
         if not self._bias:
             raise ModelError(f"{self._path} has no mask that is known here: it takes no padding")
-        ends = torch.tensor(lengths)
-        mask = torch.arange(int(ends.max())) < ends[:, None]
+        row_lengths = torch.tensor(lengths)
+        mask = torch.arange(int(row_lengths.max())) < row_lengths[:, None]
         bias = torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)[:, None, None]
         return {_MASK: mask.long(), self._bias: bias.to(self.device, non_blocking=True)}
 
@@ -302,15 +302,15 @@ class TorchSession:
             is_constant = all(name in constants for name in node.input)
             is_on_host = node.op_type == "Shape" or all(name in on_host for name in node.input)
             step = _Step(result, operator, [], [])
-            for place, name in enumerate(node.input):
+            for index, name in enumerate(node.input):
                 convert = _unchanged
-                if place in plain:
+                if index in plain:
                     convert = _plain
                 elif name in on_host and not is_on_host:
                     convert = self._to_device
                 step.given.append(convert(constants.get(name)))
                 if name not in constants:
-                    step.gaps.append((place, name, convert))
+                    step.gaps.append((index, name, convert))
             if is_constant:
                 constants[result] = operator(*step.given)
             else:
@@ -324,12 +324,12 @@ class TorchSession:
 
     def _last_read(self) -> list[list[str]]:
         needed = {*self._outputs}
-        spent = []
+        unneeded = []
         for step in reversed(self._steps):
-            last = {step.result, *(name for _, name, _ in step.gaps)} - needed
-            needed |= last
-            spent.append(sorted(last))
-        return spent[::-1]
+            last_reads = {step.result, *(name for _, name, _ in step.gaps)} - needed
+            needed |= last_reads
+            unneeded.append(sorted(last_reads))
+        return unneeded[::-1]
 
 
 def _plain(value: torch.Tensor | None) -> Any:

@@ -147,23 +147,23 @@ class Transformer:
         A GPU begins with the first chunk while the next is made: batches are started as soon as
         they are full, and their answers fetched at the end.
         """
-        asked: list[Tokens] = []
+        all_keys: list[Tokens] = []
         plan = SteadyPlan(self.token_budget)
         answers: dict[Tokens, Vectors] = {}
         started: list[_Started] = []
         waiting = 0
-        seen: set[Tokens] = set()
+        known_keys: set[Tokens] = set()
         for chunk in chunks:
             keys = [tuple(sequence) for sequence in chunk]
-            asked += keys
-            distinct = [key for key in dict.fromkeys(keys) if key not in seen]
-            seen.update(distinct)
+            all_keys += keys
+            distinct = [key for key in dict.fromkeys(keys) if key not in known_keys]
+            known_keys.update(distinct)
             if self.on_gpu:
-                ready = plan.add(distinct)
+                batches_ready = plan.add(distinct)
             else:
                 groups = batches([len(key) for key in distinct], self.token_budget)
-                ready = ([distinct[i] for i in group] for group in groups)
-            for members in ready:
+                batches_ready = ([distinct[i] for i in group] for group in groups)
+            for members in batches_ready:
                 started.append(self._start(members, pick))
                 waiting += started[-1][1].nbytes
                 if waiting > _WAITING_BYTES:
@@ -171,7 +171,7 @@ class Transformer:
                     waiting = 0
         started += [self._start(members, pick) for members in plan.rest()]
         answers |= self._fetch(started)
-        return [answers[key] for key in asked]
+        return [answers[key] for key in all_keys]
 
     def _start(self, members: list[Tokens], pick: Callable[[Any], torch.Tensor]) -> _Started:
         """Start a batch; on a GPU without waiting for its answers."""
@@ -206,8 +206,8 @@ class Transformer:
     def _fetch(self, started: list[_Started]) -> dict[Tokens, Vectors]:
         """The answers of batches that were started, which are forgotten."""
         answers: dict[Tokens, Vectors] = {}
-        for members, picked in started:
-            rows = picked.cpu().numpy()
+        for members, output in started:
+            rows = output.cpu().numpy()
             if not np.isfinite(rows).all():
                 raise ModelError(f"{self.name} gave numbers that are not finite: bad weights")
             for member, row in zip(members, rows, strict=False):
@@ -219,13 +219,13 @@ class Transformer:
         import transformers
         from safetensors import SafetensorError
 
-        talk = transformers.utils.logging
-        verbosity, bars = talk.get_verbosity(), talk.is_progress_bar_enabled()
-        talk.set_verbosity_error()
+        hub_log = transformers.utils.logging
+        verbosity, bars = hub_log.get_verbosity(), hub_log.is_progress_bar_enabled()
+        hub_log.set_verbosity_error()
         try:
             local = only_here(self.name)
             if local:
-                talk.disable_progress_bar()
+                hub_log.disable_progress_bar()
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 self.name, local_files_only=local
             )
@@ -240,9 +240,9 @@ class Transformer:
                 "network reaches it, the model's name on the hub."
             ) from error
         finally:
-            talk.set_verbosity(verbosity)
+            hub_log.set_verbosity(verbosity)
             if bars:
-                talk.enable_progress_bar()
+                hub_log.enable_progress_bar()
         spare = {key for key in info["missing_keys"] if self.task == "encoder" and "pooler" in key}
         if absent := sorted(set(info["missing_keys"]) - spare):
             raise ModelError(
@@ -285,8 +285,8 @@ def fingerprint(model: Any, tokenizer: Any, spare: Collection[str]) -> str:
     """
     digest = hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode())
     config = model.config.to_dict()
-    passing = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures")
-    settings = {name: value for name, value in config.items() if name not in passing}
+    skipped = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures")
+    settings = {name: value for name, value in config.items() if name not in skipped}
     digest.update(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, tensor in sorted(model.state_dict().items()):
         if name not in spare:
@@ -317,12 +317,12 @@ def only_here(name: str) -> bool:
         HfApi().model_info(name, timeout=WAIT_S)
         return False
     except HFValidationError:
-        why_not = "no model on the hub can have it"
+        reason = "no model on the hub can have it"
     except RepositoryNotFoundError:
-        why_not = "the hub has no model of this name, or none that you may read"
+        reason = "the hub has no model of this name, or none that you may read"
     except Exception as error:  # noqa: BLE001 - its errors are those of whatever carries them
-        why_not = f"the hub cannot be reached ({_first_line(error)})"
+        reason = f"the hub cannot be reached ({_first_line(error)})"
     with suppress(HFValidationError):
         if isinstance(try_to_load_from_cache(name, "config.json"), str):
             return True
-    raise FileNotFoundError(f"there is no folder of this name, and {why_not}.")
+    raise FileNotFoundError(f"there is no folder of this name, and {reason}.")

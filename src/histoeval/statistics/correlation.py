@@ -40,10 +40,10 @@ RANKED_BY = Coefficient.SPEARMAN  # the default for ranking metrics: it needs no
 def correlate(
     coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike, resamples: Resamples
 ) -> Estimate:
-    one, other, _ = scores_of(metric, expert, resamples.case)
-    if reason := undefined_reason(one, other):
+    x, y, _ = scores_of(metric, expert, resamples.case)
+    if reason := undefined_reason(x, y):
         return Estimate(reason=reason)
-    statistic = weighted(coefficient, one, other, resamples.case, len(resamples.times))
+    statistic = weighted(coefficient, x, y, resamples.case, len(resamples.times))
     return estimate(statistic, resamples, null=0.0)
 
 
@@ -55,13 +55,13 @@ def correlate_within(
     resamples: Resamples,
 ) -> Estimate:
     """The mean over groups, none of which spans two cases; undefined correlations are skipped."""
-    one, other, _ = scores_of(metric, expert, resamples.case)
+    x, y, _ = scores_of(metric, expert, resamples.case)
     cases, values = [], []
     for rows in grouped(groups):
         if len(np.unique(resamples.case[rows])) > 1:
             raise SettingError("groups that span several cases cannot be averaged over cases")
-        alone = np.zeros(len(rows), dtype=np.intp)
-        value = weighted(coefficient, one[rows], other[rows], alone, 1)(np.ones((1, 1)))[0]
+        zeros = np.zeros(len(rows), dtype=np.intp)
+        value = weighted(coefficient, x[rows], y[rows], zeros, 1)(np.ones((1, 1)))[0]
         if not np.isnan(value):
             cases.append(resamples.case[rows[0]])
             values.append(value)
@@ -81,11 +81,11 @@ def classical_p(coefficient: Coefficient, metric: ArrayLike, expert: ArrayLike) 
     """The p-value that papers print (scipy's), which assumes independent rows."""
     from scipy import stats
 
-    one, other = scores_of(metric, expert)
-    if undefined_reason(one, other):
+    x, y = scores_of(metric, expert)
+    if undefined_reason(x, y):
         return None
     tests = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
-    return float(dict(zip(Coefficient, tests, strict=True))[coefficient](one, other).pvalue)
+    return float(dict(zip(Coefficient, tests, strict=True))[coefficient](x, y).pvalue)
 
 
 def scores_of(*scores: ArrayLike) -> tuple[Numbers, ...]:
@@ -95,12 +95,12 @@ def scores_of(*scores: ArrayLike) -> tuple[Numbers, ...]:
         raise SettingError("scores must be columns of one length")
     if not all(np.isfinite(column).all() for column in columns):
         raise SettingError("scores must be finite numbers: drop the rows that have none")
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         levels = np.unique(column)
         is_new = np.diff(levels, prepend=-np.inf) > SINGLE * np.abs(column).max(initial=0)
         if not is_new.all():
             lowest = levels[is_new][np.cumsum(is_new) - 1]
-            columns[place] = np.asarray(lowest[np.searchsorted(levels, column)])
+            columns[index] = np.asarray(lowest[np.searchsorted(levels, column)])
     return tuple(columns)
 
 
@@ -123,7 +123,7 @@ def grouped(groups: Sequence[Hashable]) -> list[Positions]:
     rows: dict[Hashable, list[int]] = {}
     for row, group in enumerate(groups):
         rows.setdefault(group, []).append(row)
-    return [np.array(some, dtype=np.intp) for some in rows.values()]
+    return [np.array(members, dtype=np.intp) for members in rows.values()]
 
 
 def weighted(
@@ -148,14 +148,14 @@ def standardised(scores: Numbers) -> Numbers:
     return np.asarray((scores - scores.mean()) / (spread if spread > 0 else 1.0))
 
 
-def _pearson(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:
+def _pearson(metric: Numbers, expert: Numbers, case: Positions, cases: int) -> Statistic:
     """From the sums of scores, squares and products of each case."""
-    x, y = standardised(one), standardised(other)
+    x, y = standardised(metric), standardised(expert)
     sums = by_case(np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1), case, cases)
 
     def value(times: Numbers) -> Numbers:
-        count, *rest = (times.T @ sums).T
-        mean_x, mean_y, xx, yy, xy = (ratio(column, count) for column in rest)
+        count, *totals = (times.T @ sums).T
+        mean_x, mean_y, xx, yy, xy = (ratio(column, count) for column in totals)
         spread = _above_rounding(xx - mean_x**2) * _above_rounding(yy - mean_y**2)
         return np.clip(ratio(xy - mean_x * mean_y, np.sqrt(spread)), -1, 1)
 
@@ -182,13 +182,13 @@ class _Levels:
         return np.asarray(np.add.reduceat(times[self._order], self._starts, axis=0))
 
 
-def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:  # noqa: ARG001
+def _spearman(metric: Numbers, expert: Numbers, case: Positions, cases: int) -> Statistic:  # noqa: ARG001
     """Pearson of mid-ranks, which change with every resample.
 
     Ranks are centred, so their mean is 0 and the sum of their squares is
     (n^3 - sum of t^3) / 12 over the sizes t of ties.
     """
-    x, y = _Levels(one), _Levels(other)
+    x, y = _Levels(metric), _Levels(expert)
 
     def value(times: Numbers) -> Numbers:
         rows = times[case]
@@ -200,10 +200,10 @@ def _spearman(one: Numbers, other: Numbers, case: Positions, cases: int) -> Stat
             cube - np.einsum("lb,lb,lb->b", ties, ties, ties) for ties in (in_x, in_y)
         )
         spread = spread_x * spread_y
-        shared = np.einsum("rb,rb->b", rows, ranks)
-        return np.clip(ratio(12 * shared, np.sqrt(spread)), -1, 1)
+        products = np.einsum("rb,rb->b", rows, ranks)
+        return np.clip(ratio(12 * products, np.sqrt(spread)), -1, 1)
 
-    return lambda times: in_blocks(value, times, len(one))
+    return lambda times: in_blocks(value, times, len(metric))
 
 
 def _middle_ranks(weights: Numbers) -> Numbers:
@@ -214,10 +214,10 @@ def _middle_ranks(weights: Numbers) -> Numbers:
     return ranks
 
 
-def _kendall(one: Numbers, other: Numbers, case: Positions, cases: int) -> Statistic:
+def _kendall(metric: Numbers, expert: Numbers, case: Positions, cases: int) -> Statistic:
     """Concordant minus discordant pairs of rows, over those not tied on either side."""
-    total = pair_sums(signs(one) * signs(other), case, cases)
-    x, y = _untied(one, case, cases), _untied(other, case, cases)
+    total = pair_sums(signs(metric) * signs(expert), case, cases)
+    x, y = _untied(metric, case, cases), _untied(expert, case, cases)
     return lambda times: np.clip(ratio(total(times), np.sqrt(x(times) * y(times))), -1, 1)
 
 
@@ -227,12 +227,12 @@ def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
     sizes = np.bincount(of_row)
     of_case = np.bincount(case, minlength=cases).astype(np.float64)
     singles = np.bincount(case[sizes[of_row] == 1], minlength=cases).astype(np.float64)
-    shared = np.zeros((len(sizes), cases))
-    np.add.at(shared, (of_row, case), 1.0)
-    shared = shared[sizes > 1]
+    tied_counts = np.zeros((len(sizes), cases))
+    np.add.at(tied_counts, (of_row, case), 1.0)
+    tied_counts = tied_counts[sizes > 1]
 
     def untied(times: Numbers) -> Numbers:
-        ties = shared @ times
+        ties = tied_counts @ times
         squares = np.einsum("lb,lb->b", ties, ties)
         return np.asarray((of_case @ times) ** 2 - singles @ (times * times) - squares)
 
@@ -240,5 +240,5 @@ def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
 
 
 def signs(scores: Numbers) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
-    more = scores[:, None] > scores
-    return more.astype(np.int8) - more.T.astype(np.int8)
+    is_more = scores[:, None] > scores
+    return is_more.astype(np.int8) - is_more.T.astype(np.int8)

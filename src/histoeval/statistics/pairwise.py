@@ -65,8 +65,8 @@ class _Pairs:
 
     def accuracies(self, weight: Numbers) -> Numbers:
         """Past the distance of two scores that pair turns into a tie: no other epsilon is tried."""
-        gained = np.concatenate([[0.0], np.cumsum(self.turn * weight)[self.last]])
-        return np.asarray(np.einsum("p,p->", weight, self.right) + gained)
+        gains = np.concatenate([[0.0], np.cumsum(self.turn * weight)[self.last]])
+        return np.asarray(np.einsum("p,p->", weight, self.right) + gains)
 
 
 def pairwise_accuracy(
@@ -82,18 +82,18 @@ def pairwise_accuracy(
     groups = [np.arange(len(resamples.case))]
     if within is not None:
         groups = [rows for rows in grouped(within) if len(rows) > 1]
-    one, other, _ = scores_of(metric, expert, resamples.case)
-    if reason := undefined_reason(one, other):
+    x, y, _ = scores_of(metric, expert, resamples.case)
+    if reason := undefined_reason(x, y):
         return Accuracy(reason=reason)
     if not groups:
         return Accuracy(reason="no group has two rows")
-    pairs = _pairs(one, other, groups)
+    pairs = _pairs(x, y, groups)
     is_inside = np.array([len(np.unique(resamples.case[rows])) == 1 for rows in groups])
-    weight = _weights(pairs, np.ones(len(one)), is_inside)
+    weight = _weights(pairs, np.ones(len(x)), is_inside)
     accuracies = pairs.accuracies(weight)
     best = int(np.argmax(accuracies.round(10)))  # of equal ones, that with the smallest epsilon
     epsilon = float(pairs.apart[pairs.last[best - 1]]) if best else 0.0
-    accuracy = estimate(_weighted(one, other, groups, is_inside, epsilon, resamples), resamples)
+    accuracy = estimate(_weighted(x, y, groups, is_inside, epsilon, resamples), resamples)
     optimism = _optimism(pairs, accuracies, is_inside, resamples)
     return Accuracy(
         value=accuracy.value,
@@ -107,25 +107,25 @@ def pairwise_accuracy(
     )
 
 
-def _pairs(one: Numbers, other: Numbers, groups: Sequence[Positions]) -> _Pairs:
+def _pairs(metric: Numbers, expert: Numbers, groups: Sequence[Positions]) -> _Pairs:
     sides = [np.triu_indices(len(rows), 1) for rows in groups]
     i = np.concatenate([rows[a] for rows, (a, _) in zip(groups, sides, strict=True)])
     j = np.concatenate([rows[b] for rows, (_, b) in zip(groups, sides, strict=True)])
     group = np.repeat(np.arange(len(groups)), [len(a) for a, _ in sides])
-    order = np.argsort(np.abs(one[i] - one[j]), kind="stable")
+    order = np.argsort(np.abs(metric[i] - metric[j]), kind="stable")
     i, j, group = i[order], j[order], group[order]
-    apart = np.abs(one[i] - one[j])
-    right = (np.sign(one[i] - one[j]) == np.sign(other[i] - other[j])).astype(np.float64)
-    equal = (other[i] == other[j]).astype(np.float64)
+    distances = np.abs(metric[i] - metric[j])
+    right = (np.sign(metric[i] - metric[j]) == np.sign(expert[i] - expert[j])).astype(np.float64)
+    equal = (expert[i] == expert[j]).astype(np.float64)
     return _Pairs(
         first=i,
         second=j,
         group=group,
-        apart=apart,
+        apart=distances,
         right=right,
         right_if_equal=equal,
         turn=equal - right,
-        last=np.flatnonzero(np.concatenate([apart[1:] != apart[:-1], [True]])),
+        last=np.flatnonzero(np.concatenate([distances[1:] != distances[:-1], [True]])),
     )
 
 
@@ -133,8 +133,8 @@ def _weights(pairs: _Pairs, rows: Numbers, is_inside: NDArray[np.bool_]) -> Numb
     """Groups within one case weigh as often as it was drawn, others all the same; the sum is 1."""
     drawn = rows[pairs.first]
     if not is_inside.all():
-        across = rows[pairs.second]
-        drawn *= np.where(is_inside[pairs.group], 1.0, across) if is_inside.any() else across
+        of_second = rows[pairs.second]
+        drawn *= np.where(is_inside[pairs.group], 1.0, of_second) if is_inside.any() else of_second
     if len(is_inside) == 1:
         return np.asarray(drawn / max(drawn.sum(), 1.0))
     totals = np.asarray(np.bincount(pairs.group, drawn, len(is_inside)), dtype=np.float64)
@@ -151,15 +151,15 @@ def _optimism(
     excess = []
     for drawn in resamples.times.T[:CALIBRATIONS]:
         weight = _weights(pairs, drawn[resamples.case].astype(np.float64), is_inside)
-        again = pairs.accuracies(weight)
-        place = int(np.argmax(again))
-        excess.append(again[place] - accuracies[place])
+        resampled_accuracies = pairs.accuracies(weight)
+        index = int(np.argmax(resampled_accuracies))
+        excess.append(resampled_accuracies[index] - accuracies[index])
     return max(0.0, float(np.mean(excess)))
 
 
 def _weighted(
-    one: Numbers,
-    other: Numbers,
+    metric: Numbers,
+    expert: Numbers,
     groups: Sequence[Positions],
     is_inside: NDArray[np.bool_],
     epsilon: float,
@@ -173,11 +173,11 @@ def _weighted(
     shares, firsts, spanning = [], [], []
     for rows, is_of_one_case in zip(groups, is_inside, strict=True):
         if is_of_one_case:
-            agreed, n = _agreed(one[rows], other[rows], epsilon).sum(), len(rows)
-            shares.append((agreed / (n * (n - 1)), 1.0))
+            agreeing, n = _agreed(metric[rows], expert[rows], epsilon).sum(), len(rows)
+            shares.append((agreeing / (n * (n - 1)), 1.0))
             firsts.append(resamples.case[rows[0]])
         else:
-            spanning.append(_spanning(one, other, rows, epsilon, resamples))
+            spanning.append(_spanning(metric, expert, rows, epsilon, resamples))
     columns = np.array(shares).reshape(-1, 2)
     sums = by_case(columns, np.array(firsts, dtype=np.intp), len(resamples.times))
 
@@ -193,22 +193,22 @@ def _weighted(
 
 
 def _spanning(
-    one: Numbers, other: Numbers, rows: Positions, epsilon: float, resamples: Resamples
+    metric: Numbers, expert: Numbers, rows: Positions, epsilon: float, resamples: Resamples
 ) -> Statistic:
     case = resamples.case[rows]
-    agreed = pair_sums(_agreed(one[rows], other[rows], epsilon), case, len(resamples.times))
+    total = pair_sums(_agreed(metric[rows], expert[rows], epsilon), case, len(resamples.times))
     rows_of = np.bincount(case, minlength=len(resamples.times)).astype(np.float64)
 
     def share(times: Numbers) -> Numbers:
         pairs = (rows_of @ times) ** 2 - rows_of @ (times * times)
-        return ratio(agreed(times), pairs)
+        return ratio(total(times), pairs)
 
     return share
 
 
-def _agreed(one: Numbers, other: Numbers, epsilon: float) -> NDArray[np.int8]:
+def _agreed(metric: Numbers, expert: Numbers, epsilon: float) -> NDArray[np.int8]:
     """For every two rows, 1 where metric and experts agree; 0 for a row and itself."""
-    apart = np.abs(one[:, None] - one) > epsilon
-    same = (signs(one) * apart == signs(other)).astype(np.int8)
-    np.fill_diagonal(same, 0)
-    return cast("NDArray[np.int8]", same)
+    is_apart = np.abs(metric[:, None] - metric) > epsilon
+    agreement = (signs(metric) * is_apart == signs(expert)).astype(np.int8)
+    np.fill_diagonal(agreement, 0)
+    return cast("NDArray[np.int8]", agreement)

@@ -47,9 +47,9 @@ def krippendorff_alpha(ratings: ArrayLike, resamples: Resamples) -> Estimate:
         return Estimate(reason=reason)
     levels = np.unique(table[~np.isnan(table)])
     counts = (table[:, :, None] == levels).sum(axis=1).astype(np.float64)
-    both = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(levels))
-    both /= counts.sum(axis=1)[:, None, None] - 1
-    sums = by_case(both.reshape(len(both), -1), drawn.case, len(drawn.times))
+    coincident = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(levels))
+    coincident /= counts.sum(axis=1)[:, None, None] - 1
+    sums = by_case(coincident.reshape(len(coincident), -1), drawn.case, len(drawn.times))
 
     def alpha(times: Numbers) -> Numbers:
         """From coincidences of levels; the distance of two levels is that of their mid-ranks."""
@@ -69,10 +69,10 @@ def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     table = _table(ratings, resamples)
     parts = []
     for raters in combinations(range(table.shape[1]), 2):
-        both = _complete(table[:, raters])
-        pair = table[both][:, raters]
+        is_complete = _complete(table[:, raters])
+        pair = table[is_complete][:, raters]
         if _undefined_reason(pair) is None:
-            parts.append(_kappa(pair, resamples.of(both)))
+            parts.append(_kappa(pair, resamples.of(is_complete)))
     if not parts:
         return Estimate(reason=f"no two raters share {MIN_PAIRS} rows on which their scores vary")
     return estimate(lambda times: np.mean([part(times) for part in parts], axis=0), resamples)
@@ -83,11 +83,11 @@ def rater_biases(ratings: ArrayLike) -> list[float | None]:
     table = np.asarray(ratings, dtype=np.float64)
     biases: list[float | None] = []
     for rater in range(table.shape[1]):
-        others = np.delete(table, rater, axis=1)
-        counts = (~np.isnan(others)).sum(axis=1)
-        shared = (counts > 0) & ~np.isnan(table[:, rater])
-        means = np.nansum(others[shared], axis=1) / counts[shared]
-        biases.append(float((table[shared, rater] - means).mean()) if shared.any() else None)
+        other_ratings = np.delete(table, rater, axis=1)
+        counts = (~np.isnan(other_ratings)).sum(axis=1)
+        is_shared = (counts > 0) & ~np.isnan(table[:, rater])
+        means = np.nansum(other_ratings[is_shared], axis=1) / counts[is_shared]
+        biases.append(float((table[is_shared, rater] - means).mean()) if is_shared.any() else None)
     return biases
 
 
@@ -118,9 +118,9 @@ def _kappa(pair: Numbers, resamples: Resamples) -> Statistic:
     sums = by_case(columns, resamples.case, len(resamples.times))
 
     def value(times: Numbers) -> Numbers:
-        count, *rest = (times.T @ sums).T
-        mean_a, mean_b, squares, apart = (ratio(column, count) for column in rest)
-        return 1 - ratio(apart, squares - 2 * mean_a * mean_b)
+        count, *totals = (times.T @ sums).T
+        mean_a, mean_b, squares, squared_gaps = (ratio(column, count) for column in totals)
+        return 1 - ratio(squared_gaps, squares - 2 * mean_a * mean_b)
 
     return value
 
@@ -135,8 +135,8 @@ def icc(ratings: ArrayLike, resamples: Resamples) -> Estimate:
 
     def value(times: Numbers) -> Numbers:
         count, rows, columns, error = squares(times)
-        below = rows + (raters - 1) * error + raters * ratio(columns - error, count)
-        return ratio(rows - error, below)
+        denominator = rows + (raters - 1) * error + raters * ratio(columns - error, count)
+        return ratio(rows - error, denominator)
 
     return estimate(value, drawn)
 
@@ -146,17 +146,17 @@ def ceiling(ratings: ArrayLike, resamples: Resamples) -> Ceiling:
     table, drawn = _whole_rows(ratings, resamples)
     if reason := _undefined_reason(table):
         return Ceiling(rows=len(table), reason=reason)
-    whole = np.ones((len(resamples.times), 1))
-    _, (rows,), _, (error,) = _mean_squares(table, drawn)(whole)
+    ones = np.ones((len(resamples.times), 1))
+    _, (rows,), _, (error,) = _mean_squares(table, drawn)(ones)
     if rows <= 0:
         return Ceiling(rows=len(table), reason="raters cancel out: all rows have the same mean")
     raters = table.shape[1]
     single = (rows - error) / (rows + (raters - 1) * error)
     held_out = []
     for rater in range(raters):
-        own, others = table[:, rater], np.delete(table, rater, axis=1).mean(axis=1)
-        if np.ptp(own) > 0 and np.ptp(others) > 0:
-            held_out.append(float(np.corrcoef(own, others)[0, 1]))
+        scores, other_means = table[:, rater], np.delete(table, rater, axis=1).mean(axis=1)
+        if np.ptp(scores) > 0 and np.ptp(other_means) > 0:
+            held_out.append(float(np.corrcoef(scores, other_means)[0, 1]))
     return Ceiling(
         one_rater=float(max(0.0, single) ** 0.5),
         mean_of_raters=float(max(0.0, 1 - error / rows) ** 0.5),

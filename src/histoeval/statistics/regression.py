@@ -29,18 +29,16 @@ def regress(
     metric: ArrayLike, expert: ArrayLike, expert_range: Range, metric_range: Range | None = None
 ) -> Regression:
     """Fit experts by the metric; the default range is from its lowest to its highest score."""
-    one, other = scores_of(metric, expert)
-    if reason := undefined_reason(one, other):
+    scores, expert_scores = scores_of(metric, expert)
+    if reason := undefined_reason(scores, expert_scores):
         return Regression(reason=reason)
-    x = normalise(one, metric_range or (float(one.min()), float(one.max())))
-    y = normalise(other, expert_range)
+    x = normalise(scores, metric_range or (float(scores.min()), float(scores.max())))
+    y = normalise(expert_scores, expert_range)
     from_mean = x - x.mean()
     slope = float(from_mean @ (y - y.mean()) / (from_mean @ from_mean))
     intercept = float(y.mean() - slope * x.mean())
-    missed = float(np.mean((y - intercept - slope * x) ** 2))
-    return Regression(
-        r2=1 - missed / float(y.var()), rmse=missed**0.5, slope=slope, intercept=intercept
-    )
+    mse = float(np.mean((y - intercept - slope * x) ** 2))
+    return Regression(r2=1 - mse / float(y.var()), rmse=mse**0.5, slope=slope, intercept=intercept)
 
 
 def normalise(scores: Numbers, within: Range) -> Numbers:
@@ -61,17 +59,17 @@ def fit_logistic(
 ) -> tuple[float, float]:
     """Slope and offset of the likeliest logistic curve; a `ridge` keeps it from becoming a step."""
     design = np.stack([values, np.ones_like(values)], axis=1)
-    counted = np.ones_like(values) if weights is None else weights
+    weight = np.ones_like(values) if weights is None else weights
 
     def cost(line: Floats) -> float:
         odds = design @ line
-        return float(counted @ (np.logaddexp(0, odds) - targets * odds) + ridge / 2 * line @ line)
+        return float(weight @ (np.logaddexp(0, odds) - targets * odds) + ridge / 2 * line @ line)
 
     line = np.array([1.0, 0.0])
     for _ in range(_MOST_STEPS):
         chances = logistic(design @ line)
-        slope = design.T @ (counted * (chances - targets)) + ridge * line
-        bend = (design * (counted * chances * (1 - chances))[:, None]).T @ design
+        slope = design.T @ (weight * (chances - targets)) + ridge * line
+        bend = (design * (weight * chances * (1 - chances))[:, None]).T @ design
         step = np.linalg.solve(bend + _DAMPING * np.eye(2), slope)
         while cost(line - step) > cost(line) + 1e-12 and np.abs(step).max() > 1e-12:
             step = step / 2

@@ -63,10 +63,10 @@ class Resamples:
 def resample(cases: Sequence[Hashable], resamples: int = RESAMPLES, seed: int = 0) -> Resamples:
     if resamples < 1:
         raise SettingError(f"{resamples} resamples cannot be drawn: give 1 or more")
-    known: dict[Hashable, int] = {}
-    case = np.array([known.setdefault(name, len(known)) for name in cases], dtype=np.intp)
-    times = np.empty((len(known), resamples), dtype=np.uint16)
-    for first, counts in _drawn_in_blocks(len(known), resamples, seed):
+    numbers: dict[Hashable, int] = {}
+    case = np.array([numbers.setdefault(name, len(numbers)) for name in cases], dtype=np.intp)
+    times = np.empty((len(numbers), resamples), dtype=np.uint16)
+    for first, counts in _drawn_in_blocks(len(numbers), resamples, seed):
         times[:, first : first + counts.shape[1]] = counts
     return Resamples(case, times)
 
@@ -78,9 +78,9 @@ def _drawn_in_blocks(
     source = np.random.default_rng(seed)
     step = max(1, _DRAW_BLOCK // max(1, cases))
     for first in range(0, resamples, step):
-        some = min(step, resamples - first)
-        drawn = source.integers(0, cases, (some, cases)) + cases * np.arange(some)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=some * cases).reshape(some, cases)
+        block = min(step, resamples - first)
+        drawn = source.integers(0, cases, (block, cases)) + cases * np.arange(block)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=block * cases).reshape(block, cases)
         yield first, counts.T
 
 
@@ -92,10 +92,10 @@ def mean_estimates(
     seed: int = 0,
 ) -> list[Estimate]:
     """As `estimate`, without keeping the draws: 10,000 of a million rows fit into no memory."""
-    if columns.shape[1] > (most := max(1, VALUES_KEPT // resamples)):
+    if columns.shape[1] > (limit := max(1, VALUES_KEPT // resamples)):
         return [
-            *mean_estimates(columns[:, :most], case, nulls[:most], resamples, seed),
-            *mean_estimates(columns[:, most:], case, nulls[most:], resamples, seed),
+            *mean_estimates(columns[:, :limit], case, nulls[:limit], resamples, seed),
+            *mean_estimates(columns[:, limit:], case, nulls[limit:], resamples, seed),
         ]
     cases = len(np.unique(case))
     sums = by_case(np.column_stack([np.ones(len(case)), columns]), case, cases)
@@ -104,10 +104,10 @@ def mean_estimates(
         for first, counts in _drawn_in_blocks(cases, resamples, seed):
             rows, *totals = (counts.T.astype(np.float64) @ sums).T
             means[:, first : first + len(rows)] = totals / rows
-    whole = columns.mean(axis=0)
+    observed = columns.mean(axis=0)
     return [
         estimated(float(value), resampled_means, cases, null)
-        for value, resampled_means, null in zip(whole, means, nulls, strict=True)
+        for value, resampled_means, null in zip(observed, means, nulls, strict=True)
     ]
 
 
@@ -124,15 +124,15 @@ def estimated(value: float, values: Numbers, cases: int, null: float | None = No
     if np.isnan(value):
         return Estimate(reason="it is not defined for these scores")
     if cases < MIN_CASES:
-        are = "is one case" if cases == 1 else f"are {cases} cases"
-        reason = f"no interval: there {are} only, and {MIN_CASES} are needed"
+        amount = "is one case" if cases == 1 else f"are {cases} cases"
+        reason = f"no interval: there {amount} only, and {MIN_CASES} are needed"
         return Estimate(value=value, reason=reason)
-    known = values[~np.isnan(values)]
-    if len(known) < (1 - MAX_UNDEFINED) * len(values):
+    defined = values[~np.isnan(values)]
+    if len(defined) < (1 - MAX_UNDEFINED) * len(values):
         reason = "no interval: too many resamples have constant scores only"
         return Estimate(value=value, reason=reason)
-    low, high = interval(known, cases)
-    p = None if null is None else p_value(known, cases, null)
+    low, high = interval(defined, cases)
+    p = None if null is None else p_value(defined, cases, null)
     return Estimate(value=value, low=low, high=high, p=p)
 
 
@@ -143,7 +143,7 @@ def resampled(statistic: Statistic, resamples: Resamples) -> Numbers:
 def in_blocks(statistic: Statistic, times: NDArray[np.generic], rows: int) -> Numbers:
     """The statistic, block by block; `rows` is what it works on per resample."""
     step = max(1, _BLOCK // rows)
-    blocks = (times[:, at : at + step] for at in range(0, times.shape[1], step))
+    blocks = (times[:, start : start + step] for start in range(0, times.shape[1], step))
     return np.concatenate([statistic(block.astype(np.float64)) for block in blocks])
 
 
@@ -164,8 +164,8 @@ def p_value(values: Numbers, cases: int, null: float) -> float:
     """The two-sided level at which the interval would just touch `null`; never 0."""
     from scipy.special import ndtri, stdtr
 
-    below = np.count_nonzero(values < null) + np.count_nonzero(values == null) / 2
-    share = (min(below, len(values) - below) + 0.5) / (len(values) + 1)
+    lower = np.count_nonzero(values < null) + np.count_nonzero(values == null) / 2
+    share = (min(lower, len(values) - lower) + 0.5) / (len(values) + 1)
     spread = ndtri(min(share, 0.5)) * np.sqrt((cases - 1) / cases)
     return float(2 * stdtr(cases - 1, spread))
 
@@ -183,7 +183,7 @@ def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statisti
     exact: double precision is used as soon as single precision might not be enough.
     """
     order = np.argsort(case, kind="stable")
-    present, starts, sizes = np.unique(case[order], return_index=True, return_counts=True)
+    present_cases, starts, sizes = np.unique(case[order], return_index=True, return_counts=True)
     sums = np.add.reduceat(matrix[order], starts, axis=0, dtype=np.float64)
     sums = np.add.reduceat(sums[:, order], starts, axis=1)
     largest = 2 * int(sizes.max()) ** 2 * cases * int(abs(matrix).max(initial=1))
@@ -196,12 +196,12 @@ def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statisti
         strips.append((first, strip))
 
     def total(times: Numbers) -> Numbers:
-        drawn: NDArray[Any] = times[present].astype(kind)
+        drawn: NDArray[Any] = times[present_cases].astype(kind)
         totals = np.zeros(times.shape[1])
         for first, strip in strips:
             products = strip @ drawn[first:]
-            some = drawn[first : first + len(strip)]
-            totals += np.einsum("cb,cb->b", some, products, dtype=np.float64)
+            drawn_rows = drawn[first : first + len(strip)]
+            totals += np.einsum("cb,cb->b", drawn_rows, products, dtype=np.float64)
         return totals
 
     return total

@@ -61,10 +61,10 @@ def perm_cases(
         raise SettingError(f"{permutations} permutations cannot be made: give 1 or more")
     source = np.random.default_rng(seed)
     statistic, unit, units, observed = _swapping(coefficient, x, y, z, cases)
-    kept = source.integers(0, 2, (units, permutations), dtype=np.uint16)
-    drawn = Resamples(np.tile(unit, 2), np.concatenate([kept, 1 - kept]))
-    reached = int(reaches(resampled(statistic, drawn), observed).sum())
-    return Estimate(value=observed, p=(1 + reached) / (1 + permutations))
+    kept_counts = source.integers(0, 2, (units, permutations), dtype=np.uint16)
+    drawn = Resamples(np.tile(unit, 2), np.concatenate([kept_counts, 1 - kept_counts]))
+    as_extreme = int(reaches(resampled(statistic, drawn), observed).sum())
+    return Estimate(value=observed, p=(1 + as_extreme) / (1 + permutations))
 
 
 def _swapping(
@@ -74,8 +74,8 @@ def _swapping(
     unit = resample(cases, 1).case
     units = int(unit.max()) + 1
     statistic = swapped_difference(coefficient, x, y, z, unit, units)
-    whole = np.concatenate([np.ones((units, 1)), np.zeros((units, 1))])
-    return statistic, unit, units, float(statistic(whole)[0])
+    unswapped = np.concatenate([np.ones((units, 1)), np.zeros((units, 1))])
+    return statistic, unit, units, float(statistic(unswapped)[0])
 
 
 def reaches(values: Numbers, observed: float) -> NDArray[np.bool_]:
@@ -104,12 +104,12 @@ def swapped_difference(
         one, other, expert = rankdata(one), rankdata(other), rankdata(expert)
         coefficient = Coefficient.PEARSON
     pool = np.concatenate([standardised(one), standardised(other)])
-    chosen = weighted(
+    correlation = weighted(
         coefficient, pool, np.tile(expert, 2), np.concatenate([unit, unit + units]), 2 * units
     )
 
     def difference(times: Numbers) -> Numbers:
-        return chosen(times) - chosen(np.roll(times, units, axis=0))
+        return correlation(times) - correlation(np.roll(times, units, axis=0))
 
     return difference
 
@@ -135,13 +135,13 @@ def bootstrap_difference(
     if np.array_equal(x, y):
         return Estimate(value=0.0, low=0.0, high=0.0, p=1.0)
     known = {} if known is None else known
-    whole = np.ones((len(resamples.times), 1))
+    ones = np.ones((len(resamples.times), 1))
 
     def values(metric: Numbers) -> Numbers:
         key = metric.tobytes() + z.tobytes()
         if key not in known:
             statistic = weighted(coefficient, metric, z, resamples.case, len(resamples.times))
-            known[key] = np.concatenate([statistic(whole), resampled(statistic, resamples)])
+            known[key] = np.concatenate([statistic(ones), resampled(statistic, resamples)])
         return known[key]
 
     observed, *drawn = values(x) - values(y)
@@ -168,11 +168,11 @@ def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    known = sorted((p, test) for test, p in enumerate(p_values) if p is not None)
+    tests = sorted((p, test) for test, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for place, (p, test) in enumerate(known):
-        highest = max(highest, min(1.0, p * (len(known) - place)))
+    for index, (p, test) in enumerate(tests):
+        highest = max(highest, min(1.0, p * (len(tests) - index)))
         corrected[test] = highest
     return corrected
 
@@ -190,8 +190,8 @@ def significance_clusters(
     ranks: dict[str, int] = {}
     current: list[str] = []
     for name in sorted(values, key=lambda name: (-values[name], name)):
-        known = (p_values.get(frozenset({name, better})) for better in current)
-        if any(p is not None and p <= level for p in known):
+        comparisons = (p_values.get(frozenset({name, better})) for better in current)
+        if any(p is not None and p <= level for p in comparisons):
             current = []
         current.append(name)
         ranks[name] = max(ranks.values(), default=0) + (len(current) == 1)
@@ -270,9 +270,9 @@ def power_at(
     detected = 0
     for _ in range(simulations):
         times = source.multinomial(drawn, np.full(units, 1 / units))[:, None]
-        kept = source.binomial(times, 0.5, (units, PERMUTATIONS))
-        own = np.concatenate([times, kept], axis=1)
-        values = statistic(np.concatenate([own, times - own]).astype(np.float64))
+        kept_counts = source.binomial(times, 0.5, (units, PERMUTATIONS))
+        kept_columns = np.concatenate([times, kept_counts], axis=1)
+        values = statistic(np.concatenate([kept_columns, times - kept_columns]).astype(np.float64))
         if np.isnan(values[0]):
             continue
         p = (1 + reaches(values[1:], float(values[0])).sum()) / (1 + PERMUTATIONS)

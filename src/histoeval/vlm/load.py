@@ -59,9 +59,9 @@ class EndpointVlm(Vlm):
         self._failures = 0
 
     def _ask(self, asks: Mapping[str, Ask]) -> dict[str, Reply | Problem]:
-        before = self._service.retries
+        retries_before = self._service.retries
         replies = run_to_end(self._ask_all(asks))
-        self.usage.retries += self._service.retries - before
+        self.usage.retries += self._service.retries - retries_before
         return replies
 
     async def _ask_all(self, asks: Mapping[str, Ask]) -> dict[str, Reply | Problem]:
@@ -162,17 +162,17 @@ class LocalVlm(Vlm):
 
         inputs = self._inputs(ask)
         length = inputs["input_ids"].shape[1]
-        most = ask.instruction.most_tokens
+        limit = ask.instruction.most_tokens
         transformers.set_seed(self.manner.seed)
         sampling: dict[str, Any] = {"do_sample": bool(self.manner.temperature)}
         if self.manner.temperature:
             sampling["temperature"] = self.manner.temperature
         with torch.inference_mode():
-            output = self._model.generate(**inputs, max_new_tokens=most, **sampling)
+            output = self._model.generate(**inputs, max_new_tokens=limit, **sampling)
         tokens = output[0, length:]
         return Reply(
             text=self._processor.decode(tokens, skip_special_tokens=True),
-            finish="length" if len(tokens) >= most else "stop",
+            finish="length" if len(tokens) >= limit else "stop",
             tokens_in=length,
             tokens_out=len(tokens),
         )
@@ -195,8 +195,8 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
     import torch
     import transformers
 
-    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    dtype = torch.bfloat16 if place.startswith("cuda") else torch.float32
+    target = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    dtype = torch.bfloat16 if target.startswith("cuda") else torch.float32
     note_download(name)
     try:
         processor = transformers.AutoProcessor.from_pretrained(name)
@@ -205,7 +205,7 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
         raise ModelError(f"{name} cannot be loaded as a vision-language model: {error}") from error
     if not getattr(processor, "chat_template", None):
         raise ModelError(f"{name} has no chat template; it cannot be asked as an assistant")
-    return processor, model.to(place).eval()
+    return processor, model.to(target).eval()
 
 
 def load_vlm(config: VlmConfig) -> Vlm:

@@ -65,18 +65,18 @@ class AxisLexicon:
 @cache
 def lexicon() -> AxisLexicon:
     content = load_toml("align/opposites/data/meanings.toml")
-    made = AxisLexicon()
-    made.put(phrase_words("denied"), POLARITY, -1)
-    made.put(phrase_words("affirmed"), POLARITY, 1)
-    made.put(content["idle"], _IDLE, 1)
-    made.put(side_words(Side.LEFT), _SIDE, 1)
-    made.put(side_words(Side.RIGHT), _SIDE, -1)
+    axes_lexicon = AxisLexicon()
+    axes_lexicon.put(phrase_words("denied"), POLARITY, -1)
+    axes_lexicon.put(phrase_words("affirmed"), POLARITY, 1)
+    axes_lexicon.put(content["idle"], _IDLE, 1)
+    axes_lexicon.put(side_words(Side.LEFT), _SIDE, 1)
+    axes_lexicon.put(side_words(Side.RIGHT), _SIDE, -1)
     for row in content["axis"]:
         name = row["name"]
-        made.axes[name] = Axis(name, row.get("turns", False), row.get("weight", 1.0))
-        made.put(row["values"][0], name, 1)
-        made.put(row["values"][1], name, -1)
-    return made
+        axes_lexicon.axes[name] = Axis(name, row.get("turns", False), row.get("weight", 1.0))
+        axes_lexicon.put(row["values"][0], name, 1)
+        axes_lexicon.put(row["values"][1], name, -1)
+    return axes_lexicon
 
 
 class AxisValues(NamedTuple):
@@ -89,40 +89,40 @@ class AxisValues(NamedTuple):
 
 def meaning_of(phrase: str) -> AxisValues:
     mentions = list(_mentions(plain(phrase).split()))
-    negations = [at for at, axis, sign in mentions if axis == POLARITY and sign < 0]
+    negations = [position for position, axis, sign in mentions if axis == POLARITY and sign < 0]
     is_affirmed = any(axis == POLARITY and sign > 0 for _, axis, sign in mentions)
     values: dict[str, set[Sign]] = defaultdict(set)
-    for at, axis, sign in mentions:
+    for position, axis, sign in mentions:
         if axis not in (POLARITY, _IDLE):
-            near = [place for place in negations if 0 < at - place <= _REACH]
-            if near and lexicon().axes[axis].turns:
-                negations.remove(near[-1])
+            nearby = [negation for negation in negations if 0 < position - negation <= _REACH]
+            if nearby and lexicon().axes[axis].turns:
+                negations.remove(nearby[-1])
                 values[axis].add(1 if sign < 0 else -1)
             else:
                 values[axis].add(sign)
-    signs = {axis: min(both) for axis, both in values.items() if len(both) == 1}
+    signs = {axis: min(axis_signs) for axis, axis_signs in values.items() if len(axis_signs) == 1}
     return AxisValues(signs, len(negations), is_affirmed)
 
 
 def _mentions(words: Sequence[str]) -> Iterator[AxisMention]:
     """All mentions, the longest wording at each place."""
-    known = lexicon()
-    at = 0
-    while at < len(words):
-        for length in range(min(known.longest, len(words) - at), 0, -1):
-            if entry := known.whole.get(tuple(words[at : at + length])):
+    axis_words = lexicon()
+    position = 0
+    while position < len(words):
+        for length in range(min(axis_words.longest, len(words) - position), 0, -1):
+            if entry := axis_words.whole.get(tuple(words[position : position + length])):
                 break
         else:
-            length, entry = 1, _affixed(words[at])
-        yield from (AxisMention(at, axis, sign) for axis, sign in entry)
-        at += length
+            length, entry = 1, _affixed(words[position])
+        yield from (AxisMention(position, axis, sign) for axis, sign in entry)
+        position += length
 
 
 @lru_cache(maxsize=1 << 16)
 def _affixed(word: str) -> list[tuple[str, Sign]]:
-    known = lexicon()
+    axis_words = lexicon()
     values: list[tuple[str, Sign]] = []
-    for affixes, fits in ((known.begins, word.startswith), (known.ends, word.endswith)):
+    for affixes, fits in ((axis_words.begins, word.startswith), (axis_words.ends, word.endswith)):
         for affix, entry in affixes.items():
             if fits(affix) and len(word) >= len(affix) + _LEAST_REST:
                 values += entry

@@ -86,20 +86,20 @@ def beside(vector: Vectors, phrase: str, weight: float) -> Vectors:
 def channel(phrase: str) -> Vectors:
     """The numbers of a phrase, not of length one: the more it says, the longer."""
     row = np.zeros(size(), dtype=np.float32)
-    axes, at = lexicon().axes, places()
+    axes, starts = lexicon().axes, places()
     meaning = meaning_of(phrase)
     signs = {axis: float(sign) for axis, sign in meaning.signs.items()}
     signs |= grade_signs(phrase)
     for axis, sign in signs.items():
-        row[at[axis]] = sign * (axes[axis].weight if axis in axes else 1.0)
+        row[starts[axis]] = sign * (axes[axis].weight if axis in axes else 1.0)
     denials = meaning.denials + denying_codes(phrase)
     is_affirmed = denials or meaning.is_affirmed or affirming_codes(phrase) > 0
-    row[at[POLARITY]] = -1 if denials % 2 else 1 if is_affirmed else _ASSUMED
+    row[starts[POLARITY]] = -1 if denials % 2 else 1 if is_affirmed else _ASSUMED
     for axis, level, part in categories(phrase):
-        start = at[f"{axis} level"]
+        start = starts[f"{axis} level"]
         row[start : start + 4] = _LEVELS[level]
         if part in _PARTS:
-            start = at[f"{axis} part"]
+            start = starts[f"{axis} part"]
             row[start : start + 2] = np.multiply(_PARTS[part], _OF_PARTS)
     markers = sorted({marker for name in named_markers(phrase) for marker in name.markers})
     for axis, names, width, length in (
@@ -108,14 +108,14 @@ def channel(phrase: str) -> Vectors:
     ):
         if names:  # other names together have another direction
             direction = np.sum([_direction(name, width) for name in names], axis=0)
-            row[at[axis] : at[axis] + width] = length * unit(direction)
+            row[starts[axis] : starts[axis] + width] = length * unit(direction)
     return row
 
 
 @cache
 def _direction(name: str, size: int) -> Vectors:
     bits = crc32(name.encode())
-    signs = [1.0 if bits >> place & 1 else -1.0 for place in range(size)]
+    signs = [1.0 if bits >> bit & 1 else -1.0 for bit in range(size)]
     return unit(np.array(signs, dtype=np.float32))
 
 

@@ -16,7 +16,7 @@ from histoeval.errors import InputError, Problem, SettingError
 from histoeval.metric import Explanation, Metric
 from histoeval.metrics.base import explain_pair, pair_of
 from histoeval.metrics.registry import MetricInfo, metric_entries
-from histoeval.metrics.registry import create as made
+from histoeval.metrics.registry import create as create_metric
 from histoeval.run.models import Models, load_entailer, load_metrics, load_reader
 from histoeval.run.settings import (
     ExtractSettings,
@@ -128,14 +128,14 @@ def explain(
             raise SettingError("give two texts, or run and id; not both")
         if metric is not None and not isinstance(metric, str):
             raise SettingError("name the metric: the score of a run is that of the run")
-        found = explain_stored(Path(run), id, system, metric, models)
-        if found.note:
-            warnings.warn(found.note, stacklevel=2)
-        return found.score.model_copy(update={"pair": found.pair})
+        stored = explain_stored(Path(run), id, system, metric, models)
+        if stored.note:
+            warnings.warn(stored.note, stacklevel=2)
+        return stored.score.model_copy(update={"pair": stored.pair})
     if reference is None and candidate is None:
         raise SettingError("two texts are compared: give reference and candidate, or run and id")
-    (made,) = load_metrics(["concordance" if metric is None else metric], models)
-    return explain_pair(made, pair_of(reference, candidate))
+    (chosen,) = load_metrics(["concordance" if metric is None else metric], models)
+    return explain_pair(chosen, pair_of(reference, candidate))
 
 
 @front_door
@@ -164,9 +164,9 @@ def contradictions(
     models = models or Models()
     if no := english_problem(models.language, report=report):
         raise InputError(no.message)
-    (read,) = load_reader(models).read([report])
+    (reading,) = load_reader(models).read([report])
     entailer = load_entailer(nli, models.device)
-    logic = logic_of(read, entailer, top=DEFAULT_TOP if top is None else top_of(top))
+    logic = logic_of(reading, entailer, top=DEFAULT_TOP if top is None else top_of(top))
     if isinstance(logic, Problem):
         raise InputError(logic.message)
     return logic
@@ -271,7 +271,7 @@ def write_report(
 
 def create(spec: str, models: Mapping[str, object] | None = None, **settings: Any) -> Metric:
     """The old name of `load`, which took models that were loaded already."""
-    return load(spec, **settings) if models is None else made(spec, models, **settings)
+    return load(spec, **settings) if models is None else create_metric(spec, models, **settings)
 
 
 def read_reports(data: Any, **settings: Any) -> Readings:

@@ -48,9 +48,9 @@ class Caller(NamedTuple):
     def spell(self, name: str, value: object = None) -> str:
         """Return an argument as this caller writes it; empty if the caller has no such argument."""
         write = _option if self.is_shell else _keyword
-        for known in (name, name.removesuffix("_column")):
-            if known in self.arguments:
-                return write(known, value)
+        for spelling in (name, name.removesuffix("_column")):
+            if spelling in self.arguments:
+                return write(spelling, value)
         if self.is_shell:  # a verb that only lists metrics: those that run them have options
             if name == "judge":
                 return f"{_option('endpoint', value)} and {_option('model', value)}"
@@ -62,7 +62,7 @@ class Caller(NamedTuple):
             if field == "candidate":
                 field, names = "candidates", (value,)
             return f"columns=Columns({_keyword(field, names)})"
-        taker = next((each for each in ("llm", "vlm") if each in self.arguments), None)
+        taker = next((keyword for keyword in ("llm", "vlm") if keyword in self.arguments), None)
         if name in ENDPOINT_SETTINGS and taker is not None:
             return f"{taker}=Endpoint({_keyword(ENDPOINT_SETTINGS[name], value)})"
         if name in TLS_SETTINGS and taker is not None:
@@ -98,7 +98,7 @@ def in_shell() -> bool:
 
 
 def argument(name: str, value: object = None) -> str:
-    """Return an argument (a column with `_column`) as the caller spells it; empty if it has none."""
+    """Return an argument (`_column`: of a column) as the caller spells it; empty if it has none."""
     caller = current_caller()
     if caller is not None:
         return caller.spell(name, value)

@@ -104,28 +104,28 @@ def explain_validation(
     With the model, also the value that is refused, and the keys that exist in its place.
     """
     fault = first_fault(error)
-    place = [str(part) for part in fault["loc"]]
-    key = ".".join(place) or root
+    path = [str(part) for part in fault["loc"]]
+    key = ".".join(path) or root
     message = fault["msg"].removeprefix("Value error, ")
     message = f"{message[:1].lower()}{message[1:]}"
     if model is None:
         return f"{key}: {message}" if key else message
     if fault["type"] == "extra_forbidden":
-        known = _keys_at(model, place[:-1])
-        guess = did_you_mean(place[-1], known)
-        return f"there is no key {key}{guess}; there are {', '.join(known)}"
+        keys = _keys_at(model, path[:-1])
+        guess = did_you_mean(path[-1], keys)
+        return f"there is no key {key}{guess}; there are {', '.join(keys)}"
     if fault["type"] == "missing":
         return f"{key} is missing"
     if fault["type"] == "model_type":
-        message = f"keys are expected there: {', '.join(_keys_at(model, place))}"
+        message = f"keys are expected there: {', '.join(_keys_at(model, path))}"
     if fault["type"] == "dict_type":
         message = "names are expected there, each with its value, as in `name: value`"
-    given = "" if isinstance(fault["input"], dict) else f" is {fault['input']!r:.60}"
-    return f"{key}{given}: {message}"
+    shown = "" if isinstance(fault["input"], dict) else f" is {fault['input']!r:.60}"
+    return f"{key}{shown}: {message}"
 
 
-def _keys_at(model: type[BaseModel], place: Sequence[str]) -> list[str]:
-    for name in place:
+def _keys_at(model: type[BaseModel], path: Sequence[str]) -> list[str]:
+    for name in path:
         if name in model.model_fields:
             annotation = model.model_fields[name].annotation
             kinds = (annotation, *get_args(annotation))

@@ -29,9 +29,9 @@ class FrozenDict(dict[str, Any]):
 def frozen(value: Any) -> Any:
     """A JSON value that cannot be changed: lists as tuples, mappings as `FrozenDict`."""
     if isinstance(value, Mapping):
-        return FrozenDict({str(key): frozen(each) for key, each in value.items()})
+        return FrozenDict({str(key): frozen(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
-        return tuple(frozen(each) for each in value)
+        return tuple(frozen(item) for item in value)
     return value
 
 
@@ -111,10 +111,10 @@ class Explanation(Score):
     def __str__(self) -> str:
         lines = [super().__str__()]
         if self.breakdown:
-            width = max(len(each.part) for each in self.breakdown)
+            width = max(len(part.part) for part in self.breakdown)
             lines += [
-                f"  {each.part:{width}}  {each.value:.2f}  costs {each.cost:.3f}"
-                for each in self.breakdown
+                f"  {part.part:{width}}  {part.value:.2f}  costs {part.cost:.3f}"
+                for part in self.breakdown
             ]
         for error in self.evidence.get("errors", ()):
             if isinstance(error, Mapping) and "message" in error:

@@ -168,8 +168,8 @@ def settings_of(model: Any) -> Iterator[Setting]:
     """The settings of a class: its own, then those of the classes it builds on."""
     hints = get_type_hints(model, include_extras=True)
     if isfunction(model):
-        for each in signature(model).parameters.values():
-            yield setting(each.name, hints[each.name], each.default)
+        for parameter in signature(model).parameters.values():
+            yield setting(parameter.name, hints[parameter.name], parameter.default)
         return
     fields = getattr(model, "model_fields", None) or model.__dataclass_fields__
     names = [name for home in model.__mro__ for name in get_annotations(home)]
@@ -187,16 +187,18 @@ def signature_of(model: Any, returned: Any) -> Signature:
     """The signature of a function that takes the fields of a model as its arguments."""
     by_keyword = {name for name, field in model.__dataclass_fields__.items() if field.kw_only}
     parameters = []
-    for each in settings_of(model):
-        is_keyword = each.name in by_keyword
+    for field in settings_of(model):
+        is_keyword = field.name in by_keyword
         how = Parameter.KEYWORD_ONLY if is_keyword else Parameter.POSITIONAL_OR_KEYWORD
-        is_annotated = get_origin(each.annotation) is Annotated
-        kind = get_args(each.annotation)[0] if is_annotated else each.annotation
-        parameters.append(Parameter(each.name, how, default=each.default, annotation=kind))
+        is_annotated = get_origin(field.annotation) is Annotated
+        kind = get_args(field.annotation)[0] if is_annotated else field.annotation
+        parameters.append(Parameter(field.name, how, default=field.default, annotation=kind))
     return Signature(parameters, return_annotation=returned)
 
 
 def arguments_text(model: Any) -> str:
     """The settings of a model as the paragraph `Args:` of a docstring."""
-    lines = (f"    {each.name}: {each.option.python}" for each in settings_of(model) if each.option)
+    lines = (
+        f"    {field.name}: {field.option.python}" for field in settings_of(model) if field.option
+    )
     return "\n".join(["Args:", *lines])

@@ -44,83 +44,83 @@ class ResultTable(NamedTuple):
 
         if self.title:
             yield Text(self.title, style="table.title")
-        for places, widths in self._blocks(options.max_width):
-            yield self._block(places, widths)
+        for columns, widths in self._blocks(options.max_width):
+            yield self._block(columns, widths)
 
     def _blocks(self, width: int) -> Iterator[tuple[list[int], list[int]]]:
         """The columns of each block by place, and how wide each is to be."""
-        needed, wanted = self._widths(width)
+        needed, widest = self._widths(width)
         names = self._names()
-        if sum(needed[each] + GAP for each in names) > width * 3 // 4:
+        if sum(needed[column] + GAP for column in names) > width * 3 // 4:
             names = names[:1]
         block = [0]
-        for place in range(1, len(self.columns)):
-            too_wide = sum(needed[each] + GAP for each in [*block, place]) > width
+        for column in range(1, len(self.columns)):
+            too_wide = sum(needed[shown] + GAP for shown in [*block, column]) > width
             if too_wide and block not in ([0], names):
-                yield block, _shared_out(block, needed, wanted, width)
+                yield block, _shared_out(block, needed, widest, width)
                 block = names
-            if place not in block:
-                block = [*block, place]
-        yield block, _shared_out(block, needed, wanted, width)
+            if column not in block:
+                block = [*block, column]
+        yield block, _shared_out(block, needed, widest, width)
 
     def _names(self) -> list[int]:
         """The columns that tell rows apart: the first, and of the words beside it what it takes."""
         names, different = [0], self._different([0])
-        for place, is_numeric in enumerate(_numeric_columns(self)):
+        for column, is_numeric in enumerate(_numeric_columns(self)):
             if is_numeric or different == len(self.rows):
                 break
-            if (more := self._different([*names, place])) > different:
-                names, different = [*names, place], more
+            if (more := self._different([*names, column])) > different:
+                names, different = [*names, column], more
         return names if different == len(self.rows) else [0]
 
-    def _different(self, places: Sequence[int]) -> int:
-        return len({tuple(str(row[place]) for place in places) for row in self.rows})
+    def _different(self, columns: Sequence[int]) -> int:
+        return len({tuple(str(row[column]) for column in columns) for row in self.rows})
 
     def _widths(self, width: int) -> tuple[list[int], list[int]]:
         """How wide each column must be so that nothing is broken, and is at its widest."""
         from rich.cells import cell_len
 
-        needed, wanted = [], []
-        for place, header in enumerate(self.columns):
-            cells = [header, *(str(row[place]) for row in self.rows)]
+        needed, widest = [], []
+        for column, header in enumerate(self.columns):
+            cells = [header, *(str(row[column]) for row in self.rows)]
             words = [word for cell in cells for word in cell.split()]
             limits = [ADDRESS if "/" in word else WORD for word in words]
             unbroken = map(min, map(cell_len, words), limits)
             needed.append(min(max(unbroken, default=0), width // 2))
-            wanted.append(
+            widest.append(
                 max((cell_len(s) for cell in cells for s in cell.splitlines()), default=0)
             )
-        return needed, wanted
+        return needed, widest
 
-    def _block(self, places: Sequence[int], widths: Sequence[int]) -> Table:
+    def _block(self, columns: Sequence[int], widths: Sequence[int]) -> Table:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
         shown = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
         numeric = _numeric_columns(self)
-        for place, width in zip(places, widths, strict=True):
+        for column, width in zip(columns, widths, strict=True):
             shown.add_column(
-                Text(self.columns[place]),
-                justify="right" if numeric[place] else "left",
+                Text(self.columns[column]),
+                justify="right" if numeric[column] else "left",
                 overflow="fold",
                 width=width,
             )
         for row in self.rows:
-            cells = [row[place] for place in places]
+            cells = [row[column] for column in columns]
             shown.add_row(*[Text(cell) if isinstance(cell, str) else cell for cell in cells])
         return shown
 
 
 def _shared_out(
-    block: Sequence[int], needed: Sequence[int], wanted: Sequence[int], width: int
+    block: Sequence[int], needed: Sequence[int], widest: Sequence[int], width: int
 ) -> list[int]:
     """Widths that fill a terminal of this width: the widest columns give way first."""
     for most in range(width, 0, -1):
-        found = [max(needed[each], min(wanted[each], most)) for each in block]
-        if sum(found) + GAP * len(block) - 1 <= width:
-            return found
-    return [needed[each] for each in block]
+        widths = [max(needed[column], min(widest[column], most)) for column in block]
+        if sum(widths) + GAP * len(block) - 1 <= width:
+            return widths
+    return [needed[column] for column in block]
 
 
 def markdown(table: ResultTable) -> str:
@@ -172,11 +172,13 @@ def html_table(table: ResultTable) -> str:
 
 def footnotes(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
     """Why results are missing: each reason once, with the names of all that it applies to."""
-    found: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, reason in reasons:
         if reason is not None:
-            found.setdefault(reason, []).append(name)
-    return [f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in found.items()]
+            names_by_reason.setdefault(reason, []).append(name)
+    return [
+        f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in names_by_reason.items()
+    ]
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -186,13 +188,13 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def _numeric_columns(table: ResultTable) -> list[bool]:
     """Which columns contain numbers and no words."""
-    columns = [[str(row[place]) for row in table.rows] for place in range(len(table.columns))]
+    columns = [[str(row[column]) for row in table.rows] for column in range(len(table.columns))]
     return [
-        place > 0 and all(c in _NO_NUMBER or c.lstrip("~+-<")[:1].isdigit() for c in cells)
-        for place, cells in enumerate(columns)
+        column > 0 and all(c in _NO_NUMBER or c.lstrip("~+-<")[:1].isdigit() for c in cells)
+        for column, cells in enumerate(columns)
     ]
 
 
 def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is: without HTML, links and images of its own."""
-    return re.sub(r"<(?=[A-Za-z/!?])|(?<=\])(?=\()", lambda found: "\\" + found.group(), text)
+    return re.sub(r"<(?=[A-Za-z/!?])|(?<=\])(?=\()", lambda match: "\\" + match.group(), text)

@@ -55,11 +55,11 @@ def init(
     Examples:
       histoeval challenge init challenge --truth truth.json
     """
-    made = init_challenge(folder, truth)
+    challenge = init_challenge(folder, truth)
     print_lines(
-        *[f"Written: {file}" for file in made.written],
-        *[f"Kept as it is: {file}" for file in made.kept],
-        *made.notes,
+        *[f"Written: {file}" for file in challenge.written],
+        *[f"Kept as it is: {file}" for file in challenge.kept],
+        *challenge.notes,
         f"Next: edit {folder / POLICY}, publish it with {IDS} and PARTICIPANTS.md, and",
         f"  {shlex.join(['histoeval', 'challenge', 'check', str(folder)])} predictions.json",
     )
@@ -83,23 +83,23 @@ def check(
     Examples:
       histoeval challenge check challenge predictions.json
     """
-    found = check_predictions(folder, predictions, loose_ids=loose_ids)
+    outcome = check_predictions(folder, predictions, loose_ids=loose_ids)
     if look == "json":
-        typer.echo(json.dumps(found.model_dump(mode="json"), indent=1))
+        typer.echo(json.dumps(outcome.model_dump(mode="json"), indent=1))
     else:
-        if found.faults:
-            table = fault_table(found.faults)
+        if outcome.faults:
+            table = fault_table(outcome.faults)
             print_tables([table], look)
-            if len(table.rows) < len(found.faults):
+            if len(table.rows) < len(outcome.faults):
                 typer.echo("--format json lists every fault by its id")
-        print_lines(*[f"{found.file}: {note}" for note in found.notes])
-        if found.excluded is not None:
-            typer.echo(f"This file would not be ranked: it {found.excluded}.")
+        print_lines(*[f"{outcome.file}: {note}" for note in outcome.notes])
+        if outcome.excluded is not None:
+            typer.echo(f"This file would not be ranked: it {outcome.excluded}.")
         typer.echo(
-            f"{found.file}: {found.usable:,} of {found.asked:,} cases have a usable report; "
-            f"faults: {len(found.faults):,}."
+            f"{outcome.file}: {outcome.usable:,} of {outcome.asked:,} cases have a usable report; "
+            f"faults: {len(outcome.faults):,}."
         )
-    raise typer.Exit(0 if found.is_complete else 1)
+    raise typer.Exit(0 if outcome.is_complete else 1)
 
 
 @challenge_app.command()
@@ -120,10 +120,10 @@ def evaluate(
     Examples:
       histoeval challenge evaluate challenge --input input --output output
     """
-    found = evaluate_predictions(
+    results = evaluate_predictions(
         folder, source, output=output, truth=truth, models=models, engine=engine.choose_engine()
     )
-    totals = found["aggregates"]
+    totals = results["aggregates"]
     typer.echo(
         f"score {totals['score']['value']:.3f} on {totals['cases']:,} cases, "
         f"{totals['missing']:,} of them missing"
@@ -154,7 +154,7 @@ def rank(
       histoeval challenge rank challenge team_a.json team_b.json --output ranking
     """
     with resumable(output, "finished scores are"):
-        found = rank_teams(
+        results = rank_teams(
             folder,
             list(teams),
             output=output,
@@ -163,9 +163,9 @@ def rank(
             engine=engine.choose_engine(),
             loose_ids=loose_ids,
         )
-    ranking = found.ranking
+    ranking = results.ranking
     print_tables(ranking_tables(ranking, MOST_TEAMS))
-    files = (*found.write(output), *write_views(ranking, output))
+    files = (*results.write(output), *write_views(ranking, output))
     print_lines(
         *ranking.notes,
         *[f"Written: {file}" for file in files],

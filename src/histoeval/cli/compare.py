@@ -53,11 +53,11 @@ def compare(
             raise SettingError(f"{name} is about a comparison with a baseline: give --baseline")
         if file != STDOUT:
             demand_folder(file)
-    found = comparison(most_different=MOST_DIFFERENT if show is None else show)
+    result = comparison(most_different=MOST_DIFFERENT if show is None else show)
     worst = terminal.WORST if show is None else show
-    gate, to_stdout = found.gate, markdown == STDOUT
+    gate, to_stdout = result.gate, markdown == STDOUT
     if gate is not None and markdown is not None:
-        text = terminal.gate_markdown(found, gate, worst)
+        text = terminal.gate_markdown(result, gate, worst)
         if to_stdout:
             typer.echo(text)
         else:
@@ -65,13 +65,13 @@ def compare(
     if gate is not None and junit is not None:
         write_lines(junit, [terminal.gate_junit(gate).rstrip()], quiet=to_stdout)
     if not to_stdout:
-        print_lines(*dict.fromkeys([*found.notes, *(gate.notes if gate else ())]))
-        apart = found.apart if gate is None else ()  # the worse cases say more
-        print_tables(terminal.comparison_tables(found.metric, found.contest, apart), look)
+        print_lines(*dict.fromkeys([*result.notes, *(gate.notes if gate else ())]))
+        apart = result.apart if gate is None else ()  # the worse cases say more
+        print_tables(terminal.comparison_tables(result.metric, result.contest, apart), look)
         print_tables(terminal.gate_tables(gate, worst) if gate else (), look)
-        print_lines(*terminal.remarks(found.contest), err=True)
+        print_lines(*terminal.remarks(result.contest), err=True)
     if output is not None:
-        typer.echo(f"Written: {found.write(output, command_line())}", err=to_stdout)
+        typer.echo(f"Written: {result.write(output, command_line())}", err=to_stdout)
     if gate is not None and not gate.passed:
         typer.echo(terminal.verdict(gate), err=True)
         raise typer.Exit(GATE_FAILED)

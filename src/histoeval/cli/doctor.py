@@ -22,18 +22,18 @@ def doctor(
       histoeval doctor
       histoeval doctor --all
     """
-    from histoeval.run import doctor as found  # it reads the metadata of every package
+    from histoeval.run import doctor as installation  # it reads the metadata of every package
 
-    items = found.details() if everything else found.overview()
-    states = found.metric_states()
-    lines = [found.ready_line(states)]
-    if others := found.plug_ins():
+    items = installation.details() if everything else installation.overview()
+    states = installation.metric_states()
+    lines = [installation.ready_line(states)]
+    if others := installation.plug_ins():
         lines.append(f"Metrics from outside this package: {', '.join(others)}.")
-    lines += [each[:1].upper() + each[1:] for each in found.plug_in_problems()]
+    lines += [problem[:1].upper() + problem[1:] for problem in installation.plug_in_problems()]
     if everything:
-        reasons = [(each.name, found.metric_details(each.name)[1]) for each in states]
+        reasons = [(state.name, installation.metric_details(state.name)[1]) for state in states]
         lines += [f"{name} {why}" for name, why in reasons if why]
     else:
         lines.append("More: histoeval doctor --all, histoeval metrics NAME.")
     table = ResultTable("", ["what", "state", "matters for"], [list(item) for item in items])
-    print_tables([Text(found.machine() + "\n"), table, Text(), *map(Text, lines)])
+    print_tables([Text(installation.machine() + "\n"), table, Text(), *map(Text, lines)])

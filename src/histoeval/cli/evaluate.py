@@ -63,35 +63,35 @@ def probes(
     """
     demand_folder(output)
     chosen = load_metrics(metric_names(metrics), models)
-    reasons = {each.name: each.unavailable_reason() for each in chosen}
+    reasons = {metric.name: metric.unavailable_reason() for metric in chosen}
     unavailable = {name: reason for name, reason in reasons.items() if reason is not None}
     if len(unavailable) == len(chosen):
         raise SettingError("\n".join(f"{name} {reason}" for name, reason in unavailable.items()))
-    able = [each for each in chosen if each.name not in unavailable]
+    able = [metric for metric in chosen if metric.name not in unavailable]
     file = file or shipped()
-    read = read_probes(file)
-    pairs = pairs_of(read)
+    probe_set = read_probes(file)
+    pairs = pairs_of(probe_set)
     results = []
     with step_progress(f"scoring {file.name}", len(pairs) * len(able)) as report:
-        for place, metric in enumerate(able):
+        for index, metric in enumerate(able):
             scores: list[Score | Problem] = []
             failed = partial(Problem, "metric_failed", metric=metric.name)
             for first in range(0, len(pairs), PAIR_BATCH):
                 scores += answers(metric.score, pairs[first : first + PAIR_BATCH], failed)
-                report(place * len(pairs) + len(scores), metric.name)
-            results.append(figures_of(metric, read, scores, resamples=resamples, seed=seed))
+                report(index * len(pairs) + len(scores), metric.name)
+            results.append(figures_of(metric, probe_set, scores, resamples=resamples, seed=seed))
     header = {"probes": file.name, "sha256": survey(file).sha256}
     content = {
         "resamples": resamples,
         "seed": seed,
         "unavailable": unavailable,
-        "metrics": [each.model_dump(mode="json") for each in results],
+        "metrics": [figures.model_dump(mode="json") for figures in results],
     }
     write_results(output, header, content)
     print_tables(probe_tables(results), look)
     for remark in remarks(results, unavailable):
         typer.echo(remark, err=True)
-    if unavailable or any(each.missing for each in results):
+    if unavailable or any(figures.missing for figures in results):
         raise typer.Exit(1)
 
 

@@ -95,19 +95,21 @@ def explain(
             reference=_text(reference, "--reference", encoding),
             candidate=_text(candidate, "--candidate", encoding),
         )
-        found = _scored(metric, models, pair)
+        explanation = _scored(metric, models, pair)
     elif not paths:
         raise SettingError(f"nothing to explain: {TWO_WAYS}")
     elif len(paths) == 1 and (paths[0].is_dir() or paths[0].name in SCORES_FILES):
-        found = explain_stored(paths[0], pair_id, system, metric, models)
+        explanation = explain_stored(paths[0], pair_id, system, metric, models)
     else:
         source = open_source(paths, columns, encoding)
         print_lines(*[f"{source.name}: {note}" for note in source.notes], err=True)
-        found = _scored(metric, models, chosen_pair(source.name, source.rows, pair_id, system))
-    if found.note:
-        typer.echo(found.note, err=True)
+        explanation = _scored(
+            metric, models, chosen_pair(source.name, source.rows, pair_id, system)
+        )
+    if explanation.note:
+        typer.echo(explanation.note, err=True)
     if as_json:
-        score, pair = found.score, found.pair
+        score, pair = explanation.score, explanation.pair
         content = {
             "id": pair.id,
             "system": pair.system,
@@ -120,13 +122,13 @@ def explain(
         }
         typer.echo(json.dumps(content))  # in ASCII, so that no report can steer the terminal
     else:
-        show_explanation(page(), found.pair, found.score, found.scale)
+        show_explanation(page(), explanation.pair, explanation.score, explanation.scale)
 
 
-def _text(given: str, option: str, encoding: str | None) -> str:
-    from_file, content = given.startswith("@"), given
+def _text(argument: str, option: str, encoding: str | None) -> str:
+    from_file, content = argument.startswith("@"), argument
     if from_file:
-        check_there(path := Path(given[1:]))
+        check_there(path := Path(argument[1:]))
         settled = survey(path, encoding).encoding
         with open_bytes(path) as (stream, _):
             content = stream.read().decode(settled, BAD_BYTES)
@@ -136,7 +138,7 @@ def _text(given: str, option: str, encoding: str | None) -> str:
         return text
     if from_file and text.kind == "lone_surrogate":
         text = text._replace(kind="not_utf8")
-    raise InputError(text.problem(given[1:] if from_file else "command line", option).message)
+    raise InputError(text.problem(argument[1:] if from_file else "command line", option).message)
 
 
 def _scored(spec: str | None, models: Models, pair: Pair) -> ExplainedPair:

@@ -77,11 +77,11 @@ def generate(
     cases = open_cases(source, images, encoding)
     levels = levels_of(specimen.split(","), cases.columns)
     if dry_run:
-        found = counted(cases, levels, examination)
+        totals = counted(cases, levels, examination)
         typer.echo(
-            f"{found.pictures:,} pictures, {found.slides:,} slides, {found.unusable:,} that cannot "
-            f"be used; {len(levels):,} levels of specimen information: at most "
-            f"{found.requests:,} requests, fewer if replies are cached"
+            f"{totals.pictures:,} pictures, {totals.slides:,} slides, {totals.unusable:,} that "
+            f"cannot be used; {len(levels):,} levels of specimen information: at most "
+            f"{totals.requests:,} requests, fewer if replies are cached"
         )
         return
     vlm = load_vlm(config)

@@ -51,9 +51,9 @@ def align(
       histoeval judge align judged ratings.csv --output aligned
       histoeval judge align judged sheet.csv --criterion score=rater_anna
     """
-    found = agreement()
-    print_tables(terminal.alignment_tables(found, disagreements), look)
-    print_lines(*found.notes, err=True)
+    result = agreement()
+    print_tables(terminal.alignment_tables(result, disagreements), look)
+    print_lines(*result.notes, err=True)
     if (output := agreement.keywords["output"]) is not None:
         typer.echo(f"Written: {output / 'alignment.yaml'}, {output / 'alignment.json'}")
 
@@ -81,14 +81,20 @@ def check(
         )
     panel = open_panel(judges.required(repeats=repeats))
     with terminal.answer_progress(panel, lambda: len(trials())):
-        found = examine(panel, loaded)
-    for judge, verdicts in found.items():
+        verdicts_by_judge = examine(panel, loaded)
+    for judge, verdicts in verdicts_by_judge.items():
         print_tables([terminal.verdict_table(judge, verdicts)])
         print_lines(*[f"{v.criterion}: {v.why_not}" for v in verdicts if not v.may_be_used])
     if output is not None:
-        lines = [(judge, each) for judge, verdicts in found.items() for each in verdicts]
+        lines = [
+            (judge, verdict)
+            for judge, verdicts in verdicts_by_judge.items()
+            for verdict in verdicts
+        ]
         write_lines(output, (f'{{"judge":"{j}",{v.model_dump_json()[1:]}' for j, v in lines))
-    good = all(each.may_be_used for verdicts in found.values() for each in verdicts)
+    good = all(
+        verdict.may_be_used for verdicts in verdicts_by_judge.values() for verdict in verdicts
+    )
     raise typer.Exit(0 if good else 1)
 
 
@@ -196,8 +202,8 @@ def judge(
         resumable("the cache" if judges.requests.keep else settings.output, "answers are"),
         terminal.answer_progress(panel, lambda: sum(1 for _ in pairs_of(source))) as watch,
     ):
-        found = run_judges(settings, source, panel, watch)
-    summary, about = found.summary, found.summary["judge"]
+        scores = run_judges(settings, source, panel, watch)
+    summary, about = scores.summary, scores.summary["judge"]
     name = f"judge_{about['prompt']['name']}"
     print_tables(
         [

@@ -58,5 +58,5 @@ def log(
         return
     from importlib import import_module
 
-    made = import_module(f"histoeval.adapters.{to}").log_run(run, rows=rows, texts=texts)
-    typer.echo(f"Logged to {to}: run {made}")
+    run_name = import_module(f"histoeval.adapters.{to}").log_run(run, rows=rows, texts=texts)
+    typer.echo(f"Logged to {to}: run {run_name}")

@@ -119,16 +119,16 @@ def load_verb(name: str) -> Any:
     return _as_command(name, getattr(module, f"{name}_app", None) or getattr(module, name))
 
 
-def _as_command(name: str, found: Any) -> Any:
-    if isinstance(found, typer.Typer):
-        return typer.main.get_group(found)
+def _as_command(name: str, command: Any) -> Any:
+    if isinstance(command, typer.Typer):
+        return typer.main.get_group(command)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name)(found)
+    single.command(name)(command)
     return typer.main.get_command(single)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         typer.echo(f"histoeval {__version__}")
         raise typer.Exit
 

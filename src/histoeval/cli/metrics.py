@@ -44,19 +44,19 @@ def metrics(
         return
     states = metric_states()
     families: dict[tuple[str, ...], list[MetricState]] = {}
-    for each in states:  # those that differ in their ending only, such as bleu_1 to bleu_4
-        family = tuple(_ENDING.sub("n", text) for text in each)
-        families.setdefault(family, []).append(each)
+    for member in states:  # those that differ in their ending only, such as bleu_1 to bleu_4
+        family = tuple(_ENDING.sub("n", text) for text in member)
+        families.setdefault(family, []).append(member)
     rows = []
     for (_, summary, state), members in families.items():
-        name, what = members[0].name, members[0].summary
+        name, compared = members[0].name, members[0].summary
         if len(members) > 1:
-            name, what = f"{name} …", summary.removesuffix(": n")
-        rows.append([name, what, state])
-    ready = sum(each.state == READY for each in states)
+            name, compared = f"{name} …", summary.removesuffix(": n")
+        rows.append([name, compared, state])
+    ready = sum(state.state == READY for state in states)
     more = "More: histoeval metrics NAME, or --all."
     line = Text(f"\n{ready} of {len(states)} metrics are ready. {more}")
-    broken = [Text(each[:1].upper() + each[1:]) for each in plug_in_problems()]
+    broken = [Text(problem[:1].upper() + problem[1:]) for problem in plug_in_problems()]
     print_tables([ResultTable("", ["metric", "compares", "runs here"], rows), line, *broken])
 
 

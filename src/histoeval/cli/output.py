@@ -75,12 +75,12 @@ def resumable(output: Path | str | None, what: str = "finished rows are") -> Ite
     try:
         yield
     except KeyboardInterrupt:
-        kept = (
+        notice = (
             f"{what} kept in {output}: the same command resumes there"
             if output is not None
             else "nothing was kept, since no --output was given"
         )
-        typer.echo(f"stopped; {kept}", err=True)
+        typer.echo(f"stopped; {notice}", err=True)
         raise typer.Exit(130) from None
 
 

@@ -56,11 +56,11 @@ def list_runs(
       histoeval runs list results
     """
     check_there(folder)
-    found = [history.details_of(run) for run in history.stored_runs(folder.resolve())]
+    runs = [history.details_of(run) for run in history.stored_runs(folder.resolve())]
     if as_json:
-        print_json([each.content() for each in found])
-    elif found:
-        print_tables([terminal.runs_table(found)])
+        print_json([run.content() for run in runs])
+    elif runs:
+        print_tables([terminal.runs_table(runs)])
     else:
         kind = folder_kind(folder)
         is_else = "" if kind is None else f" {kind.describe(folder)}."
@@ -75,11 +75,11 @@ def show(run: RunPlace, as_json: JsonOption = False) -> None:
     Examples:
       histoeval runs show results
     """
-    found = history.details_of(history.stored_run(run))
+    details = history.details_of(history.stored_run(run))
     if as_json:
-        print_json(found.content())
+        print_json(details.content())
     else:
-        print_tables(terminal.run_tables(found))
+        print_tables(terminal.run_tables(details))
 
 
 @runs_app.command()
@@ -95,16 +95,16 @@ def diff(
     Examples:
       histoeval runs diff results/monday results/tuesday
     """
-    found = history.diff_runs(
+    difference = history.diff_runs(
         history.details_of(history.stored_run(one)), history.details_of(history.stored_run(other))
     )
     if as_json:
-        print_json(found.content())
+        print_json(difference.content())
         return
-    tables = [*terminal.diff_tables(found, str(one), str(other), show)]
+    tables = [*terminal.diff_tables(difference, str(one), str(other), show)]
     print_tables(tables)
     if not tables:
-        typer.echo(f"No difference in settings, versions, or {found.compared:,} scores.")
+        typer.echo(f"No difference in settings, versions, or {difference.compared:,} scores.")
 
 
 @runs_app.command()
@@ -125,11 +125,21 @@ def clear(
     check_there(folder)
     if older_than is None:
         raise SettingError("say how old runs must be: --older-than 90d (0d: all of them)")
-    found = history.old_runs(folder, age_of(older_than))
-    notes = [history.remove_run(each) if delete and each.files else each.kept for each in found]
-    print_tables([terminal.old_runs_table(found, notes)])
-    counted = [each for each in found if each.files and not (delete and each.files[0].exists())]
-    files, size = sum(len(each.files) for each in counted), sum(each.size for each in counted)
+    removables = history.old_runs(folder, age_of(older_than))
+    notes = [
+        history.remove_run(removable) if delete and removable.files else removable.kept
+        for removable in removables
+    ]
+    print_tables([terminal.old_runs_table(removables, notes)])
+    counted = [
+        removable
+        for removable in removables
+        if removable.files and not (delete and removable.files[0].exists())
+    ]
+    files, size = (
+        sum(len(removable.files) for removable in counted),
+        sum(removable.size for removable in counted),
+    )
     done = "removed" if delete else "would be removed; --delete removes them"
     typer.echo(f"{len(counted):,} runs, {files:,} files, {size:,} bytes: {done}")
 
@@ -151,10 +161,10 @@ def show_cached(cache: CacheFile = None) -> None:
     if file.exists():
         with Cache(file) as opened:
             print_tables([cache_table(opened.stats())])
-    kept = {"replies": file, "what was sent": audit_log(), "commands": history.journal()}
+    files = {"replies": file, "what was sent": audit_log(), "commands": history.journal()}
     rows = [
-        [what, str(path), f"{path.stat().st_size:,}", terminal.time_text(path.stat().st_mtime)]
-        for what, path in kept.items()
+        [kind, str(path), f"{path.stat().st_size:,}", terminal.time_text(path.stat().st_mtime)]
+        for kind, path in files.items()
         if path is not None and path.is_file()
     ]
     if rows:

@@ -61,9 +61,9 @@ def slide_table(facts: dict[str, Any]) -> RenderableType:
         source = {"file": "by the file", "given": "as given"}[facts["mpp_source"]]
         resolution = f"{' x '.join(f'{n:g}' for n in dict.fromkeys(facts['mpp']))}, {source}"
     levels = (
-        f"{each['width']:,} x {each['height']:,}"
-        + ("" if each["mpp"] is None else f" ({each['mpp']:g} µm/px)")
-        for each in facts["levels"]
+        f"{level['width']:,} x {level['height']:,}"
+        + ("" if level["mpp"] is None else f" ({level['mpp']:g} µm/px)")
+        for level in facts["levels"]
     )
     table = Table(title=Text(facts["file"]), title_justify="left", show_header=False)
     table.add_column()
@@ -195,15 +195,15 @@ def geojson(
     finished = FinishedTrust(run)
     number = finished.named(case)
     row, scores = finished.row(number), finished.scores(number)
-    found = objects(row.id, grounding_of(row.evidence), scores)
-    if not found:
+    features = objects(row.id, grounding_of(row.evidence), scores)
+    if not features:
         raise InputError(
             f"case {row.id} of {run} has no place on an image: "
             + ("; ".join(error.message for error in row.errors) or "nothing was grounded")
         )
     with writing_to(output.parent):
-        write_text(output, to_geojson(found))
-    typer.echo(f"Written: {output}, {len(found):,} objects")
+        write_text(output, to_geojson(features))
+    typer.echo(f"Written: {output}, {len(features):,} objects")
     typer.echo("In QuPath: open the slide, then File > Import objects from file.")
 
 

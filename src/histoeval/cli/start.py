@@ -58,8 +58,8 @@ def demo(
         with row_progress(source) as watch:
             metrics = load_metrics(DEFAULT_METRICS)
             store, engine = ResultFolder(results), EngineSettings().choose_engine()
-            found = score_source(source, metrics, store, watch=watch, engine=engine)
-    print_tables([score_table(found.summary), *error_tables(found.summary)])
+            scoring = score_source(source, metrics, store, watch=watch, engine=engine)
+    print_tables([score_table(scoring.summary), *error_tables(scoring.summary)])
     typer.echo(
         "candidate_good is a correct paraphrase; candidate_bad is nearly a copy, with one clinical "
         "error (column note).\nMetrics that count words prefer the error. All texts are fictional "
@@ -76,7 +76,7 @@ def demo(
         typer.echo(f"  {shlex.join(['histoeval', *words])}")
     if not no_open and _has_display():
         webbrowser.open(page.resolve().as_uri())
-    exit_with(found.summary["scores"], found.summary["rows_with_errors"])
+    exit_with(scoring.summary["scores"], scoring.summary["rows_with_errors"])
 
 
 @verb
@@ -101,9 +101,9 @@ def quickstart(
         _place(folder / TABLE, table.encode())
         for file in sorted(resource_path(TEMPLATES).iterdir()):
             _place(folder / file.name.removesuffix(".txt"), file.read_bytes())
-    place = shlex.quote(str(folder))
+    quoted = shlex.quote(str(folder))
     typer.echo(f"Written: {folder}\n\nNext:")
-    typer.echo(f"  python {place}/score.py\n  sh {place}/score.sh   # the same in the shell")
+    typer.echo(f"  python {quoted}/score.py\n  sh {quoted}/score.sh   # the same in the shell")
     typer.echo(f"Then put your own reports into {folder / TABLE}. More: {folder / 'README.md'}")
 
 

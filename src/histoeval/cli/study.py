@@ -53,9 +53,9 @@ def links(
     Examples:
       histoeval study links STUDY.yaml --address http://pathology-7:8484
     """
-    found = links_of(read_study(plan), address.rstrip("/"))
-    width = max(map(len, found))
-    print_lines(*[f"{who:{width}}  {link}" for who, link in found.items()])
+    rater_links = links_of(read_study(plan), address.rstrip("/"))
+    width = max(map(len, rater_links))
+    print_lines(*[f"{rater:{width}}  {link}" for rater, link in rater_links.items()])
 
 
 @study_app.command()
@@ -67,43 +67,43 @@ def status(plan: StudyArgument, look: LookOption = "table") -> None:
       histoeval study status STUDY.yaml
     """
     study = read_study(plan)
-    found = figures(study, ratings_of(study), {})
+    state = figures(study, ratings_of(study), {})
     progress = ResultTable.of(
         "Progress",
-        found.progress,
+        state.progress,
         {
-            "rater": lambda each: each.rater,
-            "scored": lambda each: f"{each.saved:,}",
-            "pairs": lambda each: f"{each.pairs:,}",
-            "begun": lambda each: f"{each.drafts:,}",
-            "last saved (UTC)": lambda each: each.last[:16].replace("T", " "),
+            "rater": lambda rater: rater.rater,
+            "scored": lambda rater: f"{rater.saved:,}",
+            "pairs": lambda rater: f"{rater.pairs:,}",
+            "begun": lambda rater: f"{rater.drafts:,}",
+            "last saved (UTC)": lambda rater: rater.last[:16].replace("T", " "),
         },
     )
     criteria = ResultTable.of(
         "Criteria",
-        found.criteria.items(),
+        state.criteria.items(),
         {
-            "criterion": lambda each: spelt(each[0]),
-            "Krippendorff's alpha (ordinal)": lambda each: interval(each[1]),
-            "": lambda each: each[1].reason or "",
+            "criterion": lambda criterion: spelt(criterion[0]),
+            "Krippendorff's alpha (ordinal)": lambda criterion: interval(criterion[1]),
+            "": lambda criterion: criterion[1].reason or "",
         },
     )
     apart = ResultTable.of(
         "Pairs on which raters differ most",
-        found.apart,
+        state.apart,
         {
-            "pair": lambda each: each.key[0],
-            "system": lambda each: each.key[1],
-            "difference": lambda each: f"{each.gap:g}",
-            "scores": lambda each: ", ".join(f"{k} {v:g}" for k, v in each.scores.items()),
+            "pair": lambda pair: pair.key[0],
+            "system": lambda pair: pair.key[1],
+            "difference": lambda pair: f"{pair.gap:g}",
+            "scores": lambda pair: ", ".join(f"{k} {v:g}" for k, v in pair.scores.items()),
         },
     )
     print_tables([progress], look)
-    if found.agreement is None:
+    if state.agreement is None:
         typer.echo("No pair has two ratings yet.")
     else:
         more = [table for table in (criteria, apart) if table.rows]
-        print_tables([*rater_tables(found.agreement), *more], look)
+        print_tables([*rater_tables(state.agreement), *more], look)
 
 
 @study_app.command()
@@ -122,6 +122,6 @@ def export(
     study = read_study(plan)
     folder = study.folder / "export" if output is None else output
     print_lines(*[f"Written: {file}" for file in write_tables(study, ratings_of(study), folder)])
-    low, high = study.steps[0], study.steps[-1]
+    lowest, highest = study.steps[0], study.steps[-1]
     scores = "" if study.file.run is None else f" --scores {study.file.run}"
-    typer.echo(f"Next: histoeval agree {folder / SHEET} --scale {low:g},{high:g}{scores}")
+    typer.echo(f"Next: histoeval agree {folder / SHEET} --scale {lowest:g},{highest:g}{scores}")

@@ -44,9 +44,9 @@ def policies(
       histoeval trust policies
       histoeval trust policies without_endpoint
     """
-    found = [read_policy(name) for name in names or POLICIES]
-    print_tables([terminal.policy_table(found)])
-    for policy in found if names else ():
+    policies_shown = [read_policy(name) for name in names or POLICIES]
+    print_tables([terminal.policy_table(policies_shown)])
+    for policy in policies_shown if names else ():
         print_lines("", *terminal.policy_lines(policy.content(), "validated"))
     if not names:
         typer.echo("More: histoeval trust policies NAME.")
@@ -149,11 +149,11 @@ def tune(
         seed=seed,
     )
     with step_progress("tuning", folds * repeats) as report:
-        found = tune_file(file, plan, labels=labels, asked=labelled, watch=report)
-    write_policy(found, output)
-    for table in terminal.tuning_tables(found):
+        tuned = tune_file(file, plan, labels=labels, asked=labelled, watch=report)
+    write_policy(tuned, output)
+    for table in terminal.tuning_tables(tuned):
         print_tables([table, ""])
-    print_lines(*history(found), f"Written: {output}")
+    print_lines(*history(tuned), f"Written: {output}")
 
 
 trust_app = typer.Typer(invoke_without_command=True, no_args_is_help=True)

@@ -26,16 +26,16 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
     """A function as Typer takes it: one parameter an option, and its docstring as help text."""
     hints = get_type_hints(function, include_extras=True)
     settings = [
-        setting(each.name, hints[each.name], each.default)
-        for each in signature(function).parameters.values()
+        setting(parameter.name, hints[parameter.name], parameter.default)
+        for parameter in signature(function).parameters.values()
     ]
-    options = [option for each in settings for option in _options(each)]
+    options = [option for field in settings for option in _options(field)]
     caller = Caller(frozenset(option.name for option in options), is_shell=True)
 
-    def command(**given: Any) -> None:
-        with called_from(caller), protecting(_paths(given, lambda name: name not in OUTPUTS)):
-            check_not_input(_paths(given, OUTPUTS.__contains__))
-            function(**{each.name: _value(each, given) for each in settings})
+    def command(**values: Any) -> None:
+        with called_from(caller), protecting(_paths(values, lambda name: name not in OUTPUTS)):
+            check_not_input(_paths(values, OUTPUTS.__contains__))
+            function(**{field.name: _value(field, values) for field in settings})
 
     update_wrapper(command, function)
     command.__doc__ = help_text(function.__doc__ or "")
@@ -55,47 +55,49 @@ def help_text(docstring: str) -> str:
     )
 
 
-def _paths(given: Mapping[str, Any], wanted: Callable[[str], bool]) -> Iterator[Path]:
+def _paths(options: Mapping[str, Any], is_wanted: Callable[[str], bool]) -> Iterator[Path]:
     """The paths among the values of the options that are wanted."""
-    for name, value in given.items():
-        if wanted(name):
+    for name, value in options.items():
+        if is_wanted(name):
             values = value if isinstance(value, list | tuple) else [value]
-            yield from (each for each in values if isinstance(each, Path))
+            yield from (path for path in values if isinstance(path, Path))
 
 
-def _options(each: Setting) -> Iterator[Parameter]:
+def _options(field: Setting) -> Iterator[Parameter]:
     """A setting as an option of Typer, or the options of the model that it asks for."""
-    if each.is_model:
-        for inner in each.settings():
+    if field.is_model:
+        for inner in field.settings():
             yield from _options(inner)
         return
-    kind, option = each.annotation, each.option
+    kind, option = field.annotation, field.option
     if isinstance(option, Argument):
-        kind = Annotated[each.kind, typer.Argument(help=option.text, **option.more)]
+        kind = Annotated[field.kind, typer.Argument(help=option.text, **option.more)]
     elif option is not None:
         names = [] if option.name is None else [option.name]
         shown = typer.Option(*names, help=option.text, rich_help_panel=option.panel, **option.more)
-        kind = Annotated[each.kind, shown]
-    default = each.shell_default
-    yield Parameter(each.shell_name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        kind = Annotated[field.kind, shown]
+    default = field.shell_default
+    yield Parameter(field.shell_name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def _value(each: Setting, given: Mapping[str, Any]) -> Any:
+def _value(field: Setting, values: Mapping[str, Any]) -> Any:
     """What the function gets: the value as given or as it is read, or a model of such values."""
     value: Any
-    if each.is_model:
-        fields = {inner.name: _value(inner, given) for inner in each.settings()}
+    if field.is_model:
+        fields = {inner.name: _value(inner, values) for inner in field.settings()}
         with single_line_validation_errors():
-            value = partial(each.kind, **fields) if isfunction(each.kind) else each.kind(**fields)
+            value = (
+                partial(field.kind, **fields) if isfunction(field.kind) else field.kind(**fields)
+            )
     else:
-        value = given[each.shell_name]
-        if each.is_negated:
+        value = values[field.shell_name]
+        if field.is_negated:
             return not value
-        if value is None and each.default in ((), {}):
-            return each.default
-        if each.default == ():
+        if value is None and field.default in ((), {}):
+            return field.default
+        if field.default == ():
             value = tuple(value)
-    read = None if each.option is None else each.option.read
+    read = None if field.option is None else field.option.read
     if read is None or value is None:
         return value
     with single_line_validation_errors():

@@ -24,8 +24,8 @@ from histoeval.metrics.registry import metric_entries
 from histoeval.report import Pair, PairWithReferences
 from histoeval.run.agree import Agreement
 from histoeval.run.compare.compare import Comparison
-from histoeval.run.compare.systems import differences, without_versions
 from histoeval.run.compare.gate import USUAL_METRIC, Gate
+from histoeval.run.compare.systems import differences, without_versions
 from histoeval.run.models import Models, load_metrics
 
 _ROUNDING = 1e-9

@@ -144,7 +144,10 @@ def _experiments(folder: Path) -> RunTables:
     return RunTables(
         f"Experiments: {folder.resolve().name}",
         [table for text in texts for table in tables_in_markdown(text)],
-        {name: [flat(each) for each in content["found"]] for name, content in contents.items()},
+        {
+            name: [flat(finding) for finding in content["found"]]
+            for name, content in contents.items()
+        },
         contents,
     )
 
@@ -198,15 +201,15 @@ def _xlsx(tables: RunTables) -> bytes:
         rows = list(records)
         sheet = book.add_worksheet(name[:31])
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        for place, column in enumerate(columns):
-            sheet.write_string(0, place, column, bold)
+        for index, column in enumerate(columns):
+            sheet.write_string(0, index, column, bold)
         for line, row in enumerate(rows, start=1):
-            for place, column in enumerate(columns):
+            for index, column in enumerate(columns):
                 cell = row.get(column)
                 if isinstance(cell, int | float) and not isinstance(cell, bool):
-                    sheet.write_number(line, place, cell)
+                    sheet.write_number(line, index, cell)
                 elif cell is not None:
-                    sheet.write_string(line, place, str(cell)[:MAX_CELL])
+                    sheet.write_string(line, index, str(cell)[:MAX_CELL])
         sheet.freeze_panes(1, 1)
         sheet.autofilter(0, 0, max(1, len(rows)), max(0, len(columns) - 1))
     book.close()
@@ -226,35 +229,38 @@ def _json(kind: str, tables: RunTables) -> bytes:
 def summary_tables(
     columns: score_page.ScoredPairs, summary: Mapping[str, Any]
 ) -> Iterator[ResultTable]:
-    if found := score_page.headlines(columns, summary):
+    if headlines := score_page.headlines(columns, summary):
         by_severity = [
             [
-                each.system,
-                f"{each.critical:,} of {each.scored:,}",
-                *[f"{each.severities[name]:,}" for name in score_page.SEVERITIES],
+                headline.system,
+                f"{headline.critical:,} of {headline.scored:,}",
+                *[f"{headline.severities[name]:,}" for name in score_page.SEVERITIES],
             ]
-            for each in found
+            for headline in headlines
         ]
         yield ResultTable(
             f"Errors that {columns.judged_by} found, by severity",
             ["system", "reports with a critical error", *score_page.SEVERITIES],
             by_severity,
         )
-        kinds = list(dict.fromkeys(kind for each in found for kind in each.kinds))
+        kinds = list(dict.fromkeys(kind for headline in headlines for kind in headline.kinds))
         yield ResultTable(
             "Errors by kind",
-            ["kind", *[each.system for each in found]],
+            ["kind", *[headline.system for headline in headlines]],
             [
-                [kind.replace("_", " "), *[f"{each.kinds.get(kind, 0):,}" for each in found]]
+                [
+                    kind.replace("_", " "),
+                    *[f"{headline.kinds.get(kind, 0):,}" for headline in headlines],
+                ]
                 for kind in kinds
             ],
         )
     yield ResultTable.of(
         "Means over pairs, with 95 % intervals",
         [
-            (metric.name, each)
+            (metric.name, mean)
             for metric in score_page.metric_overviews(columns, summary)
-            for each in metric.systems
+            for mean in metric.systems
         ],
         {
             "metric": lambda mean: mean[0],

@@ -135,15 +135,15 @@ def spans_of(findings: Findings, side: Side, text: str) -> list[HighlightSpan]:
         entity = listed[2].reference if side == "reference" else listed[2].candidate
         if entity is not None and text.startswith(entity.text, entity.start):
             places.setdefault((entity.start, entity.end), []).append(listed)
-    return [_span(*place, here) for place, here in places.items()]
+    return [_span(*span, listed) for span, listed in places.items()]
 
 
-def _span(start: int, end: int, here: Sequence[Listed]) -> HighlightSpan:
-    keys, labels, listed = here[0]
-    if len(here) > 1:
-        keys = " ".join(key for key, _, _ in here)
-        labels = " ".join(label for _, label, _ in here)
-        listed = max((each for _, _, each in here), key=lambda each: each.rank)
+def _span(start: int, end: int, entries: Sequence[Listed]) -> HighlightSpan:
+    keys, labels, listed = entries[0]
+    if len(entries) > 1:
+        keys = " ".join(key for key, _, _ in entries)
+        labels = " ".join(label for _, label, _ in entries)
+        listed = max((entry for _, _, entry in entries), key=lambda entry: entry.rank)
     style, kind = MATCH, listed.outcome
     if isinstance(listed, ShownError):
         style, kind = SEVERITIES[listed.severity], f"{kind} {listed.severity.name.lower()}"
@@ -153,7 +153,7 @@ def _span(start: int, end: int, here: Sequence[Listed]) -> HighlightSpan:
 def mention_spans(evidence: Mapping[str, Any]) -> dict[Side, list[HighlightSpan]] | None:
     """The spans of HARE's entities, nearest ones with one key; None if the evidence has none."""
     mentions = {side: evidence.get(side) for side in SIDES}
-    if not all(isinstance(each, list | tuple) for each in mentions.values()):
+    if not all(isinstance(mention, list | tuple) for mention in mentions.values()):
         return None
     keys: dict[str, str] = {}
     return {
@@ -164,13 +164,15 @@ def mention_spans(evidence: Mapping[str, Any]) -> dict[Side, list[HighlightSpan]
 
 def _mentioned(entities: Any, missing: str, keys: dict[str, str]) -> list[HighlightSpan]:
     spans = []
-    for each in entities:
+    for entity in entities:
         outcome = missing
-        if each.get("contradicted"):
+        if entity.get("contradicted"):
             outcome = "contradicted"
-        elif each["similarity"] >= SIMILAR:
+        elif entity["similarity"] >= SIMILAR:
             outcome = "matched"
-        words = sorted({each["text"].casefold(), each.get("nearest", each["text"]).casefold()})
+        words = sorted(
+            {entity["text"].casefold(), entity.get("nearest", entity["text"]).casefold()}
+        )
         key = keys.setdefault("\n".join(words), f"m{len(keys) + 1}")
-        spans.append(HighlightSpan(each["start"], each["end"], kind=outcome, mark=key))
+        spans.append(HighlightSpan(entity["start"], entity["end"], kind=outcome, mark=key))
     return spans

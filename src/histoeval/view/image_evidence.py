@@ -82,9 +82,9 @@ def claims_seen(grounding: Grounding | None) -> list[ClaimEvidence]:
     if grounding is None:
         return []
     seen = []
-    for place, support in enumerate(grounding.supports):
+    for index, support in enumerate(grounding.supports):
         members = grounding.members
-        deciding = (each for each in members if each.supports[place].value == support.value)
+        deciding = (member for member in members if member.supports[index].value == support.value)
         seen.append(ClaimEvidence(support, next(deciding, grounding).patches))
     return seen
 
@@ -113,7 +113,7 @@ def objects(
     case: str, grounding: Grounding | None, scores: PatchScores | None
 ) -> list[dict[str, Any]]:
     claims = claims_seen(grounding)
-    names = [f"claim {n}, {each.support.claim.phrase}" for n, each in enumerate(claims, start=1)]
+    names = [f"claim {n}, {claim.support.claim.phrase}" for n, claim in enumerate(claims, start=1)]
     places = [
         feature
         for number, (name, claim) in enumerate(zip(names, claims, strict=True))
@@ -157,12 +157,12 @@ def _tiles(case: str, scores: PatchScores, names: Sequence[str]) -> Iterator[dic
         for number, row in zip(scores.claims.tolist(), scores.cosines.tolist(), strict=False)
         if 0 <= number < len(names)
     ]
-    for place, spot in enumerate(scores.spots.tolist()):
+    for index, spot in enumerate(scores.spots.tolist()):
         yield _feature(
-            f"{case}/tile/{place}",
+            f"{case}/tile/{index}",
             spot,
             objectType="tile",
-            measurements={name: row[place] / UNIT for name, row in looked_for},
+            measurements={name: row[index] / UNIT for name, row in looked_for},
         )
 
 

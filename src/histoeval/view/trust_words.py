@@ -59,7 +59,7 @@ class WordedReason(NamedTuple):
 def worded_reasons(row: TrustRow, policy: Policy) -> list[WordedReason]:
     if row.route == "deploy":
         return [_reason("passed")]
-    reasons = [each for reason in reasons_of(row, policy) for each in _worded(reason, row)]
+    reasons = [worded for reason in reasons_of(row, policy) for worded in _worded(reason, row)]
     return list(dict.fromkeys(reasons)) or [_reason("other")]
 
 
@@ -116,7 +116,10 @@ def found_words(row: TrustRow, dimension: str) -> str:
     elif dimension == "grounding":
         kind = Grounding.model_validate(evidence).verdict or "not_known"
     elif dimension == "logic":
-        likely = [each.is_likely for each in Logic.model_validate(evidence).contradictions]
+        likely = [
+            contradiction.is_likely
+            for contradiction in Logic.model_validate(evidence).contradictions
+        ]
         kind = "found" if any(likely) else "doubtful" if likely else "clear"
     else:
         farthest = max(shift.distance for shift in Stability.model_validate(evidence).shifts)
@@ -131,13 +134,15 @@ def changes_when_asked_again(evidence: Mapping[str, Any]) -> Iterator[tuple[str,
     for shift in Stability.model_validate(stability).shifts:
         changes = []
         for change in shift.changed:
-            state, colon, what = change.replace("(absent)", f"({words['absent']})").partition(": ")
+            state, colon, changed = change.replace("(absent)", f"({words['absent']})").partition(
+                ": "
+            )
             is_known = bool(colon) and state in ("new", "gone")
-            changes.append(f"{words[state]}{what}" if is_known else f"{state}{colon}{what}")
-        asked = words[shift.kind]
+            changes.append(f"{words[state]}{changed}" if is_known else f"{state}{colon}{changed}")
+        attack = words[shift.kind]
         if shift.attack not in ("stain", "prompt"):
-            asked += f" ({shift.attack.replace('_', ' ')})"
-        yield asked, changes or [words["same"]]
+            attack += f" ({shift.attack.replace('_', ' ')})"
+        yield attack, changes or [words["same"]]
 
 
 class TrustTally:
@@ -148,11 +153,13 @@ class TrustTally:
 
     def add(self, row: TrustRow) -> None:
         self.verdicts[row.route] += 1
-        briefs = {each.brief: each for each in worded_reasons(row, self.policy)}
-        self._reasons[row.route].update(each._replace(words="") for each in briefs.values())
+        briefs = {reason.brief: reason for reason in worded_reasons(row, self.policy)}
+        self._reasons[row.route].update(reason._replace(words="") for reason in briefs.values())
 
     def commonest(self, verdict: str, most: int = 5) -> list[tuple[str, int]]:
-        ranked = sorted(self._reasons[verdict].items(), key=lambda each: (-each[1], each[0].brief))
+        ranked = sorted(
+            self._reasons[verdict].items(), key=lambda entry: (-entry[1], entry[0].brief)
+        )
         return [(reason.brief, count) for reason, count in ranked[:most]]
 
     def next_steps(self) -> list[str]:
@@ -163,4 +170,4 @@ class TrustTally:
             if self.verdicts[name]
         ]
         mending = [reason.next for reason, _ in self._reasons["review"].most_common()]
-        return steps + [each for each in dict.fromkeys(mending) if each]
+        return steps + [step for step in dict.fromkeys(mending) if step]

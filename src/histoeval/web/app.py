@@ -50,7 +50,7 @@ def create_app(folder: Path, *, token: str, **names: Any) -> Starlette:
 
         places += routes(run_index)
     except MissingDependency:  # without the extra [slide] there are none
-        nav = [each for each in NAV if each[0] != "/slides"]
+        nav = [entry for entry in NAV if entry[0] != "/slides"]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -35,9 +35,9 @@ def append_durably(path: Path, line: bytes) -> None:
     try:
         end = os.fstat(file).st_size
         try:
-            left = memoryview(line)
-            while left:
-                left = left[os.write(file, left) :]
+            rest = memoryview(line)
+            while rest:
+                rest = rest[os.write(file, rest) :]
             os.fsync(file)
         except OSError:
             os.ftruncate(file, end)

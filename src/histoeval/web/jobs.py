@@ -96,13 +96,13 @@ class Job:
         """Wait for the end; a run whose pairs could not be scored has ended too, and says why."""
         if self.process is None:
             return
-        _, said = self.process.communicate()
+        _, stderr = self.process.communicate()
         if self.state == "cancelled":
             return
         if (self.folder / "summary.json").is_file():
             self.state = "finished"
             return
-        lines = said.decode("utf-8", "replace").strip().splitlines()
+        lines = stderr.decode("utf-8", "replace").strip().splitlines()
         self.message = lines[-1].removeprefix("histoeval: ") if lines else "the process was ended"
         self.state = "failed"
 
@@ -131,7 +131,7 @@ class Jobs:
         if _is_locked(folder / LOCK):
             return
         with self._lock:
-            if (known := self._jobs.get(folder)) and known.state in {"waiting", "running"}:
+            if (last_job := self._jobs.get(folder)) and last_job.state in {"waiting", "running"}:
                 return
             if sum(job.state == "waiting" for job in self._jobs.values()) >= MOST_WAITING:
                 raise InputError(

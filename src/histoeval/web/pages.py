@@ -54,15 +54,15 @@ def site_of(request: Request, links: Sequence[tuple[str, str]] = ()) -> Website:
     visitor, path = visitor_of(request), request.url.path
     nav = [entry for entry in request.app.state.nav if visitor.may_open(entry[0])]
     inside = [address for address, _ in nav if address != "/" and path.startswith(address)]
-    here = max(inside, key=len, default="/" if path == "/" or path.startswith("/runs") else "")
-    return Website(tuple(nav), here, request.scope["csrf"], links)
+    place = max(inside, key=len, default="/" if path == "/" or path.startswith("/runs") else "")
+    return Website(tuple(nav), place, request.scope["csrf"], links)
 
 
 def page_number(request: Request, items: int, a_page: int) -> tuple[int, int]:
     """Which page of a list is asked for, from 1, and how many there are."""
     pages = max(1, -(-items // a_page))
-    asked = request.query_params.get("page", "1")
-    return min(pages, max(1, int(asked) if asked.isdecimal() and len(asked) < 9 else 1)), pages
+    text = request.query_params.get("page", "1")
+    return min(pages, max(1, int(text) if text.isdecimal() and len(text) < 9 else 1)), pages
 
 
 def number_in(request: Request, name: str) -> int:
@@ -75,8 +75,8 @@ def number_in(request: Request, name: str) -> int:
 
 def without_paths(message: str, folder: Path) -> str:
     """A message that tells files by their names, and nothing of the machine around them."""
-    for known in dict.fromkeys((str(folder), str(folder.resolve()))):
-        message = message.replace(f"{known}/", "").replace(known, folder.name)
+    for path in dict.fromkeys((str(folder), str(folder.resolve()))):
+        message = message.replace(f"{path}/", "").replace(path, folder.name)
     return _PATH.sub("…/", message)
 
 
@@ -96,8 +96,8 @@ async def show_failure(request: Request, error: Exception) -> Response:
 
 
 class _Static(StaticFiles):
-    def file_response(self, *given: object, **more: object) -> Response:
-        answer = super().file_response(*given, **more)  # type: ignore[arg-type]
+    def file_response(self, *arguments: object, **more: object) -> Response:
+        answer = super().file_response(*arguments, **more)  # type: ignore[arg-type]
         answer.headers["Cache-Control"] = "no-cache"
         return answer
 

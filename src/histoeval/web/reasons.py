@@ -67,10 +67,10 @@ def routes(run_index: RunIndex, scorer: Scorer) -> list[BaseRoute]:
 
 def judged_pairs(run: StoredRun) -> tuple[str, list[JudgedPair]]:
     metric, pairs = "", []
-    for place, row in enumerate(read_rows(run.place), start=1):
+    for position, row in enumerate(read_rows(run.place), start=1):
         if names := [name for name in row.scores if name.startswith("judge")]:
             metric = names[-1]  # the panel comes after its judges
-            pairs.append(JudgedPair(row, place, row.scores[metric], row.scores.get(RUBRIC)))
+            pairs.append(JudgedPair(row, position, row.scores[metric], row.scores.get(RUBRIC)))
     return metric, sorted(pairs, key=lambda pair: (-pair.gap, pair.judge.value, pair.place))
 
 
@@ -81,7 +81,11 @@ def _with_rubric(
     missing = {pair.place for pair in pairs if pair.rubric is None}
     texts: dict[int, Mapping[str, Any]] = {}
     if missing and has_texts(run.place):
-        texts = {n: each for n, each in enumerate(read_texts(run.place), 1) if n in missing}
+        texts = {
+            n: texts_of_row
+            for n, texts_of_row in enumerate(read_texts(run.place), 1)
+            if n in missing
+        }
 
     def rubric(reference: str, candidate: str) -> MetricResult | None:
         result = scorer.score(reference, candidate)["scores"].get(RUBRIC)

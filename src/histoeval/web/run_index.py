@@ -33,14 +33,14 @@ class ResultCache:
         with self._lock:
             if key in self._results:
                 self._results.move_to_end(key)
-                known: T = self._results[key]
-                return known
-        made = make()
+                result: T = self._results[key]
+                return result
+        new_result = make()
         with self._lock:
-            self._results[key] = made
+            self._results[key] = new_result
             while len(self._results) > self._most:
                 self._results.popitem(last=False)
-        return made
+        return new_result
 
     def soon(self, key: Hashable, make: Callable[[], T], patience: float) -> T | None:
         """The result for a key if it is there in so many seconds; None while it is being made."""

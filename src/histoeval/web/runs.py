@@ -44,7 +44,7 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
         runs = [_entry(run, run_index) for run in run_index.runs()]
         return page(request, "serve/runs.html", title="Runs", runs=runs, scored=SCORED)
 
-    def made(request: Request, patience: float) -> tuple[StoredRun, str | None]:
+    def open_page(request: Request, patience: float) -> tuple[StoredRun, str | None]:
         run = run_index.run(request.path_params["run"], *PAGES, RANKED)
         site = site_of(request, links=tuple(_links(run, run_index)))
 
@@ -57,7 +57,7 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
         return run, pages.soon((run.stamp, site), make, patience)
 
     def opened(request: Request) -> Response:
-        run, text = made(request, PATIENCE_S)
+        run, text = open_page(request, PATIENCE_S)
         if text is None:
             scripts = ["vendor/htmx.min.js"]  # the page gives way to the run's when this is made
             return page(request, "serve/awaited.html", title=run.name, scripts=scripts, run=run)
@@ -65,7 +65,7 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
         return html_answer(text, headers=HEADERS | policy)
 
     def ready(request: Request) -> Response:
-        _, text = made(request, 0)
+        _, text = open_page(request, 0)
         return Response(status_code=204, headers={} if text is None else {"HX-Refresh": "true"})
 
     def picture(request: Request) -> Response:
@@ -105,7 +105,7 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
 def _links(run: StoredRun, run_index: RunIndex) -> Iterator[tuple[str, str]]:
     if run.kind in SCORED:
         metrics = run_index.results.once(("summary", run.stamp), lambda: read_summary(run.place))
-        if max((len(each["systems"]) for each in metrics.values()), default=0) > 1:
+        if max((len(metric["systems"]) for metric in metrics.values()), default=0) > 1:
             yield f"/compare?run={run.id}", "Compare its systems"
     if run.kind == "judge":
         yield f"/runs/{run.id}/reasons", "The judge's reasons"

@@ -65,7 +65,7 @@ class Scorer:
 
     def pair(self, reference: str, candidate: str) -> str:
         row = self.score(reference, candidate)
-        digits = {each.name: decimals(each.range[1]) for each in self._loaded or ()}
+        digits = {metric.name: decimals(metric.range[1]) for metric in self._loaded or ()}
         return pair_html(row, {"reference": reference, "candidate": candidate}, MARKED_BY, digits)
 
     def score(self, reference: str, candidate: str) -> dict[str, Any]:
@@ -79,8 +79,8 @@ class Scorer:
 
 def routes(run_index: RunIndex, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
     async def paste(request: Request) -> Response:
-        async with form_of(request) as given:
-            reference, candidate = _text(given, "reference"), _text(given, "candidate")
+        async with form_of(request) as form:
+            reference, candidate = _text(form, "reference"), _text(form, "candidate")
         if problem := _problem(reference, candidate):
             texts = {"reference": reference, "candidate": candidate}
             return _form(request, 400, **texts, problem=problem)
@@ -100,10 +100,10 @@ def routes(run_index: RunIndex, jobs: Jobs, scorer: Scorer) -> list[BaseRoute]:
 
     async def upload(request: Request) -> Response:
         try:
-            async with form_of(request) as given:
-                table = given.get("table")
+            async with form_of(request) as form:
+                table = form.get("table")
                 content = await table.read() if isinstance(table, UploadFile) else b""
-                folder = await run_in_threadpool(_received, run_index, given, content)
+                folder = await run_in_threadpool(_received, run_index, form, content)
         except HistoEvalError as error:
             problem = without_paths(str(error), run_index.folder)
             return _form(request, 400, table_problem=problem)
@@ -178,8 +178,8 @@ def _form(request: Request, status: int = 200, **filled: str) -> Response:
     )
 
 
-def _text(given: FormData, name: str) -> str:
-    value = given.get(name)
+def _text(form: FormData, name: str) -> str:
+    value = form.get(name)
     return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
 
@@ -195,26 +195,26 @@ def _problem(reference: str, candidate: str) -> str:
     return ""
 
 
-def _received(run_index: RunIndex, given: FormData, content: bytes) -> Path:
+def _received(run_index: RunIndex, form: FormData, content: bytes) -> Path:
     """The folder of a new run with the uploaded table in it, which was looked at as a whole."""
-    file = given.get("table")
+    file = form.get("table")
     name = file.filename or "" if isinstance(file, UploadFile) else ""
     packed = name.lower().endswith(".gz")
     ending = PurePosixPath(name.lower().removesuffix(".gz")).suffix
     if ending not in (PACKED_TABLES if packed else TABLES):
         raise HistoEvalError(f"choose a table ({', '.join(TABLES)}); this file is none of them")
-    metrics = [each for each in given.getlist("metric") if each in METRICS]
+    metrics = [metric for metric in form.getlist("metric") if metric in METRICS]
     if not metrics:
         raise HistoEvalError("choose at least one metric")
-    folder = run_index.new_folder(_text(given, "name") or PurePosixPath(name).stem.split(".")[0])
+    folder = run_index.new_folder(_text(form, "name") or PurePosixPath(name).stem.split(".")[0])
     try:
         write_whole(folder / f"input{ending}", _unpacked(content) if packed else content)
         request = UploadRequest(
             file=f"input{ending}",
-            metrics=[str(each) for each in metrics],
-            reference=_text(given, "reference_column").strip(),
+            metrics=[str(metric) for metric in metrics],
+            reference=_text(form, "reference_column").strip(),
             candidates=[
-                name.strip() for name in _text(given, "candidate_column").split(",") if name.strip()
+                name.strip() for name in _text(form, "candidate_column").split(",") if name.strip()
             ],
             pairs=0,
         )

@@ -117,8 +117,8 @@ class Guard:
         self._check_host(request.headers)
         if request.url.path.startswith(OPEN):
             return request.receive
-        if (given := request.query_params.get("token")) is not None:
-            return self._admitted(request, given)
+        if (token_in_link := request.query_params.get("token")) is not None:
+            return self._admitted(request, token_in_link)
         token = self._token_of(request)
         scope["visitor"], scope["csrf"] = self._tokens[token], _derived(token, "csrf")
         if not scope["visitor"].may_open(request.url.path):
@@ -141,9 +141,11 @@ class Guard:
             421, "This server does not go by that name. Open the link that it printed."
         )
 
-    def _admitted(self, request: Request, given: str) -> Response:
+    def _admitted(self, request: Request, token_in_link: str) -> Response:
         """Turn the key of a link into a cookie, and open the link without it."""
-        token = next((each for each in self._tokens if _same(each, given)), None)
+        token = next(
+            (candidate for candidate in self._tokens if _same(candidate, token_in_link)), None
+        )
         if token is None:
             raise HTTPException(
                 403,
@@ -153,7 +155,7 @@ class Guard:
         rest = [pair for pair in request.query_params.multi_items() if pair[0] != "token"]
         address = f"/{request.url.path.lstrip('/')}"  # two slashes would name another host
         answer = RedirectResponse(f"{address}?{urlencode(rest)}" if rest else address, 303)
-        name = next(name for name, each in self._cookies.items() if each == token)
+        name = next(name for name, holder in self._cookies.items() if holder == token)
         answer.set_cookie(
             name, _derived(token, "cookie"), httponly=True, samesite="strict", path="/"
         )
@@ -188,12 +190,12 @@ async def _unforged(request: Request) -> Receive:
     if origin is not None and origin.partition("://")[2] != headers.get("host"):
         raise HTTPException(403, "Another site sent this request; it was not carried out.")
     body = await _limited_body(request)
-    given = headers.get("x-csrf-token")
-    if given is None:
+    csrf = headers.get("x-csrf-token")
+    if csrf is None:
         async with form_of(Request(request.scope, _replay(body))) as form:
             field = form.get("csrf")
-        given = field if isinstance(field, str) else ""
-    if not _same(request.scope["csrf"], given):
+        csrf = field if isinstance(field, str) else ""
+    if not _same(request.scope["csrf"], csrf):
         raise HTTPException(
             403,
             "This form is not from a page that is open now. Go back, reload it, and send it again.",
@@ -239,5 +241,5 @@ def _derived(token: str, purpose: str) -> str:
     return hmac.new(token.encode(), purpose.encode(), sha256).hexdigest()
 
 
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
+def _same(first: str, second: str) -> bool:
+    return hmac.compare_digest(first.encode(), second.encode())

@@ -54,8 +54,8 @@ class SlideIndex:
             stored = self._keys[name] = self._run_index.run(name, "trust")
         state = (stored.folder / rows.ROWS).stat()
         key = (name, state.st_mtime_ns, state.st_size)
-        made = self._runs.once(key, lambda: (stored, rows.FinishedTrust(stored.folder)))
-        return (*made, key)
+        stored_and_rows = self._runs.once(key, lambda: (stored, rows.FinishedTrust(stored.folder)))
+        return (*stored_and_rows, key)
 
     def case(self, request: Request) -> OpenCase:
         run, finished, key = self.run(request.path_params["run"])
@@ -63,15 +63,15 @@ class SlideIndex:
         with self._lock:
             if number not in finished:
                 raise HTTPException(404, "There is no such case in this run.")
-            kept = self._cases.get((key, number))
-            if kept is None or kept.seen is None or kept.seen != _state(kept.image):
+            case = self._cases.get((key, number))
+            if case is None or case.seen is None or case.seen != _state(case.image):
                 row, scores = finished.row(number), finished.scores(number)
                 image = finished.image(row, scores)
-                kept = OpenCase(run, row, scores, image, _state(image))
-                self._cases[key, number] = kept
+                case = OpenCase(run, row, scores, image, _state(image))
+                self._cases[key, number] = case
                 while len(self._cases) > KEPT_CASES:
                     self._cases.popitem(last=False)
-        return kept
+        return case
 
 
 def routes(run_index: RunIndex) -> list[BaseRoute]:
@@ -88,8 +88,8 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
         shown = [_listed(run, cases, most) for run in runs]
         if shown:
             slides.prepare()
-        whole = name is not None
-        return page(request, "serve/slides.html", title=title, runs=shown, whole=whole)
+        is_one_run = name is not None
+        return page(request, "serve/slides.html", title=title, runs=shown, whole=is_one_run)
 
     def shown(request: Request) -> Response:
         """The page of a case; without its slide where that cannot be opened, with the reason."""
@@ -127,9 +127,9 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
 
     def tile(request: Request) -> Response:
         case = cases.case(request)
-        place = [number_in(request, name) for name in ("level", "column", "line")]
+        position = [number_in(request, name) for name in ("level", "column", "line")]
         try:  # a script asks: what cannot be done is said in one line, not as a page
-            picture = slides.jpeg(case.path, *place)
+            picture = slides.jpeg(case.path, *position)
         except open_slides.NoSuchTile as error:
             return PlainTextResponse(str(error), 404)
         except HistoEvalError as error:

@@ -15,8 +15,8 @@ from histoeval.agreement.systems import contest
 from histoeval.errors import HistoEvalError
 from histoeval.io.results import ScoredMetric, read_rows
 from histoeval.run.compare.compare import compare as compare_runs
-from histoeval.run.compare.systems import without_versions
 from histoeval.run.compare.gate import USUAL_METRIC
+from histoeval.run.compare.systems import without_versions
 from histoeval.run.history import SCORED, StoredRun
 from histoeval.statistics.resampling import Estimate
 from histoeval.table import html_table, number
@@ -139,14 +139,14 @@ def _addresses(runs: Sequence[StoredRun], run_index: RunIndex) -> dict[tuple[str
 
     def places(run: StoredRun) -> dict[tuple[str, str], int]:
         rows = enumerate(read_rows(run.place), start=1)
-        return {(row.system or "", row.id): place for place, row in rows}
+        return {(row.system or "", row.id): position for position, row in rows}
 
     addresses = {}
     for run in runs:
         rows = run_index.results.once(("places", run.stamp), partial(places, run))
-        for (system, id_), place in rows.items():
+        for (system, id_), position in rows.items():
             for name in (system or run.place.name, f"{run.place.name}:{system}"):
-                addresses[name, id_] = f"/runs/{run.id}/#pair-{place}"
+                addresses[name, id_] = f"/runs/{run.id}/#pair-{position}"
     return addresses
 
 
@@ -185,36 +185,40 @@ def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
         for run, metric in scored.items()
         for system in dict.fromkeys(system for _, system in metric.values)
     ]
-    taken = {each.key: each for each in every[:MOST_RANKED]}
+    taken = {contender.key: contender for contender in every[:MOST_RANKED]}
     ids = sorted(
         set.intersection(
             *(
-                {id_ for id_, system in scored[each.run].values if system == each.system}
-                for each in taken.values()
+                {id_ for id_, system in scored[contender.run].values if system == contender.system}
+                for contender in taken.values()
             )
         )
     )
     sign = 1.0 if next(iter(scored.values())).higher_is_better else -1.0
     columns = {
-        key: sign * np.array([scored[each.run].values[id_, each.system] for id_ in ids])
-        for key, each in taken.items()
+        key: sign * np.array([scored[contender.run].values[id_, contender.system] for id_ in ids])
+        for key, contender in taken.items()
     }
     ranked: list[tuple[Contender, int, Estimate]] = []
     history: dict[str, Any] = {}
     if len(taken) > 1 and ids:
         result = contest(columns, ids)
-        for each in result.systems:  # with means in the direction of the metric
-            ends = [sign * end for end in (each.mean.low, each.mean.high) if end is not None]
+        for ranked_system in result.systems:  # with means in the direction of the metric
+            ends = [
+                sign * end
+                for end in (ranked_system.mean.low, ranked_system.mean.high)
+                if end is not None
+            ]
             low, high = min(ends, default=None), max(ends, default=None)
-            mean = Estimate(value=sign * float(each.mean.value or 0.0), low=low, high=high)
-            ranked.append((taken[each.system], each.rank, mean))
+            mean = Estimate(value=sign * float(ranked_system.mean.value or 0.0), low=low, high=high)
+            ranked.append((taken[ranked_system.system], ranked_system.rank, mean))
         p_of = {frozenset({duel.one, duel.other}): duel.p for duel in result.duels}
-        history = _history({each: mean.value for each, _, mean in ranked}, p_of)
+        history = _history({contender: mean.value for contender, _, mean in ranked}, p_of)
     elif ids:
         ((key, alone),) = taken.items()
         ranked = [(alone, 1, Estimate(value=sign * float(columns[key].mean())))]
     scale = Scale([mean for _, _, mean in ranked])
-    newest = {each.system: each for each in reversed(taken.values())}
+    newest = {contender.system: contender for contender in reversed(taken.values())}
     return {
         "pairs": len(ids),
         "left_out": len(every) - len(taken),
@@ -238,7 +242,7 @@ def _history(
 ) -> dict[str, list[dict[str, Any]]]:
     """The systems that several runs have, each from its first run to its last."""
     history: dict[str, list[dict[str, Any]]] = {}
-    for now in sorted(means, key=lambda each: each.run.changed):
+    for now in sorted(means, key=lambda contender: contender.run.changed):
         steps = history.setdefault(now.system, [])
         change: dict[str, Any] = {"difference": None, "p": ""}
         if steps:

@@ -117,21 +117,21 @@ class QueuedReport(NamedTuple):
 
     @property
     def reasons(self) -> list[str]:
-        return [each.words for each in worded_reasons(self.row, self.policy)]
+        return [reason.words for reason in worded_reasons(self.row, self.policy)]
 
 
 def routes(run_index: RunIndex) -> list[BaseRoute]:
     def queue(request: Request) -> Response:
         runs = [run for run in run_index.runs() if run.kind == "trust" and run.finished]
         query = request.query_params
-        asked, state, verdict = (
+        run_id, state, verdict = (
             query.get("run", ""),
             query.get("state", "open"),
             query.get("verdict", ""),
         )
         readable: list[QueuedReport] = []
         damaged = []
-        for run in [run for run in runs if run.id == asked] or runs:
+        for run in [run for run in runs if run.id == run_id] or runs:
             try:
                 readable += reports_of(run, run_index)
             except HistoEvalError as error:
@@ -148,7 +148,7 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
             title="Review",
             runs=runs,
             damaged=damaged,
-            asked=asked,
+            asked=run_id,
             state=state,
             counts={name: states.count(name) for name in ("open", "accept", "send_back", "deploy")},
             verdict=verdict,
@@ -164,7 +164,7 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
     def report_page(request: Request) -> Response:
         run, report = _asked_for(request, run_index)
         reports = in_order(reports_of(run, run_index))
-        place = reports.index(report)
+        position = reports.index(report)
         just = request.query_params.get("decided")
         texts: dict[int, str | None] = run_index.results.once(
             ("trust texts", run.stamp),
@@ -186,18 +186,18 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
             checks=check_meanings(),
             row=report.row,
             reviews=report.reviews,
-            decided=next((each for each in reports if str(each.row.row) == just), None),
-            before=reports[place - 1].address if place else None,
-            after=reports[place + 1].address if place + 1 < len(reports) else None,
-            left=sum(each.is_open for each in reports),
+            decided=next((queued for queued in reports if str(queued.row.row) == just), None),
+            before=reports[position - 1].address if position else None,
+            after=reports[position + 1].address if position + 1 < len(reports) else None,
+            left=sum(queued.is_open for queued in reports),
             most=MAX_COMMENT,
         )
 
     async def decide(request: Request) -> Response:
         names = ("decision", "comment", "reviewer", "confirmed")
-        async with form_of(request) as given:
+        async with form_of(request) as form:
             decision, comment, reviewer, confirmed = (
-                str(given.get(name, "")).strip() for name in names
+                str(form.get(name, "")).strip() for name in names
             )
         run, report = await run_in_threadpool(_asked_for, request, run_index)
         if decision not in DECISIONS:
@@ -217,7 +217,7 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
             add_review, run.folder, row.row, row.id, cast(Decision, decision), reviewer, comment
         )
         reports = in_order(reports_of(run, run_index))
-        following = next((each.address for each in reports if each.is_open), None)
+        following = next((queued.address for queued in reports if queued.is_open), None)
         if following is None or decision == "reopen":
             return RedirectResponse(report.address, 303)
         return RedirectResponse(f"{following}?decided={row.row}", 303)
@@ -240,7 +240,7 @@ def reports_of(run: StoredRun, run_index: RunIndex) -> list[QueuedReport]:
 
 
 def in_order(reports: Iterable[QueuedReport]) -> list[QueuedReport]:
-    return sorted(reports, key=lambda each: (*worst_first(each.row), each.run.id))
+    return sorted(reports, key=lambda queued: (*worst_first(queued.row), queued.run.id))
 
 
 def _asked_for(request: Request, run_index: RunIndex) -> tuple[StoredRun, QueuedReport]:

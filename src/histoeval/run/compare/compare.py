@@ -16,6 +16,7 @@ from histoeval.io.tables.columns import Columns, columns_by_name, columns_found
 from histoeval.io.tables.records import Fault, name_of
 from histoeval.io.writing import make_folder, write_json, writing_to
 from histoeval.run.compare.conditions import read_conditions
+from histoeval.run.compare.gate import USUAL_METRIC, Gate, PairedTest, gate_of
 from histoeval.run.compare.systems import (
     Missing,
     ScoredFiles,
@@ -24,7 +25,6 @@ from histoeval.run.compare.systems import (
     shared_description,
     systems_in,
 )
-from histoeval.run.compare.gate import USUAL_METRIC, Gate, PairedTest, gate_of
 from histoeval.run.results import Frames
 from histoeval.run.settings import PathLike, Permutations, Resamples, Seed, metric_option
 from histoeval.settings import Argument, Keyword, Option

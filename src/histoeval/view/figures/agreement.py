@@ -30,30 +30,30 @@ def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, 
     """Every figure with its file name; metrics without a correlation are skipped."""
     if plan.positive_only:
         panel = panel.above(0.0)
-    able = [each for each in study.metrics if each.pearson.value is not None]
+    able = [metric for metric in study.metrics if metric.pearson.value is not None]
     if not able:
         return
     yield "scatter", _several("Score against experts", able, panel, plan, _scatter)
     yield "distribution", _several("Scores for each expert score", able, panel, plan, _boxes)
     yield "calibration", _several("Predicted and actual expert score", able, panel, plan, _bins)
     yield "forest", forest(able, plan.coefficient)
-    yield "heatmap", heatmap(panel, [each.metric for each in able], plan.coefficient)
+    yield "heatmap", heatmap(panel, [metric.metric for metric in able], plan.coefficient)
 
 
 class _Frame:
     """The data of one frame: a metric on the rows that it has scored."""
 
-    def __init__(self, each: MetricVsExperts, panel: Panel, plan: StudyPlan) -> None:
-        rows = scored(panel.metrics[each.metric])
-        self.found = each
-        self.metric: Numbers = panel.metrics[each.metric].values[rows]
+    def __init__(self, metric: MetricVsExperts, panel: Panel, plan: StudyPlan) -> None:
+        rows = scored(panel.metrics[metric.metric])
+        self.result = metric
+        self.metric: Numbers = panel.metrics[metric.metric].values[rows]
         self.expert: Numbers = panel.expert[rows]
-        self.groups = [g for g, there in zip(panel.groups, rows, strict=True) if there]
+        self.groups = [g for g, is_scored in zip(panel.groups, rows, strict=True) if is_scored]
         self.experts = (plan.expert_range[0] - 0.3, plan.expert_range[1] + 0.3)
         self.plan = plan
-        self.name = canvas.fitted(each.metric, canvas.NORMAL, CELL - 50)
-        self.dashes = "--" if each.falls else "-"
-        self.warning = "\nruns the wrong way" if each.falls else ""
+        self.name = canvas.fitted(metric.metric, canvas.NORMAL, CELL - 50)
+        self.dashes = "--" if metric.falls else "-"
+        self.warning = "\nruns the wrong way" if metric.falls else ""
 
     @property
     def line(self) -> tuple[float, float]:
@@ -75,9 +75,9 @@ def _several(
     places = figure.subplots(down, across, squeeze=False).ravel()
     for axes in places[len(able) :]:
         axes.remove()
-    for axes, each in zip(places, able, strict=False):
-        draw(axes, _Frame(each, panel, plan))
-    return canvas.finished(figure, title, f"{title}: {', '.join(each.metric for each in able)}")
+    for axes, metric in zip(places, able, strict=False):
+        draw(axes, _Frame(metric, panel, plan))
+    return canvas.finished(figure, title, f"{title}: {', '.join(metric.metric for metric in able)}")
 
 
 def _scatter(axes: Axes, frame: _Frame) -> None:
@@ -88,10 +88,10 @@ def _scatter(axes: Axes, frame: _Frame) -> None:
     slope, height = frame.line
     ends = np.array([frame.metric.min(), frame.metric.max()])
     axes.plot(ends, height + slope * ends, color=canvas.ORANGE, lw=1.6, ls=frame.dashes)
-    for pair in frame.found.apart[:NAMED]:
+    for pair in frame.result.apart[:NAMED]:
         text = canvas.fitted(f"{pair.id} {pair.system}".strip(), canvas.SMALL, CELL / 3)
         axes.annotate(text, (pair.score, pair.expert), fontsize=canvas.SMALL, ha="center")
-    r = frame.found.pearson.value
+    r = frame.result.pearson.value
     axes.set(xlabel="score", ylabel="experts", ylim=frame.experts)
     axes.locator_params(nbins=6)
     axes.set_title(f"{frame.name}\nr = {r:.2f}{frame.warning}")
@@ -148,8 +148,8 @@ def _bins(axes: Axes, frame: _Frame) -> None:
 @canvas.drawing
 def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) -> canvas.Canvas:
     title = "Correlation with experts, 95 % intervals"
-    ordered = sorted(able, key=lambda each: -(each.coefficient(ranked_by).value or 0.0))
-    names = [canvas.fitted(each.metric, canvas.SMALL, MAX_NAME_WIDTH) for each in ordered]
+    ordered = sorted(able, key=lambda metric: -(metric.coefficient(ranked_by).value or 0.0))
+    names = [canvas.fitted(metric.metric, canvas.SMALL, MAX_NAME_WIDTH) for metric in ordered]
     figure = canvas.blank(450, 100 + 34 * len(ordered), title)
     axes = figure.add_subplot()
     axes.axvline(0, color=canvas.FAINT, linewidth=0.8, linestyle="--")
@@ -158,9 +158,9 @@ def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) 
         ("Spearman", canvas.ORANGE, 0.0),
         ("Kendall", canvas.GREEN, 0.25),
     )
-    for place, (name, colour, shift) in enumerate(looks):
-        for row, each in enumerate(ordered):
-            estimate = each.correlations[place]
+    for index, (name, colour, shift) in enumerate(looks):
+        for row, metric in enumerate(ordered):
+            estimate = metric.correlations[index]
             if estimate.low is not None and estimate.high is not None:
                 axes.plot([estimate.low, estimate.high], [row + shift] * 2, color=colour, lw=1.2)
             if estimate.value is not None:
@@ -169,7 +169,9 @@ def forest(able: Sequence[MetricVsExperts], ranked_by: Coefficient = RANKED_BY) 
     axes.set_yticks(range(len(names)), names)
     axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="correlation")
     figure.legend(loc="outside lower center", ncols=len(looks))
-    values = "; ".join(f"{each.metric} {each.coefficient(ranked_by).value:.3f}" for each in ordered)
+    values = "; ".join(
+        f"{metric.metric} {metric.coefficient(ranked_by).value:.3f}" for metric in ordered
+    )
     return canvas.finished(figure, title, values)
 
 
@@ -202,10 +204,10 @@ def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> can
     return canvas.finished(figure, title, f"Correlations of {', '.join(columns)}")
 
 
-def _correlation(one: Numbers, other: Numbers, coefficient: Coefficient) -> float:
+def _correlation(first: Numbers, second: Numbers, coefficient: Coefficient) -> float:
     """The correlation of two columns where both have values; NaN if there is none."""
-    both = ~np.isnan(one) & ~np.isnan(other)
-    x, y = one[both], other[both]
+    both = ~np.isnan(first) & ~np.isnan(second)
+    x, y = first[both], second[both]
     if len(x) < 2 or is_constant(x) or is_constant(y):
         return float("nan")
     alone = np.zeros(len(x), dtype=np.intp)

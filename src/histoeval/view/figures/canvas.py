@@ -103,7 +103,7 @@ def finished(figure: Figure, title: str, description: str) -> Canvas:
 
 
 def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in text)
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def page(width: float, height: float) -> tuple[Figure, Axes]:
@@ -131,8 +131,11 @@ def fitted(text: str, size: float, width: float) -> str:
 
 
 def drawable(text: str) -> str:
-    known = _font_characters()
-    return "".join(each if ord(each) in known else "\N{REPLACEMENT CHARACTER}" for each in text)
+    supported = _font_characters()
+    return "".join(
+        character if ord(character) in supported else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
 
 
 @cache

@@ -60,10 +60,10 @@ def _pictures(
     yield {"shows": "image", **thumbnail}
     grounding = verdict.grounding
     supports: tuple[Support, ...] = () if grounding is None else grounding.supports
-    known = [(each, each.spot) for each in supports if each.spot is not None]
+    spots = [(support, support.spot) for support in supports if support.spot is not None]
     panel = grounding is not None and bool(grounding.members)
     by = {"encoder": tools.encoders[0].identity.partition("@")[0]} if panel else {}
-    for number, (support, spot) in enumerate(known[:MAX_CLAIMS], start=1):
+    for number, (support, spot) in enumerate(spots[:MAX_CLAIMS], start=1):
         phrase = support.claim.phrase
         named = {"claim": phrase, "start": support.claim.span.start}
         for shows, tile in (("spot", spot), ("against", support.against)):
@@ -94,17 +94,17 @@ def heatmap(
             f"a phrase of {phrase.shape} does not fit patches of {bag.vectors.shape}"
         )
     picture, across, down = _thumbnail(path, HEATMAP, mpp)
-    known = [number for number, reason in enumerate(bag.unknown) if reason is None]
+    known_patches = [number for number, reason in enumerate(bag.unknown) if reason is None]
     layer = Image.new("RGBA", picture.size, (0, 0, 0, 0))
     pen = ImageDraw.Draw(layer)
-    cosines = bag.vectors[known].astype(np.float64) @ phrase.astype(np.float64)
-    boxes = [_box(bag.spots[number], across, down) for number in known]
+    cosines = bag.vectors[known_patches].astype(np.float64) @ phrase.astype(np.float64)
+    boxes = [_box(bag.spots[number], across, down) for number in known_patches]
     for box, colour in zip(boxes, colours_of(cosines), strict=True):
         pen.rectangle(box, fill=(*colour, round(255 * OPACITY)))
     if boxes:
         ranked = np.round(cosines, 8)
-        for place, colour in ((ranked.argmin(), FRAME_AGAINST), (ranked.argmax(), FRAME)):
-            pen.rectangle(boxes[int(place)], outline=(*colour, 255), width=2)
+        for index, colour in ((ranked.argmin(), FRAME_AGAINST), (ranked.argmax(), FRAME)):
+            pen.rectangle(boxes[int(index)], outline=(*colour, 255), width=2)
     _save(Image.alpha_composite(picture.convert("RGBA"), layer).convert("RGB"), out)
 
 
@@ -127,7 +127,7 @@ def colours_of(cosines: NDArray[np.float64]) -> list[tuple[int, int, int]]:
         return []
     low, high = float(cosines.min()), float(cosines.max())
     shares = (cosines - low) / (high - low) if high > low else np.full(len(cosines), 0.5)
-    places = [place for place, _ in COLOURS]
+    places = [position for position, _ in COLOURS]
     planes = [
         np.rint(np.interp(np.round(shares, 6), places, [colour[n] for _, colour in COLOURS]))
         for n in range(3)

@@ -75,7 +75,7 @@ def index_page(
 
 
 def team_page(ranking: ChallengeRanking, team: TeamStanding, site: Website | None = None) -> str:
-    others = [each.team for each in ranking.teams if each is not team]
+    others = [standing.team for standing in ranking.teams if standing is not team]
     return render(
         "challenge/team.html",
         site=site,
@@ -84,7 +84,7 @@ def team_page(ranking: ChallengeRanking, team: TeamStanding, site: Website | Non
         ranking=ranking,
         team=team,
         places=terminal.place_range(team),
-        axis=Scale([each.score for each in team.subgroups.values()]),
+        axis=Scale([subgroup.score for subgroup in team.subgroups.values()]),
         few=FEW_CASES,
         digits=_digits(ranking),
         duels=html_table(terminal.duel_table(team.team, others, ranking.duels)) if others else "",
@@ -95,10 +95,10 @@ class Scale:
     """Where values and intervals lie on a line of 100 units, from one tick to another."""
 
     def __init__(self, shown: Sequence[Estimate]) -> None:
-        ends = [end for each in shown for end in (each.low, each.value, each.high)]
-        known = [end for end in ends if end is not None]
-        low, high = min(known, default=0.0), max(known, default=1.0)
-        step = next((each for each in STEPS if high - low <= 5 * each), STEPS[-1])
+        ends = [end for estimate in shown for end in (estimate.low, estimate.value, estimate.high)]
+        finite = [end for end in ends if end is not None]
+        low, high = min(finite, default=0.0), max(finite, default=1.0)
+        step = next((candidate for candidate in STEPS if high - low <= 5 * candidate), STEPS[-1])
         first, last = floor(low / step + NEARLY), ceil(high / step - NEARLY)
         self._low, self._high = first * step, max(last, first + 1) * step
         self.ticks = [
@@ -106,11 +106,15 @@ class Scale:
             for number in range(first, max(last, first + 1) + 1)
         ]
 
-    def bar(self, each: Estimate) -> dict[str, Any] | None:
+    def bar(self, estimate: Estimate) -> dict[str, Any] | None:
         """Where the interval begins and ends, and the value between; None where there is none."""
-        if each.value is None or each.low is None or each.high is None:
+        if estimate.value is None or estimate.low is None or estimate.high is None:
             return None
-        return {"from_": self._at(each.low), "at": self._at(each.value), "to": self._at(each.high)}
+        return {
+            "from_": self._at(estimate.low),
+            "at": self._at(estimate.value),
+            "to": self._at(estimate.high),
+        }
 
     def _at(self, value: float) -> float:
         return round(1 + 98 * (value - self._low) / ((self._high - self._low) or 1.0), 2)

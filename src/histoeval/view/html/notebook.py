@@ -79,7 +79,7 @@ def _content(thing: object) -> tuple[str, dict[str, Any]]:
         tables = [_first_rows(thing)]
         if isinstance(thing, Scores) and (errors := thing.report_errors()):
             columns = ("metric", "system", *SEVERITIES)
-            counts = [[str(each[name]) for name in columns] for each in errors]
+            counts = [[str(error[name]) for name in columns] for error in errors]
             tables = [ResultTable("Errors in the reports", columns, counts), *tables]
     else:
         raise TypeError(f"no template for {type(thing).__name__}")

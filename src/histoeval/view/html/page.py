@@ -86,8 +86,8 @@ def render(
     `STATIC`, in the order in which they are loaded.
     """
     code = [_asset(name) for name in scripts]
-    digests = [b64encode(sha256(each.text.encode()).digest()).decode() for each in code]
-    hashes = " ".join(f"'sha256-{each}'" for each in digests)
+    digests = [b64encode(sha256(script.text.encode()).digest()).decode() for script in code]
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     run = f" script-src {hashes};" if hashes else ""
     return fragment(
         template,

@@ -48,8 +48,12 @@ def extraction_page(file: Path, site: Website | None = None) -> str:
         scripts=("marks.js",),
         title=f"Extracted: {summary['input']['name']}",
         tables=[
-            html_table(ResultTable(title, ["", "found"], [(n, f"{c:,}") for n, c in each.items()]))
-            for title, each in tables.items()
+            html_table(
+                ResultTable(
+                    title, ["", "found"], [(n, f"{c:,}") for n, c in counts_by_name.items()]
+                )
+            )
+            for title, counts_by_name in tables.items()
         ],
         reader=summary["reader"],
         rows=summary["rows"],
@@ -67,11 +71,11 @@ def report_content(report: Report) -> dict[str, Any]:
         "text": html(report.text, spans),
         "relations": [
             {
-                "mark": f"{spans[each.head].mark} {spans[each.tail].mark}",
-                "head": marked_entity(report.entities[each.head]),
-                "tail": marked_entity(report.entities[each.tail]),
+                "mark": f"{spans[relation.head].mark} {spans[relation.tail].mark}",
+                "head": marked_entity(report.entities[relation.head]),
+                "tail": marked_entity(report.entities[relation.tail]),
             }
-            for each in report.relations
+            for relation in report.relations
         ],
     }
 
@@ -80,7 +84,7 @@ def comparison_page(folder: Path, site: Website | None = None) -> str:
     comparison = read_comparison(folder)
     gate = comparison.gate
     changes = [] if gate is None else [terminal.changes_table(gate)]
-    names = [each.system for each in comparison.contest.systems]
+    names = [ranked.system for ranked in comparison.contest.systems]
     return render(
         "comparison.html",
         site=site,
@@ -220,7 +224,7 @@ def report_html(
         tables=map(html_table, tables),
         notes=_notes(agreement),
         figures=[Markup(svg[svg.index("<svg") :].strip()) for svg in svgs],
-        signatures=[f"{each.metric}: {each.signature}" for each in agreement.study.metrics],
+        signatures=[f"{metric.metric}: {metric.signature}" for metric in agreement.study.metrics],
         command=command,
     )
 

@@ -103,7 +103,7 @@ class ScoredPairs:
         for error in errors:
             counts[-error["severity"]] += 1
         self.severity.append(counts)
-        self.missing.append(", ".join(dict.fromkeys(each["code"] for each in row["errors"])))
+        self.missing.append(", ".join(dict.fromkeys(error["code"] for error in row["errors"])))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -183,7 +183,7 @@ class MetricOverview(NamedTuple):
 
     @property
     def most(self) -> int:
-        return max((max(each.bins, default=0) for each in self.systems), default=0)
+        return max((max(system.bins, default=0) for system in self.systems), default=0)
 
 
 def headlines(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[Headline]:
@@ -207,12 +207,12 @@ def best_first(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[str]:
         return list(columns.systems)
     sign = 1.0 if summary["metrics"][metric]["higher_is_better"] else -1.0
 
-    def place(system: str) -> float:
+    def rank(system: str) -> float:
         values = columns.column(metric)[columns.of_system(system)]
-        known = values[~np.isnan(values)]
-        return -sign * float(known.mean()) if len(known) else np.inf
+        scores = values[~np.isnan(values)]
+        return -sign * float(scores.mean()) if len(scores) else np.inf
 
-    return sorted(columns.systems, key=place)
+    return sorted(columns.systems, key=rank)
 
 
 def metric_overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[MetricOverview]:
@@ -224,18 +224,18 @@ def metric_overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[M
     overviews = []
     for name, about in summary["metrics"].items():
         column, (low, high) = values[name], about["range"]  # the axis: the range, or the values'
-        known = column[~np.isnan(column)]
-        low = float(known.min(initial=0.0)) if low is None else low
-        high = float(known.max(initial=low + 1.0)) if high is None else high
+        numbers = column[~np.isnan(column)]
+        low = float(numbers.min(initial=0.0)) if low is None else low
+        high = float(numbers.max(initial=low + 1.0)) if high is None else high
         high = high if high > low else low + 1.0
         shown = []
         for system in systems:
             scores = column[rows[system]]
-            known = scores[~np.isnan(scores)]
-            bins, _ = np.histogram(known, BINS, (low, high))
-            spread = np.quantile(known, (0.25, 0.5, 0.75)).tolist() if len(known) else ()
+            finite = scores[~np.isnan(scores)]
+            bins, _ = np.histogram(finite, BINS, (low, high))
+            spread = np.quantile(finite, (0.25, 0.5, 0.75)).tolist() if len(finite) else ()
             mean = means[name, system]
-            shown.append(SystemMean(system, mean, len(known), len(scores), bins.tolist(), spread))
+            shown.append(SystemMean(system, mean, len(finite), len(scores), bins.tolist(), spread))
         overviews.append(MetricOverview(name, low, high, about["higher_is_better"], shown))
     return overviews
 
@@ -247,13 +247,13 @@ def _means(
     alike: dict[bytes, list[tuple[tuple[str, str], Positions, Numbers]]] = {}
     for metric, column in values.items():
         for system, own in rows.items():
-            known = own[~np.isnan(column[own])]
-            _, case = np.unique(ids[known], return_inverse=True)
-            alike.setdefault(case.tobytes(), []).append(((metric, system), case, column[known]))
+            scored = own[~np.isnan(column[own])]
+            _, case = np.unique(ids[scored], return_inverse=True)
+            alike.setdefault(case.tobytes(), []).append(((metric, system), case, column[scored]))
     estimates: dict[tuple[str, str], Estimate] = {}
     for group in alike.values():
         keys = [key for key, _, _ in group]
-        case, table = group[0][1], np.stack([known for _, _, known in group], axis=1)
+        case, table = group[0][1], np.stack([scored for _, _, scored in group], axis=1)
         nothing = [None] * len(keys)
         means = mean_estimates(table, case, nothing) if len(case) else [Estimate()] * len(keys)
         estimates |= zip(keys, means, strict=True)
@@ -279,10 +279,17 @@ def compared(columns: ScoredPairs, summary: Mapping[str, Any]) -> tuple[str, Con
     for system in systems:
         rows = columns.of_system(system)
         scores[system] = {columns.ids[r]: sign * values[r] for r in rows if not np.isnan(values[r])}
-    shared = [name for name in scores[systems[0]] if all(name in each for each in scores.values())]
+    shared = [
+        name
+        for name in scores[systems[0]]
+        if all(name in values_by_pair for values_by_pair in scores.values())
+    ]
     if not shared:
         return None
-    table = {system: np.array([each[name] for name in shared]) for system, each in scores.items()}
+    table = {
+        system: np.array([values_by_pair[name] for name in shared])
+        for system, values_by_pair in scores.items()
+    }
     return metric, contest(table, shared)
 
 
@@ -450,13 +457,13 @@ def score_page(folder: Path, site: Website | None = None) -> str:
             yield pair_html(row, texts, marked_by, digits)
 
     packs, shown = packed(pairs())
-    found, contest = headlines(columns, summary), compared(columns, summary)
+    system_headlines, contest = headlines(columns, summary), compared(columns, summary)
     judging, warning = _judging(folder, summary), ""
     if judging:
         warning = judge_tables.without_difference(summary, judge_name(summary))
     kinds: Counter[str] = Counter()
-    for each in found:
-        kinds.update(each.kinds)
+    for headline in system_headlines:
+        kinds.update(headline.kinds)
     metrics, main = metric_overviews(columns, summary), main_metric(columns)
     return render(
         "scores/page.html",
@@ -467,15 +474,15 @@ def score_page(folder: Path, site: Website | None = None) -> str:
         summary=summary,
         pairs=len(columns),
         systems=[name for name in columns.systems if name],
-        headlines=found,
-        longest=max((each.per_hundred() for each in found), default=0.0) or 1.0,
+        headlines=system_headlines,
+        longest=max((headline.per_hundred() for headline in system_headlines), default=0.0) or 1.0,
         severities=SEVERITIES,
         kinds=sorted(kinds, key=lambda kind: (-kinds[kind], kind)),
         judged_by=judged_by,
         marked_by=marked_by,
         metrics=metrics,
-        main=next((each for each in metrics if each.name == main), None),
-        critical={each.system: each for each in found},
+        main=next((overview for overview in metrics if overview.name == main), None),
+        critical={headline.system: headline for headline in system_headlines},
         decimals=decimals,
         bins=BINS,
         draws=RESAMPLES,
@@ -501,4 +508,4 @@ def _judging(folder: Path, summary: Mapping[str, Any]) -> list[str]:
     tables = [judge_tables.criteria_table(summary, judge_name(summary))]
     tables += judge_tables.steadiness_tables(summary["judge"])
     tables += [judge_tables.usage_table(read_json(usage, folder))] if usage.is_file() else []
-    return [html_table(each._replace(title=each.title.strip())) for each in tables]
+    return [html_table(table._replace(title=table.title.strip())) for table in tables]

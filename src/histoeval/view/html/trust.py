@@ -59,9 +59,9 @@ def slide_case(
     grounding = image_evidence.grounding_of(row.evidence)
     claims = image_evidence.claims_seen(grounding)
     spans = []  # each claim links to its line in the list
-    for place, seen in enumerate(claims, start=1):
+    for index, seen in enumerate(claims, start=1):
         span = seen.support.claim.span
-        spans.append(HighlightSpan(span.start, span.end, label=str(place), kind=seen.kind))
+        spans.append(HighlightSpan(span.start, span.end, label=str(index), kind=seen.kind))
     image = None
     denied = [] if grounding is None else grounding.denied
     if grounding is not None:
@@ -72,7 +72,7 @@ def slide_case(
             "kind": kind,
             "organ": image_evidence.organ_words(grounding.organ),
         }
-    spans += [HighlightSpan(each.span.start, each.span.end, kind="denied") for each in denied]
+    spans += [HighlightSpan(claim.span.start, claim.span.end, kind="denied") for claim in denied]
     problem, heated = None, []
     if scores is None or not scores.encoder:
         problem = NO_SCORES
@@ -85,9 +85,9 @@ def slide_case(
         "route": row.route,
         "reasons": []
         if policy is None
-        else [each.words for each in trust_words.worded_reasons(row, policy)],
+        else [reason.words for reason in trust_words.worded_reasons(row, policy)],
         "image": image,
-        "missing": [each.words for each in trust_words.missing_words(row, "grounding")],
+        "missing": [reason.words for reason in trust_words.missing_words(row, "grounding")],
         "claims": claims,
         "heated": heated,
         "signs": SIGNS,
@@ -127,20 +127,22 @@ class Gallery:
 def card(row: TrustRow, text: str | None, policy: Policy, gallery: Gallery) -> dict[str, Any]:
     evidence, anchor = row.evidence, f"r{row.row}"
     findings = findings_of(evidence)
-    pictures = [_picture(each, gallery) for each in evidence.get("pictures", ())]
+    pictures = [_picture(picture, gallery) for picture in evidence.get("pictures", ())]
     return {
         "anchor": anchor,
         "id": row.id,
         "route": row.route,
         "cancer_checked": row.cancer_check != "not_checked",
-        "reasons": [each.words for each in trust_words.worded_reasons(row, policy)],
+        "reasons": [reason.words for reason in trust_words.worded_reasons(row, policy)],
         "checks": [
             {
                 "name": check.name,
                 "question": check.question,
                 "value": (value := getattr(row, check.name)),
                 "found": trust_words.found_words(row, check.name),
-                "why": " ".join(each.words for each in trust_words.missing_words(row, check.name))
+                "why": " ".join(
+                    reason.words for reason in trust_words.missing_words(row, check.name)
+                )
                 if value is None
                 else "",
                 "asked": policy.asks(check.name),
@@ -276,9 +278,9 @@ def technical_tables(rows: Iterable[TrustRow]) -> Iterator[ResultTable]:
     if claims:
         yield ResultTable("Claims", ("report", "claim", "evidence"), claims)
     moved = [
-        (row.id, each["attack"], each["kind"], f"{each['distance']:.3f}")
+        (row.id, shift["attack"], shift["kind"], f"{shift['distance']:.3f}")
         for row in rows
-        for each in row.evidence.get("stability", {}).get("shifts", ())
+        for shift in row.evidence.get("stability", {}).get("shifts", ())
     ]
     if moved:
         yield ResultTable("Reports under attack", ("report", "attack", "kind", "distance"), moved)
@@ -295,7 +297,7 @@ def _notes(evidence: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"{name}: {note}" for note in evidence.get(name, {}).get("notes", ()))
     for pair in evidence.get("logic", {}).get("contradictions", ()):
         yield f"logic: {pair['source']}, probability {pair['probability']:.2f}"
-    for by in dict.fromkeys(each.get("encoder") for each in evidence.get("pictures", ())):
+    for by in dict.fromkeys(picture.get("encoder") for picture in evidence.get("pictures", ())):
         if by:
             yield f"heatmaps by {by}"
 
@@ -367,7 +369,7 @@ def page_text(
             tally.add(row)
             yield row, text
 
-    worst = nsmallest(MAX_ROWS, counted(), key=lambda each: trust_words.worst_first(each[0]))
+    worst = nsmallest(MAX_ROWS, counted(), key=lambda item: trust_words.worst_first(item[0]))
     shown = [row for row, _ in worst]
     evidence = [row.evidence[name] for row in shown for name in DIMENSIONS if name in row.evidence]
     policy = summary["policy"]
@@ -390,6 +392,6 @@ def page_text(
             "made_with": [
                 f"{name}: {summary[name]}" for name in _MADE_WITH if summary[name] is not None
             ],
-            "signatures": sorted({found["signature"] for found in evidence}),
+            "signatures": sorted({part["signature"] for part in evidence}),
         },
     )

@@ -12,14 +12,14 @@ from histoeval.table import NONE, ResultTable, footnotes, number
 
 Columns = dict[str, Callable[[Any], str]]
 
-METRIC: Columns = {"metric": lambda each: each.metric}
-COUNT: Columns = {"n": lambda each: f"{each.n:,}"}
+METRIC: Columns = {"metric": lambda metric: metric.metric}
+COUNT: Columns = {"n": lambda metric: f"{metric.n:,}"}
 CORRELATIONS: Columns = {
-    "Spearman": lambda each: interval(each.spearman),
-    "Pearson": lambda each: interval(each.pearson),
-    "Kendall": lambda each: interval(each.kendall),
+    "Spearman": lambda metric: interval(metric.spearman),
+    "Pearson": lambda metric: interval(metric.pearson),
+    "Kendall": lambda metric: interval(metric.kendall),
 }
-ACCURACY: Columns = {"acc*eq": lambda each: interval(each.pairwise)}
+ACCURACY: Columns = {"acc*eq": lambda metric: interval(metric.pairwise)}
 # in place of R² and RMSE of a line that runs the wrong way: the closer it fits, the worse
 FALLS = "falls"
 
@@ -28,12 +28,14 @@ def agreement_tables(
     study: Study, plan: StudyPlan, *, every_metric: bool = False
 ) -> Iterator[ResultTable]:
     """Every table, the most important first; pairs that differ are of the best metric or of all."""
-    values = {each.metric: each.coefficient(plan.coefficient).value for each in study.metrics}
-    known = {name: value for name, value in values.items() if value is not None}
-    metrics = sorted(study.metrics, key=lambda each: -known.get(each.metric, -2.0))  # or last
+    values = {metric.metric: metric.coefficient(plan.coefficient).value for metric in study.metrics}
+    value_of = {name: value for name, value in values.items() if value is not None}
+    metrics = sorted(
+        study.metrics, key=lambda metric: -value_of.get(metric.metric, -2.0)
+    )  # or last
     only = ", score above 0" if plan.positive_only else ""
     ranks = study.ranking.ranks
-    rank: Columns = {"rank": lambda each: str(ranks.get(each.metric, NONE))} if ranks else {}
+    rank: Columns = {"rank": lambda metric: str(ranks.get(metric.metric, NONE))} if ranks else {}
     yield ResultTable.of(
         f"Correlation with experts; pairs: {study.rows:,}, groups: {study.cases:,}{only}; ranked "
         f"by {plan.coefficient.value.title()}",
@@ -45,12 +47,12 @@ def agreement_tables(
         metrics,
         {
             **METRIC,
-            "R²": lambda each: FALLS if each.falls else number(each.r2),
-            "RMSE": lambda each: FALLS if each.falls else number(each.rmse),
+            "R²": lambda metric: FALLS if metric.falls else number(metric.r2),
+            "RMSE": lambda metric: FALLS if metric.falls else number(metric.rmse),
             **ACCURACY,
-            "epsilon": lambda each: _plain(each.pairwise.epsilon),
-            "ties": lambda each: number(each.ties),
-            "coverage": lambda each: f"{each.coverage:.1%}",
+            "epsilon": lambda metric: _plain(metric.pairwise.epsilon),
+            "ties": lambda metric: number(metric.ties),
+            "coverage": lambda metric: f"{metric.coverage:.1%}",
         },
     )
     yield ResultTable.of(
@@ -58,22 +60,24 @@ def agreement_tables(
         metrics,
         {
             **METRIC,
-            "Spearman": lambda each: p_text(each.spearman.p),
-            "Pearson": lambda each: p_text(each.pearson.p),
-            "Kendall": lambda each: p_text(each.kendall.p),
-            "Spearman, rows": lambda each: p_text(each.spearman.p_rows),
-            "Pearson, rows": lambda each: p_text(each.pearson.p_rows),
-            "Kendall, rows": lambda each: p_text(each.kendall.p_rows),
+            "Spearman": lambda metric: p_text(metric.spearman.p),
+            "Pearson": lambda metric: p_text(metric.pearson.p),
+            "Kendall": lambda metric: p_text(metric.kendall.p),
+            "Spearman, rows": lambda metric: p_text(metric.spearman.p_rows),
+            "Pearson, rows": lambda metric: p_text(metric.pearson.p_rows),
+            "Kendall, rows": lambda metric: p_text(metric.kendall.p_rows),
         },
     )
-    if within := [(each.metric, each.within) for each in metrics if each.within is not None]:
+    if within := [
+        (metric.metric, metric.within) for metric in metrics if metric.within is not None
+    ]:
         cells = [*CORRELATIONS.values(), *ACCURACY.values()]
         yield ResultTable(
             f"Within groups ({plan.group}): mean over groups in which scores vary",
             ["metric", *CORRELATIONS, *ACCURACY, "epsilon"],
             [
-                [name, *[cell(each) for cell in cells], _plain(each.pairwise.epsilon)]
-                for name, each in within
+                [name, *[cell(accuracy) for cell in cells], _plain(accuracy.pairwise.epsilon)]
+                for name, accuracy in within
             ],
         )
     if study.ranking.rivals:
@@ -82,11 +86,11 @@ def agreement_tables(
             f"Metric against metric by {by}; p corrected by Holm",
             study.ranking.rivals,
             {
-                "first minus second": lambda each: f"{each.one} - {each.other}",
-                "difference": lambda each: interval(each.difference),
-                "by group": lambda each: p_text(each.perm_cases.holm),
-                "PERM-BOTH": lambda each: p_text(each.perm_both.holm),
-                "Williams": lambda each: p_text(each.williams.holm),
+                "first minus second": lambda rivals: f"{rivals.one} - {rivals.other}",
+                "difference": lambda rivals: interval(rivals.difference),
+                "by group": lambda rivals: p_text(rivals.perm_cases.holm),
+                "PERM-BOTH": lambda rivals: p_text(rivals.perm_both.holm),
+                "Williams": lambda rivals: p_text(rivals.williams.holm),
             },
         )
     for metric in metrics if every_metric else metrics[:1]:
@@ -97,16 +101,16 @@ def agreement_tables(
     for label, parts in study.by.items():
         columns = METRIC | COUNT | CORRELATIONS | ACCURACY
         rows = [
-            [value, *[cell(each) for cell in columns.values()]]
+            [value, *[cell(metric) for cell in columns.values()]]
             for value, of_part in parts.items()
-            for each in of_part
+            for metric in of_part
         ]
         yield ResultTable(f"By {label}", [label, *columns], rows)
     if plan.power is not None and (need := study.power) is not None:
         needed = need.reason or NONE
         if need.pairs is not None:
             needed = f"{need.pairs:,} pairs of {need.cases:,} groups"
-        steps = [[f"power with {each.cases:,} groups", f"{each.power:.0%}"] for each in need.steps]
+        steps = [[f"power with {step.cases:,} groups", f"{step.power:.0%}"] for step in need.steps]
         yield ResultTable(
             f"To tell {plan.power[0]} from {plan.power[1]} four times in five",
             ["", "answer"],
@@ -132,19 +136,19 @@ def rater_tables(raters: Raters) -> Iterator[ResultTable]:
         "Each rater",
         raters.each,
         {
-            "rater": lambda each: each.name,
-            "n": lambda each: f"{each.n:,}",
-            "mean": lambda each: number(each.mean, 2),
-            "bias": lambda each: NONE if each.bias is None else f"{each.bias + 0.0:+.2f}",
+            "rater": lambda rater: rater.name,
+            "n": lambda rater: f"{rater.n:,}",
+            "mean": lambda rater: number(rater.mean, 2),
+            "bias": lambda rater: NONE if rater.bias is None else f"{rater.bias + 0.0:+.2f}",
         },
     )
     yield ResultTable.of(
         "Two raters at a time",
         raters.pairs,
         {
-            "raters": lambda each: f"{each.one}, {each.other}",
-            "n": lambda each: f"{each.n:,}",
-            "kappa (quadratic)": lambda each: number(each.kappa),
+            "raters": lambda pair: f"{pair.one}, {pair.other}",
+            "n": lambda pair: f"{pair.n:,}",
+            "kappa (quadratic)": lambda pair: number(pair.kappa),
         },
     )
 
@@ -158,7 +162,7 @@ def remarks(study: Study, plan: StudyPlan) -> list[str]:
         "is corrected for the optimism of choosing epsilon on the same pairs. Williams' test is "
         "for Pearson, whatever metrics are ranked by.",
     ]
-    if falling := [each.metric for each in study.metrics if each.falls]:
+    if falling := [metric.metric for metric in study.metrics if metric.falls]:
         notes.append(
             f"{FALLS}: the higher the score of {', '.join(falling)}, the lower the experts' score. "
             "The fitted line runs the wrong way, so a close fit would speak against the metric."
@@ -179,13 +183,13 @@ def remarks(study: Study, plan: StudyPlan) -> list[str]:
 
 
 def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
-    for each in study.metrics:
-        yield each.metric, each.reason
-        yield each.metric, each.pearson.reason
-        yield each.metric, each.pairwise.reason
-        if each.within is not None:
-            yield f"{each.metric} within groups", each.within.pearson.reason
-            yield f"{each.metric} within groups", each.within.pairwise.reason
+    for metric in study.metrics:
+        yield metric.metric, metric.reason
+        yield metric.metric, metric.pearson.reason
+        yield metric.metric, metric.pairwise.reason
+        if metric.within is not None:
+            yield f"{metric.metric} within groups", metric.within.pearson.reason
+            yield f"{metric.metric} within groups", metric.within.pairwise.reason
     if len(study.raters.names) > 1:
         raters = study.raters
         yield "alpha", raters.alpha.reason
@@ -194,17 +198,17 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
         yield "ceiling", raters.ceiling.reason
     for label, parts in study.by.items():
         for value, metrics in parts.items():
-            for each in metrics:
-                yield f"{each.metric} for {label} {value}", each.pearson.reason
+            for metric in metrics:
+                yield f"{metric.metric} for {label} {value}", metric.pearson.reason
 
 
-def _apart_from_experts(each: MetricVsExperts) -> ResultTable:
+def _apart_from_experts(metric: MetricVsExperts) -> ResultTable:
     """The pairs to look at first, if one metric is to be understood or mended."""
-    has_systems = any(pair.system for pair in each.apart)
+    has_systems = any(pair.system for pair in metric.apart)
     system: Columns = {"system": lambda pair: pair.system} if has_systems else {}
     return ResultTable.of(
-        f"Where {each.metric} and the experts differ most",
-        each.apart,
+        f"Where {metric.metric} and the experts differ most",
+        metric.apart,
         {
             "pair": lambda pair: pair.id,
             **system,

@@ -49,21 +49,25 @@ def place_range(team: TeamStanding) -> str:
 
 
 def unranked_table(ranking: ChallengeRanking) -> ResultTable:
-    rows = [(each.team, f"{each.scored:,}", each.reason) for each in ranking.unranked]
+    rows = [
+        (standing.team, f"{standing.scored:,}", standing.reason) for standing in ranking.unranked
+    ]
     return ResultTable("Not ranked", ["team", "scored", "reason"], rows)
 
 
 def stability_table(ranking: ChallengeRanking) -> ResultTable:
     """How far other rankings are from the ranking."""
     others = {f"{ranking.policy.resamples:,} resamples of the cases": ranking.stability}
-    others |= {f"without {name}": each for name, each in ranking.without.items()}
+    others |= {f"without {name}": stability for name, stability in ranking.without.items()}
     rows = []
-    for name, other in others.items():
-        if other is not None:
-            known = other.tau_low is not None and other.tau_high is not None
-            within = f"{other.tau_low:.2f} to {other.tau_high:.2f}" if known else ""
-            same = f"{other.same_first:.0%}" if known else "yes" if other.same_first else "no"
-            rows.append((name, number(other.tau), within, same))
+    for name, stability in others.items():
+        if stability is not None:
+            has_interval = stability.tau_low is not None and stability.tau_high is not None
+            within = f"{stability.tau_low:.2f} to {stability.tau_high:.2f}" if has_interval else ""
+            same = "yes" if stability.same_first else "no"
+            if has_interval:
+                same = f"{stability.same_first:.0%}"
+            rows.append((name, number(stability.tau), within, same))
     columns = ["compared with the ranking", "Kendall's tau", "95 %", "same first"]
     return ResultTable("How firm the order is", columns, rows)
 
@@ -83,10 +87,10 @@ def subgroup_table(ranking: ChallengeRanking) -> ResultTable:
 
 
 def duel_table(team: str, others: Sequence[str], duels: Sequence[Duel]) -> ResultTable:
-    known = {frozenset({duel.one, duel.other}): duel for duel in duels}
+    duel_of = {frozenset({duel.one, duel.other}): duel for duel in duels}
     rows = []
     for other in others:
-        duel = known[frozenset({team, other})]
+        duel = duel_of[frozenset({team, other})]
         sign = 1 if duel.one == team else -1
         gap = duel.difference
         ends = [sign * end for end in (gap.low, gap.high) if end is not None]

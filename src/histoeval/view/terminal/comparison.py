@@ -28,7 +28,7 @@ def comparison_tables(
         f"Mean {metric} on {contest.pairs:,} pairs of {contest.cases:,} cases; systems that share "
         "a rank do not differ significantly from the best of them",
         ["system", "rank", "mean"],
-        [[each.system, str(each.rank), interval(each.mean)] for each in contest.systems],
+        [[ranked.system, str(ranked.rank), interval(ranked.mean)] for ranked in contest.systems],
     )
     yield ResultTable.of(
         "System against system",
@@ -55,7 +55,7 @@ def comparison_tables(
 
 
 def remarks(contest: Contest) -> list[str]:
-    reasons = [(each.system, each.mean.reason) for each in contest.systems]
+    reasons = [(ranked.system, ranked.mean.reason) for ranked in contest.systems]
     reasons += [(f"{duel.one} - {duel.other}", duel.difference.reason) for duel in contest.duels]
     return footnotes(reasons)
 
@@ -87,17 +87,17 @@ def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
             verdict(gate),
             gate.conditions,
             {
-                "fail if": lambda each: each.condition,
-                "system": lambda each: each.system,
-                "outcome": lambda each: "FAILED" if each.failed else "ok",
-                "found": lambda each: each.found,
+                "fail if": lambda outcome: outcome.condition,
+                "system": lambda outcome: outcome.system,
+                "outcome": lambda outcome: "FAILED" if outcome.failed else "ok",
+                "found": lambda outcome: outcome.found,
             },
         )
     yield changes_table(gate)
     if gate.worse and most:
         shown = gate.worse[:most]
         cut = f": the {most} worst of {len(gate.worse):,}" if most < len(gate.worse) else ""
-        several = len({each.system for each in gate.changes}) > 1
+        several = len({change.system for change in gate.changes}) > 1
         yield ResultTable.of(
             f"Cases that got worse by {gate.metric}, or have new errors{cut}",
             shown,
@@ -111,18 +111,20 @@ def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
 
 
 def changes_table(gate: Gate) -> ResultTable:
-    several = len({each.system for each in gate.changes}) > 1
+    several = len({change.system for change in gate.changes}) > 1
     return ResultTable.of(
         f"New minus baseline ({gate.baseline})",
         gate.changes,
         {
-            "metric": lambda each: f"{each.metric}, {each.system}" if several else each.metric,
-            "baseline": lambda each: number(each.before.value, 4),
-            "new": lambda each: number(each.after.value, 4),
-            "difference": lambda each: interval(each.difference),
-            "p": lambda each: p_text(each.p),
-            "better/same/worse": lambda each: f"{each.better}/{each.same}/{each.worse}",
-            "pairs": lambda each: f"{each.pairs:,}",
+            "metric": lambda change: (
+                f"{change.metric}, {change.system}" if several else change.metric
+            ),
+            "baseline": lambda change: number(change.before.value, 4),
+            "new": lambda change: number(change.after.value, 4),
+            "difference": lambda change: interval(change.difference),
+            "p": lambda change: p_text(change.p),
+            "better/same/worse": lambda change: f"{change.better}/{change.same}/{change.worse}",
+            "pairs": lambda change: f"{change.pairs:,}",
         },
     )
 
@@ -130,7 +132,7 @@ def changes_table(gate: Gate) -> ResultTable:
 def evidence(case: WorseCase) -> str:
     if case.after is None:
         return f"no score: {case.reason}"
-    return _first([f"{each.severity}: {each.message}" for each in case.new_errors]) or NONE
+    return _first([f"{error.severity}: {error.message}" for error in case.new_errors]) or NONE
 
 
 def _first(messages: Sequence[str]) -> str:
@@ -146,8 +148,8 @@ def gate_markdown(comparison: Comparison, gate: Gate, most: int = WORST) -> str:
     notes = [f"- {markdown_text(note)}" for note in dict.fromkeys([*comparison.notes, *gate.notes])]
     content = "\n\n".join([*map(markdown, tables), *notes])
     head = f"## {'✅' if gate.passed else '❌'} {verdict(gate)}"
-    made = f"`{comparison.signature.replace('`', '')}`, compared by histoeval {__version__}"
-    return visible("\n\n".join([head, _ADDRESSED.sub("@<!-- -->", content), made])) + "\n"
+    origin = f"`{comparison.signature.replace('`', '')}`, compared by histoeval {__version__}"
+    return visible("\n\n".join([head, _ADDRESSED.sub("@<!-- -->", content), origin])) + "\n"
 
 
 def gate_junit(gate: Gate) -> str:
@@ -155,14 +157,14 @@ def gate_junit(gate: Gate) -> str:
     conditions = [
         {
             "group": "histoeval.gate",
-            "name": f"{each.system}: fail if {each.condition}",
-            "failed": each.failed,
-            "outcome": f"{each.system}: {each.found}",
-            "more": each.cases[:MOST_TESTS],
+            "name": f"{outcome.system}: fail if {outcome.condition}",
+            "failed": outcome.failed,
+            "outcome": f"{outcome.system}: {outcome.found}",
+            "more": outcome.cases[:MOST_TESTS],
         }
-        for each in gate.conditions
+        for outcome in gate.conditions
     ]
-    blamed = {(each.system, case) for each in gate.failed for case in each.cases}
+    blamed = {(outcome.system, case) for outcome in gate.failed for case in outcome.cases}
     cases = []
     for case in gate.worse[:MOST_TESTS]:
         after = "no score" if case.after is None else f"{case.after:.4f}"

@@ -20,17 +20,17 @@ COLUMNS = ("figure", "value", "by organ or group")
 def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> Iterator[str]:
     for name, reason in unavailable.items():
         yield f"{name} {reason}"
-    for each in figures:
-        if each.missing:
+    for metric in figures:
+        if metric.missing:
             yield (
-                f"{each.metric}: {each.missing:,} of {each.edits:,} edits have no score and are "
-                f"not counted. The first: {each.problem}"
+                f"{metric.metric}: {metric.missing:,} of {metric.edits:,} edits have no score and "
+                f"are not counted. The first: {metric.problem}"
             )
 
 
 def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
     """Whether harmful edits cost more, and the cost of each kind of edit and each severity."""
-    names = [each.metric for each in figures]
+    names = [metric.metric for metric in figures]
     first = figures[0]
     has_critical = first.critical_passed.pairs > 0
     yield ResultTable(
@@ -42,12 +42,15 @@ def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         ],
         [
             [
-                each.metric,
-                *[interval(s.share, 3, 3, "-") for s in (each.below, each.auroc, each.in_order)],
-                *([_value(each.critical_passed.share)] if has_critical else []),
-                f"{each.edits - each.missing:,} of {each.edits:,}",
+                metric.metric,
+                *[
+                    interval(s.share, 3, 3, "-")
+                    for s in (metric.below, metric.auroc, metric.in_order)
+                ],
+                *([_value(metric.critical_passed.share)] if has_critical else []),
+                f"{metric.edits - metric.missing:,} of {metric.edits:,}",
             ]
-            for each in figures
+            for metric in figures
         ],
     )
     yield ResultTable(
@@ -56,7 +59,7 @@ def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         [
             [
                 *(kind.replace("_", " "), f"{cost.severity:.1f}", f"{cost.edits:,}"),
-                *[_value(each.kinds[kind].cost) for each in figures],
+                *[_value(metric.kinds[kind].cost) for metric in figures],
             ]
             for kind, cost in first.kinds.items()
         ],
@@ -67,7 +70,7 @@ def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         [
             [
                 *(kind.replace("_", " "), f"{share.pairs:,}"),
-                *[_value(each.below_by_kind[kind].share) for each in figures],
+                *[_value(metric.below_by_kind[kind].share) for metric in figures],
             ]
             for kind, share in first.below_by_kind.items()
         ],
@@ -78,7 +81,7 @@ def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
         [
             [
                 *(f"{severity}", f"{cost.edits:,}"),
-                *[_value(each.severities[severity].cost) for each in figures],
+                *[_value(metric.severities[severity].cost) for metric in figures],
             ]
             for severity, cost in first.severities.items()
         ],

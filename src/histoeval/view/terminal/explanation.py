@@ -36,7 +36,7 @@ def show_explanation(
     if parts:
         console.print(_part_table(parts, costs))
     if costs:
-        total = sum(each.cost for each in costs)
+        total = sum(part.cost for part in costs)
         console.print(f"The costs add up: {scale[1]:.3f} - {total:.3f} = {score.value:.3f}")
     draw = coloured if has_colours(console) else in_brackets
     texts = {
@@ -70,7 +70,7 @@ def _header(pair: Pair, score: Score, scale: tuple[float, float]) -> Text:
 
 def _part_table(parts: dict[str, float], costs: Sequence[PartCost]) -> Table:
     """A bar for each part that is between 0 and 1, and what it costs where that is known."""
-    cost_of = {each.part: each for each in costs}
+    cost_of = {part.part: part for part in costs}
     rows: list[Sequence[RenderableType]] = []
     for name, value in parts.items():
         bar = ProgressBar(

@@ -37,10 +37,10 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
     if not sys.stderr.isatty():
         yield ignore
         return
-    each = bench.questions_a_pair
+    questions_a_pair = bench.questions_a_pair
     done = 0
     note = ""
-    with step_progress("judging", count() * each) as on_step:
+    with step_progress("judging", count() * questions_a_pair) as on_step:
 
         def settled() -> None:
             nonlocal done
@@ -50,7 +50,7 @@ def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Wat
 
         def watch(rows: int, errors: int, _position: int) -> None:
             nonlocal done, note
-            done = max(done, rows * each)
+            done = max(done, rows * questions_a_pair)
             note = f"{errors:,} rows with errors"
             on_step(done, note)
 
@@ -78,18 +78,22 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> ResultTable:
     systems = list(dict.fromkeys(system for row in cells.values() for system in row))
     several = len({judge for _, judge in cells}) > 1  # one judge needs no name
     rows = [
-        [part, *([judge] if several else []), *(row.get(each, "") for each in systems)]
+        [part, *([judge] if several else []), *(row.get(system, "") for system in systems)]
         for (part, judge), row in cells.items()
     ]
-    names = ["criterion", *(["judge"] if several else []), *(each or "mean" for each in systems)]
+    names = [
+        "criterion",
+        *(["judge"] if several else []),
+        *(system or "mean" for system in systems),
+    ]
     return ResultTable(f"\nMean of each criterion of {prefix}", names, rows)
 
 
 def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
     """A warning where all pairs, or all systems, have the same on every criterion."""
     judged = [
-        [str(totals["parts"]) for totals in each["systems"].values() if totals["parts"]]
-        for name, each in summary["metrics"].items()
+        [str(totals["parts"]) for totals in metric["systems"].values() if totals["parts"]]
+        for name, metric in summary["metrics"].items()
         if name.startswith(prefix)
     ]
     told_apart = [parts for parts in judged if len(parts) < 2 or len(set(parts)) > 1]
@@ -148,18 +152,18 @@ def usage_table(usage: Mapping[str, Mapping[str, Any]]) -> ResultTable:
 
 def estimate_table(estimates: Sequence[RequestEstimate]) -> ResultTable:
     columns = {}
-    for each in estimates:
-        counts = (each.pairs, each.questions, each.cached, each.requests)
-        about = "" if each.measured else "~"
+    for estimate in estimates:
+        counts = (estimate.pairs, estimate.questions, estimate.cached, estimate.requests)
+        about = "" if estimate.measured else "~"
         time = UNKNOWN
-        if each.seconds is not None:
-            is_short = each.seconds < 120
-            time = f"{each.seconds:.0f} s" if is_short else f"{each.seconds / 60:.0f} min"
-        columns[each.judge] = [
+        if estimate.seconds is not None:
+            is_short = estimate.seconds < 120
+            time = f"{estimate.seconds:.0f} s" if is_short else f"{estimate.seconds / 60:.0f} min"
+        columns[estimate.judge] = [
             *[f"{count:,}" for count in counts],
-            *[f"{about}{count:,}" for count in (each.tokens_in, each.tokens_out)],
+            *[f"{about}{count:,}" for count in (estimate.tokens_in, estimate.tokens_out)],
             time,
-            _known(each.cost, 4, each.currency),
+            _known(estimate.cost, 4, estimate.currency),
         ]
     names = ["pairs", "questions", "cached", "to ask", "tokens in", "tokens out", "time", "cost"]
     return _by_judge("Estimate; nothing was asked", names, columns)
@@ -176,12 +180,12 @@ def verdict_table(judge: str, verdicts: Sequence[CriterionVerdict]) -> ResultTab
         f"\n{judge}: what it may be used for",
         verdicts,
         {
-            "criterion": lambda each: each.criterion,
-            "verdict": lambda each: YES if each.may_be_used else NO,
-            "answered": lambda each: f"{each.answered:.0%}",
-            "in order": lambda each: f"{each.in_order:.0%}",
-            "in range": lambda each: f"{each.in_range:.0%}",
-            "obeyed": lambda each: str(each.obeyed),
+            "criterion": lambda verdict: verdict.criterion,
+            "verdict": lambda verdict: YES if verdict.may_be_used else NO,
+            "answered": lambda verdict: f"{verdict.answered:.0%}",
+            "in order": lambda verdict: f"{verdict.in_order:.0%}",
+            "in range": lambda verdict: f"{verdict.in_range:.0%}",
+            "obeyed": lambda verdict: str(verdict.obeyed),
         },
     )
 
@@ -191,11 +195,11 @@ def cache_table(cached: Sequence[CacheStats]) -> ResultTable:
         "\nReplies kept",
         cached,
         {
-            "judge": lambda each: each.judge,
-            "prompt": lambda each: each.prompt.rpartition("-")[0] or each.prompt,
-            "replies": lambda each: f"{each.replies:,}",
-            "tokens in": lambda each: f"{each.tokens_in:,}",
-            "tokens out": lambda each: f"{each.tokens_out:,}",
+            "judge": lambda entry: entry.judge,
+            "prompt": lambda entry: entry.prompt.rpartition("-")[0] or entry.prompt,
+            "replies": lambda entry: f"{entry.replies:,}",
+            "tokens in": lambda entry: f"{entry.tokens_in:,}",
+            "tokens out": lambda entry: f"{entry.tokens_out:,}",
         },
     )
 
@@ -219,9 +223,9 @@ def alignment_tables(agreement: JudgeAgreement, gaps: int = 10) -> Iterator[Resu
                     for estimate in (fig.exact, fig.within_one, fig.kappa, fig.mae)
                 ],
             ]
-            for place, _ in enumerate(judge.criteria)
+            for index, _ in enumerate(judge.criteria)
             for metric in agreement.metrics
-            for criterion in metric.criteria[place : place + 1]
+            for criterion in metric.criteria[index : index + 1]
             for state, fig in (("as it is", criterion.before), ("aligned", criterion.after))
             if fig is not None
         ],
@@ -230,11 +234,15 @@ def alignment_tables(agreement: JudgeAgreement, gaps: int = 10) -> Iterator[Resu
         f"\nWhat brings {judge.metric} closer to the experts",
         judge.criteria,
         {
-            "criterion": lambda each: each.criterion,
-            "experts score higher by": lambda each: interval(each.offset, 2, 2, " to "),
-            "mapping": lambda each: _mapping(each.mapping) if not each.reason else "none",
-            "chosen in folds": lambda each: ", ".join(f"{k} {n}" for k, n in each.chosen.items()),
-            "why none": lambda each: each.reason,
+            "criterion": lambda criterion: criterion.criterion,
+            "experts score higher by": lambda criterion: interval(criterion.offset, 2, 2, " to "),
+            "mapping": lambda criterion: (
+                _mapping(criterion.mapping) if not criterion.reason else "none"
+            ),
+            "chosen in folds": lambda criterion: ", ".join(
+                f"{k} {n}" for k, n in criterion.chosen.items()
+            ),
+            "why none": lambda criterion: criterion.reason,
         },
     )
     for criterion in judge.criteria:

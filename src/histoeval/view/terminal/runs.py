@@ -20,14 +20,16 @@ def runs_table(runs: Sequence[RunDetails]) -> ResultTable:
         f"{len(runs):,} runs",
         runs,
         {
-            "run": lambda each: each.run.name,
-            "date": lambda each: time_text(each.run.changed),
-            "verb": lambda each: each.run.kind + ("" if each.run.finished else ", unfinished"),
-            "input": lambda each: each.input,
-            "rows": lambda each: _count(each.rows),
-            "problems": lambda each: _count(each.errors),
+            "run": lambda details: details.run.name,
+            "date": lambda details: time_text(details.run.changed),
+            "verb": lambda details: (
+                details.run.kind + ("" if details.run.finished else ", unfinished")
+            ),
+            "input": lambda details: details.input,
+            "rows": lambda details: _count(details.rows),
+            "problems": lambda details: _count(details.errors),
             "means": _means,
-            "version": lambda each: each.version,
+            "version": lambda details: details.version,
         },
     )
 
@@ -37,12 +39,12 @@ def old_runs_table(removables: Sequence[Removable], notes: Sequence[str]) -> Res
         "Old runs",
         zip(removables, notes, strict=True),
         {
-            "run": lambda each: each[0].run.name,
-            "date": lambda each: time_text(each[0].run.changed),
-            "verb": lambda each: each[0].run.kind,
-            "files": lambda each: f"{len(each[0].files):,}",
-            "bytes": lambda each: f"{each[0].size:,}",
-            "note": lambda each: each[1],
+            "run": lambda row: row[0].run.name,
+            "date": lambda row: time_text(row[0].run.changed),
+            "verb": lambda row: row[0].run.kind,
+            "files": lambda row: f"{len(row[0].files):,}",
+            "bytes": lambda row: f"{row[0].size:,}",
+            "note": lambda row: row[1],
         },
     )
 
@@ -80,13 +82,13 @@ def run_tables(details: RunDetails) -> Iterator[ResultTable]:
     errors = details.summary.get("errors")
     if isinstance(errors, dict):
         errors = {code: f"{row['count']:,} rows: {row['example']}" for code, row in errors.items()}
-    request = {name: each for name, each in details.request.items() if name != "metrics"}
+    request = {name: setting for name, setting in details.request.items() if name != "metrics"}
     for title, content in (
         ("Errors", errors),
         ("Signatures", signatures_of(details)),
         ("Settings", flat(request)),
         ("Environment", details.summary.get("versions")),
-        ("Commands", {each.get("time", ""): each["command"] for each in details.commands}),
+        ("Commands", {command.get("time", ""): command["command"] for command in details.commands}),
     ):
         if isinstance(content, dict) and content:
             yield _pairs(title, content)
@@ -94,7 +96,7 @@ def run_tables(details: RunDetails) -> Iterator[ResultTable]:
 
 def _pairs(title: str, content: dict[str, Any]) -> ResultTable:
     return ResultTable(
-        title, ["", "value"], [[name, _text(each)] for name, each in content.items()]
+        title, ["", "value"], [[name, _text(value)] for name, value in content.items()]
     )
 
 
@@ -107,10 +109,16 @@ def _text(value: Any) -> str:
 def diff_tables(diff: RunDiff, one: str, other: str, most: int) -> Iterator[ResultTable]:
     for title, differences in (("Settings and versions", diff.settings), ("Means", diff.means)):
         if differences:
-            rows = [[each.what, _text(each.one), _text(each.other)] for each in differences]
+            rows = [
+                [difference.what, _text(difference.one), _text(difference.other)]
+                for difference in differences
+            ]
             yield ResultTable(f"{title} that differ", ["", one, other], rows)
         if title.startswith("Settings") and diff.signatures:
-            rows = [[each.what, _text(each.one or each.other)] for each in diff.signatures]
+            rows = [
+                [signature.what, _text(signature.one or signature.other)]
+                for signature in diff.signatures
+            ]
             yield ResultTable(f"Signatures: {one} and {other}", ["metric", "differs in"], rows)
     if diff.scores:
         shown = diff.scores[:most]
@@ -118,10 +126,10 @@ def diff_tables(diff: RunDiff, one: str, other: str, most: int) -> Iterator[Resu
             f"Scores that differ: {len(diff.scores):,} of {diff.compared:,}, the largest first",
             shown,
             {
-                "id": lambda each: each.id,
-                "system": lambda each: each.system,
-                "metric": lambda each: each.metric,
-                one: lambda each: number(each.one, 4),
-                other: lambda each: number(each.other, 4),
+                "id": lambda score: score.id,
+                "system": lambda score: score.system,
+                "metric": lambda score: score.metric,
+                one: lambda score: number(score.one, 4),
+                other: lambda score: number(score.other, 4),
             },
         )

@@ -56,13 +56,13 @@ def error_tables(summary: dict[str, Any]) -> Iterator[RenderableType]:
         }
         if not errors:
             continue
-        kinds = sorted({kind for each in errors.values() for kind in each["by_kind"]})
+        kinds = sorted({kind for counts in errors.values() for kind in counts["by_kind"]})
         severities = next(iter(errors.values()))["by_severity"]
         heads = [*severities, "pairs with errors", *[kind.replace("_", " ") for kind in kinds]]
         rows = []
-        for system, each in errors.items():
-            counts = [*each["by_severity"].values(), each["pairs"]]
-            counts += [each["by_kind"].get(kind, 0) for kind in kinds]
+        for system, counts_by in errors.items():
+            counts = [*counts_by["by_severity"].values(), counts_by["pairs"]]
+            counts += [counts_by["by_kind"].get(kind, 0) for kind in kinds]
             rows.append([system, *[f"{count:,}" for count in counts]])
         columns = ["system", *heads]
         if len(errors) <= MAX_SYSTEM_COLUMNS:
@@ -107,8 +107,8 @@ def _mean(metric: Mapping[str, Any], system: str) -> Text:
 
 
 def _systems(summary: dict[str, Any]) -> list[str]:
-    each = (name for metric in summary["metrics"].values() for name in metric["systems"])
-    return list(dict.fromkeys(each))
+    names = (name for metric in summary["metrics"].values() for name in metric["systems"])
+    return list(dict.fromkeys(names))
 
 
 def _ranked(summary: dict[str, Any]) -> list[str]:
@@ -125,9 +125,9 @@ def _ranked(summary: dict[str, Any]) -> list[str]:
 def _scored(summary: dict[str, Any], system: str) -> tuple[int, int]:
     """How many pairs of a system every metric that can run has scored, and of how many."""
     metrics = summary["metrics"]
-    able = [each for name, each in metrics.items() if name not in summary["unavailable"]]
-    totals = [each["systems"][system] for each in able or metrics.values()]
-    return min(each["scored"] for each in totals), totals[0]["pairs"]
+    able = [metric for name, metric in metrics.items() if name not in summary["unavailable"]]
+    totals = [metric["systems"][system] for metric in able or metrics.values()]
+    return min(total["scored"] for total in totals), totals[0]["pairs"]
 
 
 def _remarks(summary: dict[str, Any]) -> list[str]:

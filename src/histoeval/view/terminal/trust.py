@@ -104,8 +104,8 @@ def policy_line(policy: Mapping[str, Any]) -> str:
 def policy_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
     """The numbers of a policy, what its verdicts mean, and `more` keys of its meaning."""
     meaning = policy["meaning"] or {}
-    known = [f"  {key}: {meaning[key]}" for key in (*ROUTES, *more) if key in meaning]
-    return [f"Policy: {policy_line(policy)}", *known]
+    meanings = [f"  {key}: {meaning[key]}" for key in (*ROUTES, *more) if key in meaning]
+    return [f"Policy: {policy_line(policy)}", *meanings]
 
 
 def policy_table(policies: Iterable[Policy]) -> ResultTable:

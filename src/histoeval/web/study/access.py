@@ -24,15 +24,20 @@ _BYTES = 32
 def tokens_of(study: ExpertStudy) -> Mapping[str, str]:
     secret = _secret(study.folder)
     digests = {
-        who: hmac.digest(secret, f"histoeval study: {who}".encode(), "sha256")
-        for who in (COORDINATOR, *study.file.raters)
+        holder: hmac.digest(secret, f"histoeval study: {holder}".encode(), "sha256")
+        for holder in (COORDINATOR, *study.file.raters)
     }
-    return {who: urlsafe_b64encode(each[:24]).decode("ascii") for who, each in digests.items()}
+    return {
+        holder: urlsafe_b64encode(digest[:24]).decode("ascii") for holder, digest in digests.items()
+    }
 
 
 def links_of(study: ExpertStudy, base: str) -> dict[str, str]:
     """The link of the coordinator and of each rater; `base` is the address of the server."""
-    return {who: f"{base}/study/{who}/?token={token}" for who, token in tokens_of(study).items()}
+    return {
+        holder: f"{base}/study/{holder}/?token={token}"
+        for holder, token in tokens_of(study).items()
+    }
 
 
 def visitor_named(who: str) -> Visitor:

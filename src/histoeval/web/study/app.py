@@ -43,15 +43,15 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
         return {rater: store.snapshot() for rater, store in stores.items()}
 
     def overview(request: Request) -> Response:
-        found = figures(study, ratings(), metrics())
+        state = figures(study, ratings(), metrics())
         return page(
             request,
             "study_coordinator.html",
             title=f"Study: {study.file.name} ({study.file.pairs.name})",
             scripts=("study_live.js",),
             styles=("study.css",),
-            found=found,
-            line=_line(found.growth),
+            found=state,
+            line=_line(state.growth),
             plot=PLOT,
             shown=lambda figure: "" if figure.value is None else interval(figure, 2, 2, " to "),
             needed=MIN_PAIRS,
@@ -65,8 +65,8 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
         number = number_in(request, "number")
         if not 1 <= number <= len(study.pairs):
             raise HTTPException(404)
-        pair, given = study.pairs[number - 1], ratings()
-        scores = {name: each.values.get(pair.key) for name, each in metrics().items()}
+        pair, snapshots = study.pairs[number - 1], ratings()
+        scores = {name: metric.values.get(pair.key) for name, metric in metrics().items()}
         return page(
             request,
             "study_reading.html",
@@ -75,8 +75,10 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
             number=number,
             pairs=len(study.pairs),
             pair=pair,
-            lines={rater: each.saved.get(pair.key) for rater, each in given.items()},
-            revisions={rater: each.revisions.get(pair.key, 0) for rater, each in given.items()},
+            lines={rater: snapshot.saved.get(pair.key) for rater, snapshot in snapshots.items()},
+            revisions={
+                rater: snapshot.revisions.get(pair.key, 0) for rater, snapshot in snapshots.items()
+            },
             scored={name: value for name, value in scores.items() if value is not None},
             criteria=study.criteria,
             spelt=spelt,
@@ -119,7 +121,7 @@ def create_study_app(path: Path, **names: Any) -> Starlette:
         with held:
             yield
 
-    keys = {token: visitor_named(who) for who, token in tokens_of(study).items()}
+    keys = {token: visitor_named(holder) for holder, token in tokens_of(study).items()}
     places = [*coordinator_routes(study, stores), *pages.routes(study, stores)]
     app = guarded_app(places, lifespan, keys=keys, folder=study.folder, **names)
     app.state.study = study
@@ -132,4 +134,4 @@ def study_links(app: Starlette, address: str) -> Iterator[str]:
     yield f"You, as the coordinator: {links.pop(COORDINATOR)}"
     yield "Send each rater their own link, and nobody else's:"
     width = max(map(len, links))
-    yield from (f"  {who:{width}}  {link}" for who, link in links.items())
+    yield from (f"  {holder:{width}}  {link}" for holder, link in links.items())

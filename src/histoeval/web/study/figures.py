@@ -33,7 +33,7 @@ MOST_STEPS = 20
 
 
 def export(study: ExpertStudy, ratings: Ratings, folder: Path) -> list[Path]:
-    if not any(each.saved for each in ratings.values()):
+    if not any(rater_ratings.saved for rater_ratings in ratings.values()):
         raise InputError(f"nobody has scored a pair of {study.file.name!r} yet")
     with writing_to(folder):
         make_folder(folder)
@@ -60,14 +60,14 @@ def sheet_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
 
 def rating_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
     """One row for each pair that a rater has scored, in the order in which they were saved."""
-    criteria = [each.name for each in study.criteria]
+    criteria = [criterion.name for criterion in study.criteria]
     yield ("rater", "id", "system", "score", *criteria, "errors", "comment", "saved", "revisions")
-    for rater, each in ratings.items():
-        for key, line in sorted(each.saved.items(), key=lambda item: item[1].number):
+    for rater, rater_ratings in ratings.items():
+        for key, line in sorted(rater_ratings.saved.items(), key=lambda item: item[1].number):
             rating = line.rating
             levels = [rating.criteria.get(name, "") for name in criteria]
             answers = (_number(rating.score), *levels, len(rating.errors), rating.comment)
-            yield (rater, *key, *answers, line.time, each.revisions[key])
+            yield (rater, *key, *answers, line.time, rater_ratings.revisions[key])
 
 
 def error_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
@@ -145,12 +145,12 @@ def figures(
     progress = tuple(
         RaterProgress(
             rater=rater,
-            saved=len(each.saved),
-            drafts=len(each.drafts),
+            saved=len(rater_ratings.saved),
+            drafts=len(rater_ratings.drafts),
             pairs=len(study.pairs),
-            last=max((line.time for line in each.saved.values()), default=""),
+            last=max((line.time for line in rater_ratings.saved.values()), default=""),
         )
-        for rater, each in ratings.items()
+        for rater, rater_ratings in ratings.items()
     )
     panel = _panel(study, ratings, metrics)
     if not len(panel):
@@ -180,18 +180,18 @@ def _panel(study: ExpertStudy, ratings: Ratings, metrics: Mapping[str, ScoredMet
         systems=tuple(pair.key[1] for pair in rated),
         groups=tuple(pair.group for pair in rated),
         raters={
-            rater: _numbers([each.score_of(pair.key) for pair in rated])
-            for rater, each in ratings.items()
-            if each.saved
+            rater: _numbers([rater_ratings.score_of(pair.key) for pair in rated])
+            for rater, rater_ratings in ratings.items()
+            if rater_ratings.saved
         },
         metrics={
             name: Column(
-                _numbers([each.values.get(pair.key) for pair in rated]),
-                each.signature,
-                each.range,
-                each.higher_is_better,
+                _numbers([metric.values.get(pair.key) for pair in rated]),
+                metric.signature,
+                metric.range,
+                metric.higher_is_better,
             )
-            for name, each in metrics.items()
+            for name, metric in metrics.items()
         },
     )
 
@@ -205,7 +205,7 @@ def _criteria(
 ) -> dict[str, Estimate]:
     keys = list(zip(panel.ids, panel.systems, strict=True))
     alphas = {}
-    for name in (each.name for each in study.criteria):
+    for name in (criterion.name for criterion in study.criteria):
         columns = []
         for rater in panel.raters:
             lines = [ratings[rater].saved.get(key) for key in keys]
@@ -218,7 +218,7 @@ def _criteria(
 def _growth(panel: Panel, study: ExpertStudy, ratings: Ratings) -> Iterator[GrowthStep]:
     keys = list(zip(panel.ids, panel.systems, strict=True))
     times = [sorted(r.saved[key].time for r in ratings.values() if key in r.saved) for key in keys]
-    shared = [row for row, each in enumerate(times) if len(each) > 1]
+    shared = [row for row, rating_times in enumerate(times) if len(rating_times) > 1]
     order = sorted(shared, key=lambda row: (times[row][1], keys[row]))
     counts = sorted({round(len(order) * step / MOST_STEPS) for step in range(1, MOST_STEPS + 1)})
     for count in counts:
@@ -232,8 +232,8 @@ def _apart(panel: Panel, numbers: Mapping[Key, int]) -> tuple[RaterGap, ...]:
     gaps = []
     for row, key in enumerate(zip(panel.ids, panel.systems, strict=True)):
         scores = {name: float(column[row]) for name, column in panel.raters.items()}
-        given = {name: score for name, score in scores.items() if not np.isnan(score)}
-        gap = max(given.values()) - min(given.values())
+        scores_given = {name: score for name, score in scores.items() if not np.isnan(score)}
+        gap = max(scores_given.values()) - min(scores_given.values())
         if gap:
-            gaps.append(RaterGap(number=numbers[key], key=key, gap=gap, scores=given))
-    return tuple(sorted(gaps, key=lambda each: (-each.gap, each.number))[:MOST_APART])
+            gaps.append(RaterGap(number=numbers[key], key=key, gap=gap, scores=scores_given))
+    return tuple(sorted(gaps, key=lambda gap: (-gap.gap, gap.number))[:MOST_APART])

@@ -174,7 +174,9 @@ class RaterDesk:
             },
             "criteria": study.criteria,
             "kinds": {kind.value: load_toml("web/study/kinds.toml")[kind] for kind in ErrorKind},
-            "severities": {int(each): (each.name, says) for each, says in SEVERITIES.items()},
+            "severities": {
+                int(severity): (severity.name, says) for severity, says in SEVERITIES.items()
+            },
             "spelt": ratings.spelt,
         }
 
@@ -187,7 +189,7 @@ class RaterDesk:
         count = len(self._pairs)
         around = [(after + step) % count + 1 for step in range(count)]
         saved = self._store.ratings.saved
-        return next((each for each in around if self._pairs[each - 1].key not in saved), None)
+        return next((number for number in around if self._pairs[number - 1].key not in saved), None)
 
     def _address(self, number: int | None) -> str:
         home = f"/study/{self._rater}/"

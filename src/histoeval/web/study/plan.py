@@ -104,29 +104,31 @@ class ExpertStudy:
     def order(self, rater: str) -> tuple[StudyPair, ...]:
         """The pairs as one rater sees them: shuffled, whatever the order of the table."""
 
-        def place(pair: StudyPair) -> bytes:
+        def shuffled_place(pair: StudyPair) -> bytes:
             words = json.dumps([self.file.seed, rater, *pair.key])
             return hashlib.sha256(words.encode()).digest()
 
-        return tuple(sorted(self.pairs, key=place))
+        return tuple(sorted(self.pairs, key=shuffled_place))
 
     def identity(self) -> dict[str, Any]:
         """What must stay the same while raters are at work."""
         texts = sorted([*pair.key, pair.reference, pair.candidate] for pair in self.pairs)
-        asked = [each.model_dump(mode="json") for each in (self.scale, *self.criteria)]
+        criteria = [criterion.model_dump(mode="json") for criterion in (self.scale, *self.criteria)]
         return {
             "pairs": _digest(texts),
             "seed": self.file.seed,
-            "scale": _digest([asked[0], self.file.half_points]),
-            "criteria": _digest(asked[1:]),
+            "scale": _digest([criteria[0], self.file.half_points]),
+            "criteria": _digest(criteria[1:]),
         }
 
     def metrics(self) -> dict[str, ScoredMetric]:
         if self.file.run is None:
             return {}
         keys = {pair.key for pair in self.pairs}
-        scored = {name: each for name, each in read_scored(self.file.run).items() if each.values}
-        if not any(keys & each.values.keys() for each in scored.values()):
+        scored = {
+            name: metric for name, metric in read_scored(self.file.run).items() if metric.values
+        }
+        if not any(keys & metric.values.keys() for metric in scored.values()):
             example = ", ".join(map(repr, self.pairs[0].key))
             raise InputError(
                 f"run: {self.file.run} has no score for any pair of {self.file.pairs}: is it of "
@@ -232,7 +234,7 @@ def write_starter(
     settings = {
         "name": json.dumps(name, ensure_ascii=False),
         "pairs": json.dumps(os.path.relpath(pairs, path.parent), ensure_ascii=False),
-        "raters": f"[{', '.join(json.dumps(each) for each in raters)}]",
+        "raters": f"[{', '.join(json.dumps(rater) for rater in raters)}]",
         "output": json.dumps(f"{path.stem.lower()}-ratings"),
     }
     with writing_to(path.parent):

@@ -61,11 +61,11 @@ def rating_of(content: Any, study: ExpertStudy, pair: StudyPair, *, is_draft: bo
         raise InputError("The score is missing.")
     if rating.score is not None and rating.score not in study.steps:
         raise InputError(f"{rating.score:g} is not a score of this study.")
-    known = {each.name: each for each in study.criteria}
+    criteria = {criterion.name: criterion for criterion in study.criteria}
     for name, level in rating.criteria.items():
-        if name not in known or level not in known[name].levels:
+        if name not in criteria or level not in criteria[name].levels:
             raise InputError(f"{level} is not a step of {name!r}.")
-    missing = [name for name in known if name not in rating.criteria]
+    missing = [name for name in criteria if name not in rating.criteria]
     if missing and not is_draft:
         raise InputError(f"{spelt(missing[0])} is missing.")
     errors = []
@@ -188,8 +188,8 @@ class RaterStore:
     ) -> RatingLine:
         """Write a rating durably, unless the last one is of a request that is not in `seen`."""
         with self._lock:
-            if (known := self.ratings.requests.get(request)) is not None:
-                return known
+            if (saved_line := self.ratings.requests.get(request)) is not None:
+                return saved_line
             before = self.ratings.latest(key)
             if before is not None and before.request not in seen:
                 raise ChangedElsewhere(

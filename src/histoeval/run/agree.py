@@ -90,13 +90,13 @@ class Agreement(Frames):
             yield flat | {"reason": row.reason}
 
     def __repr__(self) -> str:
-        which = self.plan.coefficient
-        values = {row.metric: row.coefficient(which).value for row in self}
+        coefficient = self.plan.coefficient
+        values = {row.metric: row.coefficient(coefficient).value for row in self}
         shown = [f"{name} {value:.3f}" for name, value in values.items() if value is not None]
         name = self.about["name"]
         experts = ", ".join(self.about["raters"])
         return (
-            f"<Agreement with {experts} on {self.study.rows} pairs of {name}; {which.value}: "
+            f"<Agreement with {experts} on {self.study.rows} pairs of {name}; {coefficient.value}: "
             f"{', '.join(shown)}>"
         )
 
@@ -254,39 +254,44 @@ class AgreeSettings(StudySettings):
 def run_agree(settings: AgreeSettings) -> Agreement:
     columns = settings.columns or GUESS
     source, sheet = open_rated(settings.sheet, settings, columns, settings.encoding, settings.by)
-    given: dict[str, ScoredMetric] = {}
+    stored_metrics: dict[str, ScoredMetric] = {}
     for file in settings.scores:
         for name, metric in read_scored(Path(file)).items():
-            if metric.values and name in given:
+            if metric.values and name in stored_metrics:
                 raise InputError(f"{file} has scores of {name}, and so has a file before it")
-            given |= {name: metric} if metric.values else {}  # without, it could not run then
-    wanted = list(given) or metric_names(DEFAULT_METRICS)
-    if (named := settings.metrics) is not None:
-        names = named.split(",") if isinstance(named, str) else named
-        wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
-    lacking = [name for name in wanted if name not in given]
-    if lacking or not wanted:
-        metric_names(lacking)
+            # without values, it could not run then
+            stored_metrics |= {name: metric} if metric.values else {}
+    selected = list(stored_metrics) or metric_names(DEFAULT_METRICS)
+    if (requested := settings.metrics) is not None:
+        names = requested.split(",") if isinstance(requested, str) else requested
+        selected = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    missing = [name for name in selected if name not in stored_metrics]
+    if missing or not selected:
+        metric_names(missing)
     folder = None if settings.output is None else Path(settings.output)
     if folder is not None:
         with writing_to(folder):
             claim(folder, "agree", overwrite=settings.overwrite)
-    made: dict[str, ScoredMetric] = {}
+    computed: dict[str, ScoredMetric] = {}
     unavailable: dict[str, str] = {}
     with protecting(scores_file(Path(file)) for file in settings.scores):
-        if lacking:
+        if missing:
             # a stopped run is continued in the folder `scores`
             store = None if folder is None else ResultFolder(folder / "scores")
-            metrics = load_metrics(lacking, settings.models)
+            metrics = load_metrics(missing, settings.models)
             with row_progress(source) as watch:
                 scores = score_source(
                     source, metrics, store, overwrite=settings.overwrite, watch=watch
                 )
-            made = gather(scores, scores.summary["metrics"])
+            computed = gather(scores, scores.summary["metrics"])
             unavailable = scores.summary["unavailable"]
-    scored = {name: (given | made)[name] for name in wanted if name in given | made}
-    more = {"by": tuple(settings.by), "power": settings.power}
-    agreement = conclude(source, sheet, scored, unavailable, settings, **more)
+    scored = {
+        name: (stored_metrics | computed)[name]
+        for name in selected
+        if name in stored_metrics | computed
+    }
+    plan_options = {"by": tuple(settings.by), "power": settings.power}
+    agreement = conclude(source, sheet, scored, unavailable, settings, **plan_options)
     if folder is not None:
         agreement.write(folder)
     return agreement
@@ -332,13 +337,13 @@ def conclude(
     settings: StudySettings,
     **more: Any,
 ) -> Agreement:
-    """From a sheet that was read and scores that were had to all figures."""
+    """Compute all figures from a sheet that was read and the scores of its pairs."""
     names = ("group", "positive_only", "coefficient", "resamples", "permutations", "seed")
     try:
         plan = StudyPlan(**{name: getattr(settings, name) for name in names}, **more)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise SettingError(f"{first['loc'][0]}: {first['msg'].lower()}") from error
+        detail = error.errors()[0]
+        raise SettingError(f"{detail['loc'][0]}: {detail['msg'].lower()}") from error
     panel, notes = panel_of(sheet, scored, plan.group, plan.by)
     is_empty = {name: np.isnan(column.values).all() for name, column in panel.metrics.items()}
     for name, empty in is_empty.items():
@@ -349,13 +354,13 @@ def conclude(
             )
     scale = settings.scale
     plan = plan.model_copy(update={"expert_range": scale or scale_of(sheet, panel)})
-    able = {name: column for name, column in panel.metrics.items() if not is_empty[name]}
-    about = about_sheet(source, sheet, panel)
+    usable_columns = {name: column for name, column in panel.metrics.items() if not is_empty[name]}
+    sheet_info = about_sheet(source, sheet, panel)
     return Agreement(
-        study=study(replace(panel, metrics=able), plan),
+        study=study(replace(panel, metrics=usable_columns), plan),
         plan=plan,
         panel=panel,
-        about=about | {"experts": experts_line(sheet, panel, settings.raters)},
+        about=sheet_info | {"experts": experts_line(sheet, panel, settings.raters)},
         notes=(*sheet.notes, *notes, *remarks_on(sheet, panel, scale)),
         unavailable=unavailable,
     )
@@ -369,14 +374,14 @@ OWN = ("case", "system", "set", "row")
 def panel_of(
     sheet: Sheet, scored: Mapping[str, ScoredMetric], group: str, by: Sequence[str]
 ) -> tuple[Panel, tuple[str, ...]]:
-    rated = [row for row in sheet.rated if row.scores]
-    keys = [key_of(row, sheet.wide) for row in rated]
-    names = list(dict.fromkeys(name for row in rated for name in row.scores))
+    rated_rows = [row for row in sheet.rated if row.scores]
+    keys = [key_of(row, sheet.wide) for row in rated_rows]
+    names = list(dict.fromkeys(name for row in rated_rows for name in row.scores))
     panel = Panel(
-        ids=tuple(row.pair.id for row in rated),
-        systems=() if sheet.wide else tuple(row.pair.system or "" for row in rated),
-        groups=tuple(_label(row, group) for row in rated),
-        raters={name: _numbers(row.scores.get(name) for row in rated) for name in names},
+        ids=tuple(row.pair.id for row in rated_rows),
+        systems=() if sheet.wide else tuple(row.pair.system or "" for row in rated_rows),
+        groups=tuple(_label(row, group) for row in rated_rows),
+        raters={name: _numbers(row.scores.get(name) for row in rated_rows) for name in names},
         metrics={
             name: Column(
                 _numbers(metric.values.get(key) for key in keys),
@@ -386,21 +391,26 @@ def panel_of(
             )
             for name, metric in scored.items()
         },
-        labels={name: tuple(_label(row, name) for row in rated) for name in by},
+        labels={name: tuple(_label(row, name) for row in rated_rows) for name in by},
     )
-    left = len(sheet.rated) - len(rated)
-    return panel, (f"{left:,} pairs have no expert's score and are skipped",) if left else ()
+    skipped = len(sheet.rated) - len(rated_rows)
+    return panel, (f"{skipped:,} pairs have no expert's score and are skipped",) if skipped else ()
 
 
 def key_of(row: RatedPair, wide: bool) -> Key:
-    """The key of a pair in results, where the candidate is not part of the id."""
+    """Return the key of a pair in results, where the candidate is not part of the id."""
     system = row.pair.system or ""
     return (row.pair.id.removesuffix(f".{system}") if wide else row.pair.id), system
 
 
 def _label(row: RatedPair, name: str) -> str:
-    own = {"case": row.group, "system": row.pair.system or "", "set": row.set, "row": row.pair.id}
-    return row.labels[name] if name in row.labels else own.get(name, row.group)
+    own_labels = {
+        "case": row.group,
+        "system": row.pair.system or "",
+        "set": row.set,
+        "row": row.pair.id,
+    }
+    return row.labels[name] if name in row.labels else own_labels.get(name, row.group)
 
 
 def _numbers(values: Iterable[float | None]) -> Any:
@@ -433,20 +443,20 @@ def experts_line(sheet: Sheet, panel: Panel, raters: Sequence[str]) -> str:
         f"{name} ({np.nanmin(column):g} to {np.nanmax(column):g})"
         for name, column in panel.raters.items()
     ]
-    mean = "; their mean is the experts' score" if len(ranges) > 1 else ""
+    mean_note = "; their mean is the experts' score" if len(ranges) > 1 else ""
     if raters or sheet.wide:
-        return f"Experts: {', '.join(ranges)}{mean}."
-    left = f" Not taken as experts: {', '.join(sheet.not_raters)}." if sheet.not_raters else ""
+        return f"Experts: {', '.join(ranges)}{mean_note}."
+    excluded = f" Not taken as experts: {', '.join(sheet.not_raters)}." if sheet.not_raters else ""
     return (
-        f"Experts, as guessed from the columns: {', '.join(ranges)}{mean}.{left} If that is wrong, "
-        f"name them: {naming_raters()}."
+        f"Experts, as guessed from the columns: {', '.join(ranges)}{mean_note}.{excluded} "
+        f"If that is wrong, name them: {naming_raters()}."
     )
 
 
 def remarks_on(sheet: Sheet, panel: Panel, scale: Range | None) -> Iterable[str]:
     if sheet.problems:
-        first = sheet.problems[0].message
-        yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first}"
+        first_message = sheet.problems[0].message
+        yield f"rows that cannot be used: {len(sheet.problems):,}. The first: {first_message}"
     if scale is None and not sheet.wide and len(panel) and np.nanstd(panel.ratings) > 0:
         low, high = scale_of(sheet, panel)
         yield (

@@ -63,24 +63,24 @@ class ExpertScores(Noun):
     problems: tuple[Problem, ...] = ()
 
     def of_pairs(self, keys: Collection[Key]) -> ExpertScores:
-        """The same under the names of pairs; an id without a system is that of the only one."""
+        """Copy with the keys of the pairs; an id without a system belongs to the only system."""
         systems: dict[str, list[Key]] = {}
         for key in keys:
             systems.setdefault(key[0], []).append(key)
 
-        def called(key: Key) -> Key:
-            known = [] if key in keys or key[1] else systems.get(key[0], [])
-            if len(known) > 1:
+        def full_key(key: Key) -> Key:
+            matches = [] if key in keys or key[1] else systems.get(key[0], [])
+            if len(matches) > 1:
                 raise InputError(
                     f"{self.name} does not say the system, and {key[0]!r} has reports of "
-                    f"{len(known)}: add a column `system`, or name it with --system"
+                    f"{len(matches)}: add a column `system`, or name it with --system"
                 )
-            return known[0] if known else key
+            return matches[0] if matches else key
 
         return self.model_copy(
             update={
-                "scores": {called(key): each for key, each in self.scores.items()},
-                "cases": {called(key): each for key, each in self.cases.items()},
+                "scores": {full_key(key): scores for key, scores in self.scores.items()},
+                "cases": {full_key(key): case for key, case in self.cases.items()},
             }
         )
 
@@ -95,13 +95,13 @@ def read_expert_scores(
     case: str | None = None,
     encoding: str | None = None,
 ) -> ExpertScores:
-    """Read a table; a criterion is in the column of its name, or in those that `named` says."""
+    """Read a table; a criterion is in the column of its name, or in the columns of `named`."""
     columns, within = columns or Columns(), within or {}
     opened = open_table(path, columns, encoding)
     table = opened.table
     by_name = columns_by_name(table.columns)
-    chosen = [column for names in (named or {}).values() for column in names]
-    demand_columns([columns.id, columns.system, case, *chosen], table.columns, path)
+    chosen_columns = [column for names in (named or {}).values() for column in names]
+    demand_columns([columns.id, columns.system, case, *chosen_columns], table.columns, path)
     rated = _criteria_columns(table.columns, criteria, named or {}, path)
     id_ = columns.id or by_name.get("id") or by_name.get("case_id")
     if id_ is None:
@@ -113,8 +113,8 @@ def read_expert_scores(
     ratings: dict[Key, dict[str, list[float]]] = {}
     cases: dict[Key, str] = {}
     problems: list[Problem] = []
-    every = [column for names in rated.values() for column in names]
-    for record in table.read([column for column in (id_, system, case, *every) if column]):
+    expert_columns = [column for names in rated.values() for column in names]
+    for record in table.read([column for column in (id_, system, case, *expert_columns) if column]):
         values = record.values
         if values is None:
             problems += [] if record.problem is None else [record.problem]
@@ -123,10 +123,10 @@ def read_expert_scores(
         if isinstance(name, Fault):
             problems.append(table.named(name).problem(record.place, id_))
             continue
-        of_system = name_of(values.get(system), NO_ID) if system else ""
-        key = name, of_system if isinstance(of_system, str) else ""
-        if case and isinstance(of_case := name_of(values.get(case), NO_ID), str):
-            cases[key] = of_case
+        system_name = name_of(values.get(system), NO_ID) if system else ""
+        key = name, system_name if isinstance(system_name, str) else ""
+        if case and isinstance(case_name := name_of(values.get(case), NO_ID), str):
+            cases[key] = case_name
         for criterion, names in rated.items():
             for column in names:
                 rating = rating_of(values.get(column), within.get(criterion))
@@ -138,29 +138,39 @@ def read_expert_scores(
         name=opened.name,
         sha256=opened.sha256,
         columns=rated,
-        scores={key: {n: fmean(s) for n, s in by.items()} for key, by in ratings.items()},
+        scores={
+            key: {criterion: fmean(numbers) for criterion, numbers in criteria_ratings.items()}
+            for key, criteria_ratings in ratings.items()
+        },
         cases=cases,
         problems=tuple(problems),
     )
 
 
 def _criteria_columns(
-    columns: Sequence[str], criteria: Sequence[str], named: Mapping[str, Sequence[str]], path: Path
+    columns: Sequence[str],
+    criteria: Sequence[str],
+    chosen_columns: Mapping[str, Sequence[str]],
+    path: Path,
 ) -> dict[str, tuple[str, ...]]:
-    """The columns of each criterion: one, or those of several raters as rater_a_factual_accuracy.
+    """Map each criterion to its columns: one, or one per rater as rater_a_factual_accuracy.
 
     A criterion of a single word is not looked for at the end of other names.
     """
-    if unknown := set(named) - set(criteria):
+    if unknown := set(chosen_columns) - set(criteria):
         raise InputError(
             f"the judge has no criterion {min(unknown)!r}; its criteria: {', '.join(criteria)}"
         )
     columns_of: dict[str, tuple[str, ...]] = {}
     for criterion in criteria:
-        plain = normalised(criterion)
-        exact = tuple(name for name in columns if normalised(name) == plain)
-        raters = tuple(name for name in columns if normalised(name).endswith(f"_{plain}"))
-        names = tuple(named.get(criterion, ())) or exact or (raters if "_" in criterion else ())
+        plain_name = normalised(criterion)
+        exact_names = tuple(name for name in columns if normalised(name) == plain_name)
+        rater_names = tuple(name for name in columns if normalised(name).endswith(f"_{plain_name}"))
+        names = (
+            tuple(chosen_columns.get(criterion, ()))
+            or exact_names
+            or (rater_names if "_" in criterion else ())
+        )
         columns_of |= {criterion: names} if names else {}
     if not columns_of:
         raise InputError(
@@ -193,33 +203,37 @@ class _Fit:
         criteria: list[CriterionAlignment] = []
         gaps: list[ScoreGap] = []
         for criterion in self.experts.columns:
-            keys = [k for k in scored if criterion in self.experts.scores.get(k, {})]
+            keys = [key for key in scored if criterion in self.experts.scores.get(key, {})]
             if not keys or criterion not in scales:
                 continue
-            own = np.array([raw_of(scored[key], criterion) for key in keys])
+            judge_scores = np.array([raw_of(scored[key], criterion) for key in keys])
             experts = np.array([self.experts.scores[key][criterion] for key in keys])
             low, high = scales[criterion]
             scale = (min(low, experts.min()), max(high, experts.max()))
             cases = tuple(self.cases[key] for key in keys)
-            each, unseen = align_criterion(
-                ScoredCriterion(criterion, (float(scale[0]), float(scale[1])), own, experts, cases),
+            alignment, aligned_scores = align_criterion(
+                ScoredCriterion(
+                    criterion, (float(scale[0]), float(scale[1])), judge_scores, experts, cases
+                ),
                 folds=self.folds,
                 resamples=self.resamples,
                 seed=self.seed,
             )
-            criteria.append(each)
+            criteria.append(alignment)
             gaps += [
                 ScoreGap(
                     id=key[0],
                     system=key[1],
                     criterion=criterion,
-                    judge=judged,
+                    judge=judge_score,
                     expert=expert,
-                    aligned=moved,
+                    aligned=aligned_score,
                     reason=str(scored[key].evidence.get("reasoning", "")),
                 )
-                for key, judged, expert, moved in zip(keys, own, experts, unseen, strict=True)
-                if judged != expert
+                for key, judge_score, expert, aligned_score in zip(
+                    keys, judge_scores, experts, aligned_scores, strict=True
+                )
+                if judge_score != expert
             ]
         if not criteria and self.experts.problems:
             raise InputError(
@@ -246,13 +260,15 @@ class _Fit:
             if not has_texts(folder):
                 return None
             (metric,) = load_metrics([BASELINE])
-            began = perf_counter()
+            started = perf_counter()
             pairs = {key_of(row): pair for row, pair in stored_pairs(folder) if pair is not None}
             answers = zip(pairs, metric.score(list(pairs.values())), strict=True)
-            scored = {k: MetricResult.of(each) for k, each in answers if isinstance(each, Score)}
-            seconds, signature = round(perf_counter() - began, 3), str(metric.signature)
-        used = {BASELINE: {"requests": 0, "seconds": seconds, "cost": 0.0, "currency": ""}}
-        return self.aligned(BASELINE, signature, scored, used)
+            scored = {
+                key: MetricResult.of(score) for key, score in answers if isinstance(score, Score)
+            }
+            seconds, signature = round(perf_counter() - started, 3), str(metric.signature)
+        usage = {BASELINE: {"requests": 0, "seconds": seconds, "cost": 0.0, "currency": ""}}
+        return self.aligned(BASELINE, signature, scored, usage)
 
 
 def _signature(about: Mapping[str, Any], metric: str) -> str:
@@ -260,9 +276,9 @@ def _signature(about: Mapping[str, Any], metric: str) -> str:
 
 
 def criteria_of(scored: Results) -> list[str]:
-    """The criteria of a metric: its parts, without spreads and what was aligned before."""
+    """List the criteria of a metric: its parts, without spreads and scores before alignment."""
     parts = next(iter(scored.values())).parts
-    return [n for n in parts if n != SPREAD and not n.endswith((f"_{SPREAD}", RAW))]
+    return [name for name in parts if name != SPREAD and not name.endswith((f"_{SPREAD}", RAW))]
 
 
 def raw_of(result: MetricResult, criterion: str) -> float:
@@ -276,17 +292,17 @@ def _known_scales(metric: str) -> dict[str, tuple[float, float]]:
     if metric == BASELINE:
         return {name: (1.0, float(top)) for name, top in CRITERIA.items()}
     if prompt in known_prompts():
-        return {n: (float(low), float(high)) for n, low, high in load_prompt(prompt).scales}
+        return {name: (float(low), float(high)) for name, low, high in load_prompt(prompt).scales}
     return {}
 
 
 def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
-    """The scale of each criterion: where it is not known, from the lowest score to the highest."""
-    if known := _known_scales(metric):
-        return known
+    """Map each criterion to its scale; an unknown one runs from the lowest to the highest score."""
+    if known_scales := _known_scales(metric):
+        return known_scales
     scales = {}
     for name in criteria_of(scored):
-        values = [raw_of(each, name) for each in scored.values()]
+        values = [raw_of(result, name) for result in scored.values()]
         low = min(values)
         scales[name] = (low, max(*values, low + 1))
     return scales
@@ -294,15 +310,18 @@ def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
 
 def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
     if problems := experts.problems:
-        first = problems[0].message
-        yield f"cells of {experts.name} that cannot be used: {len(problems):,}. The first: {first}"
-    if lost := sum(key not in scored for key in experts.scores):
-        yield f"pairs of {experts.name} without a judge's score: {lost:,}"
-    if lost := sum(key not in experts.scores for key in scored):
-        yield f"pairs with a judge's score that no expert has scored: {lost:,}"
-    absent = [name for name in criteria_of(scored) if name not in experts.columns]
-    if absent:
-        yield f"criteria that the experts have not scored: {', '.join(absent)}"
+        first_message = problems[0].message
+        yield (
+            f"cells of {experts.name} that cannot be used: {len(problems):,}. The first: "
+            f"{first_message}"
+        )
+    if missing_count := sum(key not in scored for key in experts.scores):
+        yield f"pairs of {experts.name} without a judge's score: {missing_count:,}"
+    if missing_count := sum(key not in experts.scores for key in scored):
+        yield f"pairs with a judge's score that no expert has scored: {missing_count:,}"
+    unscored_criteria = [name for name in criteria_of(scored) if name not in experts.columns]
+    if unscored_criteria:
+        yield f"criteria that the experts have not scored: {', '.join(unscored_criteria)}"
 
 
 ALIGNMENT, FIGURES = "alignment.yaml", "alignment.json"
@@ -319,7 +338,7 @@ class AlignedMetric:
 
 @dataclass(frozen=True, repr=False)
 class JudgeAgreement(Frames):
-    """A judge and the free baseline beside experts; `alignment` is what brings it closer."""
+    """Agreement of a judge and of the free baseline with experts, and the fitted `alignment`."""
 
     judge: AlignedMetric
     baseline: AlignedMetric | None
@@ -332,19 +351,22 @@ class JudgeAgreement(Frames):
 
     def records(self) -> Iterator[dict[str, Any]]:
         for metric in self.metrics:
-            for each in metric.criteria:
-                for state, figures in (("as it is", each.before), ("aligned", each.after)):
+            for criterion in metric.criteria:
+                for state, figures in (
+                    ("as it is", criterion.before),
+                    ("aligned", criterion.after),
+                ):
                     if figures is not None:
-                        flat: dict[str, Any] = {"criterion": each.criterion}
-                        flat |= {"metric": metric.metric, "scores": state, "pairs": each.pairs}
+                        flat: dict[str, Any] = {"criterion": criterion.criterion}
+                        flat |= {"metric": metric.metric, "scores": state, "pairs": criterion.pairs}
                         for name in AgreementFigures.model_fields:
                             figure = getattr(figures, name)
-                            ends = {"": figure.value, ".low": figure.low, ".high": figure.high}
-                            flat |= {f"{name}{end}": value for end, value in ends.items()}
+                            bounds = {"": figure.value, ".low": figure.low, ".high": figure.high}
+                            flat |= {f"{name}{suffix}": value for suffix, value in bounds.items()}
                         yield flat
 
     def __repr__(self) -> str:
-        names = ", ".join(each.criterion for each in self.judge.criteria)
+        names = ", ".join(criterion.criterion for criterion in self.judge.criteria)
         experts = self.alignment.experts["name"]
         return f"<JudgeAgreement of {self.judge.metric} with {experts}: {names}>"
 
@@ -353,13 +375,15 @@ class JudgeAgreement(Frames):
             "histoeval": __version__,
             "experts": dict(self.alignment.experts),
             "metrics": {
-                each.metric: {
-                    "signature": each.signature,
-                    "usage": dict(each.usage),
-                    "criteria": [one.model_dump(mode="json") for one in each.criteria],
-                    "disagreements": [one.model_dump(mode="json") for one in each.gaps],
+                metric.metric: {
+                    "signature": metric.signature,
+                    "usage": dict(metric.usage),
+                    "criteria": [
+                        criterion.model_dump(mode="json") for criterion in metric.criteria
+                    ],
+                    "disagreements": [gap.model_dump(mode="json") for gap in metric.gaps],
                 }
-                for each in self.metrics
+                for metric in self.metrics
             },
             "notes": list(self.notes),
         }
@@ -376,10 +400,10 @@ class JudgeAgreement(Frames):
 
 def named_columns(assignments: Iterable[str]) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {}
-    for each in assignments:
-        name, equals, column = each.partition("=")
-        if not equals or not column:
-            raise SettingError(f"--criterion {each!r} is not of the form CRITERION=COLUMN")
+    for assignment in assignments:
+        name, separator, column = assignment.partition("=")
+        if not separator or not column:
+            raise SettingError(f"--criterion {assignment!r} is not of the form CRITERION=COLUMN")
         columns.setdefault(name.strip(), []).append(column.strip())
     return columns
 
@@ -438,7 +462,7 @@ def align_judge(
     resamples: Resamples = 2000,
     seed: Seed = 0,
 ) -> JudgeAgreement:
-    """Put a judge's scores beside experts', and fit what brings them closer.
+    """Compare a judge's scores with experts', and fit a mapping that brings them closer.
 
     Examples:
         >>> histoeval.align_judge("judged", "ratings.csv", output="aligned").to_polars()
@@ -447,10 +471,10 @@ def align_judge(
         raise SettingError(f"{folds} folds: cross-validation needs 2 or more")
     home = Path(results)
     folder = home if home.is_dir() else home.parent
-    about = read_summary(home)
+    summary = read_summary(home)
     rows = list(read_rows(home))
-    judges = [each for each in about if each.startswith("judge") and "@" not in each]
-    name = metric or next(iter([*judges, *(each for each in about if each == BASELINE)]), None)
+    judges = [name for name in summary if name.startswith("judge") and "@" not in name]
+    name = metric or next(iter([*judges, *(name for name in summary if name == BASELINE)]), None)
     if name is None:
         raise InputError(
             f"{home} holds no judge's scores: give a folder of `histoeval judge`, or of "
@@ -458,55 +482,62 @@ def align_judge(
         )
     scored = {key_of(row): row.scores[name] for row in rows if name in row.scores}
     if not scored:
-        known = ", ".join(dict.fromkeys(each for row in rows for each in row.scores)) or "none"
-        raise InputError(f"{home} has no scores of {name!r}; it has those of {known}")
-    rated = read_expert_scores(
+        available = ", ".join(dict.fromkeys(name for row in rows for name in row.scores)) or "none"
+        raise InputError(f"{home} has no scores of {name!r}; it has those of {available}")
+    expert_scores = read_expert_scores(
         Path(experts),
         criteria_of(scored),
         within=_known_scales(name),
-        named={n: [c] if isinstance(c, str) else c for n, c in (criteria or {}).items()},
+        named={
+            criterion: [column] if isinstance(column, str) else column
+            for criterion, column in (criteria or {}).items()
+        },
         columns=columns,
         case=case,
         encoding=encoding,
     ).of_pairs(scored.keys())
     # Cases as the table says, else pairs of one reference, else of one id.
     cases = {key_of(row): row.id for row in rows}
-    if not rated.cases and has_texts(folder):
+    if not expert_scores.cases and has_texts(folder):
         texts = zip(rows, read_texts(folder), strict=False)
-        cases |= {key_of(row): str(t["reference"]) for row, t in texts if t.get("reference")}
-    fit = _Fit(rated, cases | dict(rated.cases), folds, resamples, seed)
+        cases |= {
+            key_of(row): str(row_texts["reference"])
+            for row, row_texts in texts
+            if row_texts.get("reference")
+        }
+    fit = _Fit(expert_scores, cases | dict(expert_scores.cases), folds, resamples, seed)
     usage = read_json(folder / USAGE, folder) if (folder / USAGE).is_file() else {}
-    judge = fit.aligned(name, _signature(about, name), scored, usage)
-    free = fit.baseline(folder, rows, about) if baseline and name != BASELINE else None
-    notes = tuple(_notes(rated, scored))
-    agreement = JudgeAgreement(judge, free, alignment_of(judge, rated), notes)
+    judge = fit.aligned(name, _signature(summary, name), scored, usage)
+    rubric = fit.baseline(folder, rows, summary) if baseline and name != BASELINE else None
+    notes = tuple(_notes(expert_scores, scored))
+    agreement = JudgeAgreement(judge, rubric, alignment_of(judge, expert_scores), notes)
     if output is not None:
         agreement.write(output)
     return agreement
 
 
 def alignment_of(judge: AlignedMetric, experts: ExpertScores) -> Alignment:
-    signed = dict(part.partition(":")[::2] for part in judge.signature.split("|"))
+    signature_parts = dict(part.partition(":")[::2] for part in judge.signature.split("|"))
     return Alignment(
         metric=judge.metric,
-        prompt=signed.get("prompt", ""),
-        judge=models_of(signed.get("judge", "")),
+        prompt=signature_parts.get("prompt", ""),
+        judge=models_of(signature_parts.get("judge", "")),
         experts={
             "name": experts.name,
             "sha256": experts.sha256,
-            "columns": {name: list(each) for name, each in experts.columns.items()},
+            "columns": {name: list(names) for name, names in experts.columns.items()},
         },
-        criteria={each.criterion: each.mapping for each in judge.criteria},
+        criteria={criterion.criterion: criterion.mapping for criterion in judge.criteria},
         fitted={
-            each.criterion: {
-                "pairs": each.pairs,
-                "cases": each.cases,
-                "offset": each.offset.value,
-                "before": _values(each.before),
-                "after": None if each.after is None else _values(each.after),
+            criterion.criterion: {
+                "pairs": criterion.pairs,
+                "cases": criterion.cases,
+                "offset": criterion.offset.value,
+                "before": _values(criterion.before),
+                "after": None if criterion.after is None else _values(criterion.after),
             }
-            | ({"not_fitted": each.reason} if each.reason else {})
-            for each in judge.criteria
+            | ({"not_fitted": criterion.reason} if criterion.reason else {})
+            for criterion in judge.criteria
         },
     )
 

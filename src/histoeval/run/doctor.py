@@ -68,10 +68,10 @@ def machine() -> str:
 
 def overview() -> Iterator[Item]:
     for extra, purpose in EXTRAS.items():
-        absent = [name for name in packages(extra) if _version(name) == MISSING]
-        what = f"extra [{extra}]" if extra else "histoeval"
-        lacking = f"; without {', '.join(absent)}" if absent else ""
-        yield Item(what, MISSING if absent else READY, f"{purpose}{lacking}")
+        missing_packages = [name for name in packages(extra) if _version(name) == MISSING]
+        title = f"extra [{extra}]" if extra else "histoeval"
+        missing_note = f"; without {', '.join(missing_packages)}" if missing_packages else ""
+        yield Item(title, MISSING if missing_packages else READY, f"{purpose}{missing_note}")
     yield Item("pandas", READY if find_spec("pandas") else MISSING, "to_pandas()")
     wordnet = _wordnet()
     yield Item("WordNet", READY if wordnet else MISSING, "synonyms in meteor")
@@ -90,23 +90,27 @@ def details() -> Iterator[Item]:
     if find_spec("torch") is not None:
         import torch
 
-        is_there = torch.cuda.is_available()
-        accelerator = torch.cuda.get_device_name() if is_there else "none; runs on the CPU"
+        has_gpu = torch.cuda.is_available()
+        accelerator = torch.cuda.get_device_name() if has_gpu else "none; runs on the CPU"
     yield Item("accelerator", accelerator, "speed of Hugging Face models")
     yield Item("pandas", _version("pandas"), "to_pandas()")
     yield Item("WordNet", str(_wordnet() or MISSING), "synonyms in meteor")
 
 
 def packages(extra: str, of: str = "histoeval") -> list[str]:
-    """The packages that an extra installs; without a name, those of every installation."""
+    """List the packages that an extra installs; without a name, those of every installation."""
     if _version(of) == MISSING:
         return []
     names: list[str] = []
     for match in filter(None, map(_REQUIREMENT.match, requires(of) or ())):
-        name, further, group = match.groups(default="")
+        name, nested_extra, group = match.groups(default="")
         if group == extra:
             names += [name] if name != "histoeval" else []
-            names += packages(further, name) if further and name.startswith("histoeval") else []
+            names += (
+                packages(nested_extra, name)
+                if nested_extra and name.startswith("histoeval")
+                else []
+            )
     return names
 
 
@@ -118,14 +122,14 @@ def metric_states() -> list[MetricState]:
 
 
 def ready_line(states: Iterable[MetricState]) -> str:
-    every = list(states)
-    lacking: dict[str, list[str]] = {}
-    for each in every:
-        if each.state != READY:
-            lacking.setdefault(each.state, []).append(each.name)
-    count = sum(each.state == READY for each in every)
-    line = f"{count} of {len(every)} metrics are ready"
-    groups = [f"{', '.join(names)} ({state})" for state, names in lacking.items()]
+    all_metrics = list(states)
+    names_by_state: dict[str, list[str]] = {}
+    for metric in all_metrics:
+        if metric.state != READY:
+            names_by_state.setdefault(metric.state, []).append(metric.name)
+    count = sum(metric.state == READY for metric in all_metrics)
+    line = f"{count} of {len(all_metrics)} metrics are ready"
+    groups = [f"{', '.join(names)} ({state})" for state, names in names_by_state.items()]
     return f"{line}; the others: {'; '.join(groups)}." if groups else f"{line}."
 
 
@@ -149,9 +153,13 @@ def _why_broken(name: str) -> str | None:
 
 
 def metric_details(name: str) -> tuple[Metric | None, str | None]:
-    """A metric with its models, and why it cannot run; no metric where it cannot be made."""
-    if (entry := metric_entries().get(name)) and not entry.is_ours and (why := _why_broken(name)):
-        return None, why  # a broken plug-in does not hide the other metrics
+    """Return a metric with its models, and why it cannot run; None if it cannot be created."""
+    if (
+        (entry := metric_entries().get(name))
+        and not entry.is_ours
+        and (reason := _why_broken(name))
+    ):
+        return None, reason  # a broken plug-in does not hide the other metrics
     try:
         (metric,) = load_metrics([name])
     except HistoEvalError as error:
@@ -165,10 +173,10 @@ def _state(name: str, entry: MetricEntry) -> str:
     if not entry.is_ours and _why_broken(name):
         return BROKEN
     metric = create(name)
-    needed = models_of(metric)
-    if "judge" in needed and chosen_by_environment() is not None:
+    needed_models = models_of(metric)
+    if "judge" in needed_models and chosen_by_environment() is not None:
         return READY
-    if not metric.unavailable_reason() or (needed and not set(needed) - OURS):
+    if not metric.unavailable_reason() or (needed_models and not set(needed_models) - OURS):
         return READY
     return f"needs {entry.needs}" if entry.needs else "not ready"
 

@@ -48,7 +48,7 @@ def open_texts(settings: ExtractSettings) -> TextSource:
 
 
 def first_rows(settings: ExtractSettings, count: int) -> list[ReadRow]:
-    """The first few rows, with what the reader finds in them; the others are not read."""
+    """Extract the first few rows only."""
     source = open_texts(settings)
     models = settings.models or Models()
     task = ExtractTask(load_reader(models), models.language)
@@ -64,12 +64,12 @@ class ExtractTask(Task[TextRow, ReadRow]):
         self.on_gpu, self.shares_gpu = gpu_use([reader])
 
     def work(self, rows: Sequence[TextRow]) -> list[ReadRow]:
-        for number, row in enumerate(rows := list(rows)):
-            no = None if row.text is None else english_problem(self.language, report=row.text)
-            rows[number] = row if no is None else row._replace(text=None, problems=(no,))
+        for index, row in enumerate(rows := list(rows)):
+            problem = None if row.text is None else english_problem(self.language, report=row.text)
+            rows[index] = row if problem is None else row._replace(text=None, problems=(problem,))
         texts = [row.text for row in rows if row.text is not None]
-        read = iter(answers(self._read, texts, read_failed))
-        return [_row(row, row.problems if row.text is None else next(read)) for row in rows]
+        outcomes = iter(answers(self._read, texts, read_failed))
+        return [_row(row, row.problems if row.text is None else next(outcomes)) for row in rows]
 
     def failed(self, row: TextRow, problem: Problem) -> ReadRow:
         return _row(row, problem)
@@ -78,7 +78,7 @@ class ExtractTask(Task[TextRow, ReadRow]):
         return [TextRow(1, EXAMPLE.id, EXAMPLE.reference, ())]
 
     def _read(self, texts: Sequence[str]) -> Sequence[Report]:
-        """The reports of a reader that keeps its promise: one for each text, of that very text."""
+        """Read reports, and check that there is one for each text, of that very text."""
         reports = self.reader.read(texts)
         if len(reports) != len(texts):
             raise ValueError(f"{len(reports)} reports for {len(texts)} texts")
@@ -104,17 +104,17 @@ class ExtractJob(Job[TextRow, ReadRow]):
         self.relations: Counter[str] = Counter()
 
     def request(self) -> dict[str, Any]:
-        asked = {} if self.language == "en" else {"language": self.language}
-        return super().request() | {"dtype": getattr(self.reader, "dtype", None)} | asked
+        language_setting = {} if self.language == "en" else {"language": self.language}
+        return super().request() | {"dtype": getattr(self.reader, "dtype", None)} | language_setting
 
     def _settings(self) -> dict[str, Any]:
         return {"reader": self.reader.identity}
 
-    def _is_result(self, row: ReadRow, given: TextRow) -> bool:
-        if row.id != given.id or row.report is None:
-            return row.id == given.id
-        there, here = row.report.text, given.text or ""
-        return there == here if self.texts else len(there) == len(here)
+    def _is_result(self, row: ReadRow, source_row: TextRow) -> bool:
+        if row.id != source_row.id or row.report is None:
+            return row.id == source_row.id
+        result_text, source_text = row.report.text, source_row.text or ""
+        return result_text == source_text if self.texts else len(result_text) == len(source_text)
 
     def _add(self, row: ReadRow) -> None:
         super()._add(row)
@@ -125,7 +125,7 @@ class ExtractJob(Job[TextRow, ReadRow]):
 
     def _totals(self) -> dict[str, Any]:
         return {
-            "entities": {str(kind): n for kind in EntityType if (n := self.entities[kind])},
+            "entities": {str(kind): count for kind in EntityType if (count := self.entities[kind])},
             "relations": dict(sorted(self.relations.items())),
         }
 
@@ -147,7 +147,7 @@ PREMISES = Columns(reference="premise", candidates=("hypothesis",))
 
 
 class EntailedRow(Noun):
-    """One pair with the three probabilities, or the reasons why it has none; never both."""
+    """One pair with its three probabilities, or the reasons why it has none; never both."""
 
     id: str
     entailment: float | None = None
@@ -190,19 +190,21 @@ class EntailTask(Task[PairRow, EntailedRow]):
         self.on_gpu, self.shares_gpu = gpu_use([model])
 
     def work(self, rows: Sequence[PairRow]) -> list[EntailedRow]:
-        for number, row in enumerate(rows := list(rows)):
+        for index, row in enumerate(rows := list(rows)):
             if (pair := row.pair) is not None:
                 texts = {"premise": pair.reference, "hypothesis": pair.candidate}
-                if no := english_problem(self.language, **texts):
-                    rows[number] = row._replace(pair=None, problems=(no,))
+                if problem := english_problem(self.language, **texts):
+                    rows[index] = row._replace(pair=None, problems=(problem,))
         pairs = [
             NliPair(row.pair.reference, row.pair.candidate) for row in rows if row.pair is not None
         ]
-        judged = iter(
-            answers(self.model.judge, pairs, lambda why: Problem("model_failed", shown(why)))
+        outcomes = iter(
+            answers(
+                self.model.judge, pairs, lambda message: Problem("model_failed", shown(message))
+            )
         )
         return [
-            _entailed_row(row, row.problems if row.pair is None else next(judged)) for row in rows
+            _entailed_row(row, row.problems if row.pair is None else next(outcomes)) for row in rows
         ]
 
     def failed(self, row: PairRow, problem: Problem) -> EntailedRow:
@@ -223,8 +225,10 @@ class EntailJob(Job[PairRow, EntailedRow]):
         self.labels: Counter[str] = Counter()
 
     def request(self) -> dict[str, Any]:
-        asked = {} if self.language == "en" else {"language": self.language}
-        return {n: value for n, value in super().request().items() if n != "columns"} | asked
+        language_setting = {} if self.language == "en" else {"language": self.language}
+        return {
+            name: value for name, value in super().request().items() if name != "columns"
+        } | language_setting
 
     def _settings(self) -> dict[str, Any]:
         return {"model": self.model.identity}

@@ -72,11 +72,12 @@ class ContextLevel(NamedTuple):
     columns: tuple[str, ...]
 
     def specimen(self, case: ImageCase) -> str | Problem:
-        if lacking := [name for name in self.columns if not case.about.get(name)]:
+        if missing_columns := [name for name in self.columns if not case.about.get(name)]:
             return Problem(
                 "missing_value",
-                f"the table has no {lacking[0]} for {case.id}, which the level {self.name} needs",
-                column=lacking[0],
+                f"the table has no {missing_columns[0]} for {case.id}, which the level "
+                f"{self.name} needs",
+                column=missing_columns[0],
             )
         return "\n".join(f"- {name}: {case.about[name]}" for name in self.columns)
 
@@ -104,7 +105,7 @@ class Cases(NamedTuple):
 
 
 def open_cases(path: Path, images: Path | None = None, encoding: str | None = None) -> Cases:
-    """The images of a folder, one image, or those of a table; relative to `images`, or to it."""
+    """Open the images of a folder, one image, or those of a table (relative to `images`)."""
     check_image(path)
     ending = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
     if path.is_file() and ending in ENDINGS and ending != ".txt":
@@ -122,18 +123,18 @@ def open_cases(path: Path, images: Path | None = None, encoding: str | None = No
 
 
 def levels_of(specs: Sequence[str], columns: Sequence[str]) -> list[ContextLevel]:
-    """Levels as they are named, `none` or columns joined by +, each column one of the table."""
-    known = {normalised(name): name for name in columns}
+    """Parse level names: `none`, or columns of the table joined by +."""
+    known_columns = {normalised(name): name for name in columns}
     levels = []
     for spec in dict.fromkeys(spec.strip() for spec in specs):
-        named = [] if spec == NOTHING else [normalised(part) for part in spec.split("+")]
-        if unknown := [part for part in named if part not in known]:
-            listed = f"; columns: {', '.join(columns)}" if columns else ""
-            guess = did_you_mean(unknown[0], columns)
+        level_columns = [] if spec == NOTHING else [normalised(part) for part in spec.split("+")]
+        if unknown_columns := [part for part in level_columns if part not in known_columns]:
+            columns_note = f"; columns: {', '.join(columns)}" if columns else ""
+            hint = did_you_mean(unknown_columns[0], columns)
             raise SettingError(
-                f"--specimen {spec}: there is no column {unknown[0]!r}{guess}{listed}"
+                f"--specimen {spec}: there is no column {unknown_columns[0]!r}{hint}{columns_note}"
             )
-        levels.append(ContextLevel(spec, tuple(known[part] for part in named)))
+        levels.append(ContextLevel(spec, tuple(known_columns[part] for part in level_columns)))
     return levels
 
 
@@ -157,25 +158,29 @@ def counted(cases: Cases, levels: Sequence[ContextLevel], examination: Examinati
             if case.problems:
                 raise InputError("the row cannot be read")
             with open_slide(case.path, mpp=examination.mpp) as slide:
-                one = max(slide.width, slide.height) <= PICTURE or examination.look == "overview"
-                sizes["pictures" if one else "slides"] += 1
+                is_single_picture = (
+                    max(slide.width, slide.height) <= PICTURE or examination.look == "overview"
+                )
+                sizes["pictures" if is_single_picture else "slides"] += 1
         except InputError:
             sizes["unusable"] += 1
     merges = int(examination.merge is not None and examination.tiles > 1)
-    each = sizes["pictures"] + sizes["slides"] * (examination.tiles + merges)
-    return RequestCount(sizes["pictures"], sizes["slides"], sizes["unusable"], each * len(levels))
+    requests_per_level = sizes["pictures"] + sizes["slides"] * (examination.tiles + merges)
+    return RequestCount(
+        sizes["pictures"], sizes["slides"], sizes["unusable"], requests_per_level * len(levels)
+    )
 
 
 def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:
-    """Files by their names without endings, where that tells them apart."""
+    """Cases of image files; ids are names without endings where these are unique."""
     images = [path.relative_to(folder) for path in paths]
     stems = [image.with_suffix("").as_posix() for image in images]
-    times = Counter(stems)
+    stem_counts = Counter(stems)
     digest = hashlib.sha256()
     for image in images:
         digest.update(f"{image.as_posix()}\0".encode("utf-8", "surrogateescape"))
     cases = [
-        ImageCase(stem if times[stem] == 1 else image.as_posix(), image.as_posix(), path, {})
+        ImageCase(stem if stem_counts[stem] == 1 else image.as_posix(), image.as_posix(), path, {})
         for stem, image, path in zip(stems, images, paths, strict=True)
     ]
     return Cases(name, digest.hexdigest(), (), tuple(cases))
@@ -190,10 +195,10 @@ def _of_table(path: Path, images: Path, encoding: str | None) -> Cases:
         raise InputError(f"{path} has no column 'image'{columns_found(columns)}")
     demand_rows(opened.table, columns, path)
     id_, reference = by_name.get("id"), by_name.get(REFERENCE)
-    about = tuple(name for name in columns if name not in (image, id_, reference))
-    layout = _ImageLayout(id=id_, image=image, reference=reference, about=about)
+    other_columns = tuple(name for name in columns if name not in (image, id_, reference))
+    layout = _ImageLayout(id=id_, image=image, reference=reference, about=other_columns)
     cases = tuple(_ImageSource(**vars(opened), layout=layout, folder=images).rows())
-    return Cases(path.name, opened.sha256, about, cases)
+    return Cases(path.name, opened.sha256, other_columns, cases)
 
 
 class _ImageLayout(TableLayout):
@@ -215,11 +220,11 @@ class _ImageSource(TableSource[_ImageLayout, ImageCase]):
         cells = (layout.id or "id", id_fault), (layout.image, image)
         problems = self.problems_in(record, *cells)
         texts = {name: text_of(values.get(name)) for name in layout.columns}
-        known = {name: text for name, text in texts.items() if isinstance(text, str)}
-        reference = known.get(layout.reference or "")
-        about = {name: known[name] for name in layout.about if name in known}
+        cell_texts = {name: text for name, text in texts.items() if isinstance(text, str)}
+        reference = cell_texts.get(layout.reference or "")
+        specimen_info = {name: cell_texts[name] for name in layout.about if name in cell_texts}
         name = image if isinstance(image, str) else ""
-        yield ImageCase(label, name, self.folder / name, about, reference, problems)
+        yield ImageCase(label, name, self.folder / name, specimen_info, reference, problems)
 
 
 ROWS, TABLE, SUMMARY = "reports.jsonl", "reports.csv", "summary.json"
@@ -242,7 +247,9 @@ class GeneratedRow(Noun):
 
     def line(self) -> bytes:
         content = self.model_dump(exclude={"errors", "notes"}) | {"notes": list(self.notes)}
-        content["errors"] = [{"code": e.code, "message": e.message} for e in self.errors]
+        content["errors"] = [
+            {"code": error.code, "message": error.message} for error in self.errors
+        ]
         if self.reference is None:
             del content["reference"]
         return shown(json.dumps(content, ensure_ascii=False)).encode() + b"\n"
@@ -259,7 +266,7 @@ def generate(
     batch_size: int | None = None,
     **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
-    """Have a report written for every case at every level; the summary of all rows."""
+    """Have a report written for every case at every level; return the summary of all rows."""
     if output.is_file():
         raise OutputError(f"{output} is a file; reports need a folder")
     store = RowStore(output / ROWS, GeneratedRow.model_validate_json, verb="generate")
@@ -293,13 +300,17 @@ class GenerateTask(Task[ReportTask, GeneratedRow]):
             levels = [task.level for task in tasks]
             hashes += [None if case.problems else image_hash(case.path)] * len(levels)
             planned += _planned(case, self.examination, levels)
-        drafts = [each for each, _ in planned if isinstance(each, TileReportDraft)]
+        drafts = [
+            report_draft for report_draft, _ in planned if isinstance(report_draft, TileReportDraft)
+        ]
         reports = iter(write_all(drafts, self.subject, self.examination.merge))
         written = []
-        for task, (each, notes), content in zip(rows, planned, hashes, strict=True):
-            outcome = next(reports) if isinstance(each, TileReportDraft) else each
+        for task, (planned_report, notes), image_digest in zip(rows, planned, hashes, strict=True):
+            outcome = (
+                next(reports) if isinstance(planned_report, TileReportDraft) else planned_report
+            )
             row = _row(task.case, task.level, self.names[task.level.name], outcome, notes)
-            written.append(row.model_copy(update={"image_hash": content}))
+            written.append(row.model_copy(update={"image_hash": image_digest}))
         if self.subject.gone is not None:
             raise EndpointError(
                 f"{self.subject.gone}. Every answer is cached: the same command resumes there"
@@ -332,8 +343,8 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
         self.system = system
         names = [level.name for level in levels]
         # a level is a system of its own where there are several
-        called = {name: f"{system}/{name}" if len(names) > 1 else system for name in names}
-        self.task = GenerateTask(subject, examination, called)
+        system_names = {name: f"{system}/{name}" if len(names) > 1 else system for name in names}
+        self.task = GenerateTask(subject, examination, system_names)
 
     def charge(self, usage: Usage | None) -> None:
         if usage is not None:
@@ -354,9 +365,9 @@ class GenerateJob(Job[ReportTask, GeneratedRow]):
             **self.examination.views_pins(),
         }
 
-    def _is_result(self, row: GeneratedRow, given: ReportTask) -> bool:
-        case = given.case
-        if (row.id, row.level) != (case.id, given.level.name):
+    def _is_result(self, row: GeneratedRow, task: ReportTask) -> bool:
+        case = task.case
+        if (row.id, row.level) != (case.id, task.level.name):
             return False
         refuse_changed(case.image, case.path, row.image_hash)
         return True
@@ -414,9 +425,9 @@ def _row(
 
 
 def _write_table(path: Path, rows: Iterable[GeneratedRow], levels: Sequence[str]) -> None:
-    """Rows without a report have an empty cell there, so that whoever reads them counts them."""
-    own = [row for row in rows if row.level in levels]
-    has_references = any(row.reference is not None for row in own)
+    """Write rows as CSV; a missing report is an empty cell, so that readers count it."""
+    level_rows = [row for row in rows if row.level in levels]
+    has_references = any(row.reference is not None for row in level_rows)
     columns = [*OWN_HEADER, *([REFERENCE] if has_references else [])]
-    text = csv_text([{name: getattr(row, name) or "" for name in columns} for row in own])
+    text = csv_text([{name: getattr(row, name) or "" for name in columns} for row in level_rows])
     write_whole(path, text.encode("utf-8", "backslashreplace"))

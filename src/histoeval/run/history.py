@@ -88,33 +88,33 @@ def stored_run(place: Path) -> StoredRun:
 
 def _runs_below(top: Path) -> Iterator[StoredRun]:
     rows_of_folders = {name for kind in KINDS.values() if kind.rows for name in kind.files}
-    for place, folders, files in os.walk(top):
-        where = Path(place)
-        inside = where.relative_to(top)
+    for directory, folders, files in os.walk(top):
+        path = Path(directory)
+        relative = path.relative_to(top)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        name = "/".join(inside.parts)
-        kind = kind_among(files, where)
-        is_whole = kind is not None and (kind.is_run or kind is SCORE_CACHE)
-        if len(inside.parts) >= DEPTH or (is_whole and name):
+        name = "/".join(relative.parts)
+        kind = kind_among(files, path)
+        is_complete = kind is not None and (kind.is_run or kind is SCORE_CACHE)
+        if len(relative.parts) >= DEPTH or (is_complete and name):
             folders.clear()  # what lies in a run belongs to it
         if kind is not None and kind.is_run:
             has_ended = kind.summed_up is None or "summary.json" in files
             file = kind.file_in(files) or ""
-            yield from _run(where, name or top.name, kind.name, file, has_ended)
+            yield from _run(path, name or top.name, kind.name, file, has_ended)
         for file in files:
             rows = file.removesuffix(".meta.json")
             if file.endswith(META) and rows not in rows_of_folders and rows in files:
-                yield from _run(where / rows, f"{name}/{rows}".strip("/"), "extract", "", True)
+                yield from _run(path / rows, f"{name}/{rows}".strip("/"), "extract", "", True)
 
 
-def _run(place: Path, name: str, kind: str, file: str, finished: bool) -> Iterator[StoredRun]:
-    """The run, unless its file went away meanwhile or is a link to nothing."""
+def _run(path: Path, name: str, kind: str, file: str, is_finished: bool) -> Iterator[StoredRun]:
+    """Yield the run, unless its file was removed meanwhile or is a dangling link."""
     digest = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:6]
-    summary = place / "summary.json"
-    dated = summary if file and finished and summary.exists() else place / file
+    summary = path / "summary.json"
+    dated_file = summary if file and is_finished and summary.exists() else path / file
     with suppress(FileNotFoundError):
-        changed = dated.stat().st_mtime
-        yield StoredRun(f"{slug(name) or 'run'}-{digest}", name, kind, place, changed, finished)
+        changed = dated_file.stat().st_mtime
+        yield StoredRun(f"{slug(name) or 'run'}-{digest}", name, kind, path, changed, is_finished)
 
 
 def slug(text: str) -> str:
@@ -137,8 +137,8 @@ class RunDetails(NamedTuple):
 
     @property
     def input(self) -> str:
-        about = self.summary.get("input") or self.summary.get("sheet") or {}
-        return str(about.get("name", "")) if isinstance(about, dict) else str(about)
+        source = self.summary.get("input") or self.summary.get("sheet") or {}
+        return str(source.get("name", "")) if isinstance(source, dict) else str(source)
 
     @property
     def errors(self) -> int | None:
@@ -159,13 +159,13 @@ class RunDetails(NamedTuple):
 
 
 def details_of(run: StoredRun) -> RunDetails:
-    """Read what a run says of itself; what is damaged is left out."""
+    """Read the metadata of a run; damaged files are left out."""
     kind = KINDS.get(run.kind)
     meta = run.place / "run.json" if run.place.is_dir() else Path(f"{run.place}.meta.json")
     if kind is not None and run.kind in ("trust", "generate"):
         meta = run.place / f"{kind.rows}.meta.json"
-    about = _json(meta)
-    summary = about.get("summary") or {}
+    metadata = _json(meta)
+    summary = metadata.get("summary") or {}
     if run.place.is_dir():
         summary = _json(run.place / ((kind and kind.result) or "summary.json"))
     commands = read_commands(run.place)
@@ -179,7 +179,7 @@ def details_of(run: StoredRun) -> RunDetails:
             with suppress(OSError, ValueError):
                 lines = row_lines(file) if file.exists() else ()
                 rows = sum(line.endswith(b"\n") for line in lines)
-    return RunDetails(run, rows, about.get("run", about), summary, commands)
+    return RunDetails(run, rows, metadata.get("run", metadata), summary, commands)
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def about_run(run: StoredRun) -> str:
-    """A few words on the content of a run; empty where its summary does not say."""
+    """Describe the content of a run in a few words; empty if its summary does not say."""
     try:
         return _in_words(run)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -220,25 +220,25 @@ def _in_words(run: StoredRun) -> str:
         return f"{content['rows']:,} reports: {routes}"
     if run.kind not in SCORED:
         return ""
-    first, metrics = next(iter(content["metrics"])), content["metrics"].values()
+    first_metric, metrics = next(iter(content["metrics"])), content["metrics"].values()
     systems = {name for metric in metrics for name in metric["systems"]}
     means = [
         f"{name or 'mean'} {totals['mean']:.3f}"
-        for name, totals in content["metrics"][first]["systems"].items()
+        for name, totals in content["metrics"][first_metric]["systems"].items()
         if totals.get("mean") is not None
     ]
     plural = "s" if len(systems) != 1 else ""
     size = f"{content['rows']:,} pairs, {len(systems)} system{plural}"
-    return f"{size}; {first}: {', '.join(means[:3])}"
+    return f"{size}; {first_metric}: {', '.join(means[:3])}"
 
 
 def all_means(summary: dict[str, Any]) -> dict[tuple[str, str], float]:
     metrics = summary.get("metrics")
     return {
         (name, system): totals["mean"]
-        for name, each in (metrics.items() if isinstance(metrics, dict) else ())
-        if isinstance(each, dict)
-        for system, totals in each.get("systems", {}).items()
+        for name, metric in (metrics.items() if isinstance(metrics, dict) else ())
+        if isinstance(metric, dict)
+        for system, totals in metric.get("systems", {}).items()
         if isinstance(totals, dict) and totals.get("mean") is not None
     }
 
@@ -248,13 +248,13 @@ def journal() -> Path:
 
 
 def command_line() -> str:
-    """The command as it was given, so that it can be repeated; addresses without their query."""
+    """Return the command as it was given, to be repeated; URLs lose their query."""
     words = [re.sub(r"(https?://[^?\s]*)\?\S*", r"\1", word) for word in sys.argv[1:]]
     return shlex.join(["histoeval", *words])
 
 
 def note_command(place: Path) -> None:
-    """Note the command that writes results here; a run does not fail where that cannot be done."""
+    """Note the command that writes results here; failing to do so does not fail the run."""
     caller = current_caller()
     is_shell = caller is not None and caller.is_shell
     line = {
@@ -306,7 +306,7 @@ class ScoreDifference(NamedTuple):
 
     @property
     def size(self) -> float:
-        """The distance of the two; infinite where only one run has a score."""
+        """Distance of the two scores; infinite if only one run has a score."""
         if self.one is None or self.other is None:
             return float("inf")
         return abs(self.one - self.other)
@@ -321,12 +321,16 @@ class RunDiff(NamedTuple):
 
     def content(self) -> dict[str, Any]:
         lists = ("settings", "signatures", "means", "scores")
-        content = {name: [each._asdict() for each in getattr(self, name)] for name in lists}
+        content = {
+            name: [difference._asdict() for difference in getattr(self, name)] for name in lists
+        }
         return {**content, "compared": self.compared}
 
 
 def diff_runs(one: RunDetails, other: RunDetails) -> RunDiff:
-    kinds = {"scores" if each.run.kind in SCORED else each.run.kind for each in (one, other)}
+    kinds = {
+        "scores" if details.run.kind in SCORED else details.run.kind for details in (one, other)
+    }
     if len(kinds) > 1:
         raise InputError(
             f"{one.run.place} is of `{one.run.kind}` and {other.run.place} of "
@@ -341,20 +345,20 @@ def diff_runs(one: RunDetails, other: RunDetails) -> RunDiff:
     return RunDiff(
         settings=_between(_settings(one), _settings(other)),
         signatures=[
-            Difference(each.what, differences(each.one, each.other), "")
-            if isinstance(each.one, str) and isinstance(each.other, str)
-            else each
-            for each in _between(signatures_of(one), signatures_of(other))
+            Difference(difference.what, differences(difference.one, difference.other), "")
+            if isinstance(difference.one, str) and isinstance(difference.other, str)
+            else difference
+            for difference in _between(signatures_of(one), signatures_of(other))
         ],
         means=_between(_means(one), _means(other)),
-        scores=sorted(scores, key=lambda each: -each.size),
+        scores=sorted(scores, key=lambda difference: -difference.size),
         compared=len(first.keys() & second.keys()),
     )
 
 
 def _settings(details: RunDetails) -> dict[str, Any]:
-    """The settings and versions of a run, with a flat name each."""
-    request = {name: each for name, each in details.request.items() if name != "metrics"}
+    """Flatten the settings and versions of a run."""
+    request = {name: value for name, value in details.request.items() if name != "metrics"}
     return {
         **flat(request),
         **flat({"versions": details.summary.get("versions", {})}),
@@ -365,9 +369,9 @@ def _settings(details: RunDetails) -> dict[str, Any]:
 
 def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     settings: dict[str, Any] = {}
-    for name, each in content.items():
+    for name, value in content.items():
         settings |= (
-            flat(each, f"{before}{name}.") if isinstance(each, dict) else {before + name: each}
+            flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
         )
     return settings
 
@@ -377,8 +381,8 @@ def signatures_of(details: RunDetails) -> dict[str, str]:
     if not isinstance(metrics, dict):
         metrics = details.request.get("metrics")
     return {
-        name: str(each.get("signature", "")) if isinstance(each, dict) else str(each)
-        for name, each in (metrics.items() if isinstance(metrics, dict) else ())
+        name: str(metric.get("signature", "")) if isinstance(metric, dict) else str(metric)
+        for name, metric in (metrics.items() if isinstance(metrics, dict) else ())
     }
 
 
@@ -387,10 +391,10 @@ def _means(details: RunDetails) -> dict[str, Any]:
     return {f"{metric}, {system}": mean for (metric, system), mean in means.items()}
 
 
-def _between(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Difference]:
-    names = dict.fromkeys([*one, *other])
-    both = [Difference(name, one.get(name), other.get(name)) for name in names]
-    return [each for each in both if each.one != each.other]
+def _between(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
+    names = dict.fromkeys([*first, *second])
+    pairs = [Difference(name, first.get(name), second.get(name)) for name in names]
+    return [pair for pair in pairs if pair.one != pair.other]
 
 
 def _values(details: RunDetails) -> dict[tuple[str, str, str], float]:
@@ -403,7 +407,7 @@ def _values(details: RunDetails) -> dict[tuple[str, str, str], float]:
         }
     if run.kind == "trust":
         rows = read_lines(run.place / TRUST, json.loads)
-        return {(r["id"], "", "trust"): r["trust"] for r in rows if r["trust"] is not None}
+        return {(row["id"], "", "trust"): row["trust"] for row in rows if row["trust"] is not None}
     return {}
 
 
@@ -417,7 +421,7 @@ EVIDENCE = ("[0-9]*_*.png", "[0-9]*_patches.npz")
 
 
 class Removable(NamedTuple):
-    """A run, the files of it that may be removed, and why it is kept all the same."""
+    """A run with its removable files, or with the reason why it is kept."""
 
     run: StoredRun
     files: tuple[Path, ...]
@@ -426,10 +430,10 @@ class Removable(NamedTuple):
 
 
 def old_runs(folder: Path, older_than: timedelta) -> list[Removable]:
-    limit = time.time() - older_than.total_seconds()
+    latest_change = time.time() - older_than.total_seconds()
     removable = []
     for run in stored_runs(folder.resolve()):
-        if run.changed > limit:
+        if run.changed > latest_change:
             continue
         files = tuple(dict.fromkeys(_files(run)))
         if not files:
@@ -448,24 +452,34 @@ def _files(run: StoredRun) -> Iterator[Path]:
     if not run.place.is_dir():
         pages = [FinishedRun("extract", run.place).beside(ending).name for ending in ENDINGS]
         names = [name, f"{name}.meta.json", f"{name}.rows", f"{name}.lock", *pages]
-        yield from (folder / each for each in names if (folder / each).is_file())
+        yield from (folder / file_name for file_name in names if (folder / file_name).is_file())
         yield from folder.glob(f".{name}*.blocks-*")
         return
-    written = VERB_FILES.get(VERBS.get(run.kind, run.kind))
-    if written is None:
+    file_names = VERB_FILES.get(VERBS.get(run.kind, run.kind))
+    if file_names is None:
         return
-    yield from (folder / each for each in (*written, *PAGES) if (folder / each).is_file())
-    own = folder / SCORES_FOLDER
-    if run.kind == "agree" and (own / "run.json").is_file() and not own.is_symlink():
+    yield from (
+        folder / file_name for file_name in (*file_names, *PAGES) if (folder / file_name).is_file()
+    )
+    scores_folder = folder / SCORES_FOLDER
+    if (
+        run.kind == "agree"
+        and (scores_folder / "run.json").is_file()
+        and not scores_folder.is_symlink()
+    ):
         names = VERB_FILES["score or judge"]
-        yield from (own / each for each in names if (own / each).is_file())
+        yield from (
+            scores_folder / file_name
+            for file_name in names
+            if (scores_folder / file_name).is_file()
+        )
     yield from folder.glob(".*.blocks-*")
     for pattern in EVIDENCE if run.kind == "trust" else ():
         yield from (folder / "evidence").glob(pattern)
 
 
 def remove_run(removable: Removable) -> str:
-    """Remove the files of a run; what is left is named, and the folder only goes if it is empty."""
+    """Remove the files of a run, and its folder if empty; return a note on what remains."""
     run = removable.run
     try:
         with locked(run.folder / ".lock", run.place, "it stays"), writing_to(run.place):
@@ -481,5 +495,5 @@ def remove_run(removable: Removable) -> str:
     for folder in (run.place / "evidence", run.place / SCORES_FOLDER, run.place):
         if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
             folder.rmdir()
-    left = sorted(each.name for each in run.place.iterdir()) if run.place.is_dir() else []
-    return f"not ours, and left there: {', '.join(left)}" if left else ""
+    remaining = sorted(path.name for path in run.place.iterdir()) if run.place.is_dir() else []
+    return f"not ours, and left there: {', '.join(remaining)}" if remaining else ""

@@ -35,7 +35,7 @@ def pair_source(
     truth: Any = None,
     joining: Joining = AS_WRITTEN,
 ) -> PairSource:
-    """The pairs of a table, of parallel files or folders, of records, or of texts.
+    """Open the pairs of a table, of parallel files or folders, of records, or of texts.
 
     `data` beside `candidates` is a reference, or a list of them; beside a `truth` it is what the
     systems wrote, joined by id.
@@ -52,8 +52,10 @@ def pair_source(
     if data is None:
         if columns != GUESS:
             raise SettingError("texts have no columns to name")
-        named = Columns(reference="reference", candidates=("candidate",), id="id", system="system")
-        return source_of_records(_parallel(references, candidates), named, joining)
+        text_columns = Columns(
+            reference="reference", candidates=("candidate",), id="id", system="system"
+        )
+        return source_of_records(_parallel(references, candidates), text_columns, joining)
     if references is not None or candidates is not None:
         raise SettingError("give data, or references and candidates, not both")
     if isinstance(data, str | Path):
@@ -80,14 +82,17 @@ def _joined_source(
         data = dict(zip(system_names(paths := [*map(local_input, files)]), paths, strict=True))
     else:
         is_mapping = isinstance(data, Mapping)
-        by_id = is_mapping and all(isinstance(t, str) and not is_path(t) for t in data.values())
-        if not is_mapping or by_id:
+        is_by_id = is_mapping and all(
+            isinstance(text, str) and not is_path(text) for text in data.values()
+        )
+        if not is_mapping or is_by_id:
             data = {"candidate": data}
-    several = joining.references is not None
+    has_several = joining.references is not None
     candidate = next(iter(columns.candidates), None)
-    references = _by_id(truth, columns.reference, columns.id, encoding, several=several)
+    references = _by_id(truth, columns.reference, columns.id, encoding, several=has_several)
     systems = {
-        str(name): _by_id(each, candidate, columns.id, encoding) for name, each in data.items()
+        str(name): _by_id(reports, candidate, columns.id, encoding)
+        for name, reports in data.items()
     }
     return source_of_systems(references, systems, joining)
 
@@ -147,12 +152,14 @@ def case_source(
         )
         if cases and all(isinstance(case, str) for case in cases):
             cases = [{"report": case} for case in cases]
-    home = None if images is None else Path(images)
-    return open_cases(cases, text=text, image=image, id_=id_, images=home, encoding=encoding)
+    image_folder = None if images is None else Path(images)
+    return open_cases(
+        cases, text=text, image=image, id_=id_, images=image_folder, encoding=encoding
+    )
 
 
 def _items(data: Any, accepted: str) -> list[Any]:
-    """The rows of a data frame, or the items of a list; mappings and nouns as dicts."""
+    """List the rows of a data frame, or the items of a list; mappings and models as dicts."""
     if hasattr(data, "collect"):  # a lazy polars frame
         data = data.collect()
     if hasattr(data, "iter_rows"):
@@ -179,22 +186,24 @@ def _parallel(
                 f"{name} is of type {type(texts).__name__}; give a text or a list of texts, such "
                 "as one column of a frame, or the whole frame alone as data"
             )
-    one = isinstance(references, str)
-    if any(isinstance(texts, str) != one for texts in systems.values()):
+    is_single = isinstance(references, str)
+    if any(isinstance(texts, str) != is_single for texts in systems.values()):
         raise SettingError(
             "references and candidates must both be texts, or both be lists of texts"
         )
-    expected = _listed(references)
+    reference_list = _listed(references)
     for name, texts in systems.items():
-        if len(_listed(texts)) != len(expected):
+        if len(_listed(texts)) != len(reference_list):
             raise SettingError(
-                f"{name} has {len(texts)} texts for {len(expected)} references; "
+                f"{name} has {len(texts)} texts for {len(reference_list)} references; "
                 "there must be one for each"
             )
     return [
         {"id": str(position), "system": name, "reference": reference, "candidate": text}
         for name, texts in systems.items()
-        for position, (reference, text) in enumerate(zip(expected, _listed(texts), strict=True))
+        for position, (reference, text) in enumerate(
+            zip(reference_list, _listed(texts), strict=True)
+        )
     ]
 
 
@@ -203,7 +212,7 @@ def _listed(texts: Texts) -> list[str]:
 
 
 def is_path(name: object) -> bool:
-    """True if this names a file or folder that is there, and is not a text."""
+    """True if this names an existing file or folder, and is not a text."""
     if not isinstance(name, str | Path):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Judging a file: the run of `score`, and what only judges write.
+"""Judging a file: a run of `score` with the files that only judges write.
 
 Beside the files of every run the folder gets `missing.jsonl`, with the raw replies where no answer
 could be read, and `usage.json`, with the cost of this run. The summary has under `judge` how
@@ -58,14 +58,14 @@ def prices_of(settings: JudgeSettings) -> Prices:
 
 
 def judge_metrics(panel: JudgePanel, prompt: str, alignment: str = "") -> list[JudgeMetric]:
-    """The metric of the whole panel, after one for each judge where there are several.
+    """Return the metric of the whole panel, after one for each judge if there are several.
 
     An alignment is of the panel: each judge's own scores stay as they are.
     """
     name = f"judge_{load_prompt(prompt).name}"
     seats = [
-        JudgeMetric(name=f"{name}@{short}", judge=panel, prompt=prompt, seat=place)
-        for place, short in enumerate(short_names(panel.judges))
+        JudgeMetric(name=f"{name}@{short_name}", judge=panel, prompt=prompt, seat=seat)
+        for seat, short_name in enumerate(short_names(panel.judges))
         if len(panel.judges) > 1
     ]
     return [*seats, JudgeMetric(name=name, judge=panel, prompt=prompt, alignment=alignment)]
@@ -74,25 +74,30 @@ def judge_metrics(panel: JudgePanel, prompt: str, alignment: str = "") -> list[J
 def run_judges(
     settings: JudgeSettings, source: PairSource, panel: JudgePanel, watch: Watch = ignore
 ) -> Scores:
-    """Judge every pair of a source; the summary says what it cost."""
+    """Judge every pair of a source; the summary includes the cost."""
     prices = prices_of(settings)
     folder = result_folder(settings.output, settings.format)
-    beside = load_metrics(settings.beside, settings.models) if settings.beside else []
+    extra_metrics = load_metrics(settings.beside, settings.models) if settings.beside else []
     alignment = "" if settings.alignment is None else str(settings.alignment)
     texts = settings.texts
-    job = JudgeJob(source, panel, settings.prompt, beside, settings.batch_size, alignment)
+    job = JudgeJob(source, panel, settings.prompt, extra_metrics, settings.batch_size, alignment)
     usage: dict[str, Any] = {}
 
     def conclude(summary: dict[str, Any]) -> None:
-        usage.update({judge: used.summary(judge, prices) for judge, used in panel.usage.items()})
+        usage.update(
+            {
+                judge: judge_usage.summary(judge, prices)
+                for judge, judge_usage in panel.usage.items()
+            }
+        )
         if folder is not None:
             with writing_to(folder.home):
                 write_json(folder.home / USAGE, usage)
                 rows = zip(source.rows(), folder, strict=True)
-                failed = rows if texts and summary["rows_with_errors"] else ()
-                _write_missing(folder.home / MISSING, failed, panel, job.metric.loaded)
+                failed_rows = rows if texts and summary["rows_with_errors"] else ()
+                _write_missing(folder.home / MISSING, failed_rows, panel, job.metric.loaded)
 
-    done = job.run(
+    result = job.run(
         folder,
         overwrite=settings.overwrite,
         watch=watch,
@@ -100,7 +105,7 @@ def run_judges(
         engine=settings.choose_engine(),
         texts=texts,
     )
-    return Scores(done.summary | {"usage": usage}, done.rows)
+    return Scores(result.summary | {"usage": usage}, result.rows)
 
 
 class JudgeTask(ScoreTask):
@@ -137,8 +142,8 @@ class JudgeJob(ScoreJob):
         self.stability = AnswerStability(self.metric.loaded, panel.judges)
 
     def charge(self, usage: Mapping[str, Usage] | None) -> None:
-        for judge, used in (usage or {}).items():
-            self.panel.usage[judge].add(used)
+        for judge, judge_usage in (usage or {}).items():
+            self.panel.usage[judge].add(judge_usage)
 
     def _add(self, row: ResultRow) -> None:
         super()._add(row)
@@ -148,13 +153,13 @@ class JudgeJob(ScoreJob):
 
     def summary(self) -> dict[str, Any]:
         prompt = self.metric.loaded
-        about = {
+        judge_info = {
             "prompt": {"name": prompt.name, "version": prompt.version, "hash": prompt.hash},
             "judges": list(self.panel.judges),
             "manner": self.panel.manner.identity,
             "value": FORMULA,
         }
-        return super().summary() | {"judge": about | self.stability.summary()}
+        return super().summary() | {"judge": judge_info | self.stability.summary()}
 
 
 def pairs_of(source: PairSource) -> Iterator[Pair]:
@@ -169,22 +174,24 @@ def _write_missing(
             if row.pair is None or not result.errors:
                 continue
             questions = [
-                q for pair in single_pairs(row.pair) for q in panel.questions(prompt, pair)
+                question
+                for pair in single_pairs(row.pair)
+                for question in panel.questions(prompt, pair)
             ]
             for question in questions:
-                raw = cached_replies(panel.cache, question)
+                replies = cached_replies(panel.cache, question)
                 try:
-                    is_readable = bool(raw) and bool(prompt.read(raw[-1]))
+                    is_readable = bool(replies) and bool(prompt.read(replies[-1]))
                 except Unreadable:
                     is_readable = False
                 if not is_readable:
-                    about = {
+                    entry = {
                         "id": row.id,
                         "system": row.system,
                         "judge": question.judge,
                         "repeat": question.repeat,
                         "order": question.order,
-                        "raw": raw,
+                        "raw": replies,
                     }
-                    line = json.dumps(about, ensure_ascii=False) + "\n"
+                    line = json.dumps(entry, ensure_ascii=False) + "\n"
                     file.write(line.encode("utf-8", "backslashreplace"))

@@ -102,7 +102,7 @@ SCORING = f"{READING} aligner pooling nli encoder token_budget"
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """Which judges to ask."""
+    """The judges to ask."""
 
     endpoint: Annotated[
         list[str] | None,
@@ -133,7 +133,7 @@ class JudgeOptions:
 
 
 class Models(Noun):
-    """Which models to use, each by name: a folder, a hub name, or 'hare'.
+    """The models to use, each by name: a folder, a hub name, or 'hare'.
 
     Where no reader, aligner or NLI model is named, those of this package are used. A process loads
     each model once and shares it.
@@ -172,9 +172,9 @@ class Models(Noun):
 
 
 def metric_names(specs: str | Iterable[str]) -> list[str]:
-    """The specifications in a list, each checked, so that a typo is reported before work begins."""
-    given = specs.split(",") if isinstance(specs, str) else specs
-    names = list(dict.fromkeys(name.strip() for name in given if name.strip()))
+    """List and check metric specifications, so that a typo is reported before work begins."""
+    requested = specs.split(",") if isinstance(specs, str) else specs
+    names = list(dict.fromkeys(name.strip() for name in requested if name.strip()))
     if not names:
         raise SettingError(f"no metric was named; known: {', '.join(sorted(metric_entries()))}")
     for name in names:
@@ -185,28 +185,28 @@ def metric_names(specs: str | Iterable[str]) -> list[str]:
 def load_metrics(
     metrics: str | Iterable[object], models: Models | None = None, **settings: Any
 ) -> list[Metric]:
-    """Metrics by name or as objects, those by name with the models that they need."""
-    given = metrics.split(",") if isinstance(metrics, str) else list(metrics)
-    wanted = [metric if isinstance(metric, str) else as_metric(metric) for metric in given]
-    named = [spec for spec in wanted if isinstance(spec, str)]
-    specs = metric_names(named) if named or not wanted else []
+    """Load metrics given by name or as objects; named ones get the models that they need."""
+    requested = metrics.split(",") if isinstance(metrics, str) else list(metrics)
+    selected = [metric if isinstance(metric, str) else as_metric(metric) for metric in requested]
+    selected_names = [spec for spec in selected if isinstance(spec, str)]
+    specs = metric_names(selected_names) if selected_names or not selected else []
     models = models or Models()
-    opened = load_models(specs, models)
-    made = {spec: create(spec, opened, **settings) for spec in specs}
+    opened_models = load_models(specs, models)
+    created = {spec: create(spec, opened_models, **settings) for spec in specs}
     if models.language == "any":
-        made = {
+        created = {
             spec: replace(metric, language="any") if isinstance(metric, EnglishMetric) else metric
-            for spec, metric in made.items()
+            for spec, metric in created.items()
         }
     loaded: list[Metric] = []
-    for metric in wanted:
+    for metric in selected:
         if not isinstance(metric, str):
             loaded.append(metric)
-        elif metric.strip() in made:
-            loaded.append(made.pop(metric.strip()))
+        elif metric.strip() in created:
+            loaded.append(created.pop(metric.strip()))
     names = [metric.name for metric in loaded]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise SettingError(f"two metrics are called {min(twice)!r}; give each its own name")
+    if repeated := {name for name in names if names.count(name) > 1}:
+        raise SettingError(f"two metrics are called {min(repeated)!r}; give each its own name")
     return loaded
 
 
@@ -218,9 +218,9 @@ def load_models(specs: Sequence[str], models: Models) -> dict[str, Any]:
         "encoder": _load_encoder,
         "judge": _load_judge,
     }
-    needed = models_needed(specs)
-    opened = {name: load(models) for name, load in loaders.items() if name in needed}
-    return {name: model for name, model in opened.items() if model is not None}
+    needed_names = models_needed(specs)
+    opened_models = {name: load(models) for name, load in loaders.items() if name in needed_names}
+    return {name: model for name, model in opened_models.items() if model is not None}
 
 
 def load_reader(models: Models) -> Reader:
@@ -245,41 +245,45 @@ def load_reader(models: Models) -> Reader:
             runtime=_runtime(models),
         )
 
-    named = models.reader
-    if not isinstance(named, str | Path | None) and not isinstance(named, Reader):
-        raise SettingError(f"{named!r} is no reader: it has no `read`")
-    if isinstance(named, str | Path) and not is_joint(named):
+    reader_choice = models.reader
+    if not isinstance(reader_choice, str | Path | None) and not isinstance(reader_choice, Reader):
+        raise SettingError(f"{reader_choice!r} is no reader: it has no `read`")
+    if isinstance(reader_choice, str | Path) and not is_joint(reader_choice):
         # Refuse what cannot be a model before a library says so in its own words.
-        path = Path(named)
+        path = Path(reader_choice)
         if path.is_dir() and not (path / "config.json").is_file():
             raise SettingError(
                 f"{path} holds no reader: neither reader.json nor config.json is there"
             )
-        if not path.exists() and (path.is_absolute() or str(named).startswith((".", "~"))):
+        if not path.exists() and (path.is_absolute() or str(reader_choice).startswith((".", "~"))):
             raise SettingError(f"{path} does not exist")
     return _loaded_once("reader", models, load)
 
 
 def is_joint(reader: Any) -> bool:
-    """True for the name of a joint reader: the builtin one, or one that was trained like it."""
+    """True for the name of a joint reader: the builtin one, or one trained like it."""
     if reader is None or reader == BUILTIN:
         return True
     return isinstance(reader, str | Path) and Path(reader, "reader.json").is_file()
 
 
 def load_aligner(models: Models) -> Aligner:
-    named = models.aligner
-    if named == LEXICAL:
+    aligner_choice = models.aligner
+    if aligner_choice == LEXICAL:
         return LexicalAligner()
 
     def load() -> Aligner:
-        if named is None or named == BUILTIN or Path(named, "aligner.json").is_file():
+        if (
+            aligner_choice is None
+            or aligner_choice == BUILTIN
+            or Path(aligner_choice, "aligner.json").is_file()
+        ):
             from histoeval.align.builtin import BuiltinAligner
 
-            return BuiltinAligner(_folder(named), device=models.device)
+            return BuiltinAligner(_folder(aligner_choice), device=models.device)
         from histoeval.align.huggingface import HARE_ALIGNMENT, HuggingFaceEncoder
 
-        name = HARE_ALIGNMENT if str(named) == PUBLISHED else named
+        name = HARE_ALIGNMENT if str(aligner_choice) == PUBLISHED else aligner_choice
         return HuggingFaceEncoder(name, pooling=models.pooling, runtime=_runtime(models))
 
     return _loaded_once("aligner", models, load)
@@ -296,7 +300,7 @@ def load_entailer(named: Any, device: str | None = None) -> Entailer:
 
 
 def _load_encoder(models: Models) -> Any:
-    """The encoder that the user has named or made; there is none of our own."""
+    """Load the encoder that the user has named or made; no encoder is shipped."""
 
     def load() -> Any:
         from histoeval.align.huggingface import HuggingFaceEncoder
@@ -313,23 +317,23 @@ def _load_encoder(models: Models) -> Any:
 def _load_judge(models: Models) -> Any:
     from histoeval.judges.choice import chosen_by_environment, panel_of
 
-    named = models.judge or chosen_by_environment()
-    return None if named is None else panel_of(named)
+    judge_choice = models.judge or chosen_by_environment()
+    return None if judge_choice is None else panel_of(judge_choice)
 
 
 def _loaded_once(kind: str, models: Models, load: Callable[[], T]) -> T:
-    """A model that was given as an object, or the one of a name, which a process loads once."""
-    given = getattr(models, kind)
-    if not isinstance(given, str | Path | None):
-        return cast("T", given)
-    others = {"reader", "aligner", "nli", "encoder", "judge"} - {kind}
-    key = (models.model_dump_json(exclude=others), folder_stamp(given))
+    """Return a model given as an object, or load a named one once per process."""
+    model_choice = getattr(models, kind)
+    if not isinstance(model_choice, str | Path | None):
+        return cast("T", model_choice)
+    other_fields = {"reader", "aligner", "nli", "encoder", "judge"} - {kind}
+    key = (models.model_dump_json(exclude=other_fields), folder_stamp(model_choice))
     return shared_model(kind, (*key, folder_stamp(models.relations)), load)
 
 
-def _folder(named: str | Path | None) -> Path | None:
-    """The folder of a model that is made as ours are; None for our own."""
-    return None if named is None or named == BUILTIN else Path(named)
+def _folder(model_choice: str | Path | None) -> Path | None:
+    """Return the folder of a model in our format; None for the builtin one."""
+    return None if model_choice is None or model_choice == BUILTIN else Path(model_choice)
 
 
 def _runtime(models: Models) -> Any:

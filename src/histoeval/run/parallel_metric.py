@@ -1,4 +1,4 @@
-"""A metric on all cores of this machine, for whoever scores batch after batch: a reward."""
+"""A metric on all cores of this machine, for scoring batch after batch, as rewards do."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ class MetricTask(Task[Pair, Any]):
         self.on_gpu, self.shares_gpu = gpu_use(models_of([metric]))
 
     def work(self, rows: Sequence[Pair]) -> list[Score | Problem]:
-        return answers(lambda few: one_each(self.metric.score(few), few), rows, self._problem)
+        return answers(lambda batch: one_each(self.metric.score(batch), batch), rows, self._problem)
 
     def failed(self, row: Pair, problem: Problem) -> Problem:  # noqa: ARG002 - as all tasks
         return self._problem(problem.message)
@@ -45,7 +45,7 @@ class MetricTask(Task[Pair, Any]):
 
 
 class ParallelMetric(AdaptedMetric):
-    """A metric whose batches are shared out among processes, which stay until it is closed.
+    """A metric whose batches are divided among processes, which stay until it is closed.
 
     Several threads may call it. A process that was forked has workers of its own, and so has a
     copy that was pickled. The scores are those of the metric itself, bit for bit.
@@ -73,12 +73,15 @@ class ParallelMetric(AdaptedMetric):
         except KeyboardInterrupt:  # a worker may hang
             self.close()
             raise
-        return [each for start in sorted(answers_at) for each in answers_at[start]]
+        return [score for start in sorted(answers_at) for score in answers_at[start]]
 
     def _blocks(self, pairs: Sequence[Pair]) -> Iterator[Block[Pair]]:
         shares = 1 if self._shares_gpu else SHARES
-        each = -(-len(pairs) // (shares * self.workers)) or 1
-        return (Block(at, list(pairs[at : at + each])) for at in range(0, len(pairs), each))
+        block_size = -(-len(pairs) // (shares * self.workers)) or 1
+        return (
+            Block(start, list(pairs[start : start + block_size]))
+            for start in range(0, len(pairs), block_size)
+        )
 
     def _running_pool(self) -> WorkerPool[Pair, Any]:
         if os.getpid() != self._home:  # the workers of the process that was forked are not ours
@@ -90,7 +93,7 @@ class ParallelMetric(AdaptedMetric):
             return self._pool
 
     def close(self) -> None:
-        """End the processes; they start again when there is something to score."""
+        """End the processes; they start again with the next batch."""
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None and os.getpid() == self._home:

@@ -122,7 +122,7 @@ class OrderedResults(Generic[Out]):
             self._add(row)
 
     def _write_spooled(self, block: range) -> None:
-        """Write a block from the spool; of one that was being written by a killed run, the rest."""
+        """Write a block from the spool, or the rest of one that a killed run had begun to write."""
         assert self._store is not None
         assert self.spool is not None
         with writing_to(self._store.home):
@@ -136,7 +136,7 @@ class OrderedResults(Generic[Out]):
 
 
 class TextlessTask(Task[Any, Any]):
-    """Another task, with no word of a report in its results, wherever it runs: `--no-texts`."""
+    """Wrap a task so that its results hold no word of a report: `--no-texts`."""
 
     def __init__(self, task: Task[Any, Any]) -> None:
         self.task = task
@@ -203,7 +203,7 @@ class Job(ABC, Generic[In, Out]):
             if store is not None:
                 note_command(store.home)
             results = self._resumed(store, overwrite=overwrite)
-            before, started = self.tally.rows, perf_counter()
+            rows_before, started = self.tally.rows, perf_counter()
             blocks = Blocks(
                 self.source,
                 self.block_rows if self._chosen_rows is None else self._chosen_rows,
@@ -224,18 +224,23 @@ class Job(ABC, Generic[In, Out]):
                 store.finish(summary)
             conclude(summary)
         seconds = perf_counter() - started
-        return RunResult(summary, results.rows, self.tally.rows - before, seconds)
+        return RunResult(summary, results.rows, self.tally.rows - rows_before, seconds)
 
     def charge(self, usage: Any) -> None:
-        """Take in what some rows have cost, as `Task.take_usage` says it."""
+        """Add the cost of some rows, as returned by `Task.take_usage`."""
 
     def keep_texts(self, store: RowStore[Out]) -> None:
-        """Write beside the rows what a page shows of the input; most verbs keep nothing."""
+        """Store the texts that a page shows beside the rows; most verbs keep none."""
 
     def request(self) -> dict[str, Any]:
         """The identity of a run: the input and everything that the results depend on."""
-        asked = {} if self.texts else {"texts": False}
-        return {"histoeval": __version__, **self.source.identity(), **self._settings(), **asked}
+        text_setting = {} if self.texts else {"texts": False}
+        return {
+            "histoeval": __version__,
+            **self.source.identity(),
+            **self._settings(),
+            **text_setting,
+        }
 
     def summary(self) -> dict[str, Any]:
         return {
@@ -256,8 +261,8 @@ class Job(ABC, Generic[In, Out]):
         """Entries of the summary beside the numbers of rows and errors."""
         return {}
 
-    def _is_result(self, row: Out, given: In) -> bool:
-        return row.id == getattr(given, "id", None)
+    def _is_result(self, row: Out, source_row: In) -> bool:
+        return row.id == getattr(source_row, "id", None)
 
     def _add(self, row: Out) -> None:
         self.tally.count(getattr(row, "errors", ()))
@@ -268,24 +273,24 @@ class Job(ABC, Generic[In, Out]):
         spool = BlockSpool(store.path, self.request())
         if overwrite:
             spool.clear()
-        given = self.source.rows()
-        done = 0
+        source_rows = self.source.rows()
+        done_count = 0
         for row in store:
-            done += self._check(row, given, store.stored)
+            done_count += self._check(row, source_rows, store.stored)
             self._add(row)
-        checked = done
-        for block in spool.blocks(done):
-            first = max(block.start, checked)
-            deque(islice(given, first - checked), maxlen=0)
-            for line in spool.lines(block)[first - block.start :]:
-                self._check(store.read(line), given, store.path)
-            checked = block.stop
-        return OrderedResults(self._add, store, spool, done)
+        checked_count = done_count
+        for block in spool.blocks(done_count):
+            first_row = max(block.start, checked_count)
+            deque(islice(source_rows, first_row - checked_count), maxlen=0)
+            for line in spool.lines(block)[first_row - block.start :]:
+                self._check(store.read(line), source_rows, store.path)
+            checked_count = block.stop
+        return OrderedResults(self._add, store, spool, done_count)
 
     def _check(self, row: Out, rows: Iterator[In], path: Path) -> int:
-        """Refuse a result that is not that of the next row of the input; how many rows it took."""
-        given = next(rows, None)
-        if given is None or not self._is_result(row, given):
+        """Refuse a result that is not of the next input row; return the number of rows used."""
+        source_row = next(rows, None)
+        if source_row is None or not self._is_result(row, source_row):
             raise not_of_input(row.id, path)
         return 1
 
@@ -293,7 +298,7 @@ class Job(ABC, Generic[In, Out]):
 def answers(
     ask: Callable[[Sequence[T]], Sequence[A]], items: Sequence[T], failed: Callable[[str], Problem]
 ) -> list[A | Problem]:
-    """An answer for each item; where a batch fails, one by one, so that only the culprit has none.
+    """Return an answer for each item; a failing batch is asked item by item, to find the culprit.
 
     `ask` raises where it has not one good answer for each item, and `failed` makes a problem of the
     message. A service that is gone, or a disk that is full, would fail every item, and stops
@@ -314,14 +319,14 @@ def answers(
 
 
 def _in_words(error: BaseException) -> str:
-    """An error on one line; of an object that does not fit its class, the first field."""
+    """Describe an error on one line; of a validation error, the first field."""
     if isinstance(error, MemoryError):
         return "MemoryError: this machine has not enough memory for this text"
     if not isinstance(error, ValidationError):
         return f"{type(error).__name__}: {error}"
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"]))
-    if first["type"] == "missing":
+    detail = error.errors()[0]
+    field = ".".join(map(str, detail["loc"]))
+    if detail["type"] == "missing":
         hint = ": pass signature=self.signature" if field == "signature" else ""
         return f"{error.title} was made without {field!r}{hint}"
-    return f"{field!r} of {error.title} is {first['input']!r:.60}: {first['msg'].lower()}"
+    return f"{field!r} of {error.title} is {detail['input']!r:.60}: {detail['msg'].lower()}"

@@ -81,12 +81,14 @@ class RowSequence(Sequence[Row]):
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
         if isinstance(self._rows, list):
             return self._rows[place]
-        places = range(self._count)[place]
-        if isinstance(places, int):
-            return next(islice(self._rows, places, None))
-        wanted = set(places)
-        rows = {at: row for at, row in enumerate(self._rows) if at in wanted}
-        return [rows[at] for at in places]
+        positions = range(self._count)[place]
+        if isinstance(positions, int):
+            return next(islice(self._rows, positions, None))
+        wanted_positions = set(positions)
+        rows = {
+            position: row for position, row in enumerate(self._rows) if position in wanted_positions
+        }
+        return [rows[position] for position in positions]
 
     def __repr__(self) -> str:
         return f"<{self._count} rows>"
@@ -128,8 +130,8 @@ class Results(Frames, Generic[Row]):
         if len(rows) == 1:
             return rows[0]
         if not rows:
-            of_system = "" if system is None else f" of the system {system!r}"
-            raise KeyError(f"no row has the id {name!r}{of_system}")
+            system_note = "" if system is None else f" of the system {system!r}"
+            raise KeyError(f"no row has the id {name!r}{system_note}")
         systems = ", ".join(repr(_system(row)) for row in rows)
         raise KeyError(
             f"{len(rows)} rows have the id {name!r}; give the system too, as in "

@@ -75,8 +75,8 @@ def score_source(
     batch_size: int | None = None,
     **options: Unpack[RunOptions],
 ) -> Scores:
-    done = ScoreJob(source, metrics, batch_size).run(store, **options)
-    return Scores(done.summary, done.rows, done.seconds)
+    result = ScoreJob(source, metrics, batch_size).run(store, **options)
+    return Scores(result.summary, result.rows, result.seconds)
 
 
 # --- several references for a case ---------------------------------------------------------------
@@ -106,12 +106,14 @@ class SeveralReferences(AdaptedMetric):
 
     @property
     def signature(self) -> Signature:
-        own = super().signature
-        return own.model_copy(update={"settings": {**own.settings, "references": self.mode}})
+        metric_signature = super().signature
+        return metric_signature.model_copy(
+            update={"settings": {**metric_signature.settings, "references": self.mode}}
+        )
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         """One answer per pair; where one reference cannot be scored, the pair has no score."""
-        single = [each for pair in pairs for each in single_pairs(pair)]
+        single = [single_pair for pair in pairs for single_pair in single_pairs(pair)]
         answers = iter(self._metric.score(single))
         return [self._together([*islice(answers, len(references_of(pair)))]) for pair in pairs]
 
@@ -120,25 +122,28 @@ class SeveralReferences(AdaptedMetric):
         if len(scores) < len(answers):
             return next(answer for answer in answers if isinstance(answer, Problem))
         values = [score.value for score in scores]
-        best = values.index(max(values) if self.higher_is_better else min(values))
+        best_index = values.index(max(values) if self.higher_is_better else min(values))
         mean = sum(values) / len(values)
-        chosen = scores[best]
+        best_score = scores[best_index]
         is_best = self.mode == "best"
-        parts = dict(chosen.parts)
+        parts = dict(best_score.parts)
         if not is_best:  # each part over the references that have it
             names = dict.fromkeys(name for score in scores for name in score.parts)
-            having = {n: [s.parts[n] for s in scores if n in s.parts] for n in names}
-            parts = {name: sum(numbers) / len(numbers) for name, numbers in having.items()}
+            part_numbers = {
+                name: [score.parts[name] for score in scores if name in score.parts]
+                for name in names
+            }
+            parts = {name: sum(numbers) / len(numbers) for name, numbers in part_numbers.items()}
         columns = zip(*(score.counts for score in scores), strict=True)
         counts = tuple(sum(column) / len(scores) for column in columns)
-        given = [{"value": score.value, "parts": dict(score.parts)} for score in scores]
-        about = {"taken": self.mode, "best": best + 1, "scores": given}
-        return chosen.model_copy(
+        reference_scores = [{"value": score.value, "parts": dict(score.parts)} for score in scores]
+        reference_info = {"taken": self.mode, "best": best_index + 1, "scores": reference_scores}
+        return best_score.model_copy(
             update={
-                "value": values[best] if is_best else mean,
-                "parts": parts | {BEST: values[best], MEAN: mean},
-                "evidence": {**chosen.evidence, "references": about},
-                "counts": chosen.counts if is_best else counts,
+                "value": values[best_index] if is_best else mean,
+                "parts": parts | {BEST: values[best_index], MEAN: mean},
+                "evidence": {**best_score.evidence, "references": reference_info},
+                "counts": best_score.counts if is_best else counts,
                 "signature": self.signature,
             }
         )
@@ -150,7 +155,7 @@ class PrefetchingReferences(SeveralReferences):
         return int(self._metric.ahead)
 
     def prefetch(self, pairs: Sequence[Pair]) -> None:
-        self._metric.prefetch([each for pair in pairs for each in single_pairs(pair)])
+        self._metric.prefetch([single_pair for pair in pairs for single_pair in single_pairs(pair)])
 
     def stop_prefetch(self) -> None:
         self._metric.stop_prefetch()
@@ -161,8 +166,8 @@ def with_references(metrics: Sequence[Metric], mode: ReferenceMode | None) -> It
         if mode is None:
             yield metric
         else:
-            kind = PrefetchingReferences if hasattr(metric, "prefetch") else SeveralReferences
-            yield kind(metric, mode)
+            wrapper = PrefetchingReferences if hasattr(metric, "prefetch") else SeveralReferences
+            yield wrapper(metric, mode)
 
 
 # --- the job -------------------------------------------------------------------------------------
@@ -184,7 +189,7 @@ def read_ahead(
     blocks: Iterable[Block[PairRow]], metrics: Sequence[Prefetching]
 ) -> Iterator[Block[PairRow]]:
     """The same blocks, each some time after the metrics have seen it."""
-    held: deque[tuple[Block[PairRow], int]] = deque()
+    waiting: deque[tuple[Block[PairRow], int]] = deque()
     rows = characters = 0
     ahead = max([metric.ahead for metric in metrics], default=0)
     for block in blocks:
@@ -192,13 +197,13 @@ def read_ahead(
         for metric in metrics:
             metric.prefetch(pairs)
         size = sum(len(pair.reference) + len(pair.candidate) for pair in pairs)
-        held.append((block, size))
+        waiting.append((block, size))
         rows, characters = rows + len(block.rows), characters + size
-        while held and (rows > ahead or characters > AHEAD_CHARACTERS):
-            first, size = held.popleft()
-            rows, characters = rows - len(first.rows), characters - size
-            yield first
-    yield from (block for block, _ in held)
+        while waiting and (rows > ahead or characters > AHEAD_CHARACTERS):
+            oldest, size = waiting.popleft()
+            rows, characters = rows - len(oldest.rows), characters - size
+            yield oldest
+    yield from (block for block, _ in waiting)
 
 
 class ScoreTask(Task[PairRow, ResultRow]):
@@ -228,10 +233,10 @@ class ScoreTask(Task[PairRow, ResultRow]):
     def _ask(self, metric: Metric, pairs: Sequence[Pair]) -> list[Score | Problem]:
         name = metric.name
         if name in self.unavailable:
-            why = f"{name} cannot run here: `histoeval metrics {name}` says why"
-            return [Problem(code="metric_unavailable", metric=name, message=why)] * len(pairs)
+            reason = f"{name} cannot run here: `histoeval metrics {name}` says why"
+            return [Problem(code="metric_unavailable", metric=name, message=reason)] * len(pairs)
         return answers(
-            lambda few: one_each(metric.score(few), few),
+            lambda batch: one_each(metric.score(batch), batch),
             pairs,
             lambda message: Problem(code="metric_failed", metric=name, message=message),
         )
@@ -259,7 +264,9 @@ class ScoreJob(Job[PairRow, ResultRow]):
         reasons = {metric.name: metric.unavailable_reason() for metric in metrics}
         self.unavailable = {name: reason for name, reason in reasons.items() if reason is not None}
         if len(self.unavailable) == len(metrics):
-            raise SettingError("\n".join(f"{name} {why}" for name, why in self.unavailable.items()))
+            raise SettingError(
+                "\n".join(f"{name} {reason}" for name, reason in self.unavailable.items())
+            )
         self.task = ScoreTask(metrics, self.unavailable)
 
     def keep_texts(self, store: RowStore[ResultRow]) -> None:
@@ -284,8 +291,12 @@ class ScoreJob(Job[PairRow, ResultRow]):
             "unavailable": self.unavailable,
         }
 
-    def _is_result(self, row: ResultRow, given: PairRow) -> bool:
-        return (row.id, row.system, row.row) == (given.id, given.system, given.number)
+    def _is_result(self, row: ResultRow, source_row: PairRow) -> bool:
+        return (row.id, row.system, row.row) == (
+            source_row.id,
+            source_row.system,
+            source_row.number,
+        )
 
     def _add(self, row: ResultRow) -> None:
         self.tally.add(row)
@@ -294,13 +305,17 @@ class ScoreJob(Job[PairRow, ResultRow]):
 def _result(row: PairRow, columns: dict[str, Iterator[Score | Problem]]) -> ResultRow:
     if row.pair is None:
         return ResultRow(id=row.id, system=row.system, row=row.number, errors=row.problems)
-    answers_of = {name: next(column) for name, column in columns.items()}
+    metric_answers = {name: next(column) for name, column in columns.items()}
     return ResultRow(
         id=row.id,
         system=row.pair.system,
         row=row.number,
-        scores={n: MetricResult.of(a) for n, a in answers_of.items() if isinstance(a, Score)},
-        errors=tuple(answer for answer in answers_of.values() if isinstance(answer, Problem)),
+        scores={
+            name: MetricResult.of(answer)
+            for name, answer in metric_answers.items()
+            if isinstance(answer, Score)
+        },
+        errors=tuple(answer for answer in metric_answers.values() if isinstance(answer, Problem)),
     )
 
 
@@ -308,5 +323,7 @@ def _texts(row: PairRow) -> RowTexts:
     if row.pair is None:
         return {"id": row.id, "reference": None, "candidate": None}
     texts = {"id": row.id, "reference": row.pair.reference, "candidate": row.pair.candidate}
-    more = references_of(row.pair)[1:]
-    return texts | {f"reference_{number}": text for number, text in enumerate(more, start=2)}
+    extra_references = references_of(row.pair)[1:]
+    return texts | {
+        f"reference_{number}": text for number, text in enumerate(extra_references, start=2)
+    }

@@ -87,9 +87,9 @@ ModelChoice = Annotated[
 
 
 def complete_metrics(incomplete: str) -> list[tuple[str, str]]:
-    """Every metric in place of the last name of a list with commas, each with what it compares."""
-    before, comma, _ = incomplete.rpartition(",")
-    return [(f"{before}{comma}{name}", entry.summary) for name, entry in metric_entries().items()]
+    """Complete the last name of a comma-separated list of metrics, with their summaries."""
+    prefix, comma, _ = incomplete.rpartition(",")
+    return [(f"{prefix}{comma}{name}", entry.summary) for name, entry in metric_entries().items()]
 
 
 def metric_option(text: str, **more: Any) -> Option:
@@ -476,7 +476,7 @@ class JudgeSettings(JoinSettings, EngineSettings):
 
 @dataclass(frozen=True)
 class TrustOptions:
-    """Which instruments to use, as a person names them."""
+    """The instruments to use, as a person names them."""
 
     _: KW_ONLY
     encoder: Annotated[

@@ -92,8 +92,8 @@ class ExplainedPair(NamedTuple):
 def stored_pairs(folder: Path) -> Iterator[tuple[ResultRow, Pair | None]]:
     """The rows of a run of `score` or `judge`, each with its pair where the run has its texts."""
     rows = ({"id": row.id, "row": row} for row in read_rows(folder))
-    for entry, kept in beside(rows, folder):
-        row, texts = entry["row"], kept or {}
+    for entry, stored_texts in beside(rows, folder):
+        row, texts = entry["row"], stored_texts or {}
         reference, candidate = texts.get("reference"), texts.get("candidate")
         if reference is None or candidate is None:
             yield row, None
@@ -101,8 +101,15 @@ def stored_pairs(folder: Path) -> Iterator[tuple[ResultRow, Pair | None]]:
         pair = Pair(
             id=row.id, reference=reference, candidate=candidate, system=row.system or "candidate"
         )
-        more = tuple(t for name, t in texts.items() if name.startswith("reference_") and t)
-        yield row, PairWithReferences(**dict(pair), more_references=more) if more else pair
+        more_references = tuple(
+            text for name, text in texts.items() if name.startswith("reference_") and text
+        )
+        yield (
+            row,
+            PairWithReferences(**dict(pair), more_references=more_references)
+            if more_references
+            else pair,
+        )
 
 
 def explain_stored(
@@ -130,55 +137,73 @@ def explain_stored(
         for row, pair in stored
     ]
     pair = chosen_pair(str(run), lambda: rows, pair_id, system)
-    row = next(row for row, each in stored if each is pair)
-    about = summary["metrics"]
+    row = next(row for row, stored_pair in stored if stored_pair is pair)
+    metrics = summary["metrics"]
     # The metric that was named, or the one that a run is mostly about.
-    judges = [each for each in about if each.startswith("judge") and "@" not in each]
-    name = metric or [*judges, *(each for each in about if each == USUAL_METRIC), *about][0]
-    if name not in about and name.startswith("judge"):
-        guess = did_you_mean(name, about)
-        raise SettingError(f"the run has no scores of {name!r}{guess}: {', '.join(about)}")
-    if name not in about:
-        (made,) = load_metrics([name], models)
-        return ExplainedPair(pair, explain_pair(made, pair), made.range)
+    judges = [name for name in metrics if name.startswith("judge") and "@" not in name]
+    name = (
+        metric
+        or [
+            *judges,
+            *(name for name in metrics if name == USUAL_METRIC),
+            *metrics,
+        ][0]
+    )
+    if name not in metrics and name.startswith("judge"):
+        hint = did_you_mean(name, metrics)
+        raise SettingError(f"the run has no scores of {name!r}{hint}: {', '.join(metrics)}")
+    if name not in metrics:
+        (loaded_metric,) = load_metrics([name], models)
+        return ExplainedPair(pair, explain_pair(loaded_metric, pair), loaded_metric.range)
     if (result := row.scores.get(name)) is None:
-        reasons = [e.message for e in row.errors if e.metric in (name, None)]
+        reasons = [error.message for error in row.errors if error.metric in (name, None)]
         raise HistoEvalError(f"{name} could not score {row.id!r}: {'; '.join(reasons)}")
-    return _explained(pair, result, name, about[name], models)
+    return _explained(pair, result, name, metrics[name], models)
 
 
 def _explained(
-    pair: Pair, result: MetricResult, name: str, about: Mapping[str, Any], models: Models | None
+    pair: Pair,
+    result: MetricResult,
+    name: str,
+    metric_summary: Mapping[str, Any],
+    models: Models | None,
 ) -> ExplainedPair:
     """The score of a run, with what its parts cost if the same metric gives the same again."""
-    signature, (low, high) = str(about["signature"]), about["range"]
+    signature, (low, high) = str(metric_summary["signature"]), metric_summary["range"]
     scale = (float("-inf") if low is None else low, float("inf") if high is None else high)
     if name.partition(":")[0] not in metric_entries():
         reason = "what made it is not asked again"
     else:
-        (made,) = load_metrics([name], models)
-        now = str(made.signature)
-        if why := made.unavailable_reason():
-            reason = f"{name} {why}"
-        elif without_versions(now) != without_versions(signature):
+        (metric,) = load_metrics([name], models)
+        current_signature = str(metric.signature)
+        if unavailability := metric.unavailable_reason():
+            reason = f"{name} {unavailability}"
+        elif without_versions(current_signature) != without_versions(signature):
             reason = (
-                f"the run was made otherwise than {name} is here: {differences(signature, now)}"
+                f"the run was made otherwise than {name} is here: "
+                f"{differences(signature, current_signature)}"
             )
         else:
-            score = explain_pair(made, pair)
+            score = explain_pair(metric, pair)
             if abs(score.value - result.value) <= _ROUNDING:
                 return ExplainedPair(pair, score, scale)
             reason = f"{name} gives {score.value:.3f} here"
-    made_by, *settings = signature.split("|")
-    known = {name: value for name, _, value in (each.partition(":") for each in settings)}
-    version = known.pop("histoeval", "")
-    signed = Signature(metric=made_by, settings=known, version=version, bounds=(low, high))
-    kept = {name: getattr(result, name) for name in ("value", "parts", "evidence")}
-    score = explained(Score(**kept, signature=signed))
-    best = result.evidence.get("references")
-    if isinstance(pair, PairWithReferences) and isinstance(best, Mapping):
+    metric_name, *settings = signature.split("|")
+    setting_values = {
+        name: value for name, _, value in (setting.partition(":") for setting in settings)
+    }
+    version = setting_values.pop("histoeval", "")
+    signed = Signature(
+        metric=metric_name, settings=setting_values, version=version, bounds=(low, high)
+    )
+    score_fields = {name: getattr(result, name) for name in ("value", "parts", "evidence")}
+    score = explained(Score(**score_fields, signature=signed))
+    reference_info = result.evidence.get("references")
+    if isinstance(pair, PairWithReferences) and isinstance(reference_info, Mapping):
         # the evidence is about this one
-        pair = pair.model_copy(update={"reference": pair.references[int(best["best"]) - 1]})
+        pair = pair.model_copy(
+            update={"reference": pair.references[int(reference_info["best"]) - 1]}
+        )
     note = f"The score is that of the run, without what its parts cost: {reason}."
     return ExplainedPair(pair, score, scale, note)
 
@@ -187,46 +212,46 @@ def _no_texts(
     folder: Path, summary: Mapping[str, Any], pair_id: str | None, system: str | None
 ) -> InputError:
     source = summary["input"]
-    which = f"--id {pair_id or 'ID'}" + (f" --system {system}" if system else "")
-    why = f"{folder} has no report texts: it keeps none (--no-texts, or {KEEP}=0)"
+    selection = f"--id {pair_id or 'ID'}" + (f" --system {system}" if system else "")
+    reason = f"{folder} has no report texts: it keeps none (--no-texts, or {KEEP}=0)"
     if source.get("format") == "memory":
         texts = f"{argument('reference', 'TEXT')} and {argument('candidate', 'TEXT')}"
-        return InputError(f"{why}. {texts} explain two texts")
+        return InputError(f"{reason}. {texts} explain two texts")
     files = source["name"].replace(", ", " ")
-    return InputError(f"{why}. From its input: `histoeval explain {files} {which}`")
+    return InputError(f"{reason}. From its input: `histoeval explain {files} {selection}`")
 
 
 def chosen_pair(
     name: str, rows: Callable[[], Iterable[PairRow]], pair_id: str | None, system: str | None
 ) -> Pair:
-    named = [row for row in rows() if row.id == pair_id] if pair_id is not None else []
-    if not named:
+    rows_of_id = [row for row in rows() if row.id == pair_id] if pair_id is not None else []
+    if not rows_of_id:
         raise _no_pair(name, list(dict.fromkeys(row.id for row in rows())), pair_id)
-    systems = list(dict.fromkeys(row.system for row in named if row.system is not None))
+    systems = list(dict.fromkeys(row.system for row in rows_of_id if row.system is not None))
     names = ", ".join(map(repr, systems))
     if system is not None and system not in systems:
-        guess = did_you_mean(system, systems)
-        raise InputError(f"{pair_id!r} has no candidate of {system!r}{guess}; there are: {names}")
+        hint = did_you_mean(system, systems)
+        raise InputError(f"{pair_id!r} has no candidate of {system!r}{hint}; there are: {names}")
     if system is None and len(systems) > 1:
         raise SettingError(
             f"{pair_id!r} has candidates of {names}: choose one with {argument('system', 'NAME')}"
         )
-    chosen = [row for row in named if system is None or row.system == system]
-    for row in chosen:
+    rows_of_system = [row for row in rows_of_id if system is None or row.system == system]
+    for row in rows_of_system:
         if row.pair is not None:
             return row.pair
-    raise InputError("; ".join(problem.message for problem in chosen[0].problems))
+    raise InputError("; ".join(problem.message for problem in rows_of_system[0].problems))
 
 
 def _no_pair(name: str, ids: list[str], pair_id: str | None) -> HistoEvalError:
     from rapidfuzz import fuzz, process
 
-    more = " …" if len(ids) > MAX_SUGGESTIONS else ""
-    hint = f". Its ids: {', '.join(map(repr, ids[:MAX_SUGGESTIONS]))}{more}"
+    ellipsis = " …" if len(ids) > MAX_SUGGESTIONS else ""
+    hint = f". Its ids: {', '.join(map(repr, ids[:MAX_SUGGESTIONS]))}{ellipsis}"
     if pair_id is None:
-        asked = argument("id", "ID")
-        return SettingError(f"which pair of {name} should be explained? Give {asked}{hint}")
-    how: Any = {"scorer": fuzz.ratio, "processor": str.casefold, "score_cutoff": 60}
-    if near := process.extract(pair_id, ids, limit=MAX_SUGGESTIONS, **how):
-        hint = f"; did you mean {' or '.join(repr(id_) for id_, *_ in near)}?"
+        id_argument = argument("id", "ID")
+        return SettingError(f"which pair of {name} should be explained? Give {id_argument}{hint}")
+    match_options: Any = {"scorer": fuzz.ratio, "processor": str.casefold, "score_cutoff": 60}
+    if suggestions := process.extract(pair_id, ids, limit=MAX_SUGGESTIONS, **match_options):
+        hint = f"; did you mean {' or '.join(repr(id_) for id_, *_ in suggestions)}?"
     return InputError(f"{name} has no pair {pair_id!r}{hint}")

@@ -117,12 +117,12 @@ class _Places(NamedTuple):
         return iter(self.plan.places)
 
     def identity(self) -> dict[str, Any]:
-        slide, known = self.slide, self.slide.resolution
+        slide, resolution = self.slide, self.slide.resolution
         return {
             "slide": slide.path.name,
             "format": slide.format,
             "size": [slide.width, slide.height],
-            "resolution": None if known is None else asdict(known),
+            "resolution": None if resolution is None else asdict(resolution),
             "fingerprint": image_hash(slide.path),
             "request": asdict(self.plan.request),
         }
@@ -157,12 +157,12 @@ class TileJob(Job[TilePlace, TileRow]):
             "notes": list(plan.notes),
         }
 
-    def _is_result(self, row: TileRow, given: TilePlace) -> bool:
+    def _is_result(self, row: TileRow, place: TilePlace) -> bool:
         """True if the row is that of the place; an image that was deleted is cut again."""
-        if row.id != given.id:
+        if row.id != place.id:
             return False
         if row.content["file"] and not (self.folder.home / row.content["file"]).is_file():
-            self.task.cut(given)
+            self.task.cut(place)
         return True
 
     def _add(self, row: TileRow) -> None:

@@ -18,14 +18,14 @@ class ExactSum:
         self._partials: list[float] = []
 
     def add(self, value: float) -> None:
-        kept = 0
+        count = 0
         for partial in self._partials:
             small, large = (value, partial) if abs(value) < abs(partial) else (partial, value)
             value = large + small
-            if rest := small - (value - large):
-                self._partials[kept] = rest
-                kept += 1
-        self._partials[kept:] = [value]
+            if remainder := small - (value - large):
+                self._partials[count] = remainder
+                count += 1
+        self._partials[count:] = [value]
 
     @property
     def value(self) -> float:
@@ -89,7 +89,7 @@ class MetricTotals:
             "coverage": self.scored / pairs if pairs else 0.0,
             "mean": mean,
             "corpus": None if mean is None else metric.corpus_value(mean, counts),
-            "parts": {n: part.value / self._having[n] for n, part in self._parts.items()},
+            "parts": {name: part.value / self._having[name] for name, part in self._parts.items()},
             "parts_scored": dict(self._having),
         }
         if self._lists_errors:
@@ -98,7 +98,9 @@ class MetricTotals:
             summary["report_errors"] = {
                 "count": self._kinds.total(),
                 "pairs": self._pairs_with_errors,
-                "by_severity": {each.name.lower(): self._severities[each] for each in severities},
+                "by_severity": {
+                    severity.name.lower(): self._severities[severity] for severity in severities
+                },
                 "by_kind": dict(kinds),
             }
         return summary
@@ -169,14 +171,14 @@ class Totals(RowCount):
         metrics: dict[str, Any] = {}
         for metric in self._metrics:
             name = metric.name
-            about = metrics[name] = {
+            entry = metrics[name] = {
                 "signature": str(metric.signature),
                 "higher_is_better": metric.higher_is_better,
                 "range": [bound if math.isfinite(bound) else None for bound in metric.range],
             }
             if count := self._failed[name]:
-                about["failed"] = {"count": count, "example": self._failure[name]}
-            about["systems"] = {
+                entry["failed"] = {"count": count, "example": self._failure[name]}
+            entry["systems"] = {
                 system: self._totals.get((system, name), MetricTotals()).summary(
                     metric, pairs + self._nobodys_rows
                 )

@@ -37,7 +37,7 @@ GATE = "Gate"
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Frames):
-    """Which system wrote better, by which metric, and on which pairs systems differ most.
+    """Systems ranked by one metric, and the pairs on which they differ most.
 
     It has a row for each system, from the best: iterate over them, or take one by its name.
     """
@@ -159,7 +159,7 @@ def compare(
     permutations: Permutations = PERMUTATIONS,
     seed: Seed = 0,
 ) -> Comparison:
-    """Compare systems by what `histoeval score` has written.
+    """Compare systems by the results of `histoeval score`.
 
     Examples:
         >>> histoeval.compare("results/one", "results/other").to_polars()
@@ -170,27 +170,33 @@ def compare(
         raise SettingError(
             f"conditions compare with a baseline: give it as {argument('baseline', 'RUN')}"
         )
-    given = [files] if isinstance(files, str | Path) else files
-    paths = [Path(each) for each in (*([] if baseline is None else [baseline]), *given, *more)]
-    read = [(path, list(read_rows(path))) for path in paths]
-    metric, chosen = _metric(metric, read, [each.metric for each in conditions])
-    about, versions = shared_description(paths, metric)
-    test = PairedTest(
+    new_files = [files] if isinstance(files, str | Path) else files
+    paths = [Path(path) for path in (*([] if baseline is None else [baseline]), *new_files, *more)]
+    runs = [(path, list(read_rows(path))) for path in paths]
+    metric, metric_notes = _metric(metric, runs, [condition.metric for condition in conditions])
+    description, versions = shared_description(paths, metric)
+    paired_test = PairedTest(
         None if cases is None else read_case_table(Path(cases)), tie, resamples, permutations, seed
     )
-    gate = None if baseline is None else gate_of(read, conditions, metric, missing, test)
-    every = systems_in(read, metric)
-    systems, shared, lacking = matched(every, metric, missing, about)
+    gate = None if baseline is None else gate_of(runs, conditions, metric, missing, paired_test)
+    all_systems = systems_in(runs, metric)
+    systems, shared, missing_notes = matched(all_systems, metric, missing, description)
     compared = set(shared)
-    sign = 1.0 if about.get("higher_is_better", True) else -1.0
-    scores = {s.name: sign * np.array([s.rows[id_].value for id_ in shared]) for s in systems}
+    sign = 1.0 if description.get("higher_is_better", True) else -1.0
+    scores = {
+        system.name: sign * np.array([system.rows[id_].value for id_ in shared])
+        for system in systems
+    }
     return Comparison(
         metric=metric,
-        signature=str(about.get("signature", "")),
-        contest=test.contest(scores, shared),
+        signature=str(description.get("signature", "")),
+        contest=paired_test.contest(scores, shared),
         apart=tuple(_most_different(systems, shared, most_different)),
-        left_out={s.name: sum(id_ not in compared for id_ in (*s.rows, *s.errors)) for s in every},
-        notes=(*lacking, *chosen, *versions),
+        left_out={
+            system.name: sum(id_ not in compared for id_ in (*system.rows, *system.errors))
+            for system in all_systems
+        },
+        notes=(*missing_notes, *metric_notes, *versions),
         settings={
             "files": [str(path) for path in paths],
             "cases": None if cases is None else str(cases),
@@ -205,55 +211,57 @@ def compare(
 
 
 def _metric(
-    named: str | None, read: ScoredFiles, conditions: Sequence[str] = ()
+    requested: str | None, runs: ScoredFiles, conditions: Sequence[str] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    by_file = [{name for row in rows for name in row.scores} for _, rows in read]
+    by_file = [{name for row in rows for name in row.scores} for _, rows in runs]
     shared = sorted(set.intersection(*by_file)) if by_file else []
     if not shared:
-        has = [
-            f"{read[n][0]} has {', '.join(sorted(own)) or 'none'}" for n, own in enumerate(by_file)
+        file_descriptions = [
+            f"{runs[index][0]} has {', '.join(sorted(file_metrics)) or 'none'}"
+            for index, file_metrics in enumerate(by_file)
         ]
-        raise InputError(f"no metric has scores in every file: {'; '.join(has)}")
-    known = ", ".join(shared)
-    if named is not None:
-        if named in shared:
-            return named, ()
-        guess = did_you_mean(named, shared)
+        raise InputError(f"no metric has scores in every file: {'; '.join(file_descriptions)}")
+    available = ", ".join(shared)
+    if requested is not None:
+        if requested in shared:
+            return requested, ()
+        hint = did_you_mean(requested, shared)
         raise SettingError(
-            f"not every file has scores of {named!r}{guess}; all files have: {known}"
+            f"not every file has scores of {requested!r}{hint}; all files have: {available}"
         )
     if len(shared) == 1:
         return shared[0], ()
-    if mentioned := [name for name in conditions if name in shared]:
-        return mentioned[0], ()
+    if condition_metrics := [name for name in conditions if name in shared]:
+        return condition_metrics[0], ()
     if USUAL_METRIC in shared:
-        others = ", ".join(name for name in shared if name != USUAL_METRIC)
+        other_names = ", ".join(name for name in shared if name != USUAL_METRIC)
         return USUAL_METRIC, (
-            f"Compared by {USUAL_METRIC}, as no metric was named; the files also have {others}.",
+            f"Compared by {USUAL_METRIC}, as no metric was named; the files also have "
+            f"{other_names}.",
         )
     raise SettingError(
-        f"name the metric to compare by: {argument('metric', 'NAME')}; all files have: {known}"
+        f"name the metric to compare by: {argument('metric', 'NAME')}; all files have: {available}"
     )
 
 
 def _most_different(
-    systems: Sequence[System], shared: Sequence[str], most: int
+    systems: Sequence[System], shared: Sequence[str], limit: int
 ) -> list[dict[str, Any]]:
-    gaps = {id_: np.ptp([s.rows[id_].value for s in systems]) for id_ in shared}
+    gaps = {id_: np.ptp([system.rows[id_].value for system in systems]) for id_ in shared}
     pairs = []
-    for id_ in sorted((i for i in shared if gaps[i] > 0), key=lambda i: -gaps[i])[:most]:
-        ordered = sorted(systems, key=lambda s: -s.rows[id_].value)
+    for id_ in sorted((id_ for id_ in shared if gaps[id_] > 0), key=lambda id_: -gaps[id_])[:limit]:
+        ordered = sorted(systems, key=lambda system: -system.rows[id_].value)
         pairs.append(
             {
                 "id": id_,
                 "gap": float(gaps[id_]),
                 "systems": {
-                    s.name: {
-                        "value": s.rows[id_].value,
-                        "parts": dict(s.rows[id_].parts),
-                        "evidence": dict(s.rows[id_].evidence),
+                    system.name: {
+                        "value": system.rows[id_].value,
+                        "parts": dict(system.rows[id_].parts),
+                        "evidence": dict(system.rows[id_].evidence),
                     }
-                    for s in (ordered[0], ordered[-1])
+                    for system in (ordered[0], ordered[-1])
                 },
             }
         )
@@ -261,18 +269,18 @@ def _most_different(
 
 
 def read_case_table(path: Path, what: str = "case") -> dict[str, str]:
-    """The case, or what else is asked for, of each id: its column, or the only other one."""
+    """Map each id to its case, or to the column `what`; the only other column will do as well."""
     table = open_table(path, Columns(id="id")).table
     names = columns_by_name(table.columns)
-    others = [name for name in table.columns if name != names.get("id")]
-    value = names.get(what, others[0] if len(others) == 1 else None)
-    if "id" not in names or value is None:
+    other_columns = [name for name in table.columns if name != names.get("id")]
+    label_column = names.get(what, other_columns[0] if len(other_columns) == 1 else None)
+    if "id" not in names or label_column is None:
         raise InputError(f"{path} needs the columns id and {what}{columns_found(table.columns)}")
-    used = (names["id"], value)
-    nothing = Fault("missing_value")
+    used_columns = (names["id"], label_column)
+    no_value = Fault("missing_value")
     labels: dict[str, str] = {}
-    for record in table.read(used):
-        id_, label = (name_of((record.values or {}).get(name), nothing) for name in used)
+    for record in table.read(used_columns):
+        id_, label = (name_of((record.values or {}).get(name), no_value) for name in used_columns)
         if not isinstance(id_, str) or not isinstance(label, str):
             raise InputError(f"{path} has no id or no {what} ({record.place})")
         if labels.setdefault(id_, label) != label:

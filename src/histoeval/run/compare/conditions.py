@@ -27,7 +27,7 @@ from histoeval.errors import SettingError
 
 What = Literal["drop", "rise", "mean", "new errors", "report errors", "errors", "missing"]
 
-SEVERITIES = tuple(each.name.lower() for each in sorted(Severity, reverse=True))
+SEVERITIES = tuple(severity.name.lower() for severity in sorted(Severity, reverse=True))
 # The words that begin a condition which does not begin with a metric.
 STARTS = ("new", *SEVERITIES, "errors", "missing")
 
@@ -42,15 +42,15 @@ class Bound(NamedTuple):
     percent: bool = False
 
     def is_met(self, value: float) -> bool:
-        """True if a value fulfils it; what differs by rounding only is equal."""
-        apart = value - (self.number / 100 if self.percent else self.number)
-        if abs(apart) <= _ROUNDING:
+        """True if a value fulfils the bound; values that differ only by rounding are equal."""
+        difference = value - (self.number / 100 if self.percent else self.number)
+        if abs(difference) <= _ROUNDING:
             return self.sign.endswith("=")
-        return (apart > 0) == self.sign.startswith(">")
+        return (difference > 0) == self.sign.startswith(">")
 
 
 class Condition(NamedTuple):
-    """A condition: what is looked at, and the limit; `at` is where its metric is written."""
+    """A quantity and its limit; `at` is the position of the metric in the text."""
 
     text: str
     what: What
@@ -74,55 +74,55 @@ class _Token(NamedTuple):
 
 
 def read_conditions(texts: str | Iterable[str]) -> list[Condition]:
-    return [read_condition(each) for each in ([texts] if isinstance(texts, str) else texts)]
+    return [read_condition(text) for text in ([texts] if isinstance(texts, str) else texts)]
 
 
 def read_condition(text: str) -> Condition:
     tokens = _Tokens(text)
-    first = tokens.take("a metric, " + ", ".join(STARTS[:-1]) + " or missing")
-    if first.word in STARTS:
-        condition = _count(tokens, first)
-    elif first.text[0] in "<>%":
-        raise tokens.refused(first, "a condition begins with a metric or a word", STARTS)
+    first_token = tokens.take("a metric, " + ", ".join(STARTS[:-1]) + " or missing")
+    if first_token.word in STARTS:
+        condition = _count(tokens, first_token)
+    elif first_token.text[0] in "<>%":
+        raise tokens.refused(first_token, "a condition begins with a metric or a word", STARTS)
     else:
-        condition = _score(tokens, first)
-    if (rest := tokens.next) is not None:
+        condition = _score(tokens, first_token)
+    if (extra_token := tokens.next) is not None:
         hint = "; a test is `with p < 0.05`, and another condition another --fail-if"
-        raise tokens.refused(rest, f"nothing more was expected here{hint}", ("with", "%"))
+        raise tokens.refused(extra_token, f"nothing more was expected here{hint}", ("with", "%"))
     return condition
 
 
 def _score(tokens: _Tokens, metric: _Token) -> Condition:
-    after = tokens.next
-    if after is not None and after.text[0] in "<>":
+    next_token = tokens.next
+    if next_token is not None and next_token.text[0] in "<>":
         limit = tokens.bound("<", "<=", ">", ">=")
         return Condition(tokens.text, "mean", limit, metric.text, metric.start)
-    word = tokens.take(f"drop, rise, < or > after {metric.text!r}")
-    if word.word not in ("drop", "rise"):
-        near = get_close_matches(metric.word, STARTS, n=1)
-        hint = f" (or is {metric.text!r} to be {near[0]!r}?)" if near else ""
+    token = tokens.take(f"drop, rise, < or > after {metric.text!r}")
+    if token.word not in ("drop", "rise"):
+        matches = get_close_matches(metric.word, STARTS, n=1)
+        hint = f" (or is {metric.text!r} to be {matches[0]!r}?)" if matches else ""
         expected = f"drop, rise, < or > was expected here{hint}"
-        raise tokens.refused(word, expected, ("drop", "rise"))
-    what: What = "drop" if word.word == "drop" else "rise"
+        raise tokens.refused(token, expected, ("drop", "rise"))
+    what: What = "drop" if token.word == "drop" else "rise"
     limit = tokens.bound(">", ">=", percent=True)
     p = tokens.significance()
     return Condition(tokens.text, what, limit, metric.text, metric.start, p=p)
 
 
-def _count(tokens: _Tokens, first: _Token) -> Condition:
-    if first.word == "missing":
+def _count(tokens: _Tokens, first_token: _Token) -> Condition:
+    if first_token.word == "missing":
         return Condition(tokens.text, "missing", tokens.number(percent=True))
-    severity, what = "", first
-    if what.word == "new":
-        what = tokens.take(f"{', '.join(SEVERITIES)} or errors after 'new'")
-    if what.word in SEVERITIES:
-        severity, what = what.word, tokens.take(f"errors after {what.text!r}")
-    if what.word != "errors":
-        raise tokens.refused(what, "errors was expected here", ("errors", *SEVERITIES))
-    if not severity and first.word == "errors":
+    severity, token = "", first_token
+    if token.word == "new":
+        token = tokens.take(f"{', '.join(SEVERITIES)} or errors after 'new'")
+    if token.word in SEVERITIES:
+        severity, token = token.word, tokens.take(f"errors after {token.text!r}")
+    if token.word != "errors":
+        raise tokens.refused(token, "errors was expected here", ("errors", *SEVERITIES))
+    if not severity and first_token.word == "errors":
         return Condition(tokens.text, "errors", tokens.number(percent=True))
     metric = tokens.take("the name of a metric") if tokens.take_if("of") else _Token("", 0)
-    kind: What = "new errors" if first.word == "new" else "report errors"
+    kind: What = "new errors" if first_token.word == "new" else "report errors"
     limit = tokens.number()
     return Condition(tokens.text, kind, limit, metric.text, metric.start, severity)
 
@@ -138,20 +138,20 @@ class _Tokens:
     def take(self, expected: str) -> _Token:
         if self.next is None:
             raise not_understood(self.text, len(self.text), "", f"{expected} was expected here")
-        taken, self.next = self.next, next(self._left, None)
-        return taken
+        token, self.next = self.next, next(self._left, None)
+        return token
 
     def take_if(self, word: str) -> bool:
-        is_it = self.next is not None and self.next.word == word
-        if is_it:
+        has_word = self.next is not None and self.next.word == word
+        if has_word:
             self.take(word)
-        return is_it
+        return has_word
 
     def bound(self, *signs: str, percent: bool = False, counted: bool = False) -> Bound:
-        wanted = f"{', '.join(signs[:-1])} or {signs[-1]}"
-        sign = self.take(wanted)
+        expected = f"{', '.join(signs[:-1])} or {signs[-1]}"
+        sign = self.take(expected)
         if sign.text not in signs:
-            raise self.refused(sign, f"{wanted} was expected here", ("of",))
+            raise self.refused(sign, f"{expected} was expected here", ("of",))
         number = self.take("a number")
         if counted and number.text.startswith("-"):
             raise self.refused(number, "a number of rows or errors is not below 0")
@@ -169,10 +169,10 @@ class _Tokens:
         name = self.take("p after 'with'")
         if name.word != "p":
             raise self.refused(name, "p was expected here, as in: with p < 0.05")
-        before = self.next
+        sign_token = self.next
         limit = self.bound("<", "<=")
         if not 0 < limit.number <= 1:
-            raise self.refused(before or name, "p is above 0 and at most 1, as in: p < 0.05")
+            raise self.refused(sign_token or name, "p is above 0 and at most 1, as in: p < 0.05")
         return limit
 
     def refused(self, token: _Token, why: str, known: Sequence[str] = ()) -> SettingError:
@@ -182,8 +182,8 @@ class _Tokens:
 def not_understood(
     text: str, start: int, part: str, why: str, known: Sequence[str] = ()
 ) -> SettingError:
-    near = get_close_matches(part.lower(), known, n=1) if part else []
-    hint = f"; did you mean {near[0]!r}?" if near and near[0] != part else ""
+    matches = get_close_matches(part.lower(), known, n=1) if part else []
+    hint = f"; did you mean {matches[0]!r}?" if matches and matches[0] != part else ""
     shown = visible(text)
     pointer = " " * cell_len(visible(text[:start])) + "^" * max(1, cell_len(visible(part)))
     return SettingError(f"the condition is not understood: {why}{hint}\n  {shown}\n  {pointer}")

@@ -45,15 +45,16 @@ class PairedTest:
     seed: int = 0
 
     def contest(self, scores: Mapping[str, Any], ids: Sequence[str]) -> Contest:
-        known = self.case_of
-        lacking = [] if known is None else [id_ for id_ in ids if id_ not in known]
-        if lacking:
+        case_of = self.case_of
+        caseless_ids = [] if case_of is None else [id_ for id_ in ids if id_ not in case_of]
+        if caseless_ids:
             raise InputError(
-                f"the table of cases has no case for {lacking[0]!r}, and {len(lacking) - 1} more"
+                f"the table of cases has no case for {caseless_ids[0]!r}, and "
+                f"{len(caseless_ids) - 1} more"
             )
         return contest(
             scores,
-            [id_ if known is None else known[id_] for id_ in ids],
+            [id_ if case_of is None else case_of[id_] for id_ in ids],
             tie=self.tie,
             resamples=self.resamples,
             permutations=self.permutations,
@@ -92,10 +93,17 @@ class WorseCase(Noun):
 
     @property
     def order(self) -> tuple[float, ...]:
-        """The worst first: no score, then the worst new error, then the largest loss."""
-        worst = max((Severity[each.severity.upper()] for each in self.new_errors), default=0)
-        lost = np.inf if self.after is None else abs(self.before - self.after)
-        return self.after is not None, -worst, -len(self.new_errors) if worst else 0, -lost
+        """Sort key, worst first: no score, then the worst new error, then the largest loss."""
+        worst_severity = max(
+            (Severity[error.severity.upper()] for error in self.new_errors), default=0
+        )
+        loss = np.inf if self.after is None else abs(self.before - self.after)
+        return (
+            self.after is not None,
+            -worst_severity,
+            -len(self.new_errors) if worst_severity else 0,
+            -loss,
+        )
 
 
 class Successor(NamedTuple):
@@ -113,29 +121,29 @@ def value_of(result: MetricResult, part: str) -> float | None:
 
 
 def new_errors(before: MetricResult, after: MetricResult) -> list[NewError]:
-    """The errors of a case that are new, the worst first.
+    """List the new errors of a case, the worst first.
 
     An error is the same where it is of the same kind and severity and about the same place of the
     reference; one without such a place (an invention), where it is about the same words.
     """
-    known = Counter(map(_identity, listed_errors(before) or ()))
+    old_counts = Counter(map(_identity, listed_errors(before) or ()))
     errors = []
     for error in listed_errors(after) or ():
-        if known[_identity(error)]:
-            known[_identity(error)] -= 1
+        if old_counts[_identity(error)]:
+            old_counts[_identity(error)] -= 1
         else:
             errors.append(error)
-    return [_named(error) for error in sorted(errors, key=lambda each: -each["severity"])]
+    return [_named(error) for error in sorted(errors, key=lambda error: -error["severity"])]
 
 
 def _identity(error: Mapping[str, Any]) -> Hashable:
     reference, candidate = error.get("reference"), error.get("candidate")
-    about: Hashable = None
+    subject: Hashable = None
     if isinstance(reference, Mapping):
-        about = (reference.get("start"), reference.get("end"))
+        subject = (reference.get("start"), reference.get("end"))
     elif isinstance(candidate, Mapping):
-        about = " ".join(str(candidate.get("text")).casefold().split())
-    return error["kind"], error["severity"], error.get("part"), about
+        subject = " ".join(str(candidate.get("text")).casefold().split())
+    return error["kind"], error["severity"], error.get("part"), subject
 
 
 def _named(error: Mapping[str, Any]) -> NewError:
@@ -158,7 +166,7 @@ Finding = tuple[str, str, bool, Sequence[str]]
 
 
 class Trial:
-    """A baseline and the runs that are to replace it, compared by any metric that is asked for."""
+    """Compare a baseline with the runs that are to replace it, by any metric."""
 
     def __init__(self, read: ScoredFiles, missing: Missing | None, test: PairedTest) -> None:
         self._read = read
@@ -182,19 +190,19 @@ class Trial:
             "errors": self._check_rows,
             "missing": self._check_rows,
         }.get(condition.what, self._check_errors)
-        for system, found, is_met, cases in check(condition):
+        for system, description, is_met, cases in check(condition):
             yield ConditionResult(
                 condition=condition.text,
                 system=system,
                 failed=is_met,
-                found=found,
+                found=description,
                 cases=tuple(cases) if is_met else (),
             )
 
     def rivals(self, metric: str) -> list[Successor]:
         if metric not in self._rivals:
-            about, notes = shared_description([file for file, _ in self._read], metric)
-            self._about[metric] = about
+            description, notes = shared_description([file for file, _ in self._read], metric)
+            self._about[metric] = description
             self.notes += notes
             self._rivals[metric] = [*_rivals(self._read, metric)]
         return self._rivals[metric]
@@ -203,37 +211,37 @@ class Trial:
         key = f"{metric}.{part}" if part else metric
         if key not in self.compared:
             self.compared[key] = []
-            for rivals in self.rivals(metric):
-                systems = [rivals.before, rivals.after]
-                about = self._about[metric]
-                (before, after), _, notes = matched(systems, metric, self._missing, about)
+            for successor in self.rivals(metric):
+                systems = [successor.before, successor.after]
+                description = self._about[metric]
+                (before, after), _, notes = matched(systems, metric, self._missing, description)
                 self.notes += notes
-                full = rivals._replace(before=before, after=after)
-                if (change := self._change(full, metric, part)) is not None:
+                matched_runs = successor._replace(before=before, after=after)
+                if (change := self._change(matched_runs, metric, part)) is not None:
                     self.compared[key].append(change)
         return self.compared[key]
 
-    def _change(self, rivals: Successor, metric: str, part: str) -> MetricChange | None:
-        """The change of a mean; None where no id has the metric or part in both runs."""
+    def _change(self, successor: Successor, metric: str, part: str) -> MetricChange | None:
+        """Compare two means; None if no id has the metric or part in both runs."""
         values = [
             (id_, old, new)
-            for id_ in rivals.shared
-            if (old := value_of(rivals.before.rows[id_], part)) is not None
-            and (new := value_of(rivals.after.rows[id_], part)) is not None
+            for id_ in successor.shared
+            if (old := value_of(successor.before.rows[id_], part)) is not None
+            and (new := value_of(successor.after.rows[id_], part)) is not None
         ]
         if not values:
             return None
         ids, old_values, new_values = zip(*values, strict=True)
         scores = {"new": np.array(new_values), "old": np.array(old_values)}
         outcome = self._test.contest(scores, ids)
-        means = {each.system: each.mean for each in outcome.systems}
+        means = {system.system: system.mean for system in outcome.systems}
         duel = outcome.duels[0]
         better, worse = duel.wins, duel.losses
         if not self._is_higher_better(metric):
             better, worse = worse, better
         return MetricChange(
             metric=f"{metric}.{part}" if part else metric,
-            system=rivals.after.name,
+            system=successor.after.name,
             pairs=len(ids),
             before=means["old"],
             after=means["new"],
@@ -246,25 +254,25 @@ class Trial:
 
     def worse(self, metric: str) -> Iterator[WorseCase]:
         try:
-            lists = self._lists_errors()
+            error_metric = self._lists_errors()
         except InputError as error:
-            lists = None
+            error_metric = None
             self.notes.append(f"WARNING: new errors were not looked for: {error}")
         sign = 1 if self._is_higher_better(metric) else -1
-        for place, rivals in enumerate(self.rivals(metric)):
-            errors = self.rivals(lists)[place] if lists else None
-            for id_, before in rivals.before.rows.items():
-                after = rivals.after.rows.get(id_)
-                case = {"id": id_, "system": rivals.after.name, "before": before.value}
+        for index, successor in enumerate(self.rivals(metric)):
+            errors = self.rivals(error_metric)[index] if error_metric else None
+            for id_, before in successor.before.rows.items():
+                after = successor.after.rows.get(id_)
+                case = {"id": id_, "system": successor.after.name, "before": before.value}
                 if after is None:
-                    reason = rivals.reasons.get(id_, "the new run does not have it")
+                    reason = successor.reasons.get(id_, "the new run does not have it")
                     yield WorseCase(**case, after=None, reason=reason)
                     continue
-                new: list[NewError] = []
+                added: list[NewError] = []
                 if errors is not None and id_ in errors.before.rows and id_ in errors.after.rows:
-                    new = new_errors(errors.before.rows[id_], errors.after.rows[id_])
-                if sign * (before.value - after.value) > self._test.tie + ROUNDING or new:
-                    yield WorseCase(**case, after=after.value, new_errors=tuple(new))
+                    added = new_errors(errors.before.rows[id_], errors.after.rows[id_])
+                if sign * (before.value - after.value) > self._test.tie + ROUNDING or added:
+                    yield WorseCase(**case, after=after.value, new_errors=tuple(added))
 
     def _is_higher_better(self, metric: str) -> bool:
         return bool(self._about[metric].get("higher_is_better", True))
@@ -281,11 +289,11 @@ class Trial:
                     "taken; give a limit without %"
                 )
             size = size / abs(before) if condition.limit.percent else size
-            by_chance = condition.p is not None and not condition.p.is_met(p)
-            is_met = condition.limit.is_met(size) and not by_chance
+            is_by_chance = condition.p is not None and not condition.p.is_met(p)
+            is_met = condition.limit.is_met(size) and not is_by_chance
             cases = self._worse_ids(condition, metric, part, change.system) if is_met else ()
-            found = f"{before:.4g} -> {after:.4g} ({after - before:+.4f}, p {p:.2g})"
-            yield change.system, found, is_met, cases
+            description = f"{before:.4g} -> {after:.4g} ({after - before:+.4f}, p {p:.2g})"
+            yield change.system, description, is_met, cases
 
     def _worse_ids(
         self, condition: Condition, metric: str, part: str, system: str
@@ -293,68 +301,76 @@ class Trial:
         if (condition.what == "drop") != self._is_higher_better(metric):
             return ()
         sign = 1 if condition.what == "drop" else -1
-        rivals = next(each for each in self.rivals(metric) if each.after.name == system)
-        lost = {
-            id_: sign * ((value_of(rivals.before.rows[id_], part) or 0.0) - after)
-            for id_ in rivals.shared
-            if (after := value_of(rivals.after.rows[id_], part)) is not None
+        successor = next(
+            successor for successor in self.rivals(metric) if successor.after.name == system
+        )
+        losses = {
+            id_: sign * ((value_of(successor.before.rows[id_], part) or 0.0) - after)
+            for id_ in successor.shared
+            if (after := value_of(successor.after.rows[id_], part)) is not None
         }
-        worse = [id_ for id_, loss in lost.items() if loss > self._test.tie + ROUNDING]
+        worse = [id_ for id_, loss in losses.items() if loss > self._test.tie + ROUNDING]
         if self._missing == "worst" and not part:
-            worse += [id_ for id_ in rivals.before.rows if id_ not in rivals.after.rows]
+            worse += [id_ for id_ in successor.before.rows if id_ not in successor.after.rows]
         return worse
 
     def _check_mean(self, condition: Condition) -> Iterator[Finding]:
         metric, part = self._metric_of(condition)
         self._demanded(condition, metric, part)
-        for rivals in self.rivals(metric):
-            every = (value_of(row, part) for row in rivals.after.rows.values())
-            values = [value for value in every if value is not None]
+        for successor in self.rivals(metric):
+            part_values = (value_of(row, part) for row in successor.after.rows.values())
+            values = [value for value in part_values if value is not None]
             mean = fsum(values) / len(values)
-            found = f"mean {mean:.4f} of {len(values):,} rows"
-            yield rivals.after.name, found, condition.limit.is_met(mean), ()
+            description = f"mean {mean:.4f} of {len(values):,} rows"
+            yield successor.after.name, description, condition.limit.is_met(mean), ()
 
     def _check_rows(self, condition: Condition) -> Iterator[Finding]:
-        for rivals in self.rivals(self.metrics[0]) if self.metrics else ():
-            new = [*rivals.after.rows, *rivals.after.errors, *rivals.reasons]
+        for successor in self.rivals(self.metrics[0]) if self.metrics else ():
+            new_ids = [*successor.after.rows, *successor.after.errors, *successor.reasons]
             if condition.what == "errors":
-                ids, whole, what = [*rivals.reasons], len({*new}), "rows with errors"
+                ids, total, label = [*successor.reasons], len({*new_ids}), "rows with errors"
             else:
-                old, there = [*rivals.before.rows, *rivals.before.errors], {*new}
-                ids, whole = [id_ for id_ in old if id_ not in there], len(old)
-                what = "ids of the baseline are missing"
-            value = len(ids) / max(1, whole) if condition.limit.percent else len(ids)
-            found = f"{len(ids):,} of {whole:,} {what}"
-            yield rivals.after.name, found, condition.limit.is_met(value), ids
+                old_ids, known_ids = (
+                    [*successor.before.rows, *successor.before.errors],
+                    {*new_ids},
+                )
+                ids, total = (
+                    [id_ for id_ in old_ids if id_ not in known_ids],
+                    len(old_ids),
+                )
+                label = "ids of the baseline are missing"
+            value = len(ids) / max(1, total) if condition.limit.percent else len(ids)
+            description = f"{len(ids):,} of {total:,} {label}"
+            yield successor.after.name, description, condition.limit.is_met(value), ids
 
     def _check_errors(self, condition: Condition) -> Iterator[Finding]:
         metric = self._metric_of(condition)[0] if condition.metric else self._lists_errors()
         if metric is None or not self._lists(metric):
-            which = f"{metric} does not list" if metric else "no metric of these runs lists"
+            subject = f"{metric} does not list" if metric else "no metric of these runs lists"
             raise SettingError(
-                f"{condition.text!r}: {which} errors as evidence; score both with concordance"
+                f"{condition.text!r}: {subject} errors as evidence; score both with concordance"
             )
-        for rivals in self.rivals(metric):
+        for successor in self.rivals(metric):
             counts: dict[str, int] = {}
-            for id_ in rivals.shared:
-                before, after = rivals.before.rows[id_], rivals.after.rows[id_]
+            for id_ in successor.shared:
+                before, after = successor.before.rows[id_], successor.after.rows[id_]
                 is_new = condition.what == "new errors"
-                every = map(_named, listed_errors(after) or ())
-                errors = new_errors(before, after) if is_new else every
+                all_errors = map(_named, listed_errors(after) or ())
+                errors = new_errors(before, after) if is_new else all_errors
                 counts[id_] = sum(condition.severity in ("", error.severity) for error in errors)
             count, cases = sum(counts.values()), [id_ for id_, count in counts.items() if count]
-            found = f"{count:,} in {len(cases):,} of {len(counts):,} cases, by {metric}"
-            yield rivals.after.name, found, condition.limit.is_met(count), cases
+            description = f"{count:,} in {len(cases):,} of {len(counts):,} cases, by {metric}"
+            yield successor.after.name, description, condition.limit.is_met(count), cases
 
     def _lists(self, metric: str) -> bool:
         return any(
             listed_errors(result) is not None
-            for rivals in self.rivals(metric)
-            for result in rivals.after.rows.values()
+            for successor in self.rivals(metric)
+            for result in successor.after.rows.values()
         )
 
     def _lists_errors(self) -> str | None:
-        """The metric whose errors count: concordance, or else the first that lists any."""
+        """Return the metric whose errors count: concordance, or else the first that lists any."""
         names = sorted(self.metrics, key=lambda name: (name != USUAL_METRIC, name))
         return next(filter(self._lists, names), None)
 
@@ -365,8 +381,8 @@ class Trial:
         metric, _, part = name.rpartition(".")
         if metric in self.metrics:
             return metric, part
-        known = ", ".join(self.metrics) or "none"
-        problem = f"not every run has scores of {name!r}; all have: {known}"
+        available = ", ".join(self.metrics) or "none"
+        problem = f"not every run has scores of {name!r}; all have: {available}"
         raise condition.wrong_metric([*self.metrics, *STARTS], problem)
 
     def _demanded(self, condition: Condition, metric: str, part: str) -> list[MetricChange]:
@@ -375,35 +391,35 @@ class Trial:
             return changes
         parts = {
             name
-            for each in self.rivals(metric)
-            for row in each.after.rows.values()
+            for successor in self.rivals(metric)
+            for row in successor.after.rows.values()
             for name in row.parts
         }
         problem = (
             f"no id has {part!r} of {metric} in both runs; there are: {', '.join(sorted(parts))}"
         )
-        raise condition.wrong_metric([f"{metric}.{each}" for each in sorted(parts)], problem)
+        raise condition.wrong_metric([f"{metric}.{name}" for name in sorted(parts)], problem)
 
 
-def _rivals(read: ScoredFiles, metric: str) -> Iterator[Successor]:
-    """Each new system with the one of the baseline that has its name, or is the only one."""
-    systems = systems_in(read, metric)
-    old = [each for each in systems if each.place == 0]
-    for after in (each for each in systems if each.place):
-        same = [each for each in old if each.own == after.own] or old
-        if len(same) != 1:
-            names = ", ".join(each.own or each.name for each in old) or "none"
+def _rivals(runs: ScoredFiles, metric: str) -> Iterator[Successor]:
+    """Pair each new system with the baseline system of the same name, or with the only one."""
+    systems = systems_in(runs, metric)
+    old_systems = [system for system in systems if system.place == 0]
+    for after in (system for system in systems if system.place):
+        counterparts = [system for system in old_systems if system.own == after.own] or old_systems
+        if len(counterparts) != 1:
+            names = ", ".join(system.own or system.name for system in old_systems) or "none"
             raise InputError(
-                f"{read[0][0]} has no system called {after.own!r} to compare that of "
+                f"{runs[0][0]} has no system called {after.own!r} to compare that of "
                 f"{after.file} with; it has: {names}"
             )
         # Rows too broken to name a system count for each.
         reasons = {
             row.id: "; ".join(dict.fromkeys(problem.code for problem in row.errors))
-            for row in read[after.place][1]
+            for row in runs[after.place][1]
             if row.errors and row.system in (None, after.own)
         }
-        yield Successor(same[0], after, reasons)
+        yield Successor(counterparts[0], after, reasons)
 
 
 class Gate(Noun):
@@ -416,7 +432,7 @@ class Gate(Noun):
 
     @property
     def failed(self) -> tuple[ConditionResult, ...]:
-        return tuple(each for each in self.conditions if each.failed)
+        return tuple(result for result in self.conditions if result.failed)
 
     @property
     def passed(self) -> bool:
@@ -435,31 +451,35 @@ def gate_of(
     test: PairedTest,
 ) -> Gate:
     trial = Trial(read, missing, test)
-    results = [each for condition in conditions for each in trial.judge(condition)]
+    results = [result for condition in conditions for result in trial.judge(condition)]
     trial.changes(metric)
     worse = sorted(trial.worse(metric), key=lambda case: case.order)
     return Gate(
         baseline=str(read[0][0]),
         metric=metric,
         conditions=tuple(results),
-        changes=tuple(each for changes in trial.compared.values() for each in changes),
+        changes=tuple(change for changes in trial.compared.values() for change in changes),
         worse=tuple(worse),
         notes=tuple(dict.fromkeys([*trial.notes, *_warnings(read, trial.rivals(metric))])),
     )
 
 
-def _warnings(read: ScoredFiles, rivals: Sequence[Successor]) -> Iterator[str]:
-    (first, rows), *others = read
+def _warnings(runs: ScoredFiles, rivals: Sequence[Successor]) -> Iterator[str]:
+    (baseline_file, rows), *new_runs = runs
     compared = {successor.before.own for successor in rivals}
-    if lost := sorted({row.system for row in rows if row.system} - compared):
+    if missing_systems := sorted({row.system for row in rows if row.system} - compared):
         yield (
-            f"WARNING: no new run has {', '.join(lost)}, which the baseline has: not compared, and "
-            "no condition is about it."
+            f"WARNING: no new run has {', '.join(missing_systems)}, which the baseline has: "
+            "not compared, and no condition is about it."
         )
-    known = _references(first)
-    for file, _ in others:
-        now = _references(file)
-        changed = [id_ for id_ in now if id_ in known and now[id_] != known[id_]]
+    old_references = _references(baseline_file)
+    for file, _ in new_runs:
+        new_references = _references(file)
+        changed = [
+            id_
+            for id_ in new_references
+            if id_ in old_references and new_references[id_] != old_references[id_]
+        ]
         if changed:
             yield (
                 f"WARNING: {len(changed):,} ids have another reference in {file} than in the "

@@ -34,13 +34,13 @@ class System:
 
 
 def systems_in(read: ScoredFiles, metric: str) -> list[System]:
-    """Every system of every file, by names that differ: its own, its file's, or with a number."""
+    """List the systems of all files under unique names: their own, the file's, or numbered."""
     by_file: dict[tuple[int, str], System] = {}
-    for place, (file, rows) in enumerate(read):
+    for position, (file, rows) in enumerate(read):
         for row in rows:
-            key = place, row.system or ""
+            key = position, row.system or ""
             if (system := by_file.get(key)) is None:
-                system = by_file[key] = System(key[1], file, place, key[1])
+                system = by_file[key] = System(key[1], file, position, key[1])
             if metric not in row.scores:
                 system.errors.append(row.id)
             elif row.id in system.rows:
@@ -48,7 +48,7 @@ def systems_in(read: ScoredFiles, metric: str) -> list[System]:
             else:
                 system.rows[row.id] = row.scores[metric]
     systems = [system for system in by_file.values() if system.name or system.rows]
-    often = Counter(system.name for system in systems)
+    name_counts = Counter(system.name for system in systems)
     names = []
     for system in systems:
         # Files of scores are often called the same; their folders are not.
@@ -56,9 +56,9 @@ def systems_in(read: ScoredFiles, metric: str) -> list[System]:
         folder = system.file if is_folder else system.file.parent
         is_usual = is_folder or system.file.stem in ("scores", "")
         file_name = (folder.resolve().name if is_usual else system.file.stem) or "results"
-        name = f"{file_name}:{system.name}" if often[system.name] > 1 else system.name
+        name = f"{file_name}:{system.name}" if name_counts[system.name] > 1 else system.name
         names.append(name if system.name else file_name)
-    numbers = [names[:at].count(name) + 1 for at, name in enumerate(names)]
+    numbers = [names[:index].count(name) + 1 for index, name in enumerate(names)]
     return [
         replace(system, name=f"{name} ({number})" if names.count(name) > 1 else name)
         for system, name, number in zip(systems, names, numbers, strict=True)
@@ -72,25 +72,33 @@ def matched(
         raise SettingError(f"missing is {missing!r}; it can be 'worst' or 'skip'")
     if len(systems) < 2:
         raise SettingError("it takes two systems to compare: give another file of scores")
-    every = list(dict.fromkeys(id_ for system in systems for id_ in system.rows))
-    shared = [id_ for id_ in every if all(id_ in system.rows for system in systems)]
-    if len(shared) == len(every):
+    all_ids = list(dict.fromkeys(id_ for system in systems for id_ in system.rows))
+    shared = [id_ for id_ in all_ids if all(id_ in system.rows for system in systems)]
+    if len(shared) == len(all_ids):
         return systems, shared, ()
     # To fill in, every system must share some ids with another one.
-    apart = [
+    isolated = [
         system
         for system in systems
-        if not any(set(system.rows) & set(each.rows) for each in systems if each is not system)
+        if not any(set(system.rows) & set(peer.rows) for peer in systems if peer is not system)
     ]
-    if apart or (missing == "skip" and not shared):
+    if isolated or (missing == "skip" and not shared):
         examples = "; ".join(
-            f"{s.name} has {next(iter(s.rows))!r}" if s.rows else f"{s.name} has none"
-            for s in (apart or systems)[:3]
+            f"{system.name} has {next(iter(system.rows))!r}"
+            if system.rows
+            else f"{system.name} has none"
+            for system in (isolated or systems)[:3]
         )
         raise InputError(f"no id has a {metric} of every system: {examples}")
-    short = [(s.name, len(every) - len(s.rows)) for s in systems if len(s.rows) < len(every)]
-    lack = ", ".join(f"{name} lacks {count:,}" for name, count in short)
-    difference = f"Systems do not have the same ids: of {len(every):,} ids with a {metric}, {lack}"
+    incomplete = [
+        (system.name, len(all_ids) - len(system.rows))
+        for system in systems
+        if len(system.rows) < len(all_ids)
+    ]
+    shortfalls = ", ".join(f"{name} lacks {count:,}" for name, count in incomplete)
+    difference = (
+        f"Systems do not have the same ids: of {len(all_ids):,} ids with a {metric}, {shortfalls}"
+    )
     if missing == "worst":
         low, high = about.get("range", (None, None))
         worst = low if about.get("higher_is_better", True) else high
@@ -99,10 +107,14 @@ def matched(
                 f"the worst value of {metric} is not known: its range has no limit, or there is no "
                 f"summary.json beside the scores; use {argument('missing', 'skip')}"
             )
-        filled = {id_: MetricResult(value=worst, evidence=_NOTHING) for id_ in every}
-        systems = [replace(system, rows=filled | system.rows) for system in systems]
-        return systems, every, (f"{difference}. For these, {worst:g} stands in, the worst value.",)
-    if missing is None and len(shared) < MIN_SHARED * len(every):
+        worst_rows = {id_: MetricResult(value=worst, evidence=_NOTHING) for id_ in all_ids}
+        systems = [replace(system, rows=worst_rows | system.rows) for system in systems]
+        return (
+            systems,
+            all_ids,
+            (f"{difference}. For these, {worst:g} stands in, the worst value.",),
+        )
+    if missing is None and len(shared) < MIN_SHARED * len(all_ids):
         raise InputError(
             f"{difference[0].lower()}{difference[1:]}, and only {len(shared):,} are shared by all. "
             f"Leave a system out, or choose: {argument('missing', 'worst')} gives the metric's "
@@ -123,46 +135,53 @@ _VERSION = re.compile(rf"(?<=[|/])({LIBRARIES})(:?)(\d[^|/]*)")
 def shared_description(
     files: Sequence[Path], metric: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The entry of a metric in the summaries, with notes on what differs or could not be checked.
+    """Return a metric's summary entry, with notes on differences and on missing summaries.
 
     Scores that differ in more than the versions of libraries were made differently and cannot be
     compared.
     """
-    entries = {file: each for file in files if (each := read_summary(file).get(metric)) is not None}
-    signatures = {file: str(each.get("signature", "")) for file, each in entries.items()}
-    (first, one), *others = signatures.items() or [(Path(), "")]
-    for file, signature in others:
-        if without_versions(one) != without_versions(signature):
+    entries = {
+        file: entry for file in files if (entry := read_summary(file).get(metric)) is not None
+    }
+    signatures = {file: str(entry.get("signature", "")) for file, entry in entries.items()}
+    (first_file, first_signature), *other_signatures = signatures.items() or [(Path(), "")]
+    for file, signature in other_signatures:
+        if without_versions(first_signature) != without_versions(signature):
             raise InputError(
-                f"{first} and {file} hold {metric} made in different ways, which cannot be "
-                f"compared: {differences(one, signature)}. Score both with the same version and "
-                f"settings. The signatures: {one} and {signature}"
+                f"{first_file} and {file} hold {metric} made in different ways, which cannot be "
+                f"compared: {differences(first_signature, signature)}. Score both with the same "
+                f"version and settings. The signatures: {first_signature} and {signature}"
             )
     notes = []
-    lacking = [str(file) for file in files if file not in signatures]
-    if lacking and len(files) > 1:
+    undescribed = [str(file) for file in files if file not in signatures]
+    if undescribed and len(files) > 1:
         notes.append(
-            f"WARNING: it is not known how {metric} in {', '.join(lacking)} was made, as there is "
-            "no summary.json beside the scores: whether it can be compared was not checked."
+            f"WARNING: it is not known how {metric} in {', '.join(undescribed)} was made, as there "
+            "is no summary.json beside the scores: whether it can be compared was not checked."
         )
     versions: dict[str, dict[str, None]] = {}
     for signature in signatures.values():
         for name, _, version in _VERSION.findall(signature):
             versions.setdefault(name, {})[version] = None
-    if several := [f"{name} {' and '.join(v)}" for name, v in versions.items() if len(v) > 1]:
+    if mixed_versions := [
+        f"{name} {' and '.join(numbers)}" for name, numbers in versions.items() if len(numbers) > 1
+    ]:
         notes.append(
-            f"The scores were made with different versions of libraries ({'; '.join(several)}); "
-            "models and settings are the same."
+            "The scores were made with different versions of libraries "
+            f"({'; '.join(mixed_versions)}); models and settings are the same."
         )
-    about: dict[str, Any] = next((dict(each) for each in entries.values()), {})
-    return about, tuple(notes)
+    description: dict[str, Any] = next((dict(entry) for entry in entries.values()), {})
+    return description, tuple(notes)
 
 
 def differences(one: str, other: str) -> str:
-    """The settings in which two signatures differ, as in `threshold: 0.5 and 0.7`."""
+    """Describe the settings in which two signatures differ, as in `threshold: 0.5 and 0.7`."""
     first, second = (
-        {name: value or "yes" for name, _, value in (p.partition(":") for p in each.split("|"))}
-        for each in (one, other)
+        {
+            name: value or "yes"
+            for name, _, value in (part.partition(":") for part in signature.split("|"))
+        }
+        for signature in (one, other)
     )
     return "; ".join(
         f"{name}: {first.get(name, 'none')} and {second.get(name, 'none')}"
@@ -172,5 +191,5 @@ def differences(one: str, other: str) -> str:
 
 
 def without_versions(signature: str) -> str:
-    """A signature without the versions of libraries: scores that share it can be compared."""
+    """Strip the versions of libraries: scores with the same result can be compared."""
     return _VERSION.sub(r"\1", signature)

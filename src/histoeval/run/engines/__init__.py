@@ -1,1 +1,1 @@
-"""What runs a job: this process, all cores of this machine, or a Ray cluster."""
+"""Engines that run a job: this process, all cores of this machine, or a Ray cluster."""

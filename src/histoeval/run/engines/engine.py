@@ -1,4 +1,4 @@
-"""The nouns of engines: a task that may run anywhere, blocks of rows, and who runs them.
+"""Interface of engines: a task that may run anywhere, blocks of rows, and the engines.
 
 Whatever the engine, its number of workers, the size of blocks and the order in which they are
 finished, the results of a job are the same bytes.
@@ -37,17 +37,17 @@ BLOCK_CHARACTERS = 1_000_000
 
 class RowSource(Protocol[In_co]):
     def rows(self) -> Iterator[In_co]:
-        """Every row, from the start."""
+        """Iterate over all rows from the start."""
 
     def identity(self) -> dict[str, Any]:
-        """Equal for equal inputs."""
+        """Return a value that is equal for equal inputs."""
 
     def description(self) -> Any:
-        """The input as a summary shows it."""
+        """Describe the input for the summary."""
 
 
 class Task(ABC, Generic[In, Out]):
-    """The work of a job. It is pickled to run elsewhere, and loads its models there."""
+    """The work of a job; it is pickled to run elsewhere, and loads its models there."""
 
     # Several processes may do it, but not where a server is asked, which has limits.
     parallel = True
@@ -62,25 +62,25 @@ class Task(ABC, Generic[In, Out]):
 
     @abstractmethod
     def work(self, rows: Sequence[In]) -> Sequence[Out]:
-        """The results of some rows, in their order; it depends on nothing but the task and them."""
+        """Return the results of some rows, in order; they depend only on the task and the rows."""
 
     @abstractmethod
     def failed(self, row: In, problem: Problem) -> Out:
-        """The result of a row that has killed the process that worked on it."""
+        """Return the result of a row that killed the process working on it."""
 
     def examples(self) -> Sequence[In]:
-        """Made-up rows that anybody may work on to load what rows need; none where that may cost.
+        """Return made-up rows that load all models when worked on; none if that might cost money.
 
         Worker processes are forked of one that has done so. Without them each loads its own.
         """
         return ()
 
     def ahead(self, blocks: Iterable[Block[In]]) -> AbstractContextManager[Iterable[Block[In]]]:
-        """The blocks; where something can be begun with before its turn, they are read ahead."""
+        """Return the blocks, read ahead if work on some can begin before their turn."""
         return nullcontext(blocks)
 
     def take_usage(self) -> Any:
-        """The cost since this was last called, for `Job.charge`; mostly nothing."""
+        """Return the cost since the last call, for `Job.charge`; mostly nothing."""
         return None
 
 
@@ -95,13 +95,13 @@ EXAMPLE = Pair(
 
 
 def example_pairs(metrics: Iterable[Metric]) -> Sequence[Pair]:
-    """The example, if all metrics compute: others may ask a server, download or count."""
+    """Return the example if all metrics only compute: others may ask a server or download."""
     compute = all(isinstance(metric, PairMetric | ModelMetric) for metric in metrics)
     return [EXAMPLE] if compute else []
 
 
 def gpu_use(models: Iterable[Any]) -> tuple[bool, bool]:
-    """True if any of these models is on a GPU; and if all that are can be asked for it."""
+    """Tell if any model is on a GPU, and if processes can share all of those."""
     on_gpu = [model for model in models if getattr(model, "on_gpu", False)]
     return bool(on_gpu), all(getattr(model, "shares_gpu", False) for model in on_gpu)
 
@@ -135,13 +135,13 @@ class Blocks(Generic[In]):
 
     def __iter__(self) -> Iterator[Block[In]]:
         finished = iter(self.finished)
-        done = next(finished, None)
+        done_rows = next(finished, None)
         rows: list[In] = []
         characters = 0
         for number, row in enumerate(self.source.rows()):
-            while done is not None and number >= done.stop:
-                done = next(finished, None)
-            if done is not None and number >= done.start:
+            while done_rows is not None and number >= done_rows.stop:
+                done_rows = next(finished, None)
+            if done_rows is not None and number >= done_rows.start:
                 if rows:
                     yield Block(number - len(rows), rows)
                     rows, characters = [], 0
@@ -156,7 +156,7 @@ class Blocks(Generic[In]):
 
 
 class Finished(NamedTuple, Generic[Out]):
-    """The results of a block; `rows` is None where they lie in the spool already."""
+    """The results of a block; `rows` is None if they are in the spool already."""
 
     start: int
     length: int
@@ -180,7 +180,7 @@ class BlockSpool:
         self.folder = rows.parent / name
 
     def put(self, start: int, rows: Sequence[StoredRow]) -> None:
-        """Keep a block; when this returns, killing the process cannot lose it."""
+        """Store a block durably: once this returns, killing the process cannot lose it."""
         make_folder(self.folder)
         content = b"".join(row.line() for row in rows)
         write_whole(self.file(range(start, start + len(rows))), content)
@@ -189,11 +189,11 @@ class BlockSpool:
         return self.folder / f"{block.start:012}-{len(block)}.jsonl"
 
     def blocks(self, first: int) -> list[range]:
-        """The blocks that are there, in order, with rows from `first` on; no row is in two."""
+        """List the stored blocks with rows from `first` on, in order and without overlap."""
         paths = self.folder.iterdir() if self.folder.is_dir() else ()
-        names = [match for path in paths if (match := _NAME.fullmatch(path.name))]
+        matches = [match for path in paths if (match := _NAME.fullmatch(path.name))]
         blocks: list[range] = []
-        for start, count in sorted((int(name[1]), int(name[2])) for name in names):
+        for start, count in sorted((int(match[1]), int(match[2])) for match in matches):
             if start + count > first and (not blocks or start >= blocks[-1].stop):
                 blocks.append(range(start, start + count))
         return blocks
@@ -202,7 +202,7 @@ class BlockSpool:
         return self.file(block).read_bytes().splitlines(keepends=True)
 
     def clear(self) -> None:
-        """Forget all blocks, and those of other requests for the same file of rows."""
+        """Delete all blocks, also those of other requests for the same file of rows."""
         for folder in self.folder.parent.glob(f"{glob.escape(self._prefix)}*"):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -214,7 +214,7 @@ class Engine(ABC):
     def run(
         self, task: Task[In, Out], blocks: Blocks[In], spool: BlockSpool | None
     ) -> Iterator[Finished[Out]]:
-        """The results of all blocks, in any order."""
+        """Yield the results of all blocks, in any order."""
 
 
 def demand_workers(workers: int) -> int:

@@ -135,7 +135,7 @@ class Worker:
         return answer
 
     def end(self) -> str:
-        """Kill the process; how it has ended, in words."""
+        """Kill the process and describe how it ended."""
         with self._lock:
             if not self.ending:
                 self.ending = _in_words(self._kill())
@@ -145,7 +145,7 @@ class Worker:
         return self.ending
 
     def _ask(self, message: bytes) -> Any:
-        """The answer; what the worker asks of the GPU before that is answered."""
+        """Send a message and return the answer; serve GPU requests of the worker meanwhile."""
         rows_out, answers_in = self._channels
         try:
             while True:
@@ -158,9 +158,9 @@ class Worker:
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise WorkerDied(self.end()) from error
         except Exception as error:
-            was_ended = answers_in.closed  # by another thread
+            is_closed = answers_in.closed  # by another thread
             ending = self.end()  # the rest of this answer would be taken for the next
-            if was_ended:
+            if is_closed:
                 raise WorkerDied(ending) from error
             raise AnswerLost(f"{type(error).__name__}: {error}") from error
         if isinstance(answer, Exception):
@@ -180,7 +180,7 @@ def _in_words(code: int | None) -> str:
 
 
 def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worker:
-    """A fresh interpreter, one of some workers; with a socket it may be forked.
+    """Start a fresh interpreter as one of some workers; with a socket it may be forked.
 
     It does not matter what threads, locks or GPUs this process has, nor whether it is a script
     without `if __name__ == "__main__"`.
@@ -206,9 +206,9 @@ def spawn(package: bytes, workers: int = 1, control: int | None = None) -> Worke
 
 class ForkServer:
     def __init__(self, package: bytes, workers: int) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self.process = spawn(package, workers, theirs.fileno())
+        self._control, child_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with child_socket:
+            self.process = spawn(package, workers, child_socket.fileno())
         self._lock = Lock()
 
     def fork(self) -> Worker:
@@ -234,7 +234,7 @@ class ForkServer:
         self._control.close()
 
     def _ask(self, message: bytes, *channels: int) -> int | None:
-        """The answer to a request; None where nobody answers any more."""
+        """Return the answer to a request; None if the server has ended."""
         with self._lock, suppress(OSError):
             socket.send_fds(self._control, [message], channels)
             if answer := self._control.recv(32):
@@ -243,7 +243,7 @@ class ForkServer:
 
 
 class WorkerSlot(Generic[In, Out]):
-    """One worker process, and what is done when it dies.
+    """One worker process, restarted when it dies.
 
     The rows that it was working on are tried again, at last one by one, so that a row that kills
     its worker costs itself and no other row.
@@ -325,7 +325,7 @@ class WorkerPool(Generic[In, Out]):
         self.close()
 
     def close(self) -> None:
-        """End all processes, also that which workers are forked of while it loads models."""
+        """End all processes, also a fork server that is still loading models."""
         for slot in self.slots:
             slot.stop()
         self._is_stopped = True
@@ -334,7 +334,7 @@ class WorkerPool(Generic[In, Out]):
         self._threads.shutdown()
 
     def work(self, blocks: Iterable[Block[In]]) -> Iterator[tuple[Block[In], WorkerAnswer]]:
-        """Each block with its answer as it is finished; few blocks are read ahead."""
+        """Yield each block with its answer as it finishes; few blocks are read ahead."""
         waiting: dict[Future[WorkerAnswer], Block[In]] = {}
 
         def finished() -> Iterator[tuple[Block[In], WorkerAnswer]]:
@@ -360,7 +360,7 @@ class WorkerPool(Generic[In, Out]):
             self._free.append(slot)
 
     def start(self) -> Worker:
-        """A new worker; `WorkerDied` where the process that it would be forked of has ended."""
+        """Start a worker; raise `WorkerDied` if the fork server has ended."""
         with self._lock:
             if self._is_forking and (server := self._server or self._fork_server()):
                 try:
@@ -373,7 +373,7 @@ class WorkerPool(Generic[In, Out]):
         return spawn(self._package, self._workers)
 
     def _fork_server(self) -> ForkServer | None:
-        """The process that is forked; None, now and later, where it cannot be."""
+        """Start the fork server; None, now and later, if it cannot be forked."""
         server = self._server = ForkServer(self._package, self._workers)
         with suppress(WorkerDied):
             if not self._is_stopped and server.process.begin():
@@ -402,25 +402,27 @@ class LocalEngine(Engine):
     def run(
         self, task: Task[In, Out], blocks: Blocks[In], spool: BlockSpool | None
     ) -> Iterator[Finished[Out]]:
-        """The results in the order in which they are finished.
+        """Yield results in the order in which they finish.
 
         What more processes would not speed up is done in this one: small inputs, what a server
         does and, if no number of workers is given, what a GPU does that they cannot share. So is
         what cannot be sent to another process, unless this engine was asked for.
         """
-        keeps_gpu = task.on_gpu and not task.shares_gpu
-        is_alone = self._workers is None and (keeps_gpu or cores() == 1)
+        has_own_gpu = task.on_gpu and not task.shares_gpu
+        is_alone = self._workers is None and (has_own_gpu or cores() == 1)
         if not task.parallel or is_alone:
             yield from INLINE.run(task, blocks, spool)
             return
-        limit = blocks.rows
+        max_rows = blocks.rows
         if not blocks.is_fixed:
-            blocks.rows = min(limit, FIRST_ROWS)
-        rest = iter(blocks)
-        first: list[Block[In]] = []
-        while sum(len(block.rows) for block in first) <= task.small and (block := next(rest, None)):
-            first.append(block)
-        is_small = sum(len(block.rows) for block in first) <= task.small
+            blocks.rows = min(max_rows, FIRST_ROWS)
+        remaining = iter(blocks)
+        first_blocks: list[Block[In]] = []
+        while sum(len(block.rows) for block in first_blocks) <= task.small and (
+            block := next(remaining, None)
+        ):
+            first_blocks.append(block)
+        is_small = sum(len(block.rows) for block in first_blocks) <= task.small
         package = None
         try:
             if self._demanded or not is_small:
@@ -429,13 +431,13 @@ class LocalEngine(Engine):
             if self._demanded:
                 raise
         if package is None:
-            blocks.rows = limit
-            yield from INLINE.run(task, chain(first, rest))
+            blocks.rows = max_rows
+            yield from INLINE.run(task, chain(first_blocks, remaining))
             return
         with WorkerPool(task, package, self._workers or cores()) as pool:
-            for block, answer in pool.work(chain(first, rest)):
+            for block, answer in pool.work(chain(first_blocks, remaining)):
                 if not blocks.is_fixed:
-                    blocks.rows = next_rows(len(block.rows), answer.seconds, limit)
+                    blocks.rows = next_rows(len(block.rows), answer.seconds, max_rows)
                 yield Finished(
                     block.start, len(block.rows), answer.rows, block.position, answer.usage
                 )
@@ -443,5 +445,5 @@ class LocalEngine(Engine):
 
 def next_rows(rows: int, seconds: float, limit: int) -> int:
     speed = rows / max(seconds, 1e-6)
-    wanted = max(speed * BLOCK_S, min(FEW_ROWS, speed * FEW_ROWS_S))
-    return max(1, min(limit, round(min(max(wanted, rows / 2), rows * 2))))
+    target = max(speed * BLOCK_S, min(FEW_ROWS, speed * FEW_ROWS_S))
+    return max(1, min(limit, round(min(max(target, rows / 2), rows * 2))))

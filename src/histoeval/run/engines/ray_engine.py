@@ -93,15 +93,15 @@ class ActorShare(NamedTuple):
 
 
 def share_of(resources: dict[str, float], workers: int | None, task: Any) -> ActorShare:
-    """One actor for each core or GPU; what a server does needs one, if no number is given.
+    """Plan one actor per core or GPU; one alone if a server does the work and no number is given.
 
     None takes more than it can have if each is to find a place on some machine.
     """
     cpus, gpus = resources.get("CPU", 0), resources.get("GPU", 0)
     if task.on_gpu and gpus < 1:
         raise SettingError("the Ray cluster has no GPU: leave --device out")
-    usual = int(gpus) if task.on_gpu else int(cpus) if task.parallel else 1
-    actors = workers or usual or 1
+    default_actors = int(gpus) if task.on_gpu else int(cpus) if task.parallel else 1
+    actors = workers or default_actors or 1
     share = [1 / ceil(actors / max(count, 1)) for count in (cpus, gpus)]
     return ActorShare(actors, share[0], share[1] if task.on_gpu else 0)
 
@@ -110,7 +110,7 @@ def _stream(
     ray: Any, reader: bytes, context: "RayContext", name: str, share: ActorShare
 ) -> Iterator[Finished[Any]]:
     data = ray.data
-    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+    local_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=False
     )
     with warnings.catch_warnings(action="ignore"):  # Ray warns of its own settings
@@ -126,7 +126,7 @@ def _stream(
         with data.DataContext.current(settings):
             rows = (
                 data.from_items([reader], override_num_blocks=1)
-                .flat_map(read, num_cpus=0, scheduling_strategy=here)
+                .flat_map(read, num_cpus=0, scheduling_strategy=local_node)
                 .map(
                     type(name, (BlockActor,), {}),  # a stage is called like its class
                     fn_constructor_args=(context,),
@@ -145,7 +145,7 @@ def _stream(
 
 
 def read(row: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
-    """The blocks of the input, each small beside what came before, so that no actor ends late."""
+    """Yield blocks that are small beside what came before, so that no actor ends late."""
     folder, blocks, actors = pickle.loads(row["item"])
     _go_to(folder)
     limit = blocks.rows
@@ -155,14 +155,14 @@ def read(row: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
         for block in blocks:
             yield {"content": pickle.dumps(block)}
             if not blocks.is_fixed:
-                fair = (block.start + len(block.rows)) // (3 * actors)
-                blocks.rows = min(max(fair, FIRST_ROWS), limit)
+                fair_rows = (block.start + len(block.rows)) // (3 * actors)
+                blocks.rows = min(max(fair_rows, FIRST_ROWS), limit)
     except HistoEvalError as error:
         yield {"content": pickle.dumps(error)}
 
 
 def _go_to(folder: str) -> None:
-    """Let relative paths lead where they lead on the machine of the user, if this one has it."""
+    """Resolve relative paths as on the machine of the user, if this one has the folder."""
     with suppress(OSError):
         os.chdir(folder)
 
@@ -180,7 +180,7 @@ class RayContext:
     version: str = __version__
 
     def open(self) -> WorkerSlot[Any, Any]:
-        """A worker in these surroundings; an error where the work would come to nothing."""
+        """Open a worker in this environment; raise an error if its work could not be used."""
         host = socket.gethostname()
         if self.version != __version__:
             raise SettingError(
@@ -230,42 +230,48 @@ class BlockActor:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
-    """Ray, connected to a cluster; one that is started here is stopped at the end."""
+    """Connect Ray to a cluster; one that is started here is stopped at the end."""
     ray = _imported()
     if ray.is_initialized():
         yield ray
         return
-    place = address or os.environ.get("RAY_ADDRESS") or "local"
-    if "://" in place:
+    cluster = address or os.environ.get("RAY_ADDRESS") or "local"
+    if "://" in cluster:
         raise EndpointError(
-            f"{place} is an address of Ray Client, which is not supported: run the command on a "
+            f"{cluster} is an address of Ray Client, which is not supported: run the command on a "
             "machine of the cluster with --address auto, or by `ray job submit`"
         )
-    usual = tempfile.gettempdir()
-    short = usual if len(usual) <= LONGEST_FOLDER else "/tmp"
+    temporary_folder = tempfile.gettempdir()
+    short_folder = temporary_folder if len(temporary_folder) <= LONGEST_FOLDER else "/tmp"
     # the folder that Ray makes is open to all, and what it writes there holds report texts
-    with tempfile.TemporaryDirectory(prefix="ray-", dir=short, ignore_cleanup_errors=True) as own:
+    with tempfile.TemporaryDirectory(
+        prefix="ray-", dir=short_folder, ignore_cleanup_errors=True
+    ) as ray_folder:
         settings: dict[str, Any] = {
-            "address": place,
+            "address": cluster,
             "logging_level": logging.INFO if shows_logs() else logging.CRITICAL,
             "log_to_driver": shows_logs(),
         }
-        if place == "local":
-            settings |= {"num_cpus": cores(), "include_dashboard": False, "_temp_dir": f"{own}/r"}
-        host, colon, port = place.rpartition(":")
+        if cluster == "local":
+            settings |= {
+                "num_cpus": cores(),
+                "include_dashboard": False,
+                "_temp_dir": f"{ray_folder}/r",
+            }
+        host, separator, port = cluster.rpartition(":")
         try:
-            if colon:  # where nobody answers at once, Ray itself would wait for minutes
+            if separator:  # where nobody answers at once, Ray itself would wait for minutes
                 socket.create_connection((host, int(port)), timeout=ANSWER_S).close()
             with _quiet():
                 ray.init(**settings)
         except (ConnectionError, ValueError, OSError) as error:
             raise EndpointError(
-                f"there is no Ray cluster at {place}: {_first_line(error)}; start one with "
+                f"there is no Ray cluster at {cluster}: {_first_line(error)}; start one with "
                 "`ray start --head`, or leave --address out"
             ) from error
         except RuntimeError as error:
             raise EndpointError(
-                f"the Ray cluster at {place} does not fit this installation: {error}"
+                f"the Ray cluster at {cluster} does not fit this installation: {error}"
             ) from error
         try:
             yield ray
@@ -307,19 +313,19 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Ray's own notes and warnings are kept off the terminal while it starts; no usage reports."""
-    ours = {"RAY_USAGE_STATS_ENABLED": "0"}
+    """Keep Ray's notes and warnings off the terminal while it starts; send no usage reports."""
+    settings = {"RAY_USAGE_STATS_ENABLED": "0"}
     if not shows_logs():
-        ours["RAY_BACKEND_LOG_LEVEL"] = "fatal"
-    added = {name: text for name, text in ours.items() if name not in os.environ}
+        settings["RAY_BACKEND_LOG_LEVEL"] = "fatal"
+    added = {name: text for name, text in settings.items() if name not in os.environ}
     os.environ.update(added)
     sys.stderr.flush()
     stderr = os.dup(2)
     try:
         if not shows_logs():  # whoever writes to standard error
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, 2)
-            os.close(nowhere)
+            devnull = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(devnull, 2)
+            os.close(devnull)
         with warnings.catch_warnings(action="ignore"):
             yield
     finally:

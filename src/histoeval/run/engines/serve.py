@@ -70,7 +70,7 @@ def _answer(answers_out: BinaryIO, answer: object) -> None:
 
 
 def _can_be_forked(task: Task[Any, Any], control: int) -> bool:
-    """True if all that rows need could be loaded here, by a process of one thread.
+    """True if everything that rows need was loaded and the process has a single thread.
 
     Nor may it have a socket, which its workers would read from and write to all at once.
     """
@@ -96,7 +96,7 @@ def _can_be_forked(task: Task[Any, Any], control: int) -> bool:
 
 
 def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
-    """The channels of this process, which was forked; the server itself never returns.
+    """Return the channels of a forked process; the server itself never returns.
 
     It is sent two channels for each worker that is wanted, and the number of a worker that shall
     end. It answers with the number of the new worker, or the exit code of the old one. Only on
@@ -123,7 +123,7 @@ def forked(control: socket.socket) -> tuple[BinaryIO, BinaryIO]:
 
 
 def _end_with_parent() -> None:
-    """Be killed when the thread ends that has started this process."""
+    """Have this process killed when the thread that started it ends."""
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 

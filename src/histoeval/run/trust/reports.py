@@ -71,7 +71,7 @@ NO_IMAGE = Problem("no_image", "the row names no image, so nothing can be compar
 
 @dataclass(frozen=True)
 class TileSelection:
-    """Which tiles of a slide are looked at: how many, or all (None), and by which seed."""
+    """The tiles of a slide to examine: at most `most` (None: all), sampled with `seed`."""
 
     most: int | None
     seed: int = 0
@@ -120,18 +120,18 @@ class Instruments:
 
 
 def judge_case(case: TrustCase, folder: Path, instruments: Instruments) -> Verdict:
-    """The verdict on one case; where its report cannot be read, all of it is missing."""
+    """Return the verdict on one case; if its report cannot be read, everything is missing."""
     text, policy = case.report, instruments.policy
     if text is None:
         return Verdict(_row(case, {}, policy))
-    if (foreign := english_problem(instruments.language, report=text)) is not None:
-        return Verdict(unjudged(case, foreign, policy))
+    if (language_problem := english_problem(instruments.language, report=text)) is not None:
+        return Verdict(unjudged(case, language_problem, policy))
     report = attempt(lambda: instruments.reader.read([text])[0])
     if isinstance(report, Problem):
-        failed = Problem("reader_failed", report.message)
-        return Verdict(_row(case, dict.fromkeys(DIMENSIONS, failed), policy))
-    named = NO_IMAGE if case.image is None else case.image
-    image = find_image(folder, named) if isinstance(named, str) else named
+        reader_problem = Problem("reader_failed", report.message)
+        return Verdict(_row(case, dict.fromkeys(DIMENSIONS, reader_problem), policy))
+    image_choice = NO_IMAGE if case.image is None else case.image
+    image = find_image(folder, image_choice) if isinstance(image_choice, str) else image_choice
     path = image if isinstance(image, Path) else None
     content = None if path is None else image_hash(path)
     grounding = attempt(lambda: _grounding(image, report, instruments))
@@ -192,7 +192,7 @@ def _embedded(
 def _grounding(
     image: Path | Problem, report: Report, instruments: Instruments
 ) -> Grounding | Problem:
-    """By the encoder, or by each of a panel and then the majority of them."""
+    """Ground the report with the encoder, or with each of a panel and by their majority."""
     if isinstance(image, Problem):
         return image
     if instruments.no_encoder is not None:
@@ -213,7 +213,7 @@ def _grounding(
 def _stability(
     case: TrustCase, text: str, image: Path | Problem, instruments: Instruments
 ) -> Stability | Problem:
-    """By the reports that the row holds; where it holds none, by asking the model for them."""
+    """Measure stability by the reports of the row; if it has none, by asking the model."""
     distance, setup = instruments.distance, instruments.vlm_setup
     if case.troubled:
         return case.troubled[0]
@@ -236,29 +236,31 @@ def _stability(
 def _row(
     case: TrustCase, outcomes: Dimensions, policy: Policy, content: str | None = None
 ) -> TrustRow:
-    problems = {name: each for name, each in outcomes.items() if isinstance(each, Problem)}
-    known = {name: each for name, each in outcomes.items() if not isinstance(each, Problem)}
-    values: dict[str, Any] = {
-        name: known[name].value if name in known else None for name in DIMENSIONS
+    problems = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Problem)}
+    results = {
+        name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Problem)
     }
-    grounding, logic = known.get("grounding"), known.get("logic")
-    beside = found_beside(
+    values: dict[str, Any] = {
+        name: results[name].value if name in results else None for name in DIMENSIONS
+    }
+    grounding, logic = results.get("grounding"), results.get("logic")
+    checks = found_beside(
         grounding if isinstance(grounding, Grounding) else None,
         logic if isinstance(logic, Logic) else None,
     )
-    unknown = dict.fromkeys(DIMENSIONS, case.problems[0].message) if case.problems else {}
-    unknown |= {name: problem.message for name, problem in problems.items()}
-    trust = fuse(**values, weights=policy.weights, policy=policy, unknown=unknown, **beside)
+    reasons = dict.fromkeys(DIMENSIONS, case.problems[0].message) if case.problems else {}
+    reasons |= {name: problem.message for name, problem in problems.items()}
+    trust = fuse(**values, weights=policy.weights, policy=policy, unknown=reasons, **checks)
     evidence: dict[str, Any] = {"image": case.image} if isinstance(case.image, str) else {}
     if content is not None:
         evidence["image_hash"] = content
-    evidence |= {name: each.model_dump(mode="json") for name, each in known.items()}
+    evidence |= {name: outcome.model_dump(mode="json") for name, outcome in results.items()}
     evidence["trust"] = {
         **trust.model_dump(mode="json", include={"low", "high", "reason", "missing"}),
         "weights": policy.weights.model_dump(),
         "policy": policy.identity,
     }
-    cancer = beside.get("cancer")
+    cancer = checks.get("cancer")
     return TrustRow(
         id=case.id,
         row=case.number,
@@ -292,18 +294,18 @@ def trust_source(
     texts: bool = True,
 ) -> Verdicts:
     """Judge every report of a source; with a folder, a stopped run resumes."""
-    place = None if folder is None or not texts else folder.folder
-    job = TrustJob(source, instruments, illustrate if texts else None, place, batch_size)
+    patch_folder = None if folder is None or not texts else folder.folder
+    job = TrustJob(source, instruments, illustrate if texts else None, patch_folder, batch_size)
     images: Iterator[Path] = iter(())
     if folder is not None and folder.evidence.is_dir():
         # some may lie among the pictures of the evidence, and be replaced by them
         cases = (case.image for case in source.rows())
         images = (source.folder / image for image in cases if isinstance(image, str))
     with protecting(images):
-        done = job.run(
+        result = job.run(
             folder, overwrite=overwrite, watch=watch, conclude=conclude, engine=engine, texts=texts
         )
-    return Verdicts(done.summary, done.rows)
+    return Verdicts(result.summary, result.rows)
 
 
 @dataclass(eq=False)
@@ -359,7 +361,7 @@ class TrustJob(Job[TrustCase, TrustRow]):
 
     def keep_texts(self, store: RowStore[TrustRow]) -> None:
         cases = self.source.rows()
-        write_texts(store.path.parent, ({"id": each.id, "report": each.report} for each in cases))
+        write_texts(store.path.parent, ({"id": case.id, "report": case.report} for case in cases))
 
     def request(self) -> dict[str, Any]:
         logic = signature_of(self.instruments.entailer, self.instruments.top)
@@ -394,12 +396,12 @@ class TrustJob(Job[TrustCase, TrustRow]):
             "policy": instruments.policy.content(),
         }
 
-    def _is_result(self, row: TrustRow, given: TrustCase) -> bool:
-        if (row.id, row.row) != (given.id, given.number):
+    def _is_result(self, row: TrustRow, case: TrustCase) -> bool:
+        if (row.id, row.row) != (case.id, case.number):
             return False
-        if isinstance(given.image, str):
-            path = self.source.folder / given.image
-            refuse_changed(given.image, path, row.evidence.get("image_hash"))
+        if isinstance(case.image, str):
+            path = self.source.folder / case.image
+            refuse_changed(case.image, path, row.evidence.get("image_hash"))
         return True
 
     def _add(self, row: TrustRow) -> None:
@@ -414,9 +416,9 @@ class TrustJob(Job[TrustCase, TrustRow]):
     def _totals(self) -> dict[str, Any]:
         means = {
             name: {
-                "known": (known := self._known[name]),
-                "missing": self.tally.rows - known,
-                "mean": total.value / known if known else None,
+                "known": (known_count := self._known[name]),
+                "missing": self.tally.rows - known_count,
+                "mean": total.value / known_count if known_count else None,
             }
             for name, total in self._sums.items()
         }

@@ -107,8 +107,11 @@ class TrustFolder(RowStore[TrustRow]):
         remove(self.page)
 
     def _written(self) -> Iterable[Path]:
-        kept = [*self.evidence.glob("[0-9]*_*.png"), *self.evidence.glob("[0-9]*_patches.npz")]
-        return [*super()._written(), *kept]
+        evidence_files = [
+            *self.evidence.glob("[0-9]*_*.png"),
+            *self.evidence.glob("[0-9]*_patches.npz"),
+        ]
+        return [*super()._written(), *evidence_files]
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         super().finish({"rows": summary["rows"]})
@@ -125,12 +128,12 @@ def reasons_of(row: TrustRow, policy: Policy) -> Iterator[Reason]:
     if row.route == "deploy":
         return
     evidence = row.evidence
-    seen, logic = evidence.get("grounding"), evidence.get("logic")
+    grounding, logic = evidence.get("grounding"), evidence.get("logic")
     report = RoutedReport.of(
         {name: getattr(row, name) for name in DIMENSIONS},
         policy,
         **found_beside(
-            None if seen is None else Grounding.model_validate(seen),
+            None if grounding is None else Grounding.model_validate(grounding),
             None if logic is None else Logic.model_validate(logic),
         ),
     )
@@ -177,8 +180,14 @@ class FinishedTrust:
                         content = json.loads(line)
                         row, name = int(content["row"]), str(content["id"])
                         image, route = content["evidence"].get("image"), str(content["route"])
-                    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-                        raise _no_row(f"line {number}") from e
+                    except (
+                        ValueError,
+                        KeyError,
+                        TypeError,
+                        AttributeError,
+                        RecursionError,
+                    ) as error:
+                        raise _no_row(f"line {number}") from error
                     by_row[row] = CaseLine(row, name, image, route), offset
                 offset += len(line)
         return by_row
@@ -218,9 +227,9 @@ class FinishedTrust:
         """The text of a report; None where the run did not keep it."""
         if not has_texts(self.folder):
             return None
-        for case, kept in zip(self.cases(), read_texts(self.folder), strict=False):
+        for case, stored_texts in zip(self.cases(), read_texts(self.folder), strict=False):
             if case.row == number:
-                text = kept.get("report") if kept.get("id") == case.id else None
+                text = stored_texts.get("report") if stored_texts.get("id") == case.id else None
                 return text if isinstance(text, str) else None
         return None
 
@@ -236,15 +245,17 @@ class FinishedTrust:
         name = row.evidence.get("image")
         if not isinstance(name, str):
             return Problem("no_image", "this case names no image")
-        seen = row.evidence.get("image_hash")
-        known = () if scores is None else filter(None, (scores.image, scores.absolute))
-        for there in (self.folder / path for path in known):
-            if _is_there(there):
-                return CaseImage(there, seen is not None and image_hash(there) != seen)
-        for near in (self.folder / name, self.folder.parent / name):
-            if seen is not None and _is_there(near) and image_hash(near) == seen:
-                return CaseImage(near, changed=False)
-        if scores is None and seen is None:
+        seen_hash = row.evidence.get("image_hash")
+        known_paths = () if scores is None else filter(None, (scores.image, scores.absolute))
+        for original in (self.folder / path for path in known_paths):
+            if _is_there(original):
+                return CaseImage(
+                    original, seen_hash is not None and image_hash(original) != seen_hash
+                )
+        for nearby in (self.folder / name, self.folder.parent / name):
+            if seen_hash is not None and _is_there(nearby) and image_hash(nearby) == seen_hash:
+                return CaseImage(nearby, changed=False)
+        if scores is None and seen_hash is None:
             return Problem(
                 "missing_image",
                 f"the image {PurePath(name).name} could not be read when this run was made. Run "
@@ -258,9 +269,9 @@ class FinishedTrust:
         )
 
 
-def _no_row(place: str) -> OutputError:
+def _no_row(position: str) -> OutputError:
     return OutputError(
-        f"{place} of {ROWS} is not a row of results: run the same trust command again with "
+        f"{position} of {ROWS} is not a row of results: run the same trust command again with "
         "--overwrite"
     )
 
@@ -296,12 +307,12 @@ class PatchScores(NamedTuple):
 
         The scale is that of this claim on this image: it shows where, not how much.
         """
-        places = np.flatnonzero(self.claims == claim)
-        if not len(places) or not len(self.spots):
+        positions = np.flatnonzero(self.claims == claim)
+        if not len(positions) or not len(self.spots):
             return None
-        row = self.cosines[places[0]].astype(np.float64)
-        low, high = row.min(), row.max()
-        return (row - low) / (high - low) if high > low else np.full(len(row), 0.5)
+        cosines = self.cosines[positions[0]].astype(np.float64)
+        low, high = cosines.min(), cosines.max()
+        return (cosines - low) / (high - low) if high > low else np.full(len(cosines), 0.5)
 
 
 def patches_file(folder: Path, row: int) -> Path:
@@ -314,30 +325,34 @@ def keep_patch_scores(verdict: Verdict, folder: Path, encoders: Sequence[ImageTe
         return
     image, embedded = verdict.image.resolve(), verdict.embedded
     try:  # so that run and images can be moved together
-        place = Path(os.path.relpath(image, folder.resolve())).as_posix()
+        image_place = Path(os.path.relpath(image, folder.resolve())).as_posix()
     except ValueError:  # on another drive
-        place = image.as_posix()
+        image_place = image.as_posix()
     absolute = verdict.image.as_posix() if verdict.image.is_absolute() else ""
     if embedded is None:
         spots = np.zeros((0, 4), np.int32)
         claims, cosines = spots[:, 0], np.zeros((0, 0), np.int16)
-        scores = PatchScores(place, "", spots, claims, cosines, absolute)
+        scores = PatchScores(image_place, "", spots, claims, cosines, absolute)
     else:
         supports = () if verdict.grounding is None else verdict.grounding.supports
-        seen = [number for number, support in enumerate(supports) if support.spot is not None]
-        known = [number for number, reason in enumerate(embedded.unknown) if reason is None]
-        spots_known = [embedded.spots[number] for number in known]
-        rows = [(spot.x, spot.y, spot.width, spot.height) for spot in spots_known]
-        cosines = np.zeros((0, len(known)), np.int16)
-        if seen:
-            phrases = encoders[0].texts([supports[number].claim.phrase for number in seen])
-            exact = phrases.astype(np.float64) @ embedded.vectors[known].astype(np.float64).T
-            cosines = np.asarray(np.rint(np.round(exact, 8) * UNIT), np.int16)
+        claim_numbers = [
+            number for number, support in enumerate(supports) if support.spot is not None
+        ]
+        patch_numbers = [number for number, reason in enumerate(embedded.unknown) if reason is None]
+        known_spots = [embedded.spots[number] for number in patch_numbers]
+        rows = [(spot.x, spot.y, spot.width, spot.height) for spot in known_spots]
+        cosines = np.zeros((0, len(patch_numbers)), np.int16)
+        if claim_numbers:
+            phrases = encoders[0].texts([supports[number].claim.phrase for number in claim_numbers])
+            similarities = (
+                phrases.astype(np.float64) @ embedded.vectors[patch_numbers].astype(np.float64).T
+            )
+            cosines = np.asarray(np.rint(np.round(similarities, 8) * UNIT), np.int16)
         scores = PatchScores(
-            place,
+            image_place,
             encoders[0].identity.partition("@")[0],
             np.array(rows, np.int32).reshape(-1, 4),
-            np.array(seen, np.int32),
+            np.array(claim_numbers, np.int32),
             cosines,
             absolute,
         )

@@ -91,9 +91,9 @@ def top_of(text: str) -> Top:
 
 
 def _calibrations(
-    wanted: TrustOptions, encoders: Sequence[ImageTextEncoder] | Problem
+    options: TrustOptions, encoders: Sequence[ImageTextEncoder] | Problem
 ) -> dict[str, Decisions]:
-    if not wanted.calibration:
+    if not options.calibration:
         return {}
     if isinstance(encoders, Problem):
         raise SettingError(f"{argument('calibration')} is for an image encoder: {encoders.message}")
@@ -102,58 +102,62 @@ def _calibrations(
             f"{argument('calibration')} is for grounding, and the input names no images: add a "
             f"column image, or leave {argument('calibration')} out"
         )
-    given = wanted.calibration
+    paths = options.calibration
     calibrations: dict[str, Decisions] = {}
-    for path in [given] if isinstance(given, str | Path) else given:
+    for path in [paths] if isinstance(paths, str | Path) else paths:
         limits = read_calibration(Path(path))
-        fitting = [e.identity for e in encoders if weights_hash(e.identity) == limits.encoder]
-        if not fitting:
+        identities = [
+            encoder.identity
+            for encoder in encoders
+            if weights_hash(encoder.identity) == limits.encoder
+        ]
+        if not identities:
             raise SettingError(
                 f"{path} was measured for the encoder {limits.encoder}, which is not used here; "
                 "measure it again with `histoeval evaluate grounding --calibration FILE`"
             )
-        if fitting[0] in calibrations:
+        if identities[0] in calibrations:
             raise SettingError(
                 f"{path} is a second calibration of the encoder {limits.encoder}: give one for "
                 "each encoder"
             )
-        calibrations[fitting[0]] = limits
+        calibrations[identities[0]] = limits
     return calibrations
 
 
-def _encoders(given: Any, device: str | None) -> tuple[ImageTextEncoder, ...] | Problem:
+def _encoders(encoder_choice: Any, device: str | None) -> tuple[ImageTextEncoder, ...] | Problem:
     """The encoders; a problem where none is named and none is shipped."""
-    encoders = given if isinstance(given, list | tuple) else [given]
+    encoders = encoder_choice if isinstance(encoder_choice, list | tuple) else [encoder_choice]
     are_names = [isinstance(encoder, str | None) for encoder in encoders]
     if any(are_names) and not all(are_names):
         raise SettingError("give the encoders of a panel all by name or all as objects")
     if encoders and not all(are_names):
         return tuple(encoders)
     try:
-        return open_panel(given, device)
+        return open_panel(encoder_choice, device)
     except MissingDependency as error:
-        if panel_names(given) not in ([None], [BUILTIN]):
+        if panel_names(encoder_choice) not in ([None], [BUILTIN]):
             raise
         return Problem("no_encoder", str(error))
 
 
-def _vlm(wanted: TrustOptions, device: str | None) -> Any:
+def _vlm(options: TrustOptions, device: str | None) -> Any:
     from histoeval.vlm.model import VlmConfig
 
-    vlm = wanted.vlm
+    vlm = options.vlm
     if isinstance(vlm, AttackedVlm):
-        return vlm.config(wanted.seed, device)
+        return vlm.config(options.seed, device)
     if isinstance(vlm, Endpoint):
-        named = vlm.model_dump(exclude={"url"}, exclude_none=True)
-        return VlmConfig(endpoint=vlm.url, **named)
+        endpoint_fields = vlm.model_dump(exclude={"url"}, exclude_none=True)
+        return VlmConfig(endpoint=vlm.url, **endpoint_fields)
     return vlm
 
 
-def _vlm_setup(vlm: Any, wanted: TrustOptions) -> VlmSetup:
+def _vlm_setup(vlm: Any, options: TrustOptions) -> VlmSetup:
     from histoeval.pathgls.stability.examine import make_examination
     from histoeval.vlm.load import load_vlm
     from histoeval.vlm.model import VlmConfig
 
     model = load_vlm(vlm) if isinstance(vlm, VlmConfig) else vlm
-    rest = {"seed": wanted.seed, "mpp": wanted.mpp} | dict(wanted.examination)
-    return VlmSetup(model, make_examination(**rest))
+    examination_options = {"seed": options.seed, "mpp": options.mpp} | dict(options.examination)
+    return VlmSetup(model, make_examination(**examination_options))

@@ -84,9 +84,9 @@ def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> Lab
     labels_by_id: dict[str, Mapping[str, object]] | None = None
     if labels is not None:
         labels_by_id, columns = _by_id(labels)
-    label = _column(columns, request.label, LABELS, labels or path)
-    case = _column(columns, request.case, CASES, labels or path)
-    if label is None:
+    label_column = _column(columns, request.label, LABELS, labels or path)
+    case_column = _column(columns, request.case, CASES, labels or path)
+    if label_column is None:
         raise InputError(
             f"{labels or path} has no column of labels; name it: --label NAME. It has "
             f"{', '.join(columns)}"
@@ -94,10 +94,12 @@ def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> Lab
     rows: list[_LabelledRow] = []
     left_out: Counter[str] = Counter()
     for number, values in enumerate(_values(opened.table), start=1):
-        labelled_by = values
+        label_values = values
         if labels_by_id is not None:
-            labelled_by = labels_by_id.get(str(values.get("id", "")), {})
-        row = _row(f"row {number}", values, labelled_by, label, case, request.without)
+            label_values = labels_by_id.get(str(values.get("id", "")), {})
+        row = _row(
+            f"row {number}", values, label_values, label_column, case_column, request.without
+        )
         if isinstance(row, str):
             left_out[row] += 1
         else:
@@ -105,26 +107,26 @@ def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> Lab
     if not rows:
         reasons = "; ".join(f"{count} times {reason}" for reason, count in left_out.items())
         raise InputError(f"{path} has no labelled report with all dimensions: {reasons or 'empty'}")
-    goodness, wrong, meaning = _goodness([row.label for row in rows], label, request)
-    names = {name: at for at, name in enumerate(dict.fromkeys(row.case for row in rows))}
+    goodness, wrong, meaning = _goodness([row.label for row in rows], label_column, request)
+    names = {name: index for index, name in enumerate(dict.fromkeys(row.case for row in rows))}
     labelled = LabelledReports(
         np.array([row.dimensions for row in rows]),
         goodness,
         wrong,
         np.array([names[row.case] for row in rows], dtype=np.intp),
     )
-    about = {
+    file_info = {
         "name": path.name,
         "sha256": opened.sha256,
         **({} if labels is None else {"labels": labels.name}),
-        "case": case,
-        "label": f"{label} ({meaning})",
+        "case": case_column,
+        "label": f"{label_column} ({meaning})",
         "rows": len(rows) + left_out.total(),
         "used": len(rows),
         "cases": len(names),
         "left_out": dict(sorted(left_out.items())),
     }
-    return LabelledFile(labelled, about)
+    return LabelledFile(labelled, file_info)
 
 
 def _values(table: RecordTable) -> Iterator[Mapping[str, object]]:
@@ -147,26 +149,29 @@ def _by_id(path: Path) -> tuple[dict[str, Mapping[str, object]], Sequence[str]]:
 
 
 def _column(
-    columns: Sequence[str], named: str | None, usual: Iterable[str], path: Path
+    columns: Sequence[str], requested: str | None, usual_names: Iterable[str], path: Path
 ) -> str | None:
-    if named is not None:
-        if named not in columns:
-            raise InputError(f"{path} has no column {named!r}; it has {', '.join(columns)}")
-        return named
-    return next((name for known in usual for name in columns if normalised(name) == known), None)
+    if requested is not None:
+        if requested not in columns:
+            raise InputError(f"{path} has no column {requested!r}; it has {', '.join(columns)}")
+        return requested
+    return next(
+        (name for usual_name in usual_names for name in columns if normalised(name) == usual_name),
+        None,
+    )
 
 
 def _row(
-    place: str,
+    row_name: str,
     values: Mapping[str, object],
-    labelled_by: Mapping[str, object],
+    label_values: Mapping[str, object],
     label: str,
     case: str | None,
     without: Collection[Dimension],
 ) -> _LabelledRow | str:
-    given = labelled_by.get(label)
-    is_word = isinstance(given, str) and given.strip().lower() in (*RIGHT, *WRONG)
-    own_label = str(given).strip().lower() if is_word else _number(given)
+    cell = label_values.get(label)
+    is_word = isinstance(cell, str) and cell.strip().lower() in (*RIGHT, *WRONG)
+    own_label = str(cell).strip().lower() if is_word else _number(cell)
     if own_label is None:
         return "no label"
     dimensions = []
@@ -175,9 +180,11 @@ def _row(
         if number is None or number < 0 or number > 1:
             return f"no {dimension}"
         dimensions.append(number)
-    of_case = labelled_by.get(case) if case is not None else None
-    is_alone = of_case is None or of_case == ""
-    return _LabelledRow(tuple(dimensions), own_label, place if is_alone else f"case {of_case}")
+    case_name = label_values.get(case) if case is not None else None
+    is_caseless = case_name is None or case_name == ""
+    return _LabelledRow(
+        tuple(dimensions), own_label, row_name if is_caseless else f"case {case_name}"
+    )
 
 
 def _number(value: object) -> float | None:
@@ -203,16 +210,16 @@ def _goodness(
                 f"the column {column!r} says in words what is wrong: --wrong-from and --right-from "
                 "are for numbers"
             )
-        good = np.array([label in RIGHT for label in labels])
-        return good.astype(float), ~good, "correct or wrong"
-    more_is = request.more_is or LABELS.get(normalised(column))
-    if more_is is None:
+        is_right = np.array([label in RIGHT for label in labels])
+        return is_right.astype(float), ~is_right, "correct or wrong"
+    direction = request.more_is or LABELS.get(normalised(column))
+    if direction is None:
         raise SettingError(
             f"the column {column!r} holds numbers: say whether more of them is better, as a "
             "score, or worse, as a level of error: --more-is better, or --more-is worse"
         )
     numbers = np.array(labels, dtype=np.float64)
-    if more_is == "worse":
+    if direction == "worse":
         if request.right_from is not None:
             raise SettingError("with levels of error, --wrong-from says which reports are wrong")
         limit, meaning, word = request.wrong_from, "error level, more is worse", "wrong"
@@ -220,10 +227,10 @@ def _goodness(
         if request.wrong_from is not None:
             raise SettingError("with scores, --right-from says which reports are right")
         limit, meaning, word = request.right_from, "score, more is better", "right"
-    goodness = -numbers if more_is == "worse" else numbers
+    goodness = -numbers if direction == "worse" else numbers
     if limit is None:
         return goodness, None, meaning
-    is_wrong = numbers >= limit if more_is == "worse" else numbers < limit
+    is_wrong = numbers >= limit if direction == "worse" else numbers < limit
     return goodness, is_wrong, f"{meaning}, {word} from {limit:g}"
 
 
@@ -281,16 +288,16 @@ def write_policy(tuning: TuningResult, output: Path) -> None:
 
 
 def history(tuning: TuningResult) -> list[str]:
-    about, plan = tuning.about, tuning.plan
+    source, plan = tuning.about, tuning.plan
     (tuned, tuned_spread), (paper, paper_spread) = tuning.outside("tuned"), tuning.outside("paper")
     figure = FIGURES[tuning.tuned.objective]
     lines = [
-        f"Made by `histoeval trust tune` (histoeval {__version__}) from {about['name']}",
-        f"sha256 {about['sha256']}",
-        f"{about['used']} of {about['rows']} reports of {about['cases']} cases "
-        f"({'each report its own case' if about['case'] is None else 'column ' + about['case']})",
-        *[f"left out: {count} with {reason}" for reason, count in about["left_out"].items()],
-        f"labels: {about['label']}",
+        f"Made by `histoeval trust tune` (histoeval {__version__}) from {source['name']}",
+        f"sha256 {source['sha256']}",
+        f"{source['used']} of {source['rows']} reports of {source['cases']} cases "
+        f"({'each report its own case' if source['case'] is None else 'column ' + source['case']})",
+        *[f"left out: {count} with {reason}" for reason, count in source["left_out"].items()],
+        f"labels: {source['label']}",
         f"weights: grid of 1/{plan.parts}, by the highest mean {figure} over {plan.folds} folds"
         + (f"; without {', '.join(plan.without)}" if plan.without else ""),
         f"{figure} on the reports that chose them: {tuning.tuned.inside:.3f}",
